@@ -10,6 +10,7 @@ from test_player_window import HEIGHT, IN_SIGHT, SMALLEST, five_steps, one_numbe
 
 import workbench as torch
 from workbench import nn
+from workbench.scene.picture import playing
 from workbench.views import storyboard as told
 
 VIEW_BOX = "document.querySelector('.wb-picture').getAttribute('viewBox')"
@@ -163,3 +164,20 @@ def test_a_chart_stays_as_it_is(page, view):
     first = page.evaluate(VIEW_BOX)
     wear(page, "projector")
     assert page.evaluate(VIEW_BOX) == first
+
+
+def test_a_notebook_keeps_the_packing_of_a_graph_but_not_of_a_chart_or_a_long_film(page):
+    with torch.record() as trace:
+        five_steps()
+    with torch.record() as longer:
+        five_steps()
+        five_steps()
+    for told_in, view, packs in ((trace, "graph", True), (trace, "saved", False), (longer, "graph", False)):
+        page.evaluate("delete window.workbenchChoices")
+        page.set_content(f"<!doctype html><title>Page</title>{playing(told(told_in, view))}")
+        wait_until(page, "document.querySelector('.wb-player') !== null")
+        first = page.evaluate(VIEW_BOX)
+        page.locator('[data-action="menu"]').click()
+        page.locator('[data-action="theme-projector"]').click()
+        assert (page.evaluate(VIEW_BOX) != first) == packs
+        assert page.evaluate(HEIGHT) <= 620

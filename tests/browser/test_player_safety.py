@@ -14,7 +14,7 @@ from player_story import storyboard
 from workbench.scene import payload as scripts
 from workbench.scene.images import to_svg
 from workbench.scene.model import Arrow, Box, Detail, Scene, Step
-from workbench.scene.payload import GIVEN, asset, bare, joined_modules, renamed, script, short_names
+from workbench.scene.payload import GIVEN, asset, bare, joined_modules, renamed, script, sent, short_names
 from workbench.scene.picture import inline
 from workbench.scene.storyboard import Storyboard
 
@@ -168,8 +168,8 @@ def test_jupyterlabs_theme_wins_over_the_systems(page, scheme):
 
 
 def test_all_scripts_are_small_together():
-    sent = script("following.js", "stepper.js", "unpacking.js") + inline()
-    assert len(sent.encode()) <= 60_000
+    text = sent("following.js", "stepper.js", "unpacking.js") + inline()
+    assert len(text.encode()) <= 60_000
 
 
 @pytest.mark.parametrize("name", ["following.js", "stepper.js"])

@@ -67,12 +67,17 @@ def asset(name: str) -> str:
 def script(*names: str, without: tuple[str, ...] = ()) -> str:
     """Modules with those that they import, as one text without imports; what they themselves export keeps its name.
 
-    Those that they import may be left out `without` which they do.
+    Those that they import may be left out `without` which they do; what these export gives back what it gets first.
     """
     exported = " ".join(each for name in names for each in _EXPORTED.findall(asset(name)))
     text = joined_modules(*names, without=without)
-    named = renamed(text, short_names(text, re.findall(r"\w+", exported)))
-    return tight(with_texts_once(named))
+    return with_short_names(text, re.findall(r"\w+", exported))
+
+
+@cache
+def sent(*names: str) -> str:
+    """Modules as one text, as `script` gives it, that is sent as it is: a text that it repeats stands in it once."""
+    return tight(with_texts_once(script(*names)))
 
 
 def joined_modules(*names: str, without: tuple[str, ...] = ()) -> str:
@@ -85,6 +90,8 @@ def joined_modules(*names: str, without: tuple[str, ...] = ()) -> str:
             for each in _IMPORTED.findall(text):
                 add(each)
             found[name] = text
+        elif name in without:
+            found[name] = "".join(f"const {each} = (first) => first;\n" for each in _EXPORTED.findall(asset(name)))
 
     for name in names:
         add(name)

@@ -36,6 +36,7 @@ from .messages import (
     READ_ONLY,
     UNKNOWN_SUFFIX,
 )
+from .model import PLACED
 from .payload import (
     HOW,
     Plan,
@@ -99,8 +100,9 @@ _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'"
 )
-MOST = 46_000  # characters that a picture adds to a notebook beside its image; the player takes up to 31,800 of them
+MOST = 46_000  # characters that a picture adds to a notebook beside its image; the player takes up to 34,600 of them
 _WIRE = 10  # characters at least of each piece of an arrow's way, where groups open
+_FEW_PARTS = 5  # of a film
 _TOO_LARGE = f"This picture is too large to be played in a notebook: {HOW}, and plays it."
 _LARGE = 300_000  # characters of JSON: more are packed
 _PAGE_CSS = """
@@ -185,7 +187,7 @@ def has_room(storyboard: Storyboard, most: int) -> bool:
 
 
 def _placed(storyboard: Storyboard, image: str, story: str) -> str:
-    name, (library, player) = f"wb-play-{_digest(story)}", _library(*_needed(storyboard))
+    name, (library, player) = f"wb-play-{_digest(story)}", _library(_left_out(storyboard))
     act = f"{inline()}({json.dumps(name)},{json.dumps(library)},"
     return f'<div class="{name}">{image}</div><script>{act}"{player}","{story}");</script>'
 
@@ -209,15 +211,26 @@ def inline() -> str:
     return with_short_names(bare(asset("inline.js")))
 
 
-def _needed(storyboard: Storyboard) -> tuple[bool, bool]:
-    """Whether the player needs what opens and closes groups; and the parts of a film."""
-    return bool(storyboard.folding.groups), any(step.chapter for step in storyboard.steps)
+def _left_out(storyboard: Storyboard) -> tuple[str, ...]:
+    """The player's modules that a picture does without."""
+    parts = sum(step.chapter != "" for step in storyboard.steps)
+    boxes = storyboard.scene.boxes.values()
+    leads = any("goto" in change for step in storyboard.steps for change in step.boxes.values())
+    needed = {
+        "fold.js": bool(storyboard.folding.groups),
+        "rounds.js": parts > 0,
+        "stacked.js": leads or any(box.goto is not None or box.plot or box.kind == "story" for box in boxes),
+        # A long film has no room for it: more of its steps are kept.
+        "compact.js": parts <= _FEW_PARTS and all(
+            not box.plot and (box.kind == "story" or box.kind not in PLACED) for box in boxes
+        ),
+    }
+    return tuple(name for name, yes in needed.items() if not yes)
 
 
 @cache
-def _library(folds: bool, filmed: bool) -> tuple[str, str]:
+def _library(without: tuple[str, ...]) -> tuple[str, str]:
     """The player as a script that sets itself as `mount` on its own element, packed, and the name that it goes by."""
-    without = (*["fold.js"] * (not folds), *["rounds.js"] * (not filmed))
     # Each theme's values stand nine times in the stylesheet, and their names with them: here once, and as numbers.
     style = bare_css(live_css(".wb-player", lambda name: f"@{name}@") + asset("player.css"))
     names = {name: f"--wb-{number}" for number, name in enumerate(THEMES["light"].values)}

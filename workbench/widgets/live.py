@@ -16,7 +16,7 @@ import traitlets
 
 from ..scene.messages import NO_STEP
 from ..scene.model import Scene
-from ..scene.payload import asset, script
+from ..scene.payload import asset, sent
 from ..scene.picture import img, playing
 from ..scene.storyboard import Storyboard
 from ..scene.text import to_text
@@ -69,7 +69,7 @@ def _is_only_viewed() -> bool:
     return in_code or "google.colab" in sys.modules
 
 
-SCRIPT = script("stepper.js") + "export default { initialize, render };"
+SCRIPT = sent("stepper.js") + "export default { initialize, render };"
 STYLE = live_css(".wb-player") + asset("player.css") + asset("stepper.css")
 
 
@@ -149,7 +149,7 @@ class Player(Live):
     `position` is the step shown, counted from 0: it follows the reader, and setting it moves the player.
     """
 
-    _esm = script("following.js") + "export default { initialize, render };"
+    _esm = sent("following.js") + "export default { initialize, render };"
     _css = live_css(".wb-player") + asset("player.css")
     _of_page = ("position",)
 

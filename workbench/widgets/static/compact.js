@@ -3,12 +3,26 @@
  * it can be drawn large. Each axis is packed by itself, in its order: nothing comes to lie upon what it did not lie upon.
  */
 
-import { CHART, LOOSE, abs, entries, list, max, min, placed, pointsOf, sizeOf } from "./drawing.js";
+import { CHARACTER, CHART, LOOSE, abs, columns, entries, list, max, min, placed, pointsOf, rowWidth, words } from "./drawing.js";
 
 const SPACE = [10, 6]; // px that stay at least between any two edges that follow each other, across and down
 const LEAD = 18; // px that an arrow leads down at least, if there are so many
 const SEEN = 7; // boxes that are in sight at least
 const BRIEF = ["op", "function", "group", "constant"]; // what tells less
+
+const LEFT_OUT = /^\S+Backward\S* *|,? no gradient|(^|  )from .*| ?\[.*| *· .*|^\d+ operation.*/g; // its details say it
+
+/** What a box tells of its lines. */
+function brief({ lines, kind }) {
+  const some = kind === "constant" ? list(lines) : list(lines).slice(0, 1);
+  return some.map((line) => words(line).replace(LEFT_OUT, "")).filter(Boolean);
+}
+/** How wide and high a box has to be for that. */
+function sizeOf(box) {
+  const { title, fold } = box, told = brief(box), first = rowWidth(title, told[0]);
+  const wide = max(first || CHARACTER * columns(title) * 1.2, ...told.map((line) => CHARACTER * columns(line)));
+  return [wide + (fold ? 48 : 24), 26 + 16 * (told.length - (first > 0))];
+}
 
 /** Where each place of an axis comes to lie, for stretches `[from, to, length]` that have to be so long at least. */
 function packed(stretches, space) {
@@ -35,7 +49,7 @@ function packed(stretches, space) {
 export function compact(story) {
   if (list(story.boxes).some(({ kind, plot }) => plot || (kind in CHART && kind !== "story"))) return story;
   const across = [[0, story.width, 0]], down = [[0, story.height, 0]], sizes = new Map();
-  const boxes = list(story.boxes).map((box) => (BRIEF.includes(box.kind) ? { ...box, brief: true } : box));
+  const boxes = list(story.boxes).map((box) => (BRIEF.includes(box.kind) ? { ...box, brief } : box));
   const isFrame = ({ kind }) => ["region", "level"].includes(kind), named = new Map(boxes.map((box) => [box.id, box]));
   /** What a box needs, for all that it tells at some step. */
   const measure = (box) => {

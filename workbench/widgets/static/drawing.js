@@ -15,7 +15,7 @@
  */
 
 const TRAVEL_MS = 450;
-const CHARACTER = 7.25; // px: the layout's own width of a column of text, whatever the font
+export const CHARACTER = 7.25; // px: the layout's own width of a column of text, whatever the font
 const RIGHTWARD = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+/g, MARK = /[\u2068\u2069]/;
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\u{1f300}-\u{1faff}]/u;
 
@@ -61,7 +61,7 @@ export const focusOn = (element) => element.focus({ preventScroll: true });
 export const list = (value) => (Array.isArray(value) ? value : []);
 /** A value as text, in which what is written from the right does not turn round what stands beside it. */
 export const words = (value) => String(value ?? "").replace(RIGHTWARD, "\u2068$&\u2069");
-const columns = (text) => [...text].reduce((sum, each) => sum + (WIDE.test(each) ? 2 : MARK.test(each) ? 0 : 1), 0);
+export const columns = (text) => [...text].reduce((sum, each) => sum + (WIDE.test(each) ? 2 : MARK.test(each) ? 0 : 1), 0);
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** The points by which a path is given. */
@@ -121,26 +121,13 @@ function arrowParts(arrow) {
 }
 
 /** How wide a box's title is with its first line behind it; 0 where that stands below. */
-function rowWidth(title, line = "") {
+export function rowWidth(title, line = "") {
   const behind = columns(line), whole = columns(title) + behind;
   return behind && whole <= 36 ? 12 + CHARACTER * (whole + columns(title) / 6) : 0;
 }
-/** What the lines of a box say; of one that is `brief`, what its details do not say as well. */
-function toldOf({ lines, kind, brief }) {
-  const told = list(lines).map(words);
-  if (!brief) return told;
-  const some = kind === "constant" ? told : told.slice(0, 1);
-  return some.map((line) => line.replace(/^\S+Backward\S* *|,? no gradient|(^|  )from .*| ?\[.*| *· .*|^\d+ operation.*/g, "")).filter(Boolean);
-}
-/** How wide and high a box has to be for what it tells. */
-export function sizeOf(box) {
-  const { title, fold } = box, told = toldOf(box), first = rowWidth(title, told[0]);
-  const wide = max(first || CHARACTER * columns(title) * 1.2, ...told.map((line) => CHARACTER * columns(line)));
-  return [wide + (fold ? 48 : 24), 26 + 16 * (told.length - (first > 0))];
-}
 /** The parts of a box, as picture.css names them. @param {Box} box @param {Box|undefined} holder */
 function boxParts(box, holder) {
-  const { x, y, w, h, kind, state } = box, saved = kind === "saved", told = toldOf(box), name = words(box.title);
+  const { x, y, w, h, kind, state } = box, saved = kind === "saved", told = list(box.brief?.(box) ?? box.lines).map(words), name = words(box.title);
   const first = saved || kind in CHART || box.plot ? 0 : rowWidth(name, told[0]);
   const behind = first || (saved && told.length === 1 && columns(name) + columns(told[0]) <= 28);
   const lines = behind ? told.slice(1) : told;
