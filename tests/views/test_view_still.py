@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
 import trace_samples as samples
 import transform_samples as transformed
 from trace_samples import leaf
@@ -133,3 +135,13 @@ def test_a_function_is_shown_with_what_each_line_did_when_it_first_ran():
     }
     assert "steps, " in repr(trace.show("function")) and "shown after step" not in repr(trace.show("function"))
     assert board.at(0).boxes.keys() != lines.keys()
+
+
+def test_the_memory_that_a_gradient_is_copied_into_is_shown_as_zeros():
+    x = leaf(2.0, 3.0)
+    np.full(2, 7.0, x.detach().numpy().dtype)  # memory of this size is used anew
+    with record() as trace, pytest.warns(UserWarning, match="create_graph"):
+        (x**3).sum().backward(create_graph=True)
+        (x.grad * x).sum().backward()
+    boxes = trace.show().storyboard.scene.boxes.values()
+    assert any("[0. 0.]" in line for box in boxes if box.kind == "constant" for line in box.lines)

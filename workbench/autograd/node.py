@@ -335,7 +335,9 @@ class AccumulateGrad(Node):
             with _accumulating:
                 if meta.grad is None:
                     grad = grad if local.modes.grad else grad.detach()  # which has no tangent
-                    meta.grad = wrap(room_like(leaf._array, grad._array.dtype)).copy_(grad)
+                    room = room_like(leaf._array, grad._array.dtype)
+                    room[...] = 0  # a picture shows what `copy_` writes over
+                    meta.grad = wrap(room).copy_(grad)
                 else:
                     meta.grad = meta.grad + grad
         if meta.post_accumulate:
