@@ -11,7 +11,7 @@ from player_page import STYLE, position, show
 from player_story import storyboard
 from traitlets import TraitError
 
-from workbench.scene.payload import script
+from workbench.scene.payload import sent
 from workbench.scene.picture import Picture
 from workbench.widgets import Player
 
@@ -47,7 +47,7 @@ def test_the_widget_sends_script_style_and_storyboard():
     player, board = Player(storyboard()), storyboard()
     state = player.get_state()
     assert state["storyboard"] == board.to_dict()
-    assert state["_esm"] == script("following.js") + "export default { initialize, render };"
+    assert state["_esm"] == sent("following.js") + "export default { initialize, render };"
     assert state["_css"].endswith(STYLE)
     assert "--wb-canvas" in state["_css"] and ".wb-state-future" in state["_css"]
     json.dumps(state["storyboard"], allow_nan=False)

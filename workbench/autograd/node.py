@@ -80,8 +80,8 @@ def lies_like(grad: np.ndarray, leaf: np.ndarray) -> bool:
 
 
 def room_like(leaf: np.ndarray, dtype: Any) -> np.ndarray:
-    """An array for a leaf's gradient, which lies in memory as PyTorch wants it."""
-    return np.empty_like(leaf, dtype) if is_dense(leaf) else np.empty(leaf.shape, dtype)
+    """Zeros for a leaf's gradient, which lie in memory as PyTorch wants it; a picture shows what is written over."""
+    return np.zeros_like(leaf, dtype) if is_dense(leaf) else np.zeros(leaf.shape, dtype)
 
 
 sequence = itertools.count()
@@ -335,9 +335,7 @@ class AccumulateGrad(Node):
             with _accumulating:
                 if meta.grad is None:
                     grad = grad if local.modes.grad else grad.detach()  # which has no tangent
-                    room = room_like(leaf._array, grad._array.dtype)
-                    room[...] = 0  # a picture shows what `copy_` writes over
-                    meta.grad = wrap(room).copy_(grad)
+                    meta.grad = wrap(room_like(leaf._array, grad._array.dtype)).copy_(grad)
                 else:
                     meta.grad = meta.grad + grad
         if meta.post_accumulate:

@@ -16,7 +16,7 @@ import secrets
 import stat
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from html import escape
 from math import inf
 from os import PathLike
@@ -103,6 +103,9 @@ _POLICY = (
 MOST = 46_000  # characters that a picture adds to a notebook beside its image; the player takes up to 34,600 of them
 _WIRE = 10  # characters at least of each piece of an arrow's way, where groups open
 _FEW_PARTS = 5  # of a film
+_RULE = re.compile(r"([^{}]+)(\{[^{}]*\})")
+_OF_CHARTS = rf"kind-(?:{'|'.join(PLACED)})(?![\w-])|shade-"  # classes that only charts have
+_OF_FLOW = "tone-|weight-"  # and only arrows whose breadth says how large a gradient is
 _TOO_LARGE = f"This picture is too large to be played in a notebook: {HOW}, and plays it."
 _LARGE = 300_000  # characters of JSON: more are packed
 _PAGE_CSS = """
@@ -187,7 +190,13 @@ def has_room(storyboard: Storyboard, most: int) -> bool:
 
 
 def _placed(storyboard: Storyboard, image: str, story: str) -> str:
-    name, (library, player) = f"wb-play-{_digest(story)}", _library(_left_out(storyboard))
+    scene, changes = storyboard.scene, (change for step in storyboard.steps for change in step.arrows.values())
+    there = {
+        _OF_CHARTS: any(box.kind in PLACED for box in scene.boxes.values()),
+        _OF_FLOW: any(arrow.weight for arrow in scene.arrows.values()) or any("weight" in each for each in changes),
+    }
+    absent = "|".join(styles for styles, used in there.items() if not used)
+    name, (library, player) = f"wb-play-{_digest(story)}", _library(_left_out(storyboard), absent)
     act = f"{inline()}({json.dumps(name)},{json.dumps(library)},"
     return f'<div class="{name}">{image}</div><script>{act}"{player}","{story}");</script>'
 
@@ -229,10 +238,15 @@ def _left_out(storyboard: Storyboard) -> tuple[str, ...]:
 
 
 @cache
-def _library(without: tuple[str, ...]) -> tuple[str, str]:
-    """The player as a script that sets itself as `mount` on its own element, packed, and the name that it goes by."""
+def _library(without: tuple[str, ...], absent: str) -> tuple[str, str]:
+    """The player as a script that sets itself as `mount` on its own element, packed, and the name that it goes by.
+
+    It has no styles of the classes that are `absent`.
+    """
     # Each theme's values stand nine times in the stylesheet, and their names with them: here once, and as numbers.
     style = bare_css(live_css(".wb-player", lambda name: f"@{name}@") + asset("player.css"))
+    if absent:
+        style = _RULE.sub(partial(_without, re.compile(rf"\.wb-(?:{absent})")), style)
     names = {name: f"--wb-{number}" for number, name in enumerate(THEMES["light"].values)}
     values = {name: [theme.values[each] for each in names] for name, theme in THEMES.items()}
     text = (
@@ -246,6 +260,12 @@ def _library(without: tuple[str, ...]) -> tuple[str, str]:
     text = re.sub(r"--wb-([\w-]+)", lambda found: names.get(found[1], found[0]), text)
     data = dense(text)
     return _digest(data), data
+
+
+def _without(classes: re.Pattern[str], rule: re.Match[str]) -> str:
+    """A rule of a stylesheet without what has one of these classes."""
+    kept = [each for each in re.split(r",(?![^(]*\))", rule[1]) if not classes.search(each)]
+    return ",".join(kept) + rule[2] if kept else ""
 
 
 def _digest(text: str) -> str:
