@@ -181,3 +181,25 @@ def test_a_notebook_keeps_the_packing_of_a_graph_but_not_of_a_chart_or_a_long_fi
         page.locator('[data-action="theme-projector"]').click()
         assert (page.evaluate(VIEW_BOX) != first) == packs
         assert page.evaluate(HEIGHT) <= 620
+
+
+@pytest.mark.parametrize("view", ["graph", "flow", "saved", "versions"])
+def test_a_notebook_keeps_every_style_that_its_picture_wears(page, view):
+    with torch.record() as trace:
+        three_layers()
+    board = told(trace, view)
+    looks = """() => [...document.querySelectorAll(".wb-picture *")].map((part) => {
+        const { fill, stroke, strokeWidth, strokeDasharray, fontSize, visibility } = getComputedStyle(part);
+        return [part.getAttribute("class"), fill, stroke, strokeWidth, strokeDasharray, fontSize, visibility]; })"""
+    show(page, board.to_dict())
+    page.evaluate("player.go(0)")
+    told_here = [page.evaluate(looks)]
+    press(page, "last")
+    told_here.append(page.evaluate(looks))
+    page.evaluate("delete window.workbenchChoices")
+    page.set_content(f"<!doctype html><title>Page</title>{playing(board)}")
+    wait_until(page, "document.querySelector('.wb-player') !== null")
+    press(page, "first")
+    assert page.evaluate(looks) == told_here[0]
+    press(page, "last")
+    assert page.evaluate(looks) == told_here[1]
