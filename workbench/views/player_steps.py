@@ -230,7 +230,7 @@ def caption_of(events: Sequence[Record], frame: Frame, higher: Mapping[str, str]
     after = frame.inside
     inside = min(before, after, key=len)
     places = [event.node for event in events if isinstance(event, NodeCreated | NodeStarted) and not event.quiet]
-    scope = view.program.scopes.get(places[0], frame.scope(places[0])) if places else None
+    scope = (view.program.scopes.get(places[0]) or frame.scope(places[0])) if places else None
     placed = f"{frame.told(places[0])} " if scope else ""
     if " in " in placed and clauses and clauses[0].startswith(placed):  # which tells it itself
         scope = None
