@@ -70,8 +70,7 @@ def script(*names: str, without: tuple[str, ...] = ()) -> str:
     Those that they import may be left out `without` which they do; what these export gives back what it gets first.
     """
     exported = " ".join(each for name in names for each in _EXPORTED.findall(asset(name)))
-    text = joined_modules(*names, without=without)
-    return with_short_names(text, re.findall(r"\w+", exported))
+    return with_short_names(joined_modules(*names, without=without), re.findall(r"\w+", exported))
 
 
 @cache

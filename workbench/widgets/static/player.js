@@ -7,8 +7,8 @@
  */
 
 import { LOOSE, assign, entries, fill, focusOn, fromEntries, html, keysAt, list, max, min, upon, words } from "./drawing.js";
-import { easel, findable, labelsOf, withHeld } from "./easel.js";
 import { compact } from "./compact.js";
+import { easel, findable, labelsOf, withHeld } from "./easel.js";
 import { folded } from "./fold.js";
 import { prediction } from "./predicting.js";
 import { parts } from "./rounds.js";
