@@ -639,6 +639,8 @@ class Cut:
         view, known, around, rows = self._view, self._around, self.around, self._links.rows
         changed: list[str] = []  # nodes that lie in the same groups
         within: _Seen | None = None  # these
+        # Where gradients flow, data have neither box nor arrow, unless a transform takes them.
+        data = view.transformed or not view.shows_gradients
         for key in keys:
             if key in inside:
                 continue
@@ -675,6 +677,8 @@ class Cut:
                 groups |= dict.fromkeys(self._cross(frame, key, edge, above.groups, below.groups))
                 source = self._links.reference(own, edge.target)
                 self._tell_use(frame, own, source, above.groups, below.groups)
+                if not (data or edge.differentiable):
+                    continue
                 upper, lower = self.stands(source), self.stands(edge.target)
                 if upper == lower:
                     continue
@@ -706,8 +710,6 @@ class Cut:
             arrows += [with_changes(arrow, {"source": self.stands(key)}) for arrow in more[1]]
         for key in lifted:
             self._lift(frame, key, boxes, arrows, groups)
-        # Where gradients flow, data have no box, unless a transform takes them.
-        data = view.transformed or not view.shows_gradients
         for key in [key for key in keys if key in rows] if rows and data else ():
             row = rows[key]
             boxes.append(row.box)

@@ -1,0 +1,63 @@
+"""Random programs of nested loops, functions, modules and scopes are drawn, whatever is open."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import nested_programs
+import pytest
+
+import workbench as torch
+from workbench.autograd.scopes import scope
+from workbench.recording import record
+from workbench.views import CHARTS, VIEWS, grouped_graph
+
+LARGE = 2_500  # events: a picture of more takes long
+
+
+def drawn_with_anything_open(seed: int, patch: pytest.MonkeyPatch) -> None:
+    """Draw a program in every view, at a random depth and with random groups open, at a few steps."""
+    trace, *_ = nested_programs.recorded(seed, torch, scope, record)
+    choose = random.Random(seed)
+    for view in CHARTS:
+        trace.show(view)
+    for view in VIEWS if len(trace.events) < LARGE else ():
+        for inside in (grouped_graph._INSIDES, 0, 10):  # boxes that a reader can open closed groups to
+            patch.setattr(grouped_graph, "_INSIDES", inside)
+            board = trace.show(view, depth=choose.randrange(5)).storyboard
+            groups = [id for id, box in board.scene.boxes.items() if box.kind == "group"]
+            some = choose.sample(groups, min(len(groups), 3))
+            for each in (board, board.with_open(some), trace.show(view, open=some).storyboard):
+                for k in {-1, len(each.steps) - 1, choose.randrange(len(each.steps))}:
+                    seen = each.at(k)
+                    for arrow in seen.arrows.values():
+                        assert {arrow.source, arrow.target} <= seen.boxes.keys()
+        patch.undo()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nested_programs_are_drawn_with_anything_open(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn_with_anything_open(seed, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5, 305))
+def test_many_nested_programs_are_drawn_with_anything_open(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn_with_anything_open(seed, monkeypatch)
+
+
+def test_where_gradients_flow_a_constant_has_no_arrow_into_a_closed_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    def block(h: Any, c: Any) -> Any:
+        with scope("block"):
+            return (h * c).tanh() + c
+
+    w = torch.ones(2, requires_grad=True)
+    with record() as trace:
+        h = w * 1
+        for c in (torch.ones(2), torch.ones(2)):
+            h = block(block(h, c), c)
+        h.sum().backward()
+    monkeypatch.setattr(grouped_graph, "_INSIDES", 0)
+    assert {arrow.kind for arrow in trace.show("flow", depth=1).storyboard.scene.arrows.values()} == {"edge"}
+    assert "constant" in {arrow.kind for arrow in trace.show("graph", depth=1).storyboard.scene.arrows.values()}
