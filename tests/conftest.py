@@ -36,6 +36,11 @@ RUNS_LESSONS = re.compile(
     r"test_(a_lesson_is_answered|right_answers_are|the_solutions_score|the_students_copy|the_solved_copy).*"
 )
 
+CHECKOUT = Path(__file__).parents[1]
+# The order in which the rooms' tests run: first those that everything stands on, last those that take longest.
+ROOMS = ("engine", "ops", "function", "transforms", "tests", "trace", "bridges", "stepper", "views", "scene")
+ROOMS += ("notebooks", "classroom", "browser")
+
 # Where the whole is checked, every machine tries the same examples; elsewhere each run tries others.
 settings.register_profile("same", derandomize=True)
 if REQUIRED:
@@ -59,6 +64,20 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     require_chromium()
     with serve(tmp_path_factory.mktemp("lessons"), tmp_path_factory.mktemp("home")) as lab:
         yield lab
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """A file that is named runs whole, its slow tests too; a single one runs in this process.
+
+    Where answers are recorded, every test runs that asks for one: what no test asked is removed.
+    """
+    option, named = config.option, {config.invocation_params.dir / arg.partition("::")[0] for arg in config.args}
+    files = all(path.is_file() for path in named)
+    if f"-m={option.markexpr}" in config.getini("addopts") and (files or recorded.WRITING):
+        option.markexpr = ""
+    if files and len(named) == 1 and option.numprocesses == "logical":
+        option.numprocesses = 0
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
@@ -92,9 +111,10 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: _place(item.path))
     paths = {item.path for item in items}
     comparing = {path for path in paths if path.suffix == ".py" and _compares(path)}
-    lessons = {path.stem for path in (Path(__file__).parents[1] / "notebooks").glob("*.ipynb") if _needs_torch(path)}
+    lessons = {path.stem for path in (CHECKOUT / "notebooks").glob("*.ipynb") if _needs_torch(path)}
     no_torch = find_spec("torch") is None
     for item in items:
         needing = item.path.stem in lessons or RUNS_LESSONS.fullmatch(item.name) and any(map(item.name.count, lessons))
@@ -102,6 +122,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("oracle")
         if needing and no_torch:
             item.add_marker(pytest.mark.skip(reason=absent.TORCH))
+
+
+def _place(path: Path) -> int:
+    """The place of a test file's room in the order in which they run: the engine first, a browser last."""
+    room = path.parent.name
+    return ROOMS.index(room) if room in ROOMS else ROOMS.index("tests")
 
 
 def _needs_torch(lesson: Path) -> bool:

@@ -92,6 +92,7 @@ def told(page: Page, nth: int = 0) -> dict[str, list[str]]:
     )
 
 
+@pytest.mark.smoke
 def test_keys_move_sliders_and_everything_follows(page: Page) -> None:
     assert told(page)["loss over x"] == ["at 2.0: 1.118e-05, slope -4.502e-05"]
     tangent = page.locator(".wb-explore .wb-tangent").get_attribute("d")

@@ -52,6 +52,7 @@ def frames(page) -> list[str]:
     return page.locator(".wb-over .wb-title").all_text_contents()
 
 
+@pytest.mark.smoke
 def test_a_click_opens_a_group_and_another_closes_it(page):
     assert titles(page, "group") == [LOOP] and frames(page) == []
     page.locator(".wb-kind-group").click()

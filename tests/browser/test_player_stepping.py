@@ -7,6 +7,7 @@ from browser_page import open_page, wait_until
 from player_page import everything, position, press, show, states
 from player_story import storyboard
 
+pytestmark = pytest.mark.smoke  # the player in its page: all of it is quick
 STORY = storyboard().to_dict()
 
 

@@ -154,6 +154,7 @@ def run(page: Page, code: str) -> str:
         return cells.at(-1).outputArea.node.innerText.trim(); }""")
 
 
+@pytest.mark.smoke
 def test_buttons_step_run_back_and_code_sees_it(page: Page) -> None:
     s = Stepper(page)
     assert s.says("sentence") == "Backward starts at loss with the gradient 1.0."

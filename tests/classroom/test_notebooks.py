@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -115,7 +116,7 @@ def outcomes(picture: Path, error: Path) -> dict[str, list[str]]:
         assert not old or text.count(old) == 1
         picture.with_name(f"{name}.ipynb").write_text(text.replace(old, new))
     report = picture.with_name("report.xml")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "pyproject.toml"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n0", "-c", "pyproject.toml"]
     subprocess.run([*command, f"--junitxml={report}", str(picture.parent)], capture_output=True, cwd=CHECKOUT)
     said: dict[str, list[str]] = {}
     for case in ElementTree.parse(report).iter("testcase"):
@@ -175,9 +176,8 @@ def test_refreshing_leaves_a_notebook_whose_cell_fails(
 def test_a_skip_fails_where_nothing_may_be_skipped(
     tmp_path: Path, browser: str, oracle: str, ending: str, refused: set[str]
 ) -> None:
-    for name in ("absent.py", "conftest.py", "differences.py", "recorded.py"):
-        (found,) = (CHECKOUT / "tests").rglob(name)
-        (tmp_path / name).write_text(found.read_text())
+    for path in ("support/absent.py", "conftest.py", "support/differences.py", "support/recorded.py"):
+        shutil.copy(CHECKOUT / "tests" / path, tmp_path)
     (tmp_path / "test_one.py").write_text(
         "import pytest\nimport absent\ndef test_it():\n    pytest.skip('no tool')\n"
         "@pytest.mark.skipif(True, reason=absent.TORCH)\ndef test_compared(): pass\n"

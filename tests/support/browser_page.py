@@ -64,7 +64,8 @@ def is_outside(url: str) -> bool:
 
 
 @contextmanager
-def _browser() -> Iterator[Browser]:
+def running_browser() -> Iterator[Browser]:
+    """The browser that runs already, or a new one that runs until the block ends."""
     if _running:
         yield _running[0]
         return
@@ -86,7 +87,7 @@ def open_page(viewport: tuple[int, int] = (1280, 900), offline: bool = False) ->
     Its `.console_errors` lists every console error and uncaught exception; `offline` takes loopback away too.
     """
     width, height = viewport
-    with _browser() as browser:
+    with running_browser() as browser:
         context = browser.new_context(viewport={"width": width, "height": height}, offline=offline)
         context.set_default_timeout(PATIENCE)
         outside: list[str] = []
