@@ -1,7 +1,8 @@
 """The calls that lessons and small models are made of, on small arrays: the same source under every contestant.
 
 `t` is the module of a contestant and `F` its `nn.functional`. `x`, `y` and `w` require gradients; for NumPy by hand
-the same names are arrays.
+the same names are arrays. `kind` is the dtype that is measured; the tensors that `e` stands for are empty, `s` and `q`
+have no dimension.
 """
 
 from __future__ import annotations
@@ -11,26 +12,28 @@ from dataclasses import dataclass
 SETUP = """
 import math
 def leaf(*shape, scale=0.1):
-    values = t.arange(math.prod(shape), dtype=t.float64).reshape(shape)
+    values = t.arange(math.prod(shape), dtype=kind).reshape(shape)
     return (t.sin(values + 1.0) * scale + 0.7).requires_grad_()
 x, y, w, b = leaf(3, 4), leaf(3, 4), leaf(4, 5), leaf(5)
 v, u = leaf(4), leaf(4)
 batch, other = leaf(2, 3, 4), leaf(2, 4, 5)
 image, kernel = leaf(1, 2, 5, 5), leaf(3, 2, 3, 3)
-leaves = (x, y, w, b, v, u, batch, other, image, kernel)
+s, q, e = leaf(), leaf(), leaf(0, 3)
+leaves = (x, y, w, b, v, u, batch, other, image, kernel, s, q, e)
 c, z = x.detach().clone(), y.detach().clone()
 mask = t.tensor([[True, False, True, True], [False, False, True, False], [True, True, False, False]])
 rows, where = t.tensor([2, 0, 1]), t.tensor([[0, 1, 2, 0], [2, 0, 1, 1], [1, 1, 0, 2]])
 target = t.tensor([1, 0, 3])
-running = t.zeros(4, dtype=t.float64), t.ones(4, dtype=t.float64)
+running = t.zeros(4, dtype=kind), t.ones(4, dtype=kind)
 """
 BY_HAND = """
 import numpy as np
 def leaf(*shape, scale=0.1):
-    return np.sin(np.arange(np.prod(shape), dtype=np.float64) + 1.0).reshape(shape) * scale + 0.7
+    return (np.sin(np.arange(np.prod(shape)) + 1.0).reshape(shape) * scale + 0.7).astype(kind)
 x, y, w, b = leaf(3, 4), leaf(3, 4), leaf(4, 5), leaf(5)
 v, u = leaf(4), leaf(4)
 batch, other = leaf(2, 3, 4), leaf(2, 4, 5)
+s, q, e = leaf(), leaf(), leaf(0, 3)
 leaves = ()
 c, z = x.copy(), y.copy()
 mask = np.array([[True, False, True, True], [False, False, True, False], [True, True, False, False]])
@@ -59,6 +62,13 @@ class Double(t.autograd.Function):
     def backward(ctx, grad):
         (a,) = ctx.saved_tensors
         return grad * 2.0
+class Twice(t.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        return a * 2
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * grad
 class Both(t.autograd.Function):
     @staticmethod
     def forward(ctx, a, b):
@@ -96,6 +106,48 @@ CALLS = [
     Call("masked_fill", "x.masked_fill(mask, 0.0)", "np.where(mask, 0.0, x)"),
     Call("greater", "x > y", "x > y", None),
     Call("equal number", "x == 0.5", "x == 0.5", None),
+    # with a number, of either kind and on either side
+    Call("mul number", "x * 2.0", "x * 2.0"),
+    Call("mul int", "x * 2", "x * 2"),
+    Call("rmul", "2.0 * x", "2.0 * x"),
+    Call("add int", "x + 1", "x + 1"),
+    Call("add function", "t.add(x, 1.5)", "x + 1.5"),
+    Call("sub int", "x - 1", "x - 1"),
+    Call("sub method", "x.sub(0.5)", "x - 0.5"),
+    Call("rsub int", "1 - x", "1 - x"),
+    Call("div number", "x / 2.0", "x / 2.0"),
+    Call("div int", "x / 2", "x / 2"),
+    Call("rdiv", "1.0 / x", "1.0 / x"),
+    Call("add zero", "x + 0.0", "x + 0.0"),
+    Call("pow number", "x ** 3.0", "x ** 3.0"),
+    Call("pow method", "x.pow(2)", "x ** 2"),
+    Call("pow half", "x ** 0.5", "x ** 0.5"),
+    Call("rpow", "2.0 ** x", "2.0 ** x"),
+    Call("add alpha", "x.add(y, alpha=0.5)", "x + 0.5 * y"),
+    Call("where number", "t.where(mask, x, 0.0)", "np.where(mask, x, 0.0)"),
+    Call("where method int", "x.where(mask, 1)", "np.where(mask, x, 1)"),
+    Call("masked_fill int", "x.masked_fill(mask, 1)", "np.where(mask, 1, x)"),
+    Call("clamp keyword", "t.clamp(x, min=0.7)", "np.maximum(x, 0.7)"),
+    Call("clamp int", "x.clamp(0, 1)", "np.minimum(np.maximum(x, 0), 1)"),
+    Call("greater number", "x > 0.7", "x > 0.7", None),
+    Call("less int", "x < 1", "x < 1", None),
+    Call("not equal zero", "x != 0", "x != 0", None),
+    Call("leaky_relu", "F.leaky_relu(x, 0.1)", "np.where(x > 0, x, 0.1 * x)"),
+    Call("elu", "F.elu(x)", "np.where(x > 0, x, np.expm1(x))"),
+    Call("a line", "x * 2.0 + 1", "x * 2.0 + 1"),
+    # without a dimension, and without an element
+    Call("0-d mul", "s * q", "s * q"),
+    Call("0-d by number", "s * 2.0", "s * 2.0"),
+    Call("0-d from an int", "1 - s", "1 - s"),
+    Call("0-d by tensor", "x * s", "x * s"),
+    Call("0-d exp", "s.exp()", "np.exp(s)"),
+    Call("0-d sum", "s.sum()", "s.sum()"),
+    Call("0-d greater", "s > 0.5", "s > 0.5", None),
+    Call("0-d item", "s.item()", "s.item()", None),
+    Call("empty mul", "e * e", "e * e"),
+    Call("empty by number", "e * 2.0", "e * 2.0"),
+    Call("empty sum", "e.sum()", "e.sum()"),
+    Call("empty sum of a dim", "e.sum(0)", "e.sum(0)"),
     # reductions
     Call("sum", "x.sum()", "x.sum()"),
     Call("sum of a dim", "x.sum(1)", "x.sum(1)"),
@@ -113,6 +165,17 @@ CALLS = [
     Call("logsumexp", "x.logsumexp(1)", "np.logaddexp.reduce(x, 1)"),
     Call("cumsum", "x.cumsum(1)", "x.cumsum(1)"),
     Call("any", "mask.any()", "mask.any()", None),
+    Call("sum keyword", "t.sum(x, dim=-1)", "x.sum(-1)"),
+    Call("sum of two dims", "batch.sum(dim=(0, 2))", "batch.sum((0, 2))"),
+    Call("mean keyword", "x.mean(dim=1, keepdim=True)", "x.mean(1, keepdims=True)"),
+    Call("amax", "x.amax(dim=1)", "x.max(1)"),
+    Call("var of a dim", "x.var(dim=1, unbiased=False)", "x.var(1)"),
+    Call("var correction", "t.var(x, -1, correction=0)", "x.var(-1)"),
+    Call("std", "x.std()", "x.std(ddof=1)"),
+    Call("norm of a dim", "x.norm(dim=1)", "np.linalg.norm(x, axis=1)"),
+    Call("argmax of all", "t.argmax(x)", "x.argmax()", None),
+    Call("softmax method", "x.softmax(-1)"),
+    Call("all", "mask.all()", "mask.all()", None),
     # linear algebra
     Call("matmul", "x @ w", "x @ w"),
     Call("matrix by vector", "x @ v", "x @ v"),
@@ -123,6 +186,19 @@ CALLS = [
     Call("linear", "F.linear(x, w.t(), b)", "x @ w + b"),
     Call("outer", "t.outer(v, b)", "np.outer(v, b)"),
     Call("einsum", "t.einsum('ij,jk->ik', x, w)", "np.einsum('ij,jk->ik', x, w)"),
+    Call("mm", "t.mm(x, w)", "x @ w"),
+    Call("bmm", "t.bmm(batch, other)", "batch @ other"),
+    Call("matmul function", "t.matmul(batch, other)", "batch @ other"),
+    Call("dot function", "t.dot(v, u)", "v.dot(u)"),
+    Call(
+        "Linear",
+        "layer(x)",
+        "",
+        "",
+        "layer = t.nn.Linear(4, 5, dtype=kind)\n"
+        "layer.weight.data.copy_(w.detach().t())\n"
+        "layer.bias.data.copy_(b.detach())",
+    ),
     # views
     Call("t", "x.t()", "x.T"),
     Call("transpose", "batch.transpose(1, 2)", "batch.swapaxes(1, 2)"),
@@ -139,6 +215,13 @@ CALLS = [
     Call("clone", "x.clone()", "x.copy()"),
     Call("contiguous", "x.t().contiguous()", "np.ascontiguousarray(x.T)"),
     Call("to float32", "x.float()", "x.astype(np.float32)"),
+    Call("T", "x.T", "x.T"),
+    Call("reshape tuple", "t.reshape(x, (2, -1))", "x.reshape(2, -1)"),
+    Call("flatten keyword", "batch.flatten(start_dim=1)", "batch.reshape(2, -1)"),
+    Call("unsqueeze function", "t.unsqueeze(x, -1)", "x[..., None]"),
+    Call("transpose negative", "batch.transpose(-1, -2)", "batch.swapaxes(-1, -2)"),
+    Call("movedim", "batch.movedim(0, -1)", "np.moveaxis(batch, 0, -1)"),
+    Call("view_as", "x.view_as(y)", "x.reshape(y.shape)"),
     # indexing
     Call("index by int", "x[1]", "x[1]"),
     Call("index by two ints", "x[1, 2]", "x[1, 2]"),
@@ -152,14 +235,25 @@ CALLS = [
     Call("scatter_add", "x.scatter_add(0, where, y)"),
     Call("topk", "x.topk(2).values"),
     Call("sort", "x.sort().values", "np.sort(x)"),
+    Call("index by ellipsis", "x[..., 0]", "x[..., 0]"),
+    Call("index by step", "x[::2, 1:3]", "x[::2, 1:3]"),
+    Call("gather keyword", "t.gather(x, dim=1, index=where)", "np.take_along_axis(x, where, 1)"),
+    Call("topk keyword", "t.topk(x, k=2, dim=-1).values"),
+    Call("argsort", "x.argsort()", "np.argsort(x)", None),
     # joining and splitting
     Call("cat", "t.cat([x, y])", "np.concatenate([x, y])"),
     Call("stack", "t.stack([x, y])", "np.stack([x, y])"),
     Call("chunk", "x.chunk(2, 1)[0]"),
     Call("split", "x.split(1)[1]"),
     Call("unbind", "x.unbind()[1]"),
+    Call("cat of a dim", "t.cat((x, y), dim=-1)", "np.concatenate([x, y], -1)"),
+    Call("stack of a dim", "t.stack((x, y), dim=1)", "np.stack([x, y], 1)"),
+    Call("split sizes", "x.split([1, 3], dim=1)[1]"),
     # rearranging
     Call("roll", "x.roll(1)", "np.roll(x, 1)"),
+    Call("roll of a dim", "t.roll(x, shifts=1, dims=0)", "np.roll(x, 1, 0)"),
+    Call("roll of two dims", "x.roll((1, -1), (0, 1))", "np.roll(x, (1, -1), (0, 1))"),
+    Call("flip of two", "t.flip(x, dims=(0, 1))", "x[::-1, ::-1].copy()"),
     Call("flip", "x.flip(0)", "np.flip(x, 0)"),
     Call("tril", "x.tril()", "np.tril(x)"),
     Call("repeat", "v.repeat(3, 1)", "np.tile(v, (3, 1))"),
@@ -202,6 +296,27 @@ CALLS = [
     Call(
         "update under no_grad", "update()", "", None, "def update():\n    with t.no_grad():\n        x.sub_(0.0 * c)\n"
     ),
+    Call("iadd number", "z += 0.0", "z += 0.0", "plus(x.clone())", "def plus(a):\n    a += 1.0\n    return a"),
+    Call("iadd int", "z += 0", "z += 0", "plus(x.clone())", "def plus(a):\n    a += 1\n    return a"),
+    Call("imul number", "z *= 1.0", "z *= 1.0", "tripled(x.clone())", "def tripled(a):\n    a *= 3.0\n    return a"),
+    Call("idiv int", "z /= 1", "z /= 1", "over(x.clone())", "def over(a):\n    a /= 2\n    return a"),
+    Call("add_ alpha", "z.add_(c, alpha=0.0)", "np.add(z, 0.0 * c, z)", "x.clone().add_(y, alpha=0.5)"),
+    Call("clamp_", "z.clamp_(0.0, 1.0)", "np.clip(z, 0.0, 1.0, z)", "x.clone().clamp_(0.6, 0.75)"),
+    Call("masked_fill_", "z.masked_fill_(mask, 0.5)", "z[mask] = 0.5", "x.clone().masked_fill_(mask, 0.5)"),
+    Call(
+        "isub of a row",
+        "rows_off()",
+        "",
+        "less(x.clone())",
+        "def rows_off():\n    z[1] -= 0.0\ndef less(a):\n    a[1] -= 0.5\n    return a",
+    ),
+    Call(
+        "set a column",
+        "z[:, 1] = 0.5",
+        "z[:, 1] = 0.5",
+        "put(x.clone())",
+        "def put(a):\n    a[:, 1] = 0.5\n    return a",
+    ),
     # layers and losses
     Call("softmax", "t.softmax(x, 1)"),
     Call("log_softmax", "t.log_softmax(x, 1)", "x - np.logaddexp.reduce(x, 1, keepdims=True)"),
@@ -212,6 +327,14 @@ CALLS = [
     Call("batch_norm", "F.batch_norm(x, *running, v, u, training=True)"),
     Call("dropout", "F.dropout(x, 0.5)"),
     Call("conv2d", "F.conv2d(image, kernel)"),
+    Call("log_softmax function", "F.log_softmax(x, dim=-1)"),
+    Call("CrossEntropyLoss", "loss(x, target)", "", "", "loss = t.nn.CrossEntropyLoss()"),
+    Call("MSELoss", "loss(x, c)", "", "", "loss = t.nn.MSELoss()"),
+    Call("LayerNorm", "norm(x)", "", "", "norm = t.nn.LayerNorm(4, dtype=kind)"),
+    Call("ReLU", "act(x)", "", "", "act = t.nn.ReLU()"),
+    Call("nll of log_softmax", "F.nll_loss(F.log_softmax(x, 1), target)"),
+    Call("l1_loss", "F.l1_loss(x, y)", "np.abs(x - y).mean()"),
+    Call("binary_cross_entropy_with_logits", "F.binary_cross_entropy_with_logits(x, c)"),
     # creation and reading
     Call("zeros", "t.zeros(3, 4)", "np.zeros((3, 4), np.float32)", None),
     Call("ones_like", "t.ones_like(x)", "np.ones(x.shape)", None),
@@ -222,6 +345,9 @@ CALLS = [
     Call("no_grad", "quiet()", "", None, "def quiet():\n    with t.no_grad():\n        pass"),
     # of the user's own
     Call("Function", "Double.apply(x)", "", "", _FUNCTIONS),
+    Call("Function by number", "Twice.apply(x)", "", "", _FUNCTIONS),
+    Call("Functions in a chain", "Double.apply(Double.apply(v))", "", "", _FUNCTIONS),
+    Call("Function between", "(Double.apply(x * y)).sum()", "", "", _FUNCTIONS),
     Call("Function of two outputs", "Both.apply(x, y)[1]", "", "", _FUNCTIONS),
     Call(
         "hook",

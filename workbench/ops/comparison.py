@@ -11,13 +11,16 @@ import numpy as np
 from .. import errors
 from ..autograd import dtypes
 from ..autograd.levels import is_batched
+from ..autograd.state import unusual
 from ..autograd.tensor import Tensor, wrap
 from ..errors import warn
+from ..events import listeners
 from . import messages
 from .core.checks import bool_of, dims_of, not_a_tensor, number_of, numpy_names, only_floats, promoted
 from .core.op import define, method, operator
 from .core.registry import in_formulas
 from .core.results import into
+from .core.scalars import SCALARS
 
 maximum = define(
     "MaximumBackward0",
@@ -140,6 +143,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
         condition = condition.to(dtypes.bool_)
     if condition._array.dtype.kind != "b":
         raise RuntimeError(messages.WHERE_CONDITION.format(condition.dtype.word))
+    if type(input) in SCALARS and not listeners and not unusual and isinstance(other, Tensor):
+        numbers = SCALARS[type(input)].get(other._array.dtype)
+        input = input if numbers is None else wrap(numbers[input])
     return where_(condition, input, other)
 
 

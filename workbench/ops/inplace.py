@@ -37,6 +37,7 @@ from .core.checks import (
 )
 from .core.op import define, method
 from .core.results import lying_as
+from .core.scalars import SCALARS
 from .creation import generator
 from .indexing import check_put, located, plain_view, put
 from .shape import (
@@ -160,7 +161,7 @@ def _quiet_operand(t: Tensor, other: Any) -> Any:
     """What to write into such a tensor as NumPy takes it; None where a write has more to look at."""
     kind = type(other)
     if kind is float or kind is int:
-        return other
+        return SCALARS[kind][t._array.dtype][other]
     if kind is not Tensor and kind is not Parameter:
         return None
     if (other._rg or other._meta is not None) and _is_recorded(other):
@@ -508,29 +509,35 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 
 
 def _set_quietly(t: Tensor, index: Any, value: Any) -> bool:
-    """Write what fits a part that an int, a slice or a mask names; False where there is more to do."""
+    """Write what fits a part that ints, slices or a mask name; False where there is more to do."""
     a, given, kind = t._array, _quiet_operand(t, value), type(index)
-    if given is None:
+    if given is None or not a.ndim:
         return False
-    if kind is int:
-        if not a.ndim or not -len(a) <= index < len(a):
-            return False
-        where: Any = (index, ...)
-    elif kind is slice:
-        if not a.ndim or (index.step is not None and not (type(index.step) is int and index.step > 0)):
-            return False
-        where = index
-    elif kind is Tensor and index._array.dtype is BOOL and index._array.shape == a.shape and a.ndim:
+    where: Any = index
+    if kind is Tensor:
         where = index._array
-        if type(given) is np.ndarray:
+        if where.dtype is not BOOL or where.shape != a.shape or type(value) not in SCALARS:
             return False
-    else:
+    elif kind is tuple:
+        if not all([_is_plain(each) for each in index]):
+            return False
+    elif not _is_plain(index):
         return False
-    if type(given) is np.ndarray and a[where].shape != given.shape:
+    try:
+        if type(value) not in SCALARS and a[where].shape != given.shape:
+            return False
+        a[where] = given
+    except IndexError:
         return False
-    a[where] = given
     bump(t)
     return True
+
+
+def _is_plain(index: Any) -> bool:
+    """Whether it is an int, or a slice that goes forwards."""
+    if type(index) is slice:
+        return index.step is None or (type(index.step) is int and index.step > 0)
+    return type(index) is int
 
 
 def _leading_ones(t: Tensor) -> int:

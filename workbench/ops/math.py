@@ -32,6 +32,7 @@ from .core.checks import (
 from .core.op import define, method, operator
 from .core.registry import abbreviation, explained, in_formulas
 from .core.results import in_rows, into
+from .core.scalars import SCALARS
 
 _add = define(
     "AddBackward0",
@@ -77,7 +78,7 @@ _sub_scaled = define(
 _rsub = define(
     "RsubBackward1",
     "rsub(Tensor self, number)",
-    lambda a, n: n - a,
+    lambda a, n: SCALARS[type(n)][a.dtype][n] - a,
     batch="pointwise",
     prepare=lambda args: promoted(no_bools(args)),
     self="-grad",

@@ -97,7 +97,7 @@ def _name(node: Any) -> str:
 
 
 def _aten(name: str, op: Any) -> str:
-    return f"torch._ops.aten.{name}.{'default' if op.numbers is None else 'Tensor'}"
+    return f"torch._ops.aten.{name}.{'Tensor' if op.numbers else 'default'}"
 
 
 class CheckpointError(RuntimeError):

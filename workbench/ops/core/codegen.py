@@ -38,6 +38,7 @@ from ...autograd.tensor import Meta, Parameter, Tensor, link_view
 from ...events import emit, listeners
 from .registry import ARRAYS, TENSORS, USUAL, told_arguments
 from .results import into
+from .scalars import SCALARS
 
 ARRAYS |= {
     "FREED": FREED,
@@ -184,7 +185,7 @@ def _saved_text(op: Any, method: str) -> str:
     for name in op.node.saved_names:
         lines += [f"    if node.s_{name} is not None and node.s_{name} is not FREED:"]
         free, tell = f"node.s_{name} = FREED", f"items.append(({name!r}, node.s_{name}, node.v_{name}))"
-        if op.numbers is not None and name in op.tensors:
+        if op.numbers and name in op.tensors:
             tell = f"items.append(({name!r}, *number_as_given(node.s_{name}, node.v_{name})))"
         if name in op.lists:
             each = f"({name!r} + f'[{{i}}]', t, v) for i, (t, v) in enumerate(zip(node.s_{name}, node.v_{name}))"
@@ -227,6 +228,7 @@ NAMES: dict[str, Any] = {
     "sequence": sequence,
     **{thing.__name__: thing for thing in _THINGS},
     "into": into,
+    "SCALARS": SCALARS,
     "f64": np.dtype("float64"),
     "f32": np.dtype("float32"),
 }
@@ -240,7 +242,7 @@ def op_function(op: Any, dispatch: Any, takes_out: bool = False) -> Any:
     namespace = dict(NAMES, OP=op, forward=op.forward, dispatch=dispatch)
 
     def first(*args: Any, **kwargs: Any) -> Any:
-        namespace["NODE"], namespace["NUMBERS"] = op.node, op.numbers
+        namespace["NODE"] = op.node
         built = compiled(_text(op, takes_out), op.name, namespace, op)
         # PyTorch's functions call `input` what its formulas, and so ours, call `self`
         names = tuple(["input" if name == "self" else name for name in built.__code__.co_varnames])
@@ -284,15 +286,15 @@ def _text(op: Any, takes_out: bool) -> str:
     wanted = "wanted" if op.variadic else " or ".join([f"rg{i}" for i in range(len(op.tensors))])
     out += [f"recorded = {wanted if op.formulas else False}"]
     unmeasured = "(a0.dtype is not f64 and a0.dtype is not f32)"
-    measures = op.meets or op.prepare is not None
+    measures = op.kind == "float" or op.prepare is not None  # the others run on what they are given
     if op.simple:  # what is recorded is floating point, and is not asked about further
         conditions = _unsure_operands(op) + [unmeasured] * measures
         out += _leave(op, f"not recorded and ({' or '.join(conditions)})") if conditions else []
     else:
         kinds = [f"a0.dtype is not a{i}.dtype" for i in range(1, len(op.tensors)) if op.meets]
-        if measures:
-            out += _leave(op, " or ".join([*kinds, unmeasured]))
-        elif not op.variadic:  # what some forwards write must not be written twice
+        if kinds or measures:
+            out += _leave(op, " or ".join([*kinds, *[unmeasured] * measures]))
+        if not measures and not op.variadic:  # what some forwards write must not be written twice
             out += _leave(op, f"recorded and {unmeasured}")
     out += ["if off and not local.modes.grad:", "    recorded = False"] if op.formulas else []
     out += _run(op)
@@ -322,7 +324,7 @@ def _unsure_operands(op: Any) -> list[str]:
     """That condition for each operand of a simple op, where none requires grad."""
     if not op.formulas:
         return []
-    number = "a1 is not saved and " * (op.numbers is not None)
+    number = "a1 is not saved and " * op.numbers
     return [f"({number * bool(i)}{_unsure(name)})" for i, name in enumerate(op.tensors)]
 
 
@@ -354,7 +356,7 @@ def _load(op: Any) -> list[str]:
         if op.simple and i:
             unsure = f" or (rg0 is not rg1 and {_unsure(f'({op.tensors[0]} if rg1 else {name})')})"
             check = _leave(op, "a0.dtype is not a1.dtype" + unsure * bool(op.formulas))
-        if i and op.numbers is not None:
+        if i and op.numbers:
             out += _number_or_tensor(op, name, [*load, f"saved = {name}", *check])
             continue
         load = [*_leave(op, _odd(name)), *load, *check]
@@ -368,10 +370,8 @@ def _number_or_tensor(op: Any, name: str, load: list[str]) -> list[str]:
     return [
         f"if type({name}) is Tensor:",
         *_indented(load),
-        f"elif a0.dtype is f64 and (type({name}) is float or type({name}) is int):",
-        f"    a1 = saved = NUMBERS.get({name})",
-        "    if a1 is None:",
-        f"        a1 = saved = NUMBERS.add({name})",
+        f"elif (kinds := SCALARS.get(type({name}))) is not None and (numbers := kinds.get(a0.dtype)) is not None:",
+        f"    a1 = saved = numbers[{name}]",
         "    rg1 = False",
         f"elif type({name}) is Parameter:",
         *_indented(load),
@@ -467,7 +467,7 @@ def _save(op: Any, name: str) -> list[str]:
         save = [f"node.s_{name} = tuple({name})"]
         save += [f"node.v_{name} = tuple([0 if kept is None or {version[5:].format('kept')} for kept in {name}])"]
     else:
-        number = op.numbers is not None and name == op.tensors[1]
+        number = op.numbers and name == op.tensors[1]
         version = f"0 if {name} is None or {version[5:]}" if name in op.optional else version
         version = f"{name} if a1 is saved else {version}" if number else version
         save = [f"node.s_{name} = {'saved' if number else name}", f"node.v_{name} = {version.format(name)}"]
@@ -488,7 +488,7 @@ def _fit(op: Any) -> list[str]:
     if not same:
         return ["node.fit = None"]
     fit = ", ".join([f"({each}.shape, {each}.dtype) if rg{i} else None" for i, each in enumerate(arrays)])
-    if op.numbers is not None:
+    if op.numbers:
         same[0] = f"(a1 is saved or {same[0]})"
     return [f"node.fit = None if {' and '.join(same)} else ({fit},)"]
 

@@ -21,6 +21,7 @@ from ...autograd.tensor import InferenceTensor, Tensor, link_view, part_of, wrap
 from ...events import emit, listeners
 from . import checks
 from .registry import in_formulas, told_arguments
+from .scalars import SCALARS, scalar_array
 
 FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")
 NUMBER = (bool, int, float, np.number, np.bool_)
@@ -108,10 +109,8 @@ def _unrecorded(op: Any, args: tuple[Any, ...], modes: Any) -> Tensor | None:
                 kind = array.dtype
             elif array.dtype is not kind:
                 return None
-        elif op.numbers is not None and kind is FLOAT64 and type(t) in (float, int):
-            arrays[place] = op.numbers.get(t)
-            if arrays[place] is None:
-                arrays[place] = op.numbers.add(t)
+        elif op.numbers and kind in (numbers := SCALARS.get(type(t), ())):
+            arrays[place] = numbers[kind][t]
         else:
             return None
     if kind is not FLOAT64 and kind is not FLOAT32:
@@ -141,7 +140,7 @@ def dispatch_operator(op: Any, args: tuple[Any, ...]) -> Any:
 
 
 def _takes(op: Any, operand: Any) -> bool:
-    return isinstance(operand, Tensor) or (op.numbers is not None and isinstance(operand, NUMBER))
+    return isinstance(operand, Tensor) or (op.numbers and isinstance(operand, NUMBER))
 
 
 def _check_operand(op: Any, position: int, operand: Any, operands: list[Any]) -> None:
@@ -166,9 +165,7 @@ def _meet(op: Any, operands: list[Any]) -> list[np.ndarray]:
     return [
         (t._array if t._array.dtype is common.np else t._array.astype(common.np))
         if isinstance(t, Tensor)
-        else np.array(t, dtype=common.np)
-        if common.is_floating_point
-        else np.array(t).astype(common.np)  # -1 is 255 among bytes
+        else scalar_array(t, common.np)
         for t in operands
     ]
 

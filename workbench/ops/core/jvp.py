@@ -147,9 +147,7 @@ def _compiled(op: Any, moving: tuple[bool, ...], words: dict[str, Any]) -> Any:
     where |= {name: f"extras[{i}]" for i, name in enumerate(op.extras)}
     where |= {name: f"moved[{i}]" for i, name in enumerate(tangents)}
     lines = [f"{name} = {where[name]}" for name in (*reads.tensors, *reads.arguments)]
-    lines += [
-        f"{name} = beside({name}, outs[0])" for name in reads.tensors if name in op.tensors and op.numbers is not None
-    ]
+    lines += [f"{name} = beside({name}, outs[0])" for name in reads.tensors if name in op.tensors and op.numbers]
     lines += [f"{name}_shape = {where[name]}.shape" for name in reads.shapes]
     text = "\n    ".join(["def tangent(args, moved, outs, extras):", *lines, f"return {reads.text}"]) + "\n"
     return compiled(text, "tangent", words, op)
@@ -287,7 +285,7 @@ def _alone_text(op: Any) -> str:
 
 def _operand_alone(op: Any, i: int) -> list[str]:
     """An operand `a`: its value `x`, the array `r` of that, its tangent `m`."""
-    number = " and type(a{0}) is not float and type(a{0}) is not int" if op.numbers is not None else ""
+    number = " and type(a{0}) is not float and type(a{0}) is not int" if op.numbers else ""
     number = " and a{0} is not None" if op.order[i] in op.optional else number
     return [
         line.format(i)

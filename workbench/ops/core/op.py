@@ -27,8 +27,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ... import errors
 from ...autograd.state import local
 from ...autograd.tensor import Tensor
@@ -40,20 +38,6 @@ from .registry import ABBREVIATIONS, DIMS, REGISTRY, SEVERAL, SIZES, in_formulas
 from .results import TAKERS
 
 TANGENTS = {"pointwise": "pointwise", "float": "pointwise", "tensors": "pointwise", "view": "linear", "views": "linear"}
-
-
-class Numbers(dict):
-    """Python numbers as float64 arrays: a ufunc takes half the time with one as with the number itself."""
-
-    def add(self, number: float) -> np.ndarray:
-        """The number as an array, remembered unless it is a zero (0.0 == -0.0) or there are too many already."""
-        array = np.array(number, dtype=np.float64)
-        if number and len(self) < 1000:
-            self[number] = array
-        return array
-
-
-NUMBERS = Numbers()
 
 
 class Op:
@@ -128,7 +112,7 @@ class Op:
             "arguments": [name for mark, name, _ in params if not mark],
             "places": [i for i, (mark, _, _) in enumerate(params) if mark],  # where tensors are, or lists of them
             "extras": extras,
-            "numbers": NUMBERS if kind in ("pointwise", "float") and len(tensors) == 2 else None,
+            "numbers": kind in ("pointwise", "float") and len(tensors) == 2,  # whether the second may be a number
             "simple": kind != "assign" and not unusual and not (kept and (self.fits or len(tensors) > 1)),
             "batch": self.__dict__.get("batch") or self._batching(set(order)),
         }
