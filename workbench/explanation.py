@@ -137,7 +137,7 @@ def explanation_of(error: BaseException | None) -> Explanation | None:
         return known
     if "torch" not in sys.modules:
         return None
-    from .bridges.torch.recorder import failure_of
+    from .bridges.torch.failure import failure_of
 
     failure = failure_of(error)
     return None if failure is None else _OfTorch(error, failure)

@@ -1,0 +1,275 @@
+"""What is known of an error of PyTorch's backward: which node failed, by the records or by what is left of the graph.
+
+Where nobody recorded, the error says little: neither node nor line. The graph behind the backward's outputs is still
+there, and tells more. A node of a Function is the `ctx` that its `backward` was called with. A built-in one is found by
+what it saved: unpacking that raises the error's own words. Where several nodes do, the first that the engine takes is
+the one, and those before it have run and are freed. Where this leaves more than one node, none is named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from types import FrameType
+from typing import Any, Literal
+
+from ...trace.records import Failed, NodeCreated, TensorsFound
+from ...trace.schema import Record
+from ...trace.source import is_users
+from .describe import AccumulateGrad, is_python, nodes_behind
+from .driver import node_of
+from .operations import unobserved
+from .recorder import TorchRecorder
+
+_WRITTEN = re.compile(r"is at version \d+; expected version (\d+)")
+_NAN = re.compile(r"Function '(\w+)' returned nan values")
+_TWICE = "backward through the graph a second time"
+_HINT = " Hint:"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What is known of an error: the records up to it, the failing node's name, and two lines of the user's.
+
+    These are the one that called the backward and the innermost one on the error's way. The name is empty where
+    nobody knows which node failed.
+    """
+
+    records: list[Record]
+    node: str
+    line: tuple[str, int] | None
+    raised: tuple[str, int] | None
+
+
+def failure_of(error: BaseException) -> Failure | None:
+    """What is known of an error; None where no backward of PyTorch's raised it."""
+    frames = _frames_of(error)
+    raised = next((line for frame, line in reversed(frames) if is_users(line[0])), None)
+    engines = [at for at, (f, _) in enumerate(frames) if f.f_code.co_name == "_engine_run_backward"]
+    outermost = engines[0] if engines else None
+    called = [frame for frame, line in frames[:outermost] if is_users(line[0])]
+    line = next((line for frame, line in reversed(frames[:outermost]) if is_users(line[0])), None)
+    recorded = getattr(error, "__dict__", {}).get("_workbench_failure")
+    if recorded is not None:
+        recorder, count, node = recorded
+        return Failure(recorder.records(count), node, line, raised)
+    if not engines:
+        return None
+    finder = _GraphFinder()
+    with unobserved():
+        node = finder.find(error, _failed_in(error), called[-1] if called else None)
+    return Failure(finder.records(), node, line, raised)
+
+
+def culprit_of(error: BaseException) -> Any:
+    """The node that an error of a backward left, by what is still there; None where more than one could be it."""
+    with unobserved():
+        return _failed_in(error).culprit()[0]
+
+
+def _failed_in(error: BaseException) -> _Backward:
+    """The backward that failed: the innermost, as the others wait for it."""
+    frames = [frame for frame, _ in _frames_of(error)]
+    at = max(at for at, frame in enumerate(frames) if frame.f_code.co_name == "_engine_run_backward")
+    return _Backward(frames[at:], str(error))
+
+
+def _frames_of(error: BaseException) -> list[tuple[FrameType, tuple[str, int]]]:
+    """The frames on an error's way, the outermost first, each with the line it was at."""
+    found = []
+    way = error.__traceback__
+    while way is not None:
+        found.append((way.tb_frame, (way.tb_frame.f_code.co_filename, way.tb_lineno)))
+        way = way.tb_next
+    return found
+
+
+class _GraphFinder(TorchRecorder):
+    """Puts down what is still there of a graph, and then the error."""
+
+    def find(self, error: BaseException, ran: _Backward, frame: FrameType | None) -> str:
+        """Put down the graph behind a backward; the name of the node that failed, if it is known."""
+        self._begin = 1 << 63
+        self.look_up(frame)  # what a node has saved may be in no graph but by its name
+        found: dict[int, tuple[Any, ...]] = {}
+        for output in ran.outputs:
+            self._place_of(output, found)
+        node, slot = ran.culprit()
+        self.look_up(frame)
+        for output in ran.outputs:
+            self._describe(output, found)
+        self._raw.append(TensorsFound.Raw(tuple(found.values())))
+        serial = None if node is None else self._serial(node)
+        written = _WRITTEN.search(str(error))
+        if slot and written is not None:
+            self._saved_then(serial, slot, int(written[1]))
+        self._raw.append(Failed.Raw(None, serial, type(error).__name__, str(error)))
+        return "" if node is None else str(node.name()).rpartition("::")[2]
+
+    def _saved_then(self, node: int | None, slot: str, version: int) -> None:
+        """A tensor had this version when the node saved it: now it has another, which is all that PyTorch tells."""
+        for at, raw in enumerate(self._raw):
+            if isinstance(raw, NodeCreated.Raw) and raw.node == node:
+                saved = tuple([(*each[:3], version, *each[4:]) if each[0] == slot else each for each in raw.saved])
+                self._raw[at] = raw._replace(saved=saved)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What a node has saved as it is now: nothing, all of it there, freed, or a slot that cannot be read any more."""
+
+    kind: Literal["nothing", "there", "freed", "broken"]
+    slot: str = ""
+    words: str = ""  # what reading the slot raises
+
+
+class _Backward:
+    """A backward that failed, as its frames have it: the engine's first, then those of a Function's `backward`."""
+
+    def __init__(self, frames: Sequence[FrameType], message: str) -> None:
+        told = frames[0].f_locals
+        self.outputs: tuple[Any, ...] = tuple(told.get("t_outputs", ()))
+        _, keeps, _, inputs = (*told.get("args", ()), None, None, None, None)[:4]
+        self._keeps = bool(keeps)
+        self._frames, self._message = frames[1:], message
+        self._targets = [node_of(each) for each in inputs or ()]
+
+    def culprit(self) -> tuple[Any, str]:
+        """The node that failed and the slot that is to blame; None where more than one could be it."""
+        roots = [node_of(each) for each in self.outputs]
+        nodes = nodes_behind(roots)
+        if (own := self._called(nodes)) is not None:
+            return own, next((each.slot for each in _slots_of(own) if self._is_told_of(each)), "")
+        order = list(_order(roots, nodes, self._targets))
+        if named := _NAN.search(self._message):
+            return _only(self._returned_nan(order, named[1])), ""
+        states = [(node, _state_of(node)) for node in order]
+        if _WRITTEN.search(self._message):
+            return self._written(states)
+        if _TWICE in self._message:
+            return _only(self._freed_before(states)), ""
+        return None, ""
+
+    def _called(self, nodes: Iterable[Any]) -> Any:
+        """The node whose Function's `backward` the error left."""
+        for frame in reversed(self._frames):
+            first = frame.f_locals.get(frame.f_code.co_varnames[0]) if frame.f_code.co_argcount else None
+            if own := [node for node in nodes if node is first and is_python(node)]:
+                return own[0]
+        return None
+
+    def _written(self, states: list[tuple[Any, _State]]) -> tuple[Any, str]:
+        """The first in order that cannot read what it saved; those before it have run."""
+        told = [(node, each) for node, _ in states for each in _slots_of(node) if self._is_told_of(each)]
+        first = {node: each.slot for node, each in reversed(told)}
+        if len(first) == 1:
+            return next(iter(first.items()))
+        if len({str(place.device) for node, _ in states for place in node._input_metadata}) > 1:
+            return None, ""  # each device has a queue of its own
+        passed = ("nothing", "there") if self._keeps else ("nothing", "freed")
+        node = next((node for node, state in states if state.kind not in passed), None)
+        return (node, first[node]) if node in first else (None, "")
+
+    def _is_told_of(self, slot: _State) -> bool:
+        """Whether reading this slot raises the same, but for a hint that depends on the mode."""
+        return bool(slot.words) and slot.words.partition(_HINT)[0] == self._message.partition(_HINT)[0]
+
+    def _freed_before(self, states: list[tuple[Any, _State]]) -> list[Any]:
+        """The nodes that can have been freed when this backward came to them."""
+        found = []
+        for node, state in states:
+            if state.kind == "freed":
+                found.append(node)
+            if state.kind == "there" and not self._keeps or found and self._keeps:
+                break
+        return found
+
+    def _returned_nan(self, order: list[Any], name: str) -> list[Any]:
+        """The nodes of a name that can be the last that ran: all before it are freed by that, none after it is."""
+        states = [_state_of(node).kind for node in order]
+        found = []
+        for at, node in enumerate(order):
+            ran, left = states[: at + 1], states[at + 1 :]
+            if node.name() == name and (self._keeps or "there" not in ran and "freed" not in left):
+                found.append(node)
+        return found
+
+
+def _only(nodes: list[Any]) -> Any:
+    return nodes[0] if len(nodes) == 1 else None
+
+
+def _order(roots: list[Any], nodes: list[Any], targets: list[Any]) -> Iterable[Any]:
+    """The nodes in the order in which the engine takes them: of those that are ready the youngest.
+
+    With `targets` those alone that lead to one of them.
+    """
+    waiting: dict[Any, int] = {}
+    leading: dict[Any, list[Any]] = {}
+    for node in nodes:
+        for to, _ in node.next_functions:
+            if to is not None:
+                waiting[to] = waiting.get(to, 0) + 1
+                leading.setdefault(to, []).append(node)
+    wanted, todo = set(), list(targets)
+    while todo:
+        for node in leading.get(todo.pop(), ()):
+            if node not in wanted:
+                wanted.add(node)
+                todo.append(node)
+    ready = [(-node._sequence_nr(), at, node) for at, node in enumerate(dict.fromkeys(roots)) if not waiting.get(node)]
+    heapify(ready)
+    count = len(ready)
+    while ready:
+        node = heappop(ready)[2]
+        if type(node) is not AccumulateGrad and (not targets or node in wanted):
+            yield node
+        for to, _ in node.next_functions:
+            if to is not None:
+                waiting[to] -= 1
+                if not waiting[to]:
+                    count += 1
+                    heappush(ready, (-to._sequence_nr(), count, to))
+
+
+def _state_of(node: Any) -> _State:
+    """What a node has saved as it is now: broken if any of it is, freed if any of it is."""
+    found = {state.kind: state for state in reversed(_slots_of(node))}
+    return next((found[kind] for kind in ("broken", "freed", "there") if kind in found), _State("nothing"))
+
+
+def _slots_of(node: Any) -> list[_State]:
+    """Each slot of what a node has saved; what a hook packed is left packed."""
+    found = []
+    for name in [each for each in dir(type(node)) if each.startswith("_raw_saved_")]:
+        slot = name.removeprefix("_raw_saved_")
+        slot = "saved_tensors" if is_python(node) else slot
+        try:
+            raw = getattr(node, name)
+        except RuntimeError:
+            found.append(_State("freed", slot))
+            continue
+        several = isinstance(raw, tuple | list)
+        for at, each in enumerate(raw if several else (raw,)):
+            called = f"{slot}[{at}]" if several else slot
+            if each is not None and (words := _refusal(node, name, each)) is not None:
+                found.append(_State("freed" if _TWICE in words else "broken" if words else "there", called, words))
+    return found
+
+
+def _refusal(node: Any, attribute: str, saved: Any) -> str | None:
+    """What reading a slot raises, empty if it can be read; None where nothing is in it."""
+    try:
+        if saved.unpack_hook is not None:
+            return ""
+        try:
+            return None if saved.unpack() is None else ""
+        except RuntimeError as error:
+            if _TWICE in str(error) or _WRITTEN.search(str(error)) or is_python(node):
+                raise
+            getattr(node, attribute.removeprefix("_raw"))  # a result: it is read with the node that made it
+            return ""
+    except RuntimeError as error:
+        return str(error) if _TWICE in str(error) or _WRITTEN.search(str(error)) else ""
