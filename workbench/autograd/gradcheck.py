@@ -187,11 +187,11 @@ def _random_like(t: Tensor, random: np.random.Generator, gaps: bool) -> Tensor:
     return wrap(np.asarray(array).astype(t._array.dtype, copy=False), requires_grad=True)
 
 
-def check_inputs(inputs: tuple[Any, ...]) -> None:
-    """Something to differentiate by, each number in memory of its own."""
+def check_inputs(inputs: tuple[Any, ...], wants_double: bool = True) -> None:
+    """Something to differentiate by, each number in memory of its own; a warning of less than float64, if wanted."""
     wanted = [(i, t) for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
     for i, t in wanted:
-        if t._array.dtype != np.float64:
+        if wants_double and t._array.dtype != np.float64:
             warn(errors.GRADCHECK_NOT_DOUBLE.format(i))
         if any(stride == 0 and size > 1 for stride, size in zip(t._array.strides, t._array.shape, strict=True)):
             raise failed(RuntimeError(errors.GRADCHECK_STRIDE_ZERO.format(i)), t)

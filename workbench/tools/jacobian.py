@@ -31,6 +31,7 @@ CHECK_LEGEND = (
     "Orange is positive, blue negative, darker is larger; outlined entries are further apart than the tolerance."
 )
 _STEADY, _FAR = 0.1, 0.25  # how little two differences are apart that can be trusted, and how far a wrong entry is
+_OTHERS = (0.77, 0.41)  # steps beside the one asked for, as parts of it: rounding would differ at each
 _WAYS = {"reverse": "a backward for each element of an output", "forward": "a tangent for each element of an input"}
 
 
@@ -199,15 +200,20 @@ def check(
 ) -> Picture:
     """The Jacobians that gradcheck compares, side by side: by f's derivatives and by differences `eps` to either side.
 
-    Entries further apart than `atol + rtol * abs(numeric)` are outlined. Inputs that require grad, best float64, are
-    checked; of others the picture says where rounding alone may take entries that far apart, unless differences over a
-    larger step show that they are wrong. The `legend` is the sentence that says how to read it.
+    Entries further apart than `atol + rtol * abs(numeric)` are outlined. Inputs that require grad are checked. The
+    differences are those of f in float64, whatever the inputs are; entries that differ are wrong unless f's derivatives
+    in float64 agree with them. Where f itself computes in less, the picture says so, and which entries may differ by
+    rounding alone. The `legend` is the sentence that says how to read it.
     """
     if mode not in _WAYS:
         raise ValueError(NO_MODE.format(mode))
     given = as_tuple(inputs)
-    check_inputs(given)
-    board = _Checking(f, Jacobians(f, given, eps, atol, rtol), mode).board()
+    check_inputs(given, wants_double=False)
+    found = Jacobians(f, given, eps, atol, rtol)
+    exact = _exact(f, found)
+    if isinstance(exact, str):
+        check_inputs(given)  # says that float64 is better
+    board = _Checking(f, found, exact, mode).board()
     board.legend = board.legend if legend else ""
     return Picture(board)
 
@@ -222,6 +228,7 @@ class _Pair:
         self, id: str, names: tuple[str, str], shapes: Any, analytic: Any, numeric: Any, near: Any, blur: str
     ) -> None:
         self.id, self.names, self.shapes, self.blur = id, names, shapes, blur
+        self.unsteady = False  # whether other steps give other differences
         self.analytic, self.numeric = analytic, numeric
         pairs = zip(analytic.ravel(), numeric.ravel(), strict=True)
         self.wrong = np.array([not near(a, n) for a, n in pairs], bool).reshape(analytic.shape)
@@ -260,6 +267,16 @@ class _Pair:
         self.doubtful = self.wrong & ~(steady & ~near)
         self.numeric = np.where(self.sure, one, self.numeric)
         self._compare()
+
+    def settle(self, analytic: np.ndarray, steps: Sequence[np.ndarray], near: Callable[[Any, Any], bool]) -> None:
+        """Given the derivatives in float64, where all differences were taken, and differences over two other steps.
+
+        What differs is wrong, unless these derivatives do not, or another step gives other differences: then f rounds.
+        """
+        alike = np.vectorize(near, otypes=[bool])
+        steady = alike(steps[0], self.numeric) & alike(steps[1], self.numeric)
+        self.doubtful = self.wrong & (alike(analytic, self.numeric) | ~steady)
+        self.unsteady = bool((self.doubtful & ~steady).any())
 
     def verdict(self) -> str:
         """Whether they agree, and where they do so least."""
@@ -325,32 +342,42 @@ class _Pair:
 class _Checking:
     """The pairs of one check, and its steps."""
 
-    def __init__(self, f: Callable[..., Any], found: Jacobians, mode: Mode) -> None:
+    def __init__(self, f: Callable[..., Any], found: Jacobians, exact: Jacobians | str | None, mode: Mode) -> None:
         self.function, self.mode, self.eps = function_name(f), mode, found.eps
+        self.exact, self.why = (None, exact) if isinstance(exact, str) else (exact, "")
         wanted = [k for k, each in enumerate(found.given) if any(each is t for t in found.inputs)]
         names = variables_of(f, len(found.given))
         places = found.positions or found.floating
         outer = [f"y{k}" for k in places] if len(places) > 1 else ["y"]
         outer = [f"output_{each}" if each in names else each for each in outer]
         derived = _derivatives(found, places, mode)
-        self.pairs = []
-        for i, place in enumerate(places):
-            for j, t in enumerate(found.inputs):
-                blur = _blur(found, t._array, found.first[place])
-                two = (np.asarray(derived[i][j], np.float64), np.asarray(found.numerical[j][place].T, np.float64))
-                shapes = (found.first[place].shape, tuple(t.shape))
-                id, name = f"p{i}.{j}", (outer[i], names[wanted[j]])
-                self.pairs.append(
-                    _Pair(id, name, shapes, *two, lambda a, n: nearly(a, n, found.rtol, found.atol), blur)
-                )
+        self.near = lambda a, n: nearly(a, n, found.rtol, found.atol)
+        self.pairs: list[_Pair] = []
+        self._places = [(i, place, j) for i, place in enumerate(places) for j in range(len(found.inputs))]
+        for i, place, j in self._places:
+            t = found.inputs[j]
+            blur = _coarsest(t._array, found.first[place]) if self.exact else _blur(found, t._array, found.first[place])
+            two = np.asarray(derived[i][j], np.float64), _differences(self.exact or found, j, place)
+            shapes = (found.first[place].shape, tuple(t.shape))
+            self.pairs.append(_Pair(f"p{i}.{j}", (outer[i], names[wanted[j]]), shapes, *two, self.near, blur))
         self.blur = next((pair.blur for pair in self.pairs if pair.blur), "")
         self.step = float(np.cbrt(np.finfo(self.blur).eps)) if self.blur else 0.0  # where rounding matters least
         if any(pair.doubtful.any() for pair in self.pairs):
-            steps = [Jacobians(f, found.given, step, found.atol, found.rtol) for step in (self.step, self.step / 2)]
-            places_and_inputs = [(place, j) for place in places for j in range(len(found.inputs))]
-            for pair, (place, j) in zip(self.pairs, places_and_inputs, strict=True):
-                if pair.doubtful.any():
-                    pair.look_closer([np.asarray(each.numerical[j][place].T, np.float64) for each in steps])
+            self._look_closer(f, found)
+
+    def _look_closer(self, f: Callable[..., Any], found: Jacobians) -> None:
+        """Say of the entries that differ which are wrong."""
+        whole = self.exact or found
+        lengths = [each * self.eps for each in _OTHERS] if self.exact else [self.step, self.step / 2]
+        others = [Jacobians(f, whole.given, step, found.atol, found.rtol) for step in lengths]
+        derived = _derivatives(whole, whole.positions or whole.floating, self.mode) if self.exact else []
+        for pair, (i, place, j) in zip(self.pairs, self._places, strict=True):
+            if pair.doubtful.any():
+                steps = [_differences(each, j, place) for each in others]
+                if self.exact:
+                    pair.settle(np.asarray(derived[i][j], np.float64), steps, self.near)
+                else:
+                    pair.look_closer(steps)
 
     def board(self) -> Storyboard:
         """By derivatives, by differences, and compared."""
@@ -361,9 +388,10 @@ class _Checking:
             more, y = pair.placed(y)
             boxes += more
         moved = f"each element of an input is moved by {self.eps:g} to either side"
+        where = ", in float64" if self.exact else ""
         captions = (
             f"Analytic: {_WAYS[self.mode]} gives the derivatives that {self.function} claims.",
-            f"Numeric: {moved}, and {self.function} is computed again; no derivative is used.{self._rounded()}",
+            f"Numeric{where}: {moved}, and {self.function} is computed again; no derivative is used.{self._rounded()}",
         )
         steps = []
         for side, caption in enumerate(captions):
@@ -377,11 +405,15 @@ class _Checking:
 
     def _rounded(self) -> str:
         """Why entries may differ at this dtype, and what to do where nothing says that they are wrong."""
-        if not self.blur:
-            return ""
-        kept = round(-math.log10(np.finfo(self.blur).eps))
-        why = f" {self.blur} keeps about {kept} digits, so a difference of {self.eps:g} is mostly rounding there"
         doubtful = any(pair.doubtful.any() for pair in self.pairs)
+        if not self.blur or self.exact and not doubtful:
+            return ""
+        kept = f"{self.blur} keeps about {round(-math.log10(np.finfo(self.blur).eps))} digits"
+        if self.exact and any(pair.unsteady for pair in self.pairs):
+            return f" {kept}, and other steps give other differences: {self.function} rounds to fewer digits itself."
+        if self.exact:
+            return f" {kept}; in float64 both agree."
+        why = f" {self.why}: {kept}, so a difference of {self.eps:g} is mostly rounding there"
         return f"{why}: check with float64 inputs." if doubtful and not self._sure() else f"{why}."
 
     def _sure(self) -> list[_Pair]:
@@ -403,11 +435,49 @@ class _Checking:
             return f"{count} of {size} entries {verb}, outlined; {where}. That need not be wrong:{self._rounded()}"
         count = sum(int(pair.sure.sum()) for pair in sure)
         verb = "is" if count == 1 else "are"
-        more = f" So say differences of {self.step:.1g}, which suit {worst.blur}." if worst.blur else ""
+        more = (
+            f" So say differences of {self.step:.1g}, which suit {worst.blur}." if worst.blur and not self.exact else ""
+        )
         doubtful = sum(int(pair.doubtful.sum()) for pair in wrong)
         if doubtful:
-            more += f" Of the others {doubtful} may differ by rounding alone: check these with float64 inputs."
+            more += f" Of the others {doubtful} may differ by rounding alone"
+            more += "." if self.exact else ": check these with float64 inputs."
         return f"{count} of {size} entries {verb} wrong, outlined; {where}.{more}"
+
+
+def _coarsest(*arrays: np.ndarray) -> str:
+    """The dtype with the fewest digits of these, if it has fewer than float64."""
+    coarse = max([each for each in arrays if each.dtype.kind == "f"], key=lambda each: np.finfo(each.dtype).eps)
+    return coarse.dtype.name if coarse.itemsize < 8 else ""
+
+
+def _differences(found: Jacobians, j: int, place: int) -> np.ndarray:
+    """The Jacobian of an output by an input as differences give it, with a row for each of the output's elements."""
+    return np.asarray(found.numerical[j][place].T, np.float64)
+
+
+def _exact(f: Callable[..., Any], found: Jacobians) -> Jacobians | str | None:
+    """The same function at float64 inputs, or why it cannot be had; None where all is float64 already."""
+    places = found.positions or found.floating
+    arrays = [*[t._array for t in found.inputs], *[found.first[place] for place in places]]
+    if not any(_coarsest(each) for each in arrays if each.dtype.kind == "f"):
+        return None
+    doubles: dict[int, Any] = {}
+    for each in found.given:
+        if isinstance(each, Tensor) and each._array.dtype.kind == "f":
+            doubles.setdefault(id(each), wrap(each._array.astype(np.float64), each.requires_grad))
+    name = function_name(f)
+    try:
+        given = tuple([doubles.get(id(each), each) for each in found.given])
+        exact = Jacobians(f, given, found.eps, found.atol, found.rtol)
+        _derivatives(exact, places, "reverse")
+    except Exception as error:  # of whatever kind: f was made for other inputs
+        return f"{name} does not take float64 ({type(error).__name__})"
+    shapes = [[each.first[place].shape for place in places if place < len(each.first)] for each in (found, exact)]
+    if exact.positions != found.positions or shapes[0] != shapes[1]:
+        return f"{name} gives something else in float64"
+    coarse = [kind for place in places if (kind := _coarsest(exact.first[place]))]
+    return f"{name} computes in {coarse[0]} whatever its inputs are" if coarse else exact
 
 
 def _blur(found: Jacobians, *arrays: np.ndarray) -> str:

@@ -215,9 +215,7 @@ class BackwardRecorder(OperationRecorder):
         task.hooks.append((hooks, key))
         return hooks
 
-    def _wrap(
-        self, task: Task, place: int, which: tuple[str, int], hooks: Any, key: int, hook: Any
-    ) -> tuple[Any, ...]:
+    def _wrap(self, task: Task, place: int, which: tuple[str, int], hooks: Any, key: int, hook: Any) -> tuple[Any, ...]:
         """Have a hook of the user's tell what it does; what is recorded of it."""
         told = *which, *name_of(hook)
         if not (isinstance(hook, _HookOfUser) and hook._recorder is self):
