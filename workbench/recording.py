@@ -111,18 +111,17 @@ class record:  # named as what a user writes: `with record() as trace:`
             recorder.outlook.begin(frame)
             del frame
         trace = Trace(recorder)
-        # Should the block never end, the listener goes with this object.
-        leave = weakref.finalize(self, _leave, recorder)
+        leave = weakref.finalize(self, _leave, recorder)  # should the block never end
         try:
             recorder.watch(True)
             if isinstance(recorder, LineRecorder):
                 watch(recorder)
+            _threads[recorder] = threading.get_ident()
+            self._open = recorder, leave, self._open
+            listeners[LAST] = [recorder]  # after all else
         except BaseException:
-            leave()
+            _leave(recorder)
             raise
-        _threads[recorder] = threading.get_ident()
-        self._open = recorder, leave, self._open
-        listeners[LAST] = [recorder]  # after all else
         return trace
 
     def __exit__(
@@ -133,9 +132,11 @@ class record:  # named as what a user writes: `with record() as trace:`
     ) -> None:
         recorder, leave, self._open = self._open
         try:
-            listeners.remove(recorder)
-        finally:
-            leave()
+            _leave(recorder)
+        except BaseException:  # an interrupt: what it has left out is done now
+            _leave(recorder)
+            raise
+        leave.detach()
         recorder.look_up(user_frame())
 
 
@@ -162,6 +163,7 @@ def _leave_those_of_other_threads() -> None:
 
 
 def _leave(recorder: Recorder) -> None:
+    """Hear no more; whoever does this twice has done it once."""
     if recorder in listeners:
         listeners.remove(recorder)
     recorder.watch(False)

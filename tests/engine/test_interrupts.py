@@ -7,8 +7,10 @@ import sys
 import threading
 from typing import Any
 
+import absent
 import interrupts
 import pytest
+from oracle import torch as pytorch
 from pygraphviz import agraph, graphviz
 
 import workbench as torch
@@ -46,6 +48,31 @@ def test_the_windows_that_were_open() -> None:
         left = interrupts.sweep(torch, EVERY[name], interrupts.our_state, wanted=open_once)
         assert left.points >= 3
         assert not left.wrong
+
+
+BEGINS_AND_ENDS = ("record.__enter__", "record.__exit__", "_leave", "Recorder.watch", "_bury", "watch", "unwatch")
+
+
+def test_a_recording_of_lines_leaves_no_watcher_behind() -> None:
+    left = interrupts.sweep(torch, EVERY["record_lines"], interrupts.our_state, wanted=BEGINS_AND_ENDS)
+    assert left.points >= 12
+    assert not left.wrong
+
+
+@pytest.mark.skipif(pytorch is None, reason=absent.TORCH)
+def test_a_recording_of_pytorchs_lines_leaves_no_watcher_behind() -> None:
+    def record_lines(torch: Any) -> None:
+        with torch.record(pytorch, lines=True):
+            pass
+
+    def state() -> dict[str, Any]:
+        modes = pytorch.overrides._get_current_function_mode_stack()
+        return interrupts.our_state() | {"modes": len(modes), "apply": pytorch.autograd.Function.apply.__func__}
+
+    wanted = ("_leave", "unwatch", "user_frame")  # not where `__exit__` begins
+    left = interrupts.sweep(torch, record_lines, state, wanted=wanted)
+    assert left.points >= 3
+    assert not left.wrong
 
 
 def test_none_comes_into_graphviz() -> None:

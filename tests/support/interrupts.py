@@ -252,6 +252,12 @@ def record(torch: Any) -> None:
 
 
 @ours
+def record_lines(torch: Any) -> None:
+    with torch.record(lines=True):
+        square(torch).apply(leaf(torch)).sum().backward()
+
+
+@ours
 def step(torch: Any) -> None:
     x = leaf(torch)
     stepper = torch.step((square(torch).apply(x) * 2).sum())
@@ -437,6 +443,7 @@ def our_state() -> dict[str, Any]:
     """Everything that could be left switched on."""
     from workbench import events
     from workbench.autograd import scopes, state
+    from workbench.trace import line_recorder
     from workbench.utils import checkpoint
 
     modes, stack = state.local.modes, scopes.local.stack
@@ -445,6 +452,7 @@ def our_state() -> dict[str, Any]:
         **process_wide(),
         "dual": state.dual,
         "listeners": len(events.listeners),
+        "watchers": len(line_recorder._watchers),
         "scope": (stack.entry, stack.module, stack.open),
         "overrides": dict(checkpoint._overrides),
         "geterr": np.geterr(),
@@ -499,8 +507,10 @@ def reset(torch: Any) -> None:
         return
     from workbench import events
     from workbench.autograd import scopes, state
+    from workbench.trace import line_recorder
     from workbench.utils import checkpoint
 
+    line_recorder._watchers.clear()
     state.local.modes = state.Modes()
     scopes.local.stack = scopes.Stack()
     events.listeners.clear()

@@ -143,8 +143,8 @@ def test_at_less_than_double_precision_entries_differ_and_are_not_called_wrong(d
     ]
     assert boxes["p0.0a.0.0"].alt.startswith(f"d y[0] / d a[0] differs, at {name}: analytic 4, numeric ")
     assert f"2 of 4 differ, but at {name} that may be rounding: the largest difference is " in repr(picture)
-    why = f"f computes in {name} whatever its inputs are: {name} keeps about {kept} digits, so a difference of 1e-06 is mostly rounding there: "
-    why += "check with float64 inputs."
+    why = f"f computes in {name} whatever its inputs are: {name} keeps about {kept} digits, "
+    why += "so a difference of 1e-06 is mostly rounding there: check with float64 inputs."
     last = picture.storyboard.steps[-1].caption
     assert "2 of 4 entries differ, outlined; " in last and last.endswith(f"That need not be wrong: {why}")
     assert picture.storyboard.steps[1].caption.endswith(f"no derivative is used. {why}")

@@ -55,12 +55,12 @@ def watch(watcher: Watcher) -> None:
 
 
 def unwatch(watcher: Watcher) -> None:
-    """Tell it no more; after the last one nothing is traced."""
+    """Tell it no more; after the last one nothing is traced. Whoever does this twice has done it once."""
     with hearing:
         if watcher in _watchers:
             _watchers.remove(watcher)
-            if not _watchers:
-                _end()
+        if not _watchers:
+            _end()
 
 
 def _tell(what: str, frame: FrameType, *more: Any) -> None:
@@ -80,6 +80,7 @@ def _wanted(code: CodeType) -> bool:
 
 if sys.version_info >= (3, 12):
     _events = sys.monitoring.events
+    _NAME = "workbench"
     _tool: int | None = None
     _lines: dict[CodeType, None] = {}  # whose lines are reported
 
@@ -90,7 +91,7 @@ if sys.version_info >= (3, 12):
             warnings.warn(BUSY, RuntimeWarning, stacklevel=4)
             return
         _tool = free[0]
-        sys.monitoring.use_tool_id(_tool, "workbench")
+        sys.monitoring.use_tool_id(_tool, _NAME)
         for event, callback in (
             (_events.PY_START, _started),
             (_events.LINE, lambda code, line: _tell("reached", sys._getframe(1))),
@@ -113,7 +114,7 @@ if sys.version_info >= (3, 12):
 
     def _end() -> None:
         global _tool
-        if _tool is not None:
+        if _tool is not None and sys.monitoring.get_tool(_tool) == _NAME:  # else an interrupt came after that
             for code in _lines:
                 sys.monitoring.set_local_events(_tool, code, 0)
             _lines.clear()
@@ -121,7 +122,7 @@ if sys.version_info >= (3, 12):
             for event in (_events.PY_START, _events.LINE, _events.PY_RETURN, _events.PY_UNWIND):
                 sys.monitoring.register_callback(_tool, event, None)
             sys.monitoring.free_tool_id(_tool)
-            _tool = None
+        _tool = None
 
 else:
     _errors: dict[FrameType, BaseException] = {}  # on their way out of a watched function, or to its `except`

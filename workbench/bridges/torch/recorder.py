@@ -95,14 +95,15 @@ class TorchRecorder(BackwardRecorder):
         try:
             if self in _open:
                 _open.remove(self)
-            if self._mode in torch.overrides._get_current_function_mode_stack():
-                self._mode.__exit__(None, None, None)
+            mode = getattr(self, "_mode", None)
+            if mode in torch.overrides._get_current_function_mode_stack():
+                mode.__exit__(None, None, None)
         finally:
             self._uninstall()
             if self._compiled is not None:
                 self._compiled.remove()
             self._compiled = None
-            del self._mode
+        vars(self).pop("_mode", None)
         self.look_up(frame)
         self._note_deaths()
         self._hooked.clear()
@@ -190,13 +191,30 @@ class TorchRecording:
         recorder.all = self._all
         trace = self._trace(recorder)
         recorder.begin(user_frame())
-        if isinstance(recorder, TorchLineRecorder):
-            watch(recorder)
-        self._open.append(recorder)
+        try:
+            if isinstance(recorder, TorchLineRecorder):
+                watch(recorder)
+            self._open.append(recorder)
+        except BaseException:
+            _leave(recorder, None)
+            raise
         return trace
 
     def __exit__(self, *error: Any) -> None:
-        recorder = self._open.pop()
+        recorder = self._open[-1]
+        try:
+            _leave(recorder, user_frame())
+        except BaseException:  # an interrupt: what it has left out is done now
+            _leave(recorder, None)
+            raise
+        finally:
+            del self._open[-1]
+
+
+def _leave(recorder: TorchRecorder, frame: FrameType | None) -> None:
+    """Record no longer; whoever does this twice has done it once."""
+    try:
         if isinstance(recorder, TorchLineRecorder):
             unwatch(recorder)
-        recorder.end(user_frame())
+    finally:
+        recorder.end(frame)
