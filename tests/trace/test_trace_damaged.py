@@ -5,6 +5,9 @@ from __future__ import annotations
 import copy
 import functools
 import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -69,7 +72,7 @@ def damaged(draw: st.DrawFn) -> dict[str, Any]:
     """A trace with a few fields deleted, garbled, exchanged, or repeated elsewhere."""
     data = json.loads(whole(draw(st.sampled_from(PROGRAMS))))
     for _ in range(draw(st.integers(1, 3))):
-        ways = places(data["events"], ("events",))
+        ways = [*places(data["events"], ("events",)), *places(data["parts"], ("parts",))]
         if not ways:
             break
         way = draw(st.sampled_from(ways))
@@ -85,18 +88,69 @@ def damaged(draw: st.DrawFn) -> dict[str, Any]:
     return data
 
 
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """What takes longer fails, where the system can interrupt it."""
+
+    def stop(*_: Any) -> None:
+        raise AssertionError(f"This takes more than {seconds} seconds.")
+
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)  # of work: another process may have the processor meanwhile
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def refused_or_drawn(data: dict[str, Any]) -> None:
+    with at_most(30):
+        try:
+            trace = Trace.from_dict(data)
+        except ValueError as refusal:
+            assert str(refusal).endswith(".") and "\n" not in str(refusal)
+            return
+        for view in (*VIEWS, *CHARTS):
+            picture = trace.show(view)
+            assert str(picture)
+            json.dumps(picture.storyboard.to_dict(), allow_nan=False)
+
+
 @settings(deadline=None, max_examples=250, suppress_health_check=list(HealthCheck))
 @given(damaged())
 def test_a_damaged_trace_is_refused_or_every_view_draws_it(data):
-    try:
-        trace = Trace.from_dict(data)
-    except ValueError as refusal:
-        assert str(refusal).endswith(".") and "\n" not in str(refusal)
-        return
-    for view in (*VIEWS, *CHARTS):
-        picture = trace.show(view)
-        assert str(picture)
-        json.dumps(picture.storyboard.to_dict(), allow_nan=False)
+    refused_or_drawn(data)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=10_000, suppress_health_check=list(HealthCheck))
+@given(damaged())
+def test_any_damaged_trace_is_refused_or_every_view_draws_it(data):
+    refused_or_drawn(data)
+
+
+def test_an_operation_that_stands_above_itself_is_refused():
+    data, ran = _events(transforms, "OperationRan")
+    below = {seen.get("below") for event in data["events"] for seen in event.get("tensors", ())}
+    own = next(each for each in ran if each["tensors"] and not below.intersection(each["outputs"]))
+    own["tensors"].append(own["tensors"][0] | {"id": "t99", "below": own["outputs"][0]})
+    own["outputs"].append("t99")
+    with at_most(10), pytest.raises(ValueError, match=f"'{own['op']}' stand below itself"):
+        Trace.from_dict(data)
+
+
+def test_a_part_of_another_kind_with_a_variable_is_drawn():
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh())
+    with record() as trace:
+        (net(torch.ones(2)) * 2).sum().backward()
+    data = trace.to_dict()
+    for row in data["parts"]:
+        row[4:] = ["net"]
+    assert str(Trace.from_dict(data).show())
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

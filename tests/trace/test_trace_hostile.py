@@ -6,6 +6,7 @@ import cProfile
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import trace_samples as samples
 
 import workbench as torch
 from workbench.recording import Trace, load
+from workbench.trace.json import _reading
 from workbench.trace.records import GradCaptured
 from workbench.views import VIEWS
 
@@ -90,8 +92,17 @@ def text(events: list[Any]) -> str:
     return json.dumps({"format": "workbench-trace", "version": 1, "events": events})
 
 
+@pytest.fixture
+def short_lists(monkeypatch) -> Iterator[None]:
+    """An event may have no more than 10,000 of anything; a file may have many more."""
+    monkeypatch.setattr("workbench.trace.json._LONGEST_LIST", 10_000)
+    _reading.cache_clear()
+    yield
+    _reading.cache_clear()
+
+
 @pytest.mark.parametrize("events", REFUSED.values(), ids=REFUSED)
-def test_what_no_recording_has_is_refused_with_a_short_sentence(tmp_path, events) -> None:
+def test_what_no_recording_has_is_refused_with_a_short_sentence(tmp_path, events, short_lists) -> None:
     (tmp_path / "hostile.json").write_text(text(events))
     with pytest.raises(ValueError, match=r"\.$") as refusal:
         load(tmp_path / "hostile.json")

@@ -28,7 +28,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from .call_records import LevelEntered, LineReached, MethodCalled, MethodEnded, OperationRan, TangentPushed
+from .call_records import LevelEntered, LineReached, MethodCalled, MethodEnded, OperationRan, TangentPushed, above
 from .frame import Frame
 from .messages import (
     AGAIN,
@@ -78,7 +78,7 @@ from .values import Value
 # More than any recording has: what is longer was made to take long.
 _MOST = 2**63 - 1  # of a whole number: a count, a size, a version
 _LONGEST_TEXT = 1_000_000  # characters: of a line, of a method
-_LONGEST_LIST = 10_000  # edges, arguments, saved tensors, gradients of one event
+_LONGEST_LIST = 1_000_000  # edges, arguments, saved tensors, gradients of one event: `stack` takes any number
 _MOST_VALUES = 10_000_000  # of one array
 _MOST_DIMENSIONS = 64  # as NumPy has it
 _MOST_ELEMENTS = 2**60  # of one array, whether its values are there or not
@@ -106,8 +106,8 @@ class PartsWritten:
         for part in path:
             if part.key not in self._numbers:
                 self._numbers[part.key] = len(self.rows)
-                called = [part.variable] if part.variable else []
-                self.rows.append([around, part.kind, part.title, part.number, *called])
+                called = [_cut(part.variable, _LONGEST_TITLE)] if part.variable else []
+                self.rows.append([around, part.kind, _cut(part.title, _LONGEST_TITLE), part.number, *called])
             around = self._numbers[part.key]
         return around
 
@@ -152,9 +152,45 @@ class PartsRead:
 
 def encode(fact: Any, parts: PartsWritten) -> Any:
     """A record as what JSON can say; the parts that a node was made in are put into the table."""
+    fact = readable(fact)
     if isinstance(fact, NodeCreated) and fact.path:
         return _written(dataclasses.replace(fact, path=())) | {"path": parts.number(fact.path)}
     return _written(fact)
+
+
+def readable(fact: Any, record: type | None = None) -> Any:
+    """A record, or a fact in it, without what is longer or deeper than a file may say: it can be read again."""
+    record, changes = record or fact.__class__, dict[str, Any]()
+    for name in _names_of_texts(fact.__class__):
+        value = getattr(fact, name)
+        if value.__class__ is str:
+            short = name == "name" or (name == "text" and record in (LineReached, MethodEnded))
+            text = _cut(value, _LONGEST_NAME if short else _LONGEST_TEXT)
+            if name == "scope" and text.count("/") >= _DEEPEST_NESTING:
+                names = text.split("/")
+                text = "/".join([*names[: _DEEPEST_NESTING - 1], names[-1]])
+            if text is not value:
+                changes[name] = text
+        elif value.__class__ is tuple:
+            several = tuple([readable(each, record) for each in value])
+            if any([one is not other for one, other in zip(value, several, strict=True)]):
+                changes[name] = several
+        elif value is not None and (other := readable(value, record)) is not value:
+            changes[name] = other
+    return dataclasses.replace(fact, **changes) if changes else fact
+
+
+@cache
+def _names_of_texts(kind: type) -> tuple[str, ...]:
+    """The fields that are texts, or facts that have some."""
+    if not dataclasses.is_dataclass(kind) or kind in (Value, Part):
+        return ()
+    return tuple([name for name, hint in _types(kind).items() if hint not in (bool, int, float) and name != "path"])
+
+
+def _cut(text: str, most: int) -> str:
+    """A text that is not too long, or its beginning and its end."""
+    return text if len(text) <= most else f"{text[: most * 3 // 4]} … {text[-(most // 5) :]}"
 
 
 def _written(fact: Any) -> Any:
@@ -349,6 +385,7 @@ class Played:
             except (ValueError, IndexError) as error:
                 raise ValueError(IN_TRACE.format("Event", number, brief(_reason(error)))) from None
             events.append(event)
+        _check_above(events)
         return events
 
     def _count(self, record: Record, form: Form | None = None, row: list[int] | None = None) -> None:
@@ -368,6 +405,20 @@ class Played:
         self._room += _EACH - weight * len(frame.touched)
         if self._room < 0:
             raise ValueError(CHANGES)
+
+
+def _check_above(events: Sequence[Record]) -> None:
+    """Levels have the same operation above each other, and none above itself."""
+    outputs = {event.op: event.outputs for event in events if isinstance(event, OperationRan)}
+    higher, settled = above(events) if outputs else {}, set[str]()
+    for number, event in enumerate(events, 1) if higher else ():
+        seen, made = set[str](), event.op if isinstance(event, OperationRan) else ""
+        while made in outputs and made not in settled:
+            if made in seen:
+                raise ValueError(IN_TRACE.format("Event", number, BELOW_ITSELF.format(made)))
+            seen.add(made)
+            made = next((higher[output] for output in outputs[made] if output in higher), "")
+        settled |= seen
 
 
 def _reason(error: Exception) -> str:
@@ -510,6 +561,7 @@ class Writer:
 
     def text(self, events: Sequence[Record], **head: Any) -> str | None:
         """The events as a JSON text, an event a line; None where they have more in common than is read."""
+        events = [readable(event) for event in events]
         rows = [self._row(event) for event in events]
         places: dict[int, int] = {}
         forms: list[Any] = []

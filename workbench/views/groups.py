@@ -351,8 +351,9 @@ def _made(events: Iterable[Record]) -> _Item:
         for part in event.path or _from_scope(event, bool(going)):
             last = at.items[-1] if at.items else None
             if last is None or last.key != part.key:
-                last = _Item(part.kind, part.title, part.key, part.number, called=part.variable)
-                last.scope = _LAYER.sub(r"\1", part.title) if part.kind == "scope" else ""
+                last = _Item(part.kind, part.title, part.key, part.number)
+                if part.kind == "scope":
+                    last.scope, last.called = _LAYER.sub(r"\1", part.title), part.variable
                 last.text = part.title if part.kind in ("expression", "call") else ""
                 if ran and part.kind == "expression":
                     last.kind = "call"
@@ -423,7 +424,7 @@ def _tell_apart(whole: _Item) -> None:
         todo += item.items
         if item.called:
             modules.append(item)
-            variables.setdefault(item.title, set()).add(item.called)
+            variables.setdefault(item.scope, set()).add(item.called)
     for item in modules:
         if len(variables[item.scope]) > 1:
             item.scope, item.title = item.called, f"{item.called} › {item.title}"
