@@ -6,10 +6,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from lab import CHECKOUT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from workbench.classroom.handout import MarkerError, nbgrader, otter, solved, student
 from workbench.cli import main
+from workbench.cli.lab import prepare
 
 COURSE = """# exercise: cube-backward
 class Cube(Function):
@@ -47,7 +49,7 @@ def notebook(*sources: str) -> nbformat.NotebookNode:
 def test_the_students_copy_has_neither_solutions_nor_what_they_showed() -> None:
     lesson = notebook(COURSE, OWN)
     _, plain, course, own = student(lesson).cells
-    assert plain.outputs and not course.outputs and course.execution_count is None
+    assert all(not cell.outputs and cell.execution_count is None for cell in (plain, course, own))
     assert course.source.count("        ...  # your code\n") == 2 and "return" not in course.source
     assert own.source == (
         "# exercise: my-own (2.5 points)\ndef double(x):\n    ...  # your code\nassert double(1) == 2"
@@ -59,6 +61,52 @@ def test_the_solved_copy_has_no_marker() -> None:
     *_, course, own = solved(notebook(COURSE, OWN)).cells
     assert own.source == "# exercise: my-own (2.5 points)\ndef double(x):\n    return 2 * x\nassert double(1) == 2"
     assert "###" not in course.source and "return 3" in course.source and course.outputs
+
+
+GUESSED = """{words}
+
+```python
+f(3)
+```"""
+
+
+@pytest.mark.parametrize("words", ["**Predict** it.", "Was kommt heraus?", "**Before you run it:** what?"])
+@pytest.mark.parametrize("kind", ["student", "nbgrader", "otter"])
+def test_nothing_that_was_computed_is_handed_out_however_it_is_asked_for(words: str, kind: str) -> None:
+    lesson = notebook("guess = None", "print(41 + 1)", OWN)
+    lesson.cells.insert(1, new_markdown_cell(GUESSED.format(words=words)))
+    shown = {"text/plain": "forty-two", "application/vnd.jupyter.widget-view+json": {"model_id": "1"}}
+    lesson.cells[3].outputs = [new_output("display_data", data=shown)]
+    lesson.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": {"state": {"1": {"value": "forty-two"}}}}
+    before = nbformat.writes(lesson)
+    made = {"student": student, "nbgrader": nbgrader, "otter": otter}[kind](lesson)
+    assert "forty-two" not in nbformat.writes(made) and "seen" not in nbformat.writes(made)
+    assert nbformat.writes(lesson) == before
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The whole course as it is handed out, in each of the ways."""
+    made = {kind: tmp_path_factory.mktemp(kind) for kind in ("student", "nbgrader", "otter", "reader")}
+    for kind in ("student", "nbgrader", "otter"):
+        assert main(["release", str(CHECKOUT / "notebooks"), f"--{kind}", str(made[kind])]) == 0
+    prepare(made["reader"])
+    return made
+
+
+@pytest.mark.parametrize("kind", ["student", "nbgrader", "otter", "reader"])
+def test_no_notebook_of_the_course_that_is_handed_out_shows_an_answer(kind: str, released: dict[str, Path]) -> None:
+    lessons = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
+    found = {path.name: nbformat.read(path, as_version=4) for path in released[kind].rglob("*.ipynb")}
+    assert sorted(found) == [path.name for path in lessons]
+    for notebook in found.values():
+        assert "widgets" not in notebook.metadata
+        for cell in notebook.cells:
+            # A hidden test of otter's says True when it passes; students never get the cell.
+            if cell.cell_type == "code" and not (kind == "otter" and cell.source.startswith("# HIDDEN\n")):
+                assert (cell.outputs, cell.execution_count) == ([], None), cell.source
+            if kind in ("student", "reader"):
+                assert "SOLUTION" not in cell.source
 
 
 def test_nbgraders_copy_splits_the_answer_from_what_gives_its_points() -> None:

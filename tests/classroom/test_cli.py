@@ -133,6 +133,59 @@ def test_notebooks_become_pages_in_a_folder_or_one_file(tmp_path: Path, capsys: 
     assert nbformat.read(two, as_version=4).cells[0].outputs == []
 
 
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file names are text on this system")
+@pytest.mark.parametrize(
+    ("words", "encoding"),
+    [
+        (["run", "{}.ipynb", "--html", "{}"], ""),
+        (["present", "{}.ipynb", "--handout", "{}.html"], "ascii"),
+        (["release", "{}.ipynb", "--student", "{}"], "ascii"),
+        (["release", "{}.ipynb", "--student", "{}"], "utf-8:strict"),
+        (["run", "none {}.ipynb", "--html", "out"], "ascii"),
+        (["{}"], "latin-1"),
+    ],
+    ids=lambda given: given or "none" if isinstance(given, str) else given[0],
+)
+def test_a_name_of_any_letters_is_told_in_any_locale(words: list[str], encoding: str, tmp_path: Path) -> None:
+    name = "lesson ü日"
+    write(tmp_path / f"{name}.ipynb", "print('ü→')")
+    environment = ASCII | ({"PYTHONIOENCODING": encoding} if encoding else {})
+    seen = subprocess.run(
+        [sys.executable, "-m", "workbench", *(word.format(name) for word in words)],
+        capture_output=True,
+        cwd=tmp_path,
+        env=os.environ | environment | {"PYTHONPATH": str(CHECKOUT)},
+    )
+    told = (seen.stdout + seen.stderr).splitlines()
+    assert told and all(line.startswith((b"Wrote ", b"workbench: ")) for line in told), told
+    made = sorted(path.name for path in tmp_path.rglob("*.html"))
+    if words[-1] == "{}" and words[0] == "run":
+        assert made == [f"{name}.html"]
+        assert "<title>lesson ü日</title>" in (tmp_path / name / made[0]).read_text("utf-8")
+    if words[0] == "present":
+        assert made == [f"{name}-slides.html", f"{name}.html"]
+
+
+def test_a_message_of_any_letters_is_told_in_any_locale(tmp_path: Path) -> None:
+    write(tmp_path / "bad.ipynb", "raise ValueError('ü→')")
+    strict = ASCII | {"PYTHONIOENCODING": "ascii:strict"}
+    seen = typed("run", str(tmp_path / "bad.ipynb"), "--html", str(tmp_path), **strict)
+    assert seen.stderr == f"workbench: {tmp_path / 'bad.ipynb'}, code cell 1: ValueError: \\xfc\\u2192\n"
+
+
+def test_half_of_a_character_in_a_cell_keeps_no_page_from_being_written(tmp_path: Path) -> None:
+    cells = [new_markdown_cell("# One"), new_code_cell("x = 1")]
+    text = nbformat.writes(new_notebook(cells=cells)).replace("# One", r"half \ud83d")
+    (tmp_path / "half.ipynb").write_text(text)
+    assert main(["run", str(tmp_path / "half.ipynb"), "--html", str(tmp_path)]) == 0
+    assert r"half \ud83d" in (tmp_path / "half.html").read_text("utf-8")
+    assert main(["release", str(tmp_path / "half.ipynb"), "--student", str(tmp_path / "out")]) == 0
+    assert nbformat.read(tmp_path / "out" / "half.ipynb", as_version=4).cells[0].source == "half \ud83d"
+
+
 def test_a_failing_cell_leaves_the_page_of_an_earlier_run(tmp_path: Path) -> None:
     (tmp_path / "bad.html").write_text("the page of last week")
     bad = write(tmp_path / "bad.ipynb", "1 / 0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,10 +18,14 @@ import psutil
 import pytest
 from jupyter_client import BlockingKernelClient
 from lab import CHECKOUT, Lab, serve
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from workbench.classroom.handout import student
-from workbench.cli import lab
+from workbench.classroom import progress
+from workbench.classroom.checks import FILE
+from workbench.classroom.handout import YOUR_CODE, student
+from workbench.cli import lab, main
+from workbench.cli.lab import MARK, fingerprint
+from workbench.cli.pages import execute
 
 SHIPPED = sorted(path.name for path in (CHECKOUT / "notebooks").glob("*.ipynb"))
 
@@ -61,7 +66,9 @@ def test_missing_lessons_are_copied_and_the_readers_own_file_stays(reader: tuple
     assert (folder / SHIPPED[0]).read_text() == "my own work"
     for name in SHIPPED[1:]:
         lesson = nbformat.read(CHECKOUT / "notebooks" / name, as_version=4)
-        assert nbformat.read(folder / name, as_version=4) == student(lesson)
+        copy = nbformat.read(folder / name, as_version=4)
+        assert copy.metadata.pop(MARK) == fingerprint(copy)
+        assert copy == student(lesson)
     assert f"Copied {len(SHIPPED) - 1} lesson" in lab.said
 
 
@@ -113,37 +120,227 @@ def test_ctrl_c_ends_the_server_and_its_kernels(tmp_path: Path) -> None:
         assert alive == []
 
 
-def test_a_checkout_is_worked_in_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert lab.prepare(None) == CHECKOUT / "notebooks"
-    assert lab.prepare(CHECKOUT / "notebooks") == CHECKOUT / "notebooks"
-    assert list(tmp_path.iterdir()) == []
-    # The package of a wheel, typed in a checkout: its notebooks, not a copy.
-    monkeypatch.setattr(lab, "PACKAGE", tmp_path / "site" / "workbench")
-    monkeypatch.chdir(CHECKOUT)
-    assert lab.prepare(None).resolve() == CHECKOUT / "notebooks"
+def lesson(*sources: str) -> nbformat.NotebookNode:
+    """A lesson as its authors write it: run, with a text, these cells and a solved exercise."""
+    shown = [new_output("stream", text="the answer")]
+    solved = "# exercise: one\n### BEGIN SOLUTION\nanswer = 4\n### END SOLUTION"
+    cells = [new_code_cell(text, outputs=shown, execution_count=1) for text in (*sources, solved)]
+    return new_notebook(cells=[new_markdown_cell("# A lesson"), *cells])
 
 
-def test_outside_a_checkout_the_copy_is_made_where_one_stands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shipped = tmp_path / "site" / "workbench" / "lessons"
-    shipped.mkdir(parents=True)
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone with two lessons, from which the package runs; the current folder is another one."""
+    made = tmp_path / "clone"
+    (made / "notebooks").mkdir(parents=True)
+    (made / "pyproject.toml").write_text('[project]\nname = "autograd-workbench"\n')
     for name in ("b.ipynb", "a.ipynb"):
-        exercise = f"# exercise: one\n### BEGIN SOLUTION\n{name!r}\n### END SOLUTION"
-        nbformat.write(new_notebook(cells=[new_code_cell(exercise)]), shipped / name)
-    monkeypatch.setattr(lab, "PACKAGE", shipped.parent)
-    monkeypatch.setattr(lab, "SHIPPED", shipped)
-    monkeypatch.chdir(tmp_path)
+        nbformat.write(lesson(f"said = {name!r}"), made / "notebooks" / name)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.setattr(lab, "PACKAGE", made / "workbench")
+    return made
+
+
+@pytest.fixture
+def shipped(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same lessons inside the package of a wheel."""
+    made = clone.parent / "site" / "workbench" / "lessons"
+    made.parent.mkdir(parents=True)
+    (clone / "notebooks").rename(made)
+    monkeypatch.setattr(lab, "PACKAGE", made.parent)
+    monkeypatch.setattr(lab, "SHIPPED", made)
+    return made
+
+
+def git(clone: Path, *words: str) -> str:
+    who = ["-c", "user.name=reader", "-c", "user.email=reader@example.org"]
+    return subprocess.run(["git", *who, *words], cwd=clone, check=True, capture_output=True, text=True).stdout
+
+
+def test_a_clone_that_is_worked_in_stays_clean_and_its_progress_is_the_readers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    for name in (".gitignore", "pyproject.toml", "README.md"):
+        shutil.copy(CHECKOUT / name, clone)
+    shutil.copytree(CHECKOUT / "notebooks", clone / "notebooks", ignore=lambda folder, names: {*names} - {*SHIPPED})
+    git(clone, "init", "-q")
+    git(clone, "add", ".")
+    git(clone, "commit", "-q", "-m", "all")
+    monkeypatch.setattr(lab, "PACKAGE", clone / "workbench")
+    place = lab.prepare(None)
+    copy = place / SHIPPED[0]
+    notebook = nbformat.read(copy, as_version=4)
+    (asked,) = (cell for cell in notebook.cells if 'check("slope-of-a-line"' in cell.source)
+    asked.source = asked.source.replace(YOUR_CODE, "answer = 4")
+    execute(notebook, copy)
+    nbformat.write(notebook, copy)
+    monkeypatch.chdir(place)
+    assert (place / FILE).exists() and repr(progress()).count("●") == 1
+    (place / ".ipynb_checkpoints").mkdir()
+    shutil.copy(copy, place / ".ipynb_checkpoints")
+    assert git(clone, "status", "--porcelain", "--untracked-files=all") == ""
+    copied = sorted(path.relative_to(clone).as_posix() for path in place.glob("*.ipynb"))
+    assert copied == [f"workbench-lessons/{name}" for name in SHIPPED]
+
+
+def test_a_clone_opens_the_readers_copies_wherever_the_command_is_typed(
+    clone: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = clone / "workbench-lessons"
+    assert lab.prepare(None) == place
+    assert capsys.readouterr().out == f"Copied 2 lessons into {place}.\n"
+    copied = nbformat.read(place / "a.ipynb", as_version=4)
+    assert [cell.source for cell in copied.cells[1:]] == ["said = 'a.ipynb'", "# exercise: one\n...  # your code"]
+    assert not any(cell.get("outputs") for cell in copied.cells)
+    assert lab.first_lesson(place) == "a.ipynb"
+    for folder in (clone, place, clone / "notebooks"):
+        monkeypatch.chdir(folder)
+        assert lab.prepare(None) == place
+    # The package of a wheel, typed in a clone: of its lessons.
+    monkeypatch.setattr(lab, "PACKAGE", clone.parent / "site" / "workbench")
+    monkeypatch.chdir(clone)
+    assert lab.prepare(None) == place
+    assert capsys.readouterr().out == ""
+
+
+def test_authors_open_the_lessons_themselves(
+    clone: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert lab.prepare(None, authors=True) == clone / "notebooks"
+    before = {path: path.read_bytes() for path in clone.rglob("*") if path.is_file()}
+    assert main(["lab", str(clone / "notebooks")]) == 1
+    assert capsys.readouterr().err == (
+        f"workbench: {clone / 'notebooks'} holds the lessons themselves, solved: to change them there, type "
+        "workbench lab --authors.\n"
+    )
+    assert main(["--authors", "--port", "0"]) == main(["lab", "--authors", "mine"]) == 2
+    monkeypatch.setattr(lab, "PACKAGE", clone.parent / "site" / "workbench")
+    assert main(["lab", "--authors"]) == 1
+    assert "and there is none here" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in clone.rglob("*") if path.is_file()} == before
+
+
+def test_outside_a_clone_the_copies_lie_in_the_current_folder(
+    shipped: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert lab.prepare(None) == Path("workbench-lessons")
     assert capsys.readouterr().out == "Copied 2 lessons into workbench-lessons.\n"
-    assert lab.first_lesson(tmp_path / "workbench-lessons") == "a.ipynb"
-    (tmp_path / "workbench-lessons" / "a.ipynb").write_text("mine")
-    (tmp_path / "workbench-lessons" / "b.ipynb").unlink()
+    (Path("workbench-lessons") / "b.ipynb").unlink()
+    monkeypatch.chdir("workbench-lessons")
+    assert lab.prepare(None) == Path()
+    assert capsys.readouterr().out == "Copied 1 lesson into ..\n"
+    assert sorted(path.name for path in Path().iterdir()) == ["a.ipynb", "b.ipynb"]
+
+
+def answer(notebook: nbformat.NotebookNode) -> None:
+    notebook.cells[-1].source = "# exercise: one\nanswer = 3"
+
+
+def run_it(notebook: nbformat.NotebookNode) -> None:
+    """What JupyterLab leaves when a reader runs all cells and saves."""
+    for cell in notebook.cells[1:]:
+        cell.outputs, cell.execution_count = [new_output("stream", text="seen")], 7
+    notebook.metadata["language_info"] = {"name": "python", "version": "3.13.1"}
+    notebook.cells.append(new_code_cell(""))
+
+
+def note(notebook: nbformat.NotebookNode) -> None:
+    notebook.cells[0].source += "\n\nAsk about this."
+
+
+def paste(notebook: nbformat.NotebookNode) -> None:
+    notebook.cells[0]["attachments"] = {"mine.png": {"image/png": "QUJD"}}
+
+
+def lose_the_mark(notebook: nbformat.NotebookNode) -> None:
+    notebook.metadata.clear()
+
+
+# What a reader does with a copy, and whether the copy is then the reader's own.
+DONE = {
+    "nothing": (lambda notebook: None, False),
+    "run": (run_it, False),
+    "an exercise": (answer, True),
+    "a note": (note, True),
+    "a picture pasted into a text": (paste, True),
+    "a cell more": (lambda notebook: notebook.cells.insert(1, new_code_cell("1 + 1")), True),
+    "a cell less": (lambda notebook: notebook.cells.pop(1), True),
+    "two cells exchanged": (lambda notebook: notebook.cells.reverse(), True),
+    "a copy of an editor that keeps no metadata": (lose_the_mark, True),
+}
+
+
+@pytest.mark.parametrize("done", DONE)
+def test_a_lesson_that_changes_reaches_the_copies_that_nobody_worked_in(
+    done: str, clone: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = lab.prepare(None)
+    work, own = DONE[done]
+    copy = nbformat.read(place / "a.ipynb", as_version=4)
+    work(copy)
+    nbformat.write(copy, place / "a.ipynb")
+    before = (place / "a.ipynb").read_bytes()
+    capsys.readouterr()
     lab.prepare(None)
-    assert capsys.readouterr().out == "Copied 1 lesson into workbench-lessons.\n"
-    assert (tmp_path / "workbench-lessons" / "a.ipynb").read_text() == "mine"
-    copied = nbformat.read(tmp_path / "workbench-lessons" / "b.ipynb", as_version=4)
-    assert [cell.source for cell in copied.cells] == ["# exercise: one\n...  # your code"]
+    assert (capsys.readouterr().out, (place / "a.ipynb").read_bytes()) == ("", before)
+    nbformat.write(lesson("said = 'new'"), clone / "notebooks" / "a.ipynb")
+    for start in range(2):
+        lab.prepare(None)
+        said = capsys.readouterr().out
+        if own:
+            assert said.startswith("Kept as you changed them: a.ipynb. This version has newer ones: rename yours")
+            assert (place / "a.ipynb").read_bytes() == before
+        else:
+            assert said == ("" if start else "Brought 1 lesson up to date that you had not changed: a.ipynb.\n")
+            assert "said = 'new'" in (place / "a.ipynb").read_text()
+    if own:
+        (place / "a.ipynb").rename(place / "a mine.ipynb")
+        lab.prepare(None)
+        assert capsys.readouterr().out == f"Copied 1 lesson into {place}.\n"
+        assert "said = 'new'" in (place / "a.ipynb").read_text()
+        assert (place / "a mine.ipynb").read_bytes() == before
+
+
+def test_what_is_no_notebook_is_the_readers_own(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = clone / "workbench-lessons"
+    place.mkdir()
+    (place / "a.ipynb").write_text('{"cells": [')
+    (place / "b.ipynb").symlink_to(place / "gone")
     lab.prepare(None)
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().out.startswith("Kept as you changed them: a.ipynb, b.ipynb. ")
+    assert (place / "a.ipynb").read_text() == '{"cells": [' and not (place / "gone").exists()
+    (place / "a.ipynb").unlink()
+    (place / "a.ipynb").mkdir()
+    lab.prepare(None)
+    assert (place / "a.ipynb").is_dir()
+
+
+def test_a_write_that_fails_leaves_every_copy_whole(
+    clone: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = lab.prepare(None)
+    before = (place / "a.ipynb").read_bytes()
+    nbformat.write(lesson("said = 'new'"), clone / "notebooks" / "a.ipynb")
+    (place / "b.ipynb").unlink()
+
+    def full(*args: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("os.replace", full)
+        assert main(["lab"]) == 1
+    assert capsys.readouterr().err == f"workbench: cannot write the lessons into {place}: No space left on device.\n"
+    assert [path.name for path in place.iterdir()] == ["a.ipynb"] and (place / "a.ipynb").read_bytes() == before
+    lab.prepare(None)
+    assert "said = 'new'" in (place / "a.ipynb").read_text() and (place / "b.ipynb").exists()
+
+
+def test_all_that_a_reader_is_told_names_the_same_folder_and_option() -> None:
+    helped = subprocess.run([sys.executable, "-m", "workbench", "lab", "--help"], capture_output=True, text=True)
+    for told in (helped.stdout, (CHECKOUT / "README.md").read_text("utf-8")):
+        assert "workbench-lessons" in told and "--authors" in told
+    first = nbformat.read(CHECKOUT / "notebooks" / SHIPPED[0], as_version=4)
+    assert "copy of your own" in first.cells[0].source

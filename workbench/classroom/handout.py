@@ -53,7 +53,17 @@ def solution(cell: Any) -> str:
 
 
 def student(notebook: Any) -> Any:
-    """A copy to work in: no solutions, no hidden tests, and no outputs of either."""
+    """A copy to work in: no solutions, no hidden tests, and no output of any cell.
+
+    An output may answer a question that stands above it, and a question can be asked in any words: none is kept.
+    """
+    made = unsolved(notebook)
+    _clear(made)
+    return made
+
+
+def unsolved(notebook: Any) -> Any:
+    """A copy to run and then show: no solutions, no hidden tests, and no outputs of either."""
     made = copy.deepcopy(notebook)
     for cell in _marked(made):
         cell.source = _HIDDEN.sub("", _SOLUTION.sub(rf"\1{YOUR_CODE}\n", cell.source)).rstrip()
@@ -78,10 +88,16 @@ def nbgrader(notebook: Any) -> Any:
     made = copy.deepcopy(notebook)
     list(_marked(made))
     made.cells = [part for cell in made.cells for part in _for_nbgrader(cell)]
-    for cell in made.cells:
+    _clear(made)
+    return made
+
+
+def _clear(notebook: Any) -> None:
+    """Take away all that running a notebook has left in it."""
+    notebook.metadata.pop("widgets", None)  # their states hold what the pictures showed
+    for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    return made
 
 
 def otter(notebook: Any) -> Any:
@@ -91,6 +107,7 @@ def otter(notebook: Any) -> Any:
     """
     made = copy.deepcopy(notebook)
     list(_marked(made))
+    _clear(made)
     made.cells = [_raw(made, "# ASSIGNMENT CONFIG", "export_cell: false", "check_all_cell: false")] + [
         part for cell in made.cells for part in _for_otter(made, cell)
     ]
@@ -100,8 +117,6 @@ def otter(notebook: Any) -> Any:
 
 
 def _for_otter(notebook: Any, cell: Any) -> list[Any]:
-    if cell.cell_type == "code":
-        cell.outputs, cell.execution_count = [], None
     name = name_of(cell)
     if name is None:
         return [cell]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import codecs
+import io
 import socket
 import sys
 from collections.abc import Sequence
@@ -14,7 +16,7 @@ import workbench
 LOOPBACK = "127.0.0.1"
 # What `workbench release` writes.
 KINDS = {
-    "student": "copies to work in: exercises to fill in, no solutions",
+    "student": "copies to work in: exercises to fill in, no solutions, no outputs",
     "solutions": "solved copies",
     "nbgrader": "a course folder for nbgrader: an assignment for each notebook, with points and hidden tests",
     "otter": "master notebooks for otter assign, with points and hidden tests",
@@ -44,6 +46,8 @@ PAGE_IS_FOLDER = "{} is a folder: a page cannot be written there."
 LESSONS_IN_FILE = "{} is a file: give a folder for the lessons."
 LESSONS_REFUSED = "cannot write into {}: choose a folder of your own for the lessons."
 LESSONS_NOT_WRITTEN = "cannot write the lessons into {}: {}."
+LESSONS_THEMSELVES = "{} holds the lessons themselves, solved: to change them there, type workbench lab --authors."
+NO_CHECKOUT = "--authors opens the notebooks/ of a clone, and there is none here."
 JUPYTER_REFUSED = "Jupyter cannot write {} ({}): set HOME to a folder of your own."
 MARKERS = "{}: {}"
 HANDOUT_SUFFIX = "{} does not end in .html or .pdf."
@@ -68,6 +72,22 @@ def check_loopback() -> None:
         raise CommandError(NO_LOOPBACK.format(LOOPBACK, error.strerror or error)) from None
 
 
+def _unencodable(error: UnicodeError) -> tuple[str | bytes, int]:
+    """What is printed for characters that the output's encoding lacks: a name's own bytes, anything else escaped."""
+    try:
+        return codecs.lookup_error("surrogateescape")(error)
+    except UnicodeError:
+        return codecs.backslashreplace_errors(error)
+
+
+def print_any_character() -> None:
+    """From now on no character, of a file's name or of a message, keeps this process from printing it."""
+    codecs.register_error("workbench", _unencodable)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="workbench")
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose complaint is one sentence, without the usage above it."""
 
@@ -88,13 +108,18 @@ def parser() -> Parser:
     top.add_argument("--version", action="version", version=f"workbench {workbench.__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    lab = commands.add_parser("lab", help="open the lessons in JupyterLab (also when no command is given)")
-    lab.add_argument(
+    lab = commands.add_parser("lab", help="open your copies of the lessons in JupyterLab (also without a command)")
+    opened = lab.add_mutually_exclusive_group()
+    opened.add_argument(
         "folder",
         nargs="?",
         type=Path,
         metavar="FOLDER",
-        help="where the lessons lie, or are copied to (a checkout's notebooks/, else ./workbench-lessons)",
+        help="where your copies lie; missing ones are added, what you changed stays "
+        "(workbench-lessons/ in a clone, else in the current folder)",
+    )
+    opened.add_argument(
+        "--authors", action="store_true", help="open the notebooks/ of a clone, to write the lessons themselves"
     )
     lab.add_argument("--no-browser", dest="browser", action="store_false", help="only print the address")
     lab.add_argument("--port", type=port_number, metavar="N", help="listen on this port (8888 or the next)")
@@ -127,8 +152,9 @@ def parser() -> Parser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command line and return its exit code; what goes wrong is one sentence on stderr."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if not words or words[0] in ("--no-browser", "--port") or words[0].startswith("--port="):
+    if not words or words[0] in ("--authors", "--no-browser", "--port") or words[0].startswith("--port="):
         words.insert(0, "lab")
+    print_any_character()
     try:
         asked = parser().parse_args(words)
         # Jupyter takes most of a second to import, so each command loads its own part.
@@ -151,7 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             from workbench.cli.lab import lab
 
-            lab(asked.folder, browser=asked.browser, port=asked.port)
+            lab(asked.folder, asked.authors, browser=asked.browser, port=asked.port)
     except CommandError as error:
         print(f"workbench: {error}", file=sys.stderr)
         return error.exit_code

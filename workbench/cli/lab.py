@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
 import os
 import secrets
 import signal
 import socket
 import tomllib
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import nbformat
@@ -17,10 +20,17 @@ import workbench
 from workbench import cli
 from workbench.classroom.handout import student
 from workbench.cli import LOOPBACK, CommandError, check_loopback
+from workbench.scene.picture import write_whole
 
 PACKAGE = Path(workbench.__file__).parent
 SHIPPED = PACKAGE / "lessons"
-COPIED_TO = "workbench-lessons"
+COPIES = "workbench-lessons"  # git ignores it in a checkout
+COPIED = "Copied {count} into {place}."
+RENEWED = "Brought {count} up to date that you had not changed: {names}."
+KEPT = (
+    "Kept as you changed them: {names}. This version has newer ones: rename yours, and the next start puts the new one "
+    "beside it."
+)
 
 
 def checkout() -> Path | None:
@@ -38,46 +48,89 @@ def _is_checkout(place: Path) -> bool:
     return project.get("project", {}).get("name") == "autograd-workbench"
 
 
-def prepare(folder: Path | None) -> Path:
-    """The folder to work in: a checkout's own notebooks, else `folder` with the missing lessons copied in."""
+def prepare(folder: Path | None, authors: bool = False) -> Path:
+    """The folder to open: the reader's copies of the lessons, up to date, or for authors the lessons themselves."""
     home = checkout()
-    if home is not None and (folder is None or folder.resolve() == (home / "notebooks").resolve()):
-        return home / "notebooks"
-    place = Path(COPIED_TO) if folder is None else folder
+    source = SHIPPED if home is None else home / "notebooks"
+    if authors:
+        if home is None:
+            raise CommandError(cli.NO_CHECKOUT)
+        return source
+    place = folder or _usual_place(home)
+    if place.resolve() == source.resolve():
+        raise CommandError(cli.LESSONS_THEMSELVES.format(place))
     try:
-        copied = _copy(SHIPPED if home is None else home / "notebooks", place)
+        place.mkdir(parents=True, exist_ok=True)
+        handed_out = _hand_out(source, place)
     except FileExistsError:
         raise CommandError(cli.LESSONS_IN_FILE.format(place)) from None
     except OSError as error:
         raise CommandError(cli.LESSONS_NOT_WRITTEN.format(place, error.strerror)) from None
     if not os.access(place, os.W_OK):
         raise CommandError(cli.LESSONS_REFUSED.format(place))
-    if copied:
-        print(f"Copied {copied} lesson{'s' * (copied > 1)} into {place}.")
+    for names, sentence in zip(handed_out, (COPIED, RENEWED, KEPT), strict=True):
+        if names:
+            count = f"{len(names)} lesson{'s' * (len(names) > 1)}"
+            print(sentence.format(count=count, place=place, names=", ".join(names)))
     return place
 
 
-def _copy(source: Path, target: Path) -> int:
-    """Copy the lessons that `target` does not have yet, without their solutions, and say how many."""
-    target.mkdir(parents=True, exist_ok=True)
-    copied = 0
+def _usual_place(home: Path | None) -> Path:
+    """Where a reader's copies lie: in a checkout, else in the current folder, which may be that folder itself."""
+    if home is None and Path.cwd().name == COPIES:
+        return Path()
+    return Path(COPIES) if home is None else home / COPIES
+
+
+# A copy says what it was when it was handed out: while its cells are the same, nobody has worked in it.
+MARK = "workbench_handed_out"
+
+
+def _hand_out(source: Path, place: Path) -> tuple[list[str], list[str], list[str]]:
+    """Write the lessons that are missing, and those that nobody has worked in and that have changed since.
+
+    Gives the names of both, and of those that have changed but stay, because the reader's own work is in them.
+    """
+    copied: list[str] = []
+    renewed: list[str] = []
+    kept: list[str] = []
     for lesson in sorted(source.glob("*.ipynb")):
         given = student(nbformat.reads(lesson.read_text(encoding="utf-8"), as_version=4))
-        text = f"{nbformat.writes(given)}\n".encode()
-        try:
-            # "x" creates the file or fails: a reader's own work is never opened for writing.
-            file = open(target / lesson.name, "xb")
-        except FileExistsError:
+        target, released = place / lesson.name, fingerprint(given)
+        given.metadata[MARK] = released
+        there = os.path.lexists(target)  # also a link that leads nowhere is the reader's
+        own = _read(target) if there else None
+        held = own and fingerprint(own)
+        marked = own and own.metadata.get(MARK)
+        if there and released in (held, marked):
+            continue
+        if there and (own is None or held != marked):
+            kept.append(lesson.name)
             continue
         try:
-            with file:
-                file.write(text)
-        except BaseException:
-            # Half a lesson would be kept for ever, as if it were the reader's.
-            Path(file.name).unlink()
-            raise
-        copied += 1
-    return copied
+            write_whole(target, f"{nbformat.writes(given)}\n".encode())
+        except OSError:
+            if not there:
+                raise
+            kept.append(lesson.name)  # protected, or open elsewhere
+            continue
+        (renewed if there else copied).append(lesson.name)
+    return copied, renewed, kept
+
+
+def fingerprint(notebook: Any) -> str:
+    """What tells whether somebody has worked in a notebook: its texts and code, and neither outputs nor empty cells."""
+    cells = [(cell.cell_type, cell.source, cell.get("attachments")) for cell in notebook.cells]
+    worked = [cell for cell in cells if cell[1].strip() or cell[2]]
+    return hashlib.sha256(json.dumps(worked, sort_keys=True).encode()).hexdigest()
+
+
+def _read(path: Path) -> Any | None:
+    """The notebook in a file, or None of what is none."""
+    try:
+        return nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
+    except Exception:  # nbformat raises its own errors, but also AttributeError and KeyError on odd JSON
+        return None
 
 
 def first_lesson(folder: Path) -> str | None:
@@ -89,14 +142,14 @@ def first_lesson(folder: Path) -> str | None:
 SETTINGS = Path(__file__).parent / "jupyter"
 
 
-def lab(folder: Path | None, browser: bool, port: int | None) -> None:
+def lab(folder: Path | None, authors: bool, browser: bool, port: int | None) -> None:
     """Serve JupyterLab on the first lesson until it is stopped."""
     check_loopback()
     if port is not None:
         _check_free(port)
-    place = prepare(folder).resolve()
+    place = prepare(folder, authors).resolve()
     opened = first_lesson(place)
-    address = f"/lab/tree/{quote(opened)}" if opened else "/lab"
+    address = f"/lab/tree/{quote(os.fsencode(opened))}" if opened else "/lab"
     # A "python3" kernel that the reader keeps in the home folder must not stand before this environment's.
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
     found = os.environ.get("JUPYTER_CONFIG_PATH")

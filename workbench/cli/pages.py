@@ -30,7 +30,7 @@ from nbformat.v4 import new_markdown_cell
 from tqdm import tqdm
 
 from workbench import cli
-from workbench.classroom.handout import name_of, solution, student
+from workbench.classroom.handout import name_of, solution, unsolved
 from workbench.cli import CommandError, check_loopback
 from workbench.cli.lab import SHIPPED, checkout
 from workbench.scene.picture import check_place, write_whole
@@ -138,7 +138,9 @@ def page(notebook: NotebookNode, path: Path, book: Mapping[str, str] | None = No
     # It would complain about each picture without a text of its own.
     logging.getLogger("traitlets").setLevel(logging.ERROR)
     exporter = _Exporter(raw_template=(STATIC / "page.html.j2").read_text("utf-8"), embed_images=True)
-    resources: dict[str, Any] = {"metadata": {"name": path.stem, "path": str(path.resolve().parent)}, "book": book}
+    # Under an ASCII locale a name's other letters are bytes that no page can hold.
+    name = os.fsencode(path.stem).decode(errors="replace")
+    resources: dict[str, Any] = {"metadata": {"name": name, "path": str(path.resolve().parent)}, "book": book}
     if widgets["widgets"]:
         # No text inside may end the script element it lies in.
         resources["widgets"] = json.dumps(widgets, separators=(",", ":")).replace("<", "\\u003c")
@@ -187,7 +189,7 @@ def run(notebooks: Sequence[Path], out: Path) -> None:
 
 def write(path: Path, text: str) -> None:
     """Write a file, whole or not at all, and say so."""
-    write_whole(path, text.encode())
+    write_whole(path, text.encode(errors="backslashreplace"))  # half of a character, which JSON can hold
     print(f"Wrote {path}.", flush=True)
 
 
@@ -292,9 +294,9 @@ def book(out: Path, folder: Path | None = None) -> None:
 
 
 def readable(notebook: NotebookNode) -> NotebookNode:
-    """The student's copy with each solution folded below its exercise, and links to pages in place of notebooks."""
+    """The lesson with each solution folded below its exercise, and links to pages in place of notebooks."""
     solutions = {name_of(cell): solution(cell) for cell in notebook.cells if name_of(cell)}
-    made = student(notebook)
+    made = unsolved(notebook)
     cells = []
     for cell in made.cells:
         if cell.cell_type == "markdown":
@@ -363,6 +365,7 @@ def _contents(lessons: Sequence[Lesson], sections: Sequence[Section]) -> str:
 <h1>{TITLE}</h1>
 <p id="book-said" role="status"></p>
 <ol id="book-found" class="lessons"></ol>
+<p>To work in a lesson, type <code>workbench</code>: it opens copies of your own.</p>
 <h2>Contents</h2>
 <ol class="lessons">{"".join(items)}</ol>
 </main>

@@ -28,6 +28,7 @@ from workbench.classroom.handout import (
     solution,
     solved,
     student,
+    unsolved,
 )
 from workbench.cli import CommandError, check_loopback
 from workbench.cli.pages import STATE, WIDGET, execute, page, read, readable, static, write
@@ -113,7 +114,7 @@ def present(path: Path, handout: Path | None) -> None:
         for target in [slides, *([handout] if handout else [])]:
             check_place(target)
         talk = _slides(_told(readable(source), path))
-        paper = _paper(_told(student(source), path, ON_PAPER), source) if handout else None
+        paper = _paper(_told(unsolved(source), path, ON_PAPER), source) if handout else None
         frame = {
             "css": static("talk.css"),
             "header": "",
@@ -242,7 +243,7 @@ def _print_to_pdf(browser: str, page: str, target: Path) -> None:
     """Print the text of a page that needs nothing else into a PDF file."""
     with TemporaryDirectory() as folder:
         source, made = Path(folder) / "page.html", Path(folder) / "page.pdf"
-        source.write_text(page, encoding="utf-8")
+        source.write_text(page, encoding="utf-8", errors="backslashreplace")
         flags = ["--headless", "--disable-gpu", "--no-first-run", "--no-pdf-header-footer"]
         flags += [f"--user-data-dir={folder}", f"--print-to-pdf={made}"]
         if hasattr(os, "geteuid") and os.geteuid() == 0:
