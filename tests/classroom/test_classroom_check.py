@@ -52,12 +52,42 @@ def test_right(prediction: object, truth: object) -> None:
         ([1, 2], [1, 2, 3], "A value of shape [3] is asked for; yours has shape [2]."),
         (False, True, "Not yet: it is the other way round."),
         (1, True, "Either True or False is asked for."),
-        ("w", "b", "Not yet: it is the other way round."),
+        ("w", "b", "Not yet: it is another word."),
         (3, "b", "A word in quotes is asked for."),
+        (..., 6.0, "No prediction yet: replace ... by your number, and run again from there."),
     ],
 )
 def test_not_yet(prediction: object, truth: object, said: str) -> None:
     assert check(prediction, truth) == said
+
+
+@pytest.mark.parametrize("right", [0.25**5, 3.3e-9, -2e-12, 1e-3, 6.0, 4e7, torch.tensor(2.5e-8)])
+def test_the_tolerance_is_relative_to_the_right_answer(right: Any) -> None:
+    number = float(right)
+    for near in (number, number * 1.0009, number * 0.9991):
+        assert check(near, right) == "Right."
+    for far in (0, number * 1.002, number * 0.998, number / 2, 2 * number, number * 1e-3, -number):
+        assert check(far, right).startswith("Not yet: ")
+
+
+def test_each_element_is_compared_with_its_own_size_and_rounding_is_forgiven() -> None:
+    assert check([0.0, 1.0], [0.01, 1.0]) == "Not yet: 1 of 2 elements differ, at [0]."
+    assert check([0.01, 1.0], [0.01, 1.0]) == check([0, -1], [6.1e-17, -1.0]) == "Right."
+    assert check(0, 6.1e-17) == check([0, 0], torch.zeros(2)) == "Right."
+    assert check(1e-6, 0.0) == "Not yet: yours is too large."
+
+
+@pytest.mark.parametrize("word", ["b", "c", "none of them", ""])
+def test_of_a_wrong_word_nothing_is_said_that_holds_for_two_choices_only(word: str) -> None:
+    assert check(word, "a") == "Not yet: it is another word."
+
+
+def test_none_is_an_answer_where_none_is_right() -> None:
+    nothing = torch.ones(2, requires_grad=True).grad
+    assert check(None, nothing) == "Right."
+    assert check(..., nothing) == "No prediction yet: replace ... by your answer, and run again from there."
+    for wrong in (0, "zero", [None], False):
+        assert check(wrong, nothing).startswith("Not yet. (If a cell above has not run")
 
 
 def _itself() -> list[Any]:
@@ -87,7 +117,6 @@ ODD = {
     "a date": (np.datetime64("2020-01-01"), "of the type datetime64"),
     "an iterator": (iter([6.0]), "of the type list_iterator"),
     "an object": (object(), "of the type object"),
-    "...": (..., "of the type ellipsis"),
 }
 
 
@@ -117,7 +146,6 @@ def test_an_odd_answer_is_told_what_is_asked_for(name: str) -> None:
         ([float("nan"), 2.0], [1.0, 2.0], "Not yet: 1 of 2 elements differ, at [0]."),
         (float("inf"), 6.0, "Not yet: yours is too large."),
         (6.0, float("nan"), "Not yet: yours is a number, and no number comes out."),
-        (6.0, None, "There is nothing to compare with yet: run the cells above first."),
     ],
 )
 @pytest.mark.filterwarnings("error")

@@ -14,7 +14,7 @@ from lab import CHECKOUT
 
 import workbench as torch
 from workbench.classroom import check, grade
-from workbench.classroom.exercise import Exercise, Raised, exercises, lessons
+from workbench.classroom.exercise import _MEANINGS, NOTHING_CAME, Exercise, Raised, exercises, lessons
 
 ALL = [pytest.param(exercise, id=exercise.name) for exercise in exercises().values()]
 WRONG = [
@@ -137,9 +137,10 @@ def test_the_solution_is_right_and_nothing_is_quiet(exercise: Exercise) -> None:
 
 @pytest.mark.parametrize(("exercise", "wrong"), WRONG)
 def test_a_misconception_gets_its_own_hint(exercise: Exercise, wrong: object) -> None:
-    verdict = exercise.judge(wrong.answer)
-    assert verdict.misconception == wrong.name, verdict
-    assert verdict.says.endswith(wrong.hint) and verdict.points < exercise.points
+    for answer in wrong.answers:
+        verdict = exercise.judge(answer)
+        assert verdict.misconception == wrong.name, verdict
+        assert verdict.says.endswith(wrong.hint) and verdict.points < exercise.points
     assert [each.hint for each in exercise.misconceptions].count(wrong.hint) == 1
 
 
@@ -167,6 +168,22 @@ def test_an_answer_of_another_kind_is_told_in_a_sentence(name: str) -> None:
     odd, said = ODD[name]
     verdict = exercises()["cube-backward"].judge(odd)
     assert said in verdict.says and verdict.points == 0
+
+
+def test_an_error_of_python_names_the_line_and_says_what_it_means() -> None:
+    def in_pieces(w: Any, points: Any, target: Any) -> Any:
+        loss = ((w * points - target) ** 2).mean() / 3
+        return loss.grad * 2
+
+    said = check("batch-in-pieces", in_pieces).says
+    assert "your code raised TypeError: unsupported operand" in said
+    assert said.endswith("It came from your line `return loss.grad * 2`. " + dict(_MEANINGS)["NoneType"])
+
+
+def test_what_is_worth_a_half_is_a_probe_that_needs_work() -> None:
+    halves = {exercise.name: exercise.half for exercise in exercises().values() if exercise.half}
+    assert halves and all(exercises()[name].probes.keys() > set(half) for name, half in halves.items())
+    assert [name for name, half in halves.items() if "the value" in half] == []
 
 
 class Shouting(torch.autograd.Function):
@@ -216,11 +233,23 @@ FAILING = {
     "raises what cannot be told": (raising(Rude()), "raised Rude."),
     "raises many lines": (raising(ValueError("one\ntwo" * 500)), "raised ValueError: one."),
     "raises a long line": (raising(ValueError("x" * 5000)), f"raised ValueError: {'x' * 200}…."),
-    "returns itself": (returning(lambda x: _itself()), "raised "),
-    "returns a word": (returning(lambda x: "six"), "raised "),
+    "returns itself": (
+        returning(lambda x: _itself()),
+        "returned a value of the type list, and a tensor is asked for.",
+    ),
+    "returns a word": (
+        returning(lambda x: "six"),
+        "returned a value of the type str, and a tensor is asked for.",
+    ),
     "returns infinity": (returning(lambda x: x * float("inf")), "Not right: the value"),
-    "returns no tensor": (returning(lambda x: object()), "raised "),
-    "returns a long list": (returning(lambda x: range(10**9)), "raised "),
+    "returns no tensor": (
+        returning(lambda x: object()),
+        "returned a value of the type object, and a tensor is asked for.",
+    ),
+    "returns a long list": (
+        returning(lambda x: range(10**9)),
+        "returned a value of the type range, and a tensor is asked for.",
+    ),
 }
 
 
@@ -288,24 +317,43 @@ def test_a_function_without_a_body_is_not_answered_and_one_with_a_constant_is() 
     assert check("cube-backward", Empty).says == "Not answered yet (2 points)."
     exercise = Exercise("a-function", "", lambda: 2.5, {"the value": lambda answer: answer()})
     assert exercise.judge(lambda: 2.5).right
-    assert not exercise.judge(lambda: None).answered
+
+    def unwritten() -> None: ...
+
+    assert not exercise.judge(unwritten).answered
+
+
+def test_none_is_an_answer_where_somebody_says_it() -> None:
+    def nothing() -> None:
+        return None
+
+    asked = Exercise("a-function", "", lambda: 2.5, {"the value": lambda answer: answer()})
+    for says_none in (nothing, lambda: None):
+        verdict = asked.judge(says_none)
+        assert verdict.answered and not verdict.right and NOTHING_CAME in verdict.says
+    of_nothing = Exercise("grad-of-a-constant", "", None)
+    assert of_nothing.judge(None).right and not of_nothing.judge(...).answered
+    assert not of_nothing.judge(0).right
+    assert check("number-none-or-zero", ["number", None, None, "zero"]).right
+    assert check("number-none-or-zero", ["number", None, 0, 0.0]).answered
+    assert not check("number-none-or-zero", [None] * 4).answered
 
 
 def test_a_name_that_nobody_has_suggests_the_nearest_and_a_word_stays_a_prediction() -> None:
     with pytest.raises(ValueError, match="There is no exercise called 'cube-bckward': did you mean 'cube-backward'"):
         check("cube-bckward", Exercise)
     assert check("upside-down", "upside-down") == "Right."
-    assert check("upside-down", "inside-out") == "Not yet: it is the other way round."
+    assert check("upside-down", "inside-out") == "Not yet: it is another word."
 
 
 def test_a_grader_gets_the_points_and_a_reader_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     exercise = exercises()["scale-backward"]
     assert grade("scale-backward", exercise.solution) == 1
-    assert grade("scale-backward", exercise.misconceptions[0].answer) == 0.5
+    assert grade("scale-backward", exercise.misconceptions[0].answer) == 0
     said = capsys.readouterr().out.splitlines()
     assert max(map(len, said)) <= 100
     assert said[0] == "Right. (1 point)"
-    assert said[1].startswith("Not yet (0.5 of 1 point). Wrong number of gradients: ")
+    assert said[1].startswith("Not yet (0 of 1 point). Wrong number of gradients: ")
 
 
 def test_lessons_are_loaded_when_a_first_exercise_is_checked() -> None:

@@ -71,7 +71,7 @@ def test_the_feedback_has_the_pictures_and_the_reasons(course: Path, student: st
     assert page.count("data:image/svg+xml;base64,") == pictures > 3
     said = {
         "right": ["Right. (2 points)"],
-        "wrong": ["A forgotten fork: ", "ZeroDivisionError", "Not yet (1 of 2 points). Broadcasting needs no sum: "],
+        "wrong": ["A forgotten fork: ", "ZeroDivisionError", "Not yet (0 of 2 points). Broadcasting needs no sum: "],
         "empty": ["Not answered yet (1 point).", "Not answered yet (2 points)."],
     }
     assert [words for words in said[student] if words not in page] == []

@@ -22,7 +22,7 @@ SUBMISSIONS = {
     },
     "empty": {},
 }
-SCORES = {"right": [1, 1, 2], "wrong": [0, 0, 1], "empty": [0, 0, 0]}
+SCORES = {"right": [1, 1, 2], "wrong": [0, 0, 0], "empty": [0, 0, 0]}
 
 
 def submit(released: Path, student: str, place: Path) -> None:

@@ -28,9 +28,10 @@ HOOK = "import workbench.classroom\nfrom workbench.classroom.checks import tell\
 def check(prediction: Any, truth: Any, tolerance: float = 1e-3) -> str | Verdict:
     """Say whether a prediction or an exercise's answer is right, and what is wrong with it if not.
 
-    `check(prediction, truth)` compares numbers, lists or tensors of one shape, or words or truth values; None means
-    "not yet". The tolerance is relative to the largest element of `truth`. `check("name-of-an-exercise", answer)` runs
-    the answer, says which misconception it shows, if any, and notes it for `progress()`. The answer is never told.
+    `check(prediction, truth)` compares numbers, lists or tensors of one shape, or words or truth values; `...` means
+    "not yet", and so does None, unless `truth` is None. The tolerance is relative to each element of `truth`.
+    `check("name-of-an-exercise", answer)` runs the answer, says which misconception it shows, if any, and notes it for
+    `progress()`. The answer is never told.
     """
     if not isinstance(prediction, str) or not _EXERCISE.fullmatch(prediction):
         return compared(prediction, truth, tolerance)
@@ -51,7 +52,7 @@ def grade(name: str, answer: Any) -> float:
 def tell(prediction: Any, truth: Any, tolerance: float = 1e-3) -> str | Verdict:
     """In place of `check`, for a room: what is right, if a prediction is asked for; an exercise is judged as ever."""
     verdict = check(prediction, truth, tolerance)
-    return verdict if isinstance(verdict, Verdict) or truth is None else f"{ANSWER}{_said(truth)}"
+    return verdict if isinstance(verdict, Verdict) else f"{ANSWER}{_said(truth)}"
 
 
 def _said(truth: Any) -> str:

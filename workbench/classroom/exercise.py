@@ -24,14 +24,16 @@ The exercises of the notebook `07-….ipynb` are the tuple `LESSON_7` in the mod
     )
 
 A probe takes an answer, runs it and returns what came of it: numbers, words, tensors, lists and dicts of these. An
-answer is right where all probes find what they find in the solution; each probe has its share of the points. An answer
-in which they find what they find in a misconception gets its hint. So probe for what tells answers apart: gradients
-with different weights, inputs of different signs. Without probes an exercise asks for a value, which is compared.
+answer is right, and gets the points, if all probes find what they find in the solution. `half` names the probes which
+together are worth half of the points; name none that an answer passes by doing nothing, such as the value of a Function
+whose forward is given. An answer in which all probes find what they find in a misconception gets its hint. So probe for
+what tells answers apart: gradients with different weights, inputs of different signs, what backward itself returns.
+Without probes an exercise asks for a value, which is compared.
 
 In the notebook the exercise is one cell. The markers enclose whole bodies, or lines that give a name a value that it
 already has, so that the cell runs without them: an answer that is None or ..., or a function with an empty body, is
-"not answered yet". A name that is checked belongs to one exercise alone: after a cell that fails the answer of another
-one would be taken for its own.
+"not answered yet" (where None itself is right, begin with `answer = ...`). A name that is checked belongs to one
+exercise alone: after a cell that fails the answer of another one would be taken for its own.
 
     # exercise: cube-backward
     class Cube(torch.autograd.Function):
@@ -60,10 +62,14 @@ one would be taken for its own.
 
 from __future__ import annotations
 
+import ast
 import difflib
+import inspect
+import linecache
 import re
 import sys
 import textwrap
+import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -81,12 +87,21 @@ import workbench as torch
 PARTS = ("gradients", "history", "functions", "practice")  # of the course, in its order
 NO_EXERCISE = "There is no exercise called {!r}{}"
 PRINTS_ON = "it prints without an end"
+NO_PREDICTION = "No prediction yet: replace {} by your {}, and run again from there."
+NOTHING_CAME = "None came out where a number is asked for: is a return missing, or is there no way back?"
+NOT_OF_THE_KIND = "what your code returned is not of the kind that is asked for: print it, and read the question again."
+NOT_THAT = "Not yet. (If a cell above has not run, run it first: there may be nothing to compare with.)"
+OTHER_WAY_ROUND = "Not yet: it is the other way round."
+ANOTHER_WORD = "Not yet: it is another word."
 _LINE = 100  # characters of a line that a notebook shows
+_CHECKS = ("gradcheck", "gradgradcheck")
 _VALUE = "the value"  # what an exercise without probes asks for
 
 Probe = Callable[[Any], Any]
 _Case = Sequence[Any]  # the arguments of one call: floats and lists of floats become tensors, all else stays
-_TOLERANCE = 1e-4  # relative to the largest element
+_TOLERANCE = 1e-4  # relative to each element
+_ROUNDING = 1e-5  # relative to the largest element: what a smaller element may differ by
+_ZERO = 1e-15  # what a number may differ from 0
 _LONGEST = 100_000  # characters that an answer may print while it is probed
 _DEEPEST = 20  # lists in lists
 _MOST = 100_000  # elements of a list
@@ -95,11 +110,17 @@ _SAID = 200  # characters of an error that are told
 
 @dataclass(frozen=True)
 class Misconception:
-    """A well-known way to be wrong: its name, why it is wrong (never what is right), and an answer that shows it."""
+    """A well-known way to be wrong: its name, why it is wrong (never what is right), and answers that show it."""
 
     name: str
     hint: str
     answer: Any
+    also: tuple[Any, ...] = ()
+
+    @property
+    def answers(self) -> tuple[Any, ...]:
+        """All answers that show it."""
+        return (self.answer, *self.also)
 
 
 @dataclass(frozen=True)
@@ -132,10 +153,11 @@ class Exercise:
     probes: Mapping[str, Probe] = field(default_factory=dict)
     misconceptions: tuple[Misconception, ...] = ()
     points: float = 1
+    half: tuple[str, ...] = ()
 
     def judge(self, answer: Any) -> Verdict:
         """Run the probes on an answer, and say what is right, what is not, and why."""
-        if _is_empty(answer):
+        if answer is ... or (_is_empty(answer) and not _is_empty(self.solution)):
             return Verdict(self.name, 0, self.points, f"Not answered yet ({counted(self.points)}).", None, False)
         if (kind := _kind(self.solution)) != _kind(answer):
             return self._wrong(0, f"A {kind} is asked for; yours is a {_kind(answer)}.")
@@ -143,9 +165,9 @@ class Exercise:
         right = {aspect for aspect in found if alike(found[aspect], self._expected[aspect])}
         if len(right) == len(found):
             return Verdict(self.name, self.points, self.points, f"Right. ({counted(self.points)})")
-        points = round(self.points * len(right) / len(found), 2)
+        points = self.points / 2 if self.half and right.issuperset(self.half) else 0
         for each, shown in zip(self.misconceptions, self._shown, strict=True):
-            if alike(found, shown):
+            if any(alike(found, one) for one in shown):
                 return self._wrong(points, f"{each.name[0].upper()}{each.name[1:]}: {each.hint}", each.name)
         return self._wrong(points, self._difference(found, right))
 
@@ -159,8 +181,8 @@ class Exercise:
         return self._evidence(self.solution)
 
     @cached_property
-    def _shown(self) -> list[dict[str, Any]]:
-        return [self._evidence(each.answer) for each in self.misconceptions]
+    def _shown(self) -> list[list[dict[str, Any]]]:
+        return [[self._evidence(answer) for answer in each.answers] for each in self.misconceptions]
 
     def _evidence(self, answer: Any) -> dict[str, Any]:
         probes = self.probes or {_VALUE: lambda value: value}
@@ -175,12 +197,15 @@ class Exercise:
             return _value_compared(found[_VALUE], self._expected[_VALUE])
         wrong = [aspect for aspect in found if aspect not in right]
         said = f"Not right: {_listed(wrong)}."
-        if right:
-            said = f"Right: {_listed([aspect for aspect in found if aspect in right])}. {said}"
+        # A function of ordinary operations passes gradcheck whatever it computes: no praise for that.
+        if praised := [aspect for aspect in found if aspect in right and aspect not in _CHECKS]:
+            said = f"Right: {_listed(praised)}. {said}"
         for aspect in wrong:
             if isinstance(found[aspect], Raised):
-                return f"{said} Probed for {aspect}, your code raised {found[aspect]}".rstrip(".") + "."
-        return f"{said} Your code returned None." if any(found[aspect] is None for aspect in wrong) else said
+                return f"{said} {found[aspect].told(aspect)}"
+        if any(_lacks(found[aspect], self._expected[aspect]) for aspect in wrong):
+            return f"{said} {NOTHING_CAME}"
+        return said
 
 
 @cache
@@ -217,7 +242,7 @@ def counted(points: float) -> str:
 def _value_compared(mine: Any, right: Any) -> str:
     """How a wrong value differs from the right one, without telling the right one."""
     if isinstance(right, str | dict | list):  # words: no distance
-        return "That is not it." if type(mine) is type(right) else "Another kind of value is asked for."
+        return "That is not it." if type(mine) is type(right) else f"{_kind_in_words(right)} is asked for."
     said = compared(None if isinstance(mine, Odd) else mine, right, 1e-4).removeprefix("Not yet: ")
     return "That is close, and not close enough." if said == "Right." else said[0].upper() + said[1:]
 
@@ -230,6 +255,13 @@ def _listed(words: list[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
+def _lacks(found: Any, right: Any) -> bool:
+    """Whether None stands where the solution has something."""
+    if isinstance(found, list) and isinstance(right, list | np.ndarray) and len(found) == len(right):
+        return any(map(_lacks, found, right))
+    return found is None and right is not None
+
+
 def _is_empty(answer: Any) -> bool:
     """Whether nobody has written this answer yet."""
     if answer is None or answer is ...:
@@ -238,10 +270,20 @@ def _is_empty(answer: Any) -> bool:
         methods = [getattr(each, "__func__", each) for each in vars(answer).values()]
         return any(_is_empty(method) for method in methods if isinstance(method, FunctionType))
     if isinstance(answer, list | tuple):
-        return any(each is None or each is ... for each in answer)
-    if not isinstance(answer, FunctionType) or answer.__code__.co_code not in _EMPTY:
+        return any(each is ... for each in answer) or bool(answer and all(each is None for each in answer))
+    if not isinstance(answer, FunctionType) or answer.__code__.co_code not in _EMPTY or answer.__name__ == "<lambda>":
         return False
-    return all(each is None or each == answer.__doc__ for each in answer.__code__.co_consts)
+    only_words = all(each is None or each == answer.__doc__ for each in answer.__code__.co_consts)
+    return only_words and not _says_return(answer)
+
+
+def _says_return(answer: FunctionType) -> bool:
+    """Whether a function whose code does nothing says so itself: `return None` is an answer, `...` is none."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(answer)))
+    except (OSError, SyntaxError):
+        return False
+    return any(isinstance(each, ast.Return) for each in ast.walk(tree))
 
 
 def _nothing() -> None: ...
@@ -257,12 +299,14 @@ _EMPTY = {_nothing.__code__.co_code, _nothing_but_words.__code__.co_code}
 def compared(prediction: Any, truth: Any, tolerance: float) -> str:
     """Whether a prediction is right, and how far off it is if not, in a sentence that does not tell the answer."""
     if truth is None:
-        return "There is nothing to compare with yet: run the cells above first."
+        return (
+            NO_PREDICTION.format("...", "answer") if prediction is ... else "Right." if prediction is None else NOT_THAT
+        )
     right = _read(truth)
     asked = "Either True or False" if isinstance(right, bool) else _kind_in_words(right)
-    if prediction is None:
+    if prediction is None or prediction is ...:
         what = "answer" if isinstance(right, bool | str) else "list of numbers" if right.ndim else "number"
-        return f"No prediction yet: replace None by your {what}, and run again from there."
+        return NO_PREDICTION.format("None" if prediction is None else "...", what)
     try:
         mine = _read(prediction)
     except Exception:  # whatever a learner can write, and whatever its conversion raises
@@ -270,7 +314,7 @@ def compared(prediction: Any, truth: Any, tolerance: float) -> str:
     if isinstance(right, bool | str):
         if type(mine) is not type(right):
             return f"{asked} is asked for."
-        return "Right." if mine == right else "Not yet: it is the other way round."
+        return "Right." if mine == right else OTHER_WAY_ROUND if isinstance(right, bool) else ANOTHER_WORD
     if isinstance(mine, bool | str) or bool(mine.ndim) != bool(right.ndim):
         yours = _kind_in_words(mine)
         return f"{asked} is asked for; yours is {yours[0].lower()}{yours[1:]}."
@@ -280,10 +324,7 @@ def compared(prediction: Any, truth: Any, tolerance: float) -> str:
 
 
 def _numbers_compared(mine: np.ndarray, right: np.ndarray, tolerance: float) -> str:
-    largest = float(np.max(np.abs(right[np.isfinite(right)]), initial=1.0))
-    with np.errstate(invalid="ignore"):
-        close = np.abs(mine - right) <= tolerance * largest
-    wrong = ~(close | (mine == right) | (np.isnan(mine) & np.isnan(right)))
+    wrong = ~_close(mine, right, tolerance)
     if not wrong.any():
         return "Right."
     if right.ndim:
@@ -294,6 +335,14 @@ def _numbers_compared(mine: np.ndarray, right: np.ndarray, tolerance: float) -> 
     if np.isnan(right):
         return "Not yet: yours is a number, and no number comes out."
     return "Not yet: the sign is wrong." if mine * right < 0 else f"Not yet: yours is too {_side(mine, right)}."
+
+
+def _close(mine: np.ndarray, right: np.ndarray, tolerance: float) -> np.ndarray:
+    """For each element whether it is right, up to a part of its own size, or up to the rounding of the largest."""
+    largest = float(np.max(np.abs(right[np.isfinite(right)]), initial=0.0))
+    with np.errstate(invalid="ignore"):
+        close = np.abs(mine - right) <= np.maximum(tolerance * np.abs(right), _ROUNDING * largest + _ZERO)
+    return (close & np.isfinite(right)) | (mine == right) | (np.isnan(mine) & np.isnan(right))
 
 
 def _read(value: Any) -> bool | str | np.ndarray:
@@ -312,8 +361,10 @@ def _detached(value: Any) -> Any:
     return [_detached(each) for each in value] if isinstance(value, list | tuple | range) else value
 
 
-def _kind_in_words(value: bool | str | np.ndarray) -> str:
+def _kind_in_words(value: Any) -> str:
     """What a value is, in words that begin a sentence."""
+    if isinstance(value, list | dict):
+        return "A list of words" if isinstance(value, list) else "A dict"
     if isinstance(value, bool):
         return "A truth value"
     if isinstance(value, str):
@@ -347,6 +398,17 @@ def results(*cases: _Case) -> Probe:
     return lambda answer: [_call(answer, _leaves(case, False)) for case in cases]
 
 
+def returned(*cases: _Case) -> Probe:
+    """For each tuple of arguments where the backward of a Function itself returns None, and where something else."""
+
+    def backward(answer: Any, case: _Case) -> list[str]:
+        out = tensor(_call(answer, _leaves(case, True)))
+        found = answer.backward(out.grad_fn, _weights(out))
+        return ["None" if each is None else "a gradient" for each in (found if isinstance(found, tuple) else [found])]
+
+    return lambda answer: [backward(answer, case) for case in cases]
+
+
 def gradients(*cases: _Case) -> Probe:
     """The gradients of each argument, where each element of the result has a weight of its own.
 
@@ -361,8 +423,9 @@ def checked(*cases: _Case) -> Probe:
 
 
 def checked_twice(*cases: _Case) -> Probe:
-    """Whether `gradgradcheck` agrees with the answer: its backward can be differentiated again."""
-    return lambda answer: [_agrees(torch.autograd.gradgradcheck, answer, case) for case in cases]
+    """Whether `gradgradcheck` agrees with an answer whose gradient is right: it can be differentiated again."""
+    both = (torch.autograd.gradcheck, torch.autograd.gradgradcheck)
+    return lambda answer: [all(_agrees(check, answer, case) for check in both) for case in cases]
 
 
 def _call(answer: Any, arguments: Sequence[Any]) -> Any:
@@ -380,10 +443,33 @@ def _leaves(case: _Case, wanted: bool) -> list[Any]:
 
 def _gradients(answer: Any, arguments: list[Any]) -> list[Any]:
     out = _call(answer, arguments)
-    first = out[0] if isinstance(out, tuple) else out
-    weights = torch.tensor([2.0 + 0.5 * n for n in range(first.numel())], dtype=first.dtype).reshape(first.shape)
+    first = tensor(out[0] if isinstance(out, tuple) and out else out)
     leaves = [each for each in arguments if isinstance(each, torch.Tensor)]
-    return list(torch.autograd.grad(first, leaves, weights, allow_unused=True))
+    return list(torch.autograd.grad(first, leaves, _weights(first), allow_unused=True))
+
+
+def _weights(out: Any) -> Any:
+    return torch.tensor([2.0 + 0.5 * n for n in range(out.numel())], dtype=out.dtype).reshape(out.shape)
+
+
+def words(value: Any) -> list[str]:
+    """The words of a list of words in quotes; Unusable says what it is if not."""
+    if isinstance(value, list | tuple | set) and all(isinstance(each, str) for each in value):
+        return list(value)
+    raise Unusable("a list of words in quotes is asked for, such as ['x', 'y']")
+
+
+def tensor(value: Any) -> Any:
+    """The value, if it is a tensor; Unusable says what it is if not."""
+    if isinstance(value, torch.Tensor):
+        return value
+    raise Unusable(f"your code returned {_named(value)}, and a tensor is asked for")
+
+
+def _named(value: Any) -> str:
+    if value is None:
+        return "None (is a return missing?)"
+    return "a number" if isinstance(value, int | float) else f"a value of the type {type(value).__name__}"
 
 
 def _agrees(check: Callable[..., bool], answer: Any, case: _Case) -> bool:
@@ -415,13 +501,56 @@ def slopes_of(function: Callable[..., Any], *cases: _Case) -> Probe:
 
 @dataclass(frozen=True)
 class Raised:
-    """That an answer raised an error instead of giving a result."""
+    """That an answer raised an error instead of giving a result.
+
+    `line` is the answer's own line that raised it: empty without its text, None if it was raised afterwards.
+    """
 
     kind: str
     text: str
+    line: str | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.text}" if self.text else self.kind
+
+    def told(self, aspect: str) -> str:
+        """What happened while the answer was probed for this aspect, where, and what it means."""
+        if self.kind == Unusable.__name__:
+            return f"Probed for {aspect}, {self.text}."
+        if self.line is None and self.kind in _PYTHONS:  # about a line that the reader has not written
+            return NOTHING_CAME if "NoneType" in self.text else f"Probed for {aspect}, {NOT_OF_THE_KIND}"
+        if self.line is None and self.kind in _ENGINES:
+            return _ended(f"Probed for {aspect}, the engine refused: {self.text}")
+        said = _ended(f"Probed for {aspect}, your code raised {self}")
+        if self.line:
+            said += f" It came from your line `{self.line}`."
+        meanings = (meaning for pattern, meaning in _MEANINGS if re.search(pattern, str(self)))
+        return " ".join([said, *list(meanings)[:1]])
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith("?") else f"{sentence.rstrip('.')}."
+
+
+class Unusable(Exception):
+    """Raised by a probe that cannot use what an answer gave: a sentence without its end says why."""
+
+
+_PYTHONS = {"TypeError", "AttributeError", "IndexError", "KeyError", "ValueError", "AssertionError"}
+_ENGINES = {"RuntimeError", "NotImplementedError"}
+# What Python's own words mean, for a reader who has not met them.
+_MEANINGS = (
+    ("context manager", "What stands behind with is not ready for it: are brackets missing?"),
+    ("'(method|function|builtin_function_or_method)'", "Something is not called: are brackets missing?"),
+    ("NoneType", "Something is None there: a .grad to which nothing came, or what a function without a return gives."),
+    (r"^TypeError: .* (missing|takes) .*argument", "A call there has too few or too many arguments."),
+    ("^(NameError|UnboundLocalError)", "That name has no value in your code: look for a typing error."),
+    ("values to unpack", "There are more names before the = than values after it, or fewer."),
+    ("'tuple'", "A tuple is no number and no tensor: take out what is in it, also if that is only one."),
+    ("^(TypeError|AttributeError)", "A value there is of another type than that line needs: print its type."),
+    ("^ZeroDivisionError", "Your code divides by 0 there: which numbers came in?"),
+    ("^(IndexError|KeyError)", "There is no such place or dimension: print the length or the shape."),
+)
 
 
 @dataclass(frozen=True)
@@ -440,16 +569,13 @@ def evidence(probe: Callable[[Any], Any], answer: Any) -> Any:
         with _aside():
             return _plain(probe(answer))
     except (Exception, SystemExit) as error:  # whatever a learner can write
-        return Raised(type(error).__name__, _first_line(error))
+        return Raised(type(error).__name__, _first_line(error), _own_line(error, answer))
 
 
 def alike(one: Any, other: Any) -> bool:
     """Whether two answers behaved in the same way: numbers up to rounding, errors by their kind and text."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        if one.shape != other.shape:
-            return False
-        largest = float(np.max(np.abs(other[np.isfinite(other)]), initial=0.0))
-        return bool(np.allclose(one, other, rtol=0, atol=_TOLERANCE * (largest or 1.0), equal_nan=True))
+        return one.shape == other.shape and bool(_close(one, other, _TOLERANCE).all())
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(alike(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -510,9 +636,18 @@ def _plain(value: Any, depth: int = 0) -> Any:
     return array.astype(np.float64) if array.dtype.kind in "biuf" else Odd(type(value).__name__)
 
 
+def _own_line(error: BaseException, answer: Any) -> str | None:
+    """The last line of the answer's own code on the way to an error: None without one, empty without its text."""
+    functions = vars(answer).values() if isinstance(answer, type) else [answer]
+    codes = [getattr(getattr(each, "__func__", each), "__code__", None) for each in functions]
+    files = {code.co_filename for code in codes if code}
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
+    return linecache.getline(own[-1].filename, own[-1].lineno or 0).strip() if own else None
+
+
 def _first_line(error: BaseException) -> str:
     try:
-        text = str(error).strip().partition("\n")[0]
+        text = str(error).strip().partition("\n")[0].partition(" Hint: ")[0]
     except Exception:  # an error class of the learner's own
         return ""
     return text if len(text) <= _SAID else f"{text[:_SAID]}…"

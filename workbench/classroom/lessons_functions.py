@@ -8,7 +8,7 @@ import workbench as torch
 from workbench.autograd.function import once_differentiable
 from workbench.func import grad, hessian, jacrev, jvp, vmap
 
-from .exercise import Exercise, Misconception, checked, checked_twice, gradients, results
+from .exercise import Exercise, Misconception, checked, checked_twice, gradients, results, returned, tensor
 
 # Lesson 7, your own Function
 
@@ -66,6 +66,13 @@ class CubeSquareSaved(Cube):
         return 3 * square * grad_output
 
 
+class CubeDetached(Cube):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 3 * x.detach() ** 2 * grad_output
+
+
 class Scale(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, factor: float):
@@ -87,6 +94,24 @@ class OtherOrder(Scale):
     @staticmethod
     def backward(ctx, grad_output):
         return None, grad_output * ctx.factor
+
+
+class GradientForANumber(Scale):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.factor, grad_output
+
+
+class FactorForANumber(Scale):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.factor, float(ctx.factor)
+
+
+class ZeroForANumber(Scale):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.factor, 0
 
 
 class FactorForgotten(Scale):
@@ -136,7 +161,7 @@ class LikeExp(Sigmoid):
 def _sigmoid_kept(answer):
     """Whether a node of this Function keeps one tensor, its output, in the engine's care."""
     x = torch.tensor([0.5, -1.0], requires_grad=True)
-    out = answer.apply(x)
+    out = tensor(answer.apply(x))
     saved = out.grad_fn.saved_tensors
     return [len(saved) == 1, all(torch.equal(each, out) for each in saved)]
 
@@ -180,18 +205,24 @@ LESSON_7 = (
             Misconception(
                 "an intermediate breaks double backward",
                 "the gradient is right, but it does not know that it depends on x: what forward computed on the way, "
-                "or what you detached, looks like a constant. Save an input or an output, and compute the rest in "
-                "backward.",
+                "what you detached, or computed under no_grad, looks like a constant. Save an input or an output, and "
+                "compute the rest in backward.",
                 CubeSquareSaved,
+                (CubeDetached,),
             ),
         ),
         points=2,
+        half=("the gradient", "gradcheck"),
     ),
     Exercise(
         "scale-backward",
         "Give Scale, which takes a tensor and a number, the number of gradients that it owes.",
         Scale,
-        {"the value": results([[2.0, -1.0], 3]), "the gradient": gradients([[2.0, -1.0], 3])},
+        {
+            "the value": results([[2.0, -1.0], 3]),
+            "what backward returns": returned([[2.0, -1.0], 3]),
+            "the gradient": gradients([[2.0, -1.0], 3], [[0.5], 1.5]),
+        },
         (
             Misconception(
                 "wrong number of gradients",
@@ -203,6 +234,13 @@ LESSON_7 = (
                 "gradients in another order",
                 "what backward returns is matched with forward's arguments by position; the tensor is the first.",
                 OtherOrder,
+            ),
+            Misconception(
+                "a gradient for a number",
+                "the factor is a plain number: no tensor stands behind it to which a gradient could go. What does "
+                "backward return where there is no slope to give?",
+                GradientForANumber,
+                (FactorForANumber, ZeroForANumber),
             ),
             Misconception(
                 "the factor is forgotten",
@@ -240,6 +278,7 @@ LESSON_7 = (
             ),
         ),
         points=2,
+        half=("the gradient", "gradcheck"),
     ),
 )
 
@@ -281,6 +320,14 @@ class TanhDetached(Tanh):
         return (1 - result * result) * grad_output
 
 
+class TanhUnrecorded(Tanh):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (result,) = ctx.saved_tensors
+        with torch.no_grad():
+            return (1 - result * result) * grad_output
+
+
 class TanhOnce(Tanh):
     @staticmethod
     @once_differentiable
@@ -297,10 +344,12 @@ class TanhWithoutChain(Tanh):
 
 
 def _tanh_saved(answer):
-    """Whether what the node keeps is an input or an output, and nothing else."""
+    """Whether the node keeps something, and all of it is an input or an output with its history."""
     x = torch.tensor([0.5, -1.0], requires_grad=True)
-    out = answer.apply(x)
-    return [torch.equal(each, x) or torch.equal(each, out) for each in out.grad_fn.saved_tensors]
+    out = tensor(answer.apply(x))
+    kept = out.grad_fn.saved_tensors
+    known = [each.requires_grad and any(torch.equal(each, end) for end in (x, out)) for each in kept]
+    return bool(known) and all(known)
 
 
 def _tanh_second(answer):
@@ -323,6 +372,11 @@ def _constant_penalty(out, u):
 
 def _backward_penalty(out, u):
     u.grad = None
+    out.sum().backward(create_graph=True)
+    return ((u.grad - 1) ** 2).mean()
+
+
+def _backward_penalty_as_it_comes(out, u):
     out.sum().backward(create_graph=True)
     return ((u.grad - 1) ** 2).mean()
 
@@ -395,7 +449,7 @@ LESSON_8 = (
             "the value": results([[0.5, -1.0, 0.0]]),
             "the gradient": gradients([[0.5, -1.0, 0.0]]),
             "gradcheck": checked([[0.3, -0.4]]),
-            "what is saved": lambda answer: all(_tanh_saved(answer)),
+            "what is saved": _tanh_saved,
             "gradgradcheck": checked_twice([[0.3, -0.4]]),
             "the second derivative": _tanh_second,
         },
@@ -410,6 +464,7 @@ LESSON_8 = (
                 "history is cut in backward",
                 "you save the right thing, and then cut it off from its history: backward is to be recorded as well.",
                 TanhDetached,
+                (TanhUnrecorded,),
             ),
             Misconception(
                 "refused in place of computed",
@@ -423,6 +478,7 @@ LESSON_8 = (
             ),
         ),
         points=2,
+        half=("the gradient", "gradcheck"),
     ),
     Exercise(
         "slope-penalty",
@@ -441,6 +497,7 @@ LESSON_8 = (
                 "backward brings gradients of out to the weights as well, and they stay there: the gradient of the "
                 "penalty is added to them. There is a way to ask for one gradient, and to leave every .grad alone.",
                 _backward_penalty,
+                (_backward_penalty_as_it_comes,),
             ),
             Misconception(
                 "the output in place of its slope",
@@ -650,6 +707,13 @@ def _each(answer):
     return answer(_sample_loss, _numbers([0.1, 0.2, 0.3]), _numbers(_BATCH))
 
 
+def _calls_of_loss(answer):
+    """Whether the loss is called, and less often than there are samples."""
+    calls = []
+    answer(lambda w, sample: calls.append(1) or _sample_loss(w, sample), _numbers([0.1, 0.2, 0.3]), _numbers(_BATCH))
+    return 0 < len(calls) < len(_BATCH)
+
+
 def _each_checked(answer):
     w = _numbers([0.1, 0.2, 0.3]).requires_grad_()
     return torch.autograd.gradcheck(lambda w: answer(_sample_loss, w, _numbers(_BATCH)), (w,), raise_exception=False)
@@ -688,13 +752,20 @@ LESSON_10 = (
         "per-sample-gradients",
         "The gradient of loss(w, sample) with respect to w, for each sample of a batch, without a loop.",
         lambda loss, w, batch: vmap(grad(loss), in_dims=(None, 0))(w, batch),
-        {"the gradients": _each, "gradcheck": _each_checked},
+        {"the gradients": _each, "the calls of loss": _calls_of_loss, "gradcheck": _each_checked},
         (
             Misconception(
                 "the average of the gradients",
-                "one gradient came out for the whole batch: which sample pulled where is lost. Map over samples "
-                "outside of grad, not inside.",
+                "one gradient came out for the whole batch, the average: which sample pulled where is lost. Where do "
+                "you put the samples together?",
                 lambda loss, w, batch: grad(lambda w: vmap(loss, in_dims=(None, 0))(w, batch).mean())(w),
+            ),
+            Misconception(
+                "a loop",
+                "the gradients are right, but your program runs once for each sample. One call can do the work for "
+                "the whole batch: section 4 has the function that widens a program.",
+                lambda loss, w, batch: torch.stack([grad(loss)(w, sample) for sample in batch]),
+                (lambda loss, w, batch: [grad(loss)(w, sample) for sample in batch],),
             ),
             Misconception(
                 "the sum of the gradients",
@@ -734,7 +805,8 @@ LESSON_10 = (
         (
             Misconception(
                 "a push through f",
-                "you pushed v through f: that is the slope of f along v, one number. Push it through the gradient.",
+                "that is the slope of f along v, one number: what comes out if v is pushed through f. Push it through "
+                "the gradient.",
                 lambda f, x, v: jvp(f, (x,), (v,))[1],
             ),
             Misconception(

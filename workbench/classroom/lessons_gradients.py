@@ -4,9 +4,11 @@
 # pyright: reportOperatorIssue=false
 from __future__ import annotations
 
+from contextlib import suppress
+
 import workbench as torch
 
-from .exercise import Exercise, Misconception, results, slopes_of
+from .exercise import Exercise, Misconception, Unusable, results, slopes_of, tensor, words
 
 # Lesson 0, slopes and a graph
 
@@ -58,7 +60,7 @@ LESSON_0 = (
         "who-has-a-grad",
         'Which of "x", "w", "b", "a", "out" hold a .grad after loss.backward()?',
         ["w", "b"],
-        {"the answer": lambda names: sorted(set(names))},
+        {"the answer": lambda names: sorted(set(words(names)))},
         (
             Misconception(
                 ".grad of a non-leaf",
@@ -162,9 +164,13 @@ def _minimum(a, b):
 
 def _through_maximum(answer, *numbers):
     """The result of the answer for these numbers, and the gradients of its inputs where 3 times the result arrives."""
-    own = answer.__globals__.get("Value", Value)  # the class of the learner's notebook
+    own = getattr(answer, "__globals__", {}).get("Value", Value)  # the class of the learner's notebook
     inputs = [own(number) for number in numbers]
     out = answer(*inputs)
+    if not isinstance(out, own):
+        raise Unusable("your code returned no Value")
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in out.made_from):
+        raise Unusable("made_from is not a list of pairs: a value, and the slope with respect to it")
     _own_backward(own(3.0 * out.data, [(out, 3.0)]))
     return out.data, [each.grad for each in inputs]
 
@@ -420,6 +426,21 @@ def _steps_with_another_tensor(w, loss_of):
     return w
 
 
+def _steps_with_a_result(w, loss_of):
+    for _ in range(3):
+        loss_of(w).backward()
+        w = w - 0.1 * w.grad
+    return w
+
+
+def _steps_with_a_constant(w, loss_of):
+    for _ in range(3):
+        loss_of(w).backward()
+        with torch.no_grad():
+            w = w - 0.1 * w.grad
+    return w
+
+
 def _steps_recorded(w, loss_of):
     for _ in range(3):
         w.grad = None
@@ -428,11 +449,23 @@ def _steps_recorded(w, loss_of):
     return w
 
 
+def _distance(w):
+    return ((w - torch.tensor([3.0, 0.5])) ** 2).sum()
+
+
 def _trained(answer):
     """What is returned after three steps, and what has become of the weight that was given."""
     w = torch.tensor([1.0, -2.0], requires_grad=True)
-    returned = answer(w, lambda w: ((w - torch.tensor([3.0, 0.5])) ** 2).sum())
-    return [returned, w]
+    return [answer(w, _distance), w]
+
+
+def _losses_of(answer):
+    """For each loss that was asked for, whether it was that of the weight that was given."""
+    w = torch.tensor([1.0, -2.0], requires_grad=True)
+    asked = []
+    with suppress(Exception):
+        answer(w, lambda given: asked.append(given is w) or _distance(given))
+    return asked
 
 
 _POINTS = torch.tensor([1.0, 2.0, -1.0, 0.5, 3.0, -2.0], dtype=torch.float64)
@@ -459,6 +492,34 @@ def _pieces(divided=lambda loss: loss / 3, emptied=False):
 
 def _batch_gradient(answer):
     return [answer(torch.tensor(at, dtype=torch.float64, requires_grad=True), _POINTS, _TARGET) for at in (0.5, -2.0)]
+
+
+def _walks_back(answer):
+    """The number of walks back, and whether one of them meets a gradient of more than two points."""
+    w = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+    with torch.record() as trace:
+        answer(w, _POINTS, _TARGET)
+    grads = [grad for event in trace.events if type(event).__name__ == "NodeStarted" for grad in event.grads if grad]
+    return [
+        len([event for event in trace.events if type(event).__name__ == "BackwardStarted"]),
+        any(max(grad.shape, default=1) > 2 for grad in grads),
+    ]
+
+
+def _whole_batch(w, points, target):
+    _batch_loss(w, points, target).backward()
+    return w.grad
+
+
+def _sum_of_pieces(w, points, target):
+    sum(_batch_loss(w, points[start : start + 2], target[start : start + 2]) / 3 for start in (0, 2, 4)).backward()
+    return w.grad
+
+
+def _whole_batch_thrice(w, points, target):
+    for _ in range(3):
+        (_batch_loss(w, points, target) / 3).backward()
+    return w.grad
 
 
 def _batch_checked(answer):
@@ -491,8 +552,15 @@ def _retained(numbers):
 
 
 def _kind_of_tensor(answer):
-    made = answer([1.0, -2.0])
-    return [made, made.is_leaf, made.requires_grad, made.retains_grad]
+    made = [tensor(answer(numbers)) for numbers in ([1.0, -2.0], [0.5, 3.0, -4.0])]
+    return [[each, each.is_leaf, each.requires_grad, each.retains_grad] for each in made]
+
+
+def _four_words(answer):
+    """The four words; None without quotes says the same as the word."""
+    if not isinstance(answer, list | tuple):
+        raise Unusable("a list of four words is asked for")
+    return [word.lower() for word in words(["None" if word is None else word for word in answer])]
 
 
 LESSON_3 = (
@@ -500,7 +568,8 @@ LESSON_3 = (
         "number-none-or-zero",
         'What is in .grad of w, h, u and v: "number", "None" or "zero"?',
         ["number", "None", "None", "zero"],
-        misconceptions=(
+        {"the words": _four_words},
+        (
             Misconception(
                 ".grad of a non-leaf",
                 "backward needed the gradient of h on its way, and freed it afterwards: h was computed, and nobody "
@@ -552,7 +621,7 @@ LESSON_3 = (
         "three-steps",
         "Three training steps for w, each 0.1 times the gradient long.",
         _steps(_emptied),
-        {"the weight": _trained},
+        {"the weight": _trained, "the calls of loss_of": _losses_of},
         (
             Misconception(
                 "zero_grad is forgotten",
@@ -571,9 +640,10 @@ LESSON_3 = (
             ),
             Misconception(
                 "another tensor in place of the leaf",
-                "the numbers are right, but w = ... gives the name w to a new tensor. The weight that you were given "
-                "has not moved.",
+                "w = ... makes a new tensor, and gives it the name w. The weight that you were given stays where it "
+                "was, and what is made from a leaf has no .grad. What changes the tensor itself?",
                 _steps_with_another_tensor,
+                (_steps_with_a_result, _steps_with_a_constant),
             ),
             Misconception(
                 "a leaf is written while the engine records",
@@ -587,8 +657,15 @@ LESSON_3 = (
         "batch-in-pieces",
         "The gradient of the mean over six points, computed two points at a time.",
         _pieces(),
-        {"the gradient": _batch_gradient, "gradcheck": _batch_checked},
+        {"the gradient": _batch_gradient, "the walks back": _walks_back, "gradcheck": _batch_checked},
         (
+            Misconception(
+                "all points in one graph",
+                "the gradient is right, but more than two points were in one graph, and the memory is too small for "
+                "that. A graph is freed by its own backward: when should that run?",
+                _whole_batch,
+                (_sum_of_pieces, _whole_batch_thrice),
+            ),
             Misconception(
                 "the mean of each piece",
                 "your gradient is too large by the number of pieces. Each piece has its own mean, and their gradients "

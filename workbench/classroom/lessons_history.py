@@ -7,7 +7,7 @@ from __future__ import annotations
 import workbench as torch
 from workbench.utils.checkpoint import checkpoint
 
-from .exercise import Exercise, Misconception, checked, gradients, results
+from .exercise import Exercise, Misconception, Unusable, checked, gradients, results, tensor, words
 
 # Lesson 4, where history stops
 
@@ -40,7 +40,7 @@ def _predicted(predict):
     kept = []
     with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
         out = predict(w, torch.tensor([2.0, 3.0]))
-    return out, w, kept
+    return tensor(out), w, kept
 
 
 def _prediction(predict):
@@ -114,7 +114,7 @@ LESSON_4 = (
         "frozen-in-the-middle",
         'Which of "w1", "w2", "w3" get a gradient, if w2 is frozen in w3 * (w2 * (w1 * x))?',
         ["w1", "w3"],
-        {"the answer": lambda names: sorted(set(names))},
+        {"the answer": lambda names: sorted(set(words(names)))},
         (
             Misconception(
                 "a frozen weight stops the gradient",
@@ -257,8 +257,10 @@ def _trained(train):
 
 def _graph_freed(train):
     _, loss = _trained(train)
+    if isinstance(loss, float):  # by item()
+        return True
     try:
-        loss.backward()
+        tensor(loss).backward()
     except RuntimeError:
         return True
     return False
@@ -345,6 +347,7 @@ LESSON_5 = (
             ),
         ),
         points=2,
+        half=("the trained weight", "the returned loss"),
     ),
     Exercise(
         "checkpoint-two-parts",
@@ -365,8 +368,8 @@ LESSON_5 = (
             ),
             Misconception(
                 "detach in place of a checkpoint",
-                "nothing is kept, and nothing comes back either: detach cuts the way back. A checkpoint keeps the "
-                "input and computes the part again.",
+                "nothing is kept, and nothing comes back either: detach and no_grad cut the way back. A checkpoint "
+                "keeps the input and computes the part again.",
                 lambda part, x: part(part(x.detach())),
             ),
             Misconception(
@@ -438,9 +441,14 @@ def _leaf():
 
 
 def _moved(step):
-    w = _leaf()
+    """Where the weight is after a step; if it has not moved, whether its gradient changed, and detach was called."""
+    w, detached = _leaf(), []
+    start, slope = w.tolist(), w.grad.tolist()
+    vars(w)["detach"] = lambda: detached.append(1) or torch.Tensor.detach(w)
     step(w, 0.1)
-    return w
+    if w.tolist() != start:
+        return w
+    return [start, w.grad is not None and w.grad.tolist() == slope, bool(detached)]
 
 
 def _still_a_leaf(step):
@@ -449,12 +457,19 @@ def _still_a_leaf(step):
     return [w.is_leaf, w.requires_grad]
 
 
+def _letter(answer):
+    if not isinstance(answer, str):
+        raise Unusable("a letter in quotes is asked for")
+    return answer.strip().lower()
+
+
 LESSON_6 = (
     Exercise(
         "read-the-error",
         "What does the sentence about a SigmoidBackward's saved tensor say? One letter.",
         "c",
-        misconceptions=(
+        {"the letter": _letter},
+        (
             Misconception(
                 "the operation that is named has written",
                 "the sentence names the operation that made the tensor, and whose backward needs it. Who wrote into "
@@ -524,7 +539,8 @@ LESSON_6 = (
             ),
             Misconception(
                 "detach as a cure",
-                "the error is gone because the way back is gone: no gradient passes a detach.",
+                "the error is gone because the way back is gone: no gradient passes a detach, or what was computed "
+                "under no_grad.",
                 _detached,
             ),
             Misconception("the line is left out", "the function computes something else now.", _one_left_out),
@@ -542,6 +558,12 @@ LESSON_6 = (
                 "detach gives another tensor, and w = ... gives the name w to it: the caller's weight has not moved. "
                 "no_grad leaves the tensor as it is, and keeps what you do to it out of the graph.",
                 _step_detached,
+            ),
+            Misconception(
+                "another tensor in place of the leaf",
+                "the caller's weight has not moved. A - between two tensors makes a new tensor, and w = ... only gives "
+                "the name w to it. Which operations write into the tensor itself?",
+                _step_elsewhere,
             ),
             Misconception(
                 "a leaf is written while the engine records",

@@ -7,7 +7,7 @@ from __future__ import annotations
 import workbench as torch
 from workbench import nn
 
-from .exercise import Exercise, Misconception, checked, checked_twice, gradients, results
+from .exercise import Exercise, Misconception, Unusable, checked, checked_twice, gradients, results, tensor
 
 # Lesson 11, fuse it
 
@@ -84,6 +84,14 @@ class WrittenOver(YesOrNo):
         return z * grad_output, None
 
 
+class WrittenOverInTheOpen(YesOrNo):
+    @staticmethod
+    def backward(ctx, grad_output):
+        z, t = ctx.saved_tensors
+        z.sigmoid_()
+        return (z - t) * grad_output, None
+
+
 def _with_targets(probe):
     """A probe of the loss as a function of the scores alone, with a yes, a no and a yes."""
 
@@ -92,6 +100,14 @@ def _with_targets(probe):
         return probe(lambda z: answer.apply(z, t))
 
     return run
+
+
+def _values_returned(answer):
+    """How many values backward returns for its two arguments: none, one, or one for each."""
+    z, t = (torch.tensor(numbers, dtype=torch.float64) for numbers in ([0.5, -1.5], [1.0, 0.0]))
+    out = tensor(answer.apply(z.requires_grad_(), t))
+    found = answer.backward(out.grad_fn, torch.ones_like(out))
+    return 0 if found is None else min(len(found), 2) if isinstance(found, tuple) else 1
 
 
 def _twice_back(answer):
@@ -178,7 +194,7 @@ class SiluWithoutChain(Silu):
 
 def _silu_kept(answer):
     """How many tensors the node keeps in the engine's care."""
-    return len(answer.apply(torch.tensor([0.5, -1.0], requires_grad=True)).grad_fn.saved_tensors)
+    return len(tensor(answer.apply(torch.tensor([0.5, -1.0], requires_grad=True))).grad_fn.saved_tensors)
 
 
 LESSON_11 = (
@@ -212,6 +228,7 @@ LESSON_11 = (
         {
             "the value": _with_targets(results([[0.5, -1.5, 2.0]])),
             "the gradient": _with_targets(gradients([[0.5, -1.5, 2.0]])),
+            "how many values backward returns": _values_returned,
             "gradcheck": _with_targets(checked([[0.3, -0.4, 1.2]])),
             "the gradient at large scores": _with_targets(gradients([[-800.0, 800.0, 800.0]])),
             "two walks back": _twice_back,
@@ -260,9 +277,11 @@ LESSON_11 = (
                 "the first walk back is right. But the saved scores are the user's own tensor, and you have changed "
                 "their numbers.",
                 WrittenOver,
+                (WrittenOverInTheOpen,),
             ),
         ),
         points=2,
+        half=("the gradient", "gradcheck"),
     ),
     Exercise(
         "silu-that-keeps-one",
@@ -284,8 +303,8 @@ LESSON_11 = (
             ),
             Misconception(
                 "a slope kept as a number",
-                "one tensor is kept, but it was computed inside forward, where nothing is recorded. To the second "
-                "derivative it is a constant.",
+                "one tensor is kept, but a part of the slope has no history: it was computed inside forward, or under "
+                "no_grad, or it was detached. To the second derivative it is a constant.",
                 SlopeKept,
             ),
             Misconception(
@@ -311,6 +330,7 @@ LESSON_11 = (
             ),
         ),
         points=2,
+        half=("the gradient", "gradcheck"),
     ),
 )
 
@@ -382,11 +402,15 @@ def _learned(answer):
 
 
 def _losses(answer):
-    return [float(loss) for loss in _trained(answer)["losses"]]
+    losses = _trained(answer)["losses"]
+    if not isinstance(losses, list | tuple):
+        raise Unusable("your code returned no list" if losses is not None else "your code returned None")
+    return list(losses)
 
 
 def _are_numbers(answer):
-    return all(isinstance(loss, int | float) for loss in _trained(answer)["losses"])
+    """Of each loss whether it is a number, and whether it has a history."""
+    return [(isinstance(loss, int | float), getattr(loss, "requires_grad", False)) for loss in _losses(answer)]
 
 
 def clip(grads, most):
@@ -495,6 +519,7 @@ LESSON_12 = (
                 _graphs_kept,
             ),
         ),
+        half=("the parameters",),
     ),
     Exercise(
         "clip-by-norm",
@@ -585,6 +610,21 @@ def _still_written(w):
     return (squares * h).sum()
 
 
+def _written_unrecorded(w):
+    h = w.exp()
+    squares = h * h
+    with torch.no_grad():
+        h.add_(1)
+    return (squares * h).sum()
+
+
+def _written_over_a_result(w):
+    h = w.exp()
+    squares = h.clone() ** 2
+    h.add_(1)
+    return (squares * h).sum()
+
+
 def _hidden(w):
     h = w.exp()
     squares = h * h
@@ -659,6 +699,7 @@ LESSON_13 = (
                 "the write is still there",
                 "backward still finds a tensor of another version than the one it had saved.",
                 _still_written,
+                (_written_unrecorded, _written_over_a_result),
             ),
             Misconception(
                 "a write that nobody counts",

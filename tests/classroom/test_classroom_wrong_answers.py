@@ -1,0 +1,202 @@
+"""Wrong answers that beginners give: none earns a point it should not, none is told what is not so, none a bare error.
+
+They were written down from what is known of beginners' mistakes and from the questions, not from the hints.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+from functools import cache
+from typing import Any
+
+import nbformat
+import pytest
+import wrong_functions
+import wrong_gradients
+import wrong_history
+import wrong_practice
+from lab import CHECKOUT
+
+import workbench as torch
+from workbench.classroom.exercise import _MEANINGS, exercises
+from workbench.classroom.handout import name_of
+
+WRONG = wrong_gradients.WRONG | wrong_history.WRONG | wrong_functions.WRONG | wrong_practice.WRONG
+LEAST = 10
+CELL = "<a learner's cell>"
+SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION\n", re.S | re.M)
+# What Python calls an error; after it there is a sentence that says what it means or what to do.
+PYTHONS = re.compile(r"\b(?:Type|Attribute|Name|Index|Key|UnboundLocal|Assertion|ZeroDivision|Syntax)Error\b")
+
+
+@cache
+def lesson_of(name: str) -> tuple[Any, dict[str, Any]]:
+    """The cell of an exercise, and the names that the cells above it have given: imports, and an own engine."""
+    for path in sorted((CHECKOUT / "notebooks").glob("*.ipynb")):
+        cells = nbformat.read(path, as_version=4).cells
+        for cell in cells:
+            if cell.cell_type == "code" and name_of(cell) == name:
+                return cell, names_of(cells)
+    raise LookupError(name)
+
+
+def names_of(cells: list[Any]) -> dict[str, Any]:
+    names: dict[str, Any] = {"__name__": "__main__", "torch": torch}
+    for cell in (cell for cell in cells if cell.cell_type == "code"):
+        for each in ast.parse(cell.source).body:
+            imports = isinstance(each, ast.Import | ast.ImportFrom) and "workbench" in ast.unparse(each)
+            if imports or (isinstance(each, ast.ClassDef | ast.FunctionDef) and each.name in ("Value", "in_order")):
+                exec(ast.unparse(each), names)
+    return names
+
+
+def handed_in(name: str, written: str) -> str:
+    """The cell of an exercise with what was written in place of its solution."""
+    cell, _ = lesson_of(name)
+    parts = iter(written.split("\n---\n"))
+
+    def put(found: re.Match[str]) -> str:
+        part = next(parts)
+        if not exercises()[name].is_code:
+            part = f"{found[2].partition(' =')[0]} = {part}"
+        return "".join(f"{found[1]}{line}\n" for line in part.splitlines())
+
+    filled = SOLUTION.sub(put, cell.source)
+    assert next(parts, None) is None
+    return filled
+
+
+def verdict_of(name: str, written: str) -> Any:
+    """What is said below the cell."""
+    text = handed_in(name, written)
+    *lines, last = ast.parse(text).body
+    names = dict(lesson_of(name)[1])
+    linecache.cache[CELL] = (len(text), None, text.splitlines(keepends=True), CELL)  # as a notebook does
+    exec(compile(ast.Module(lines, []), CELL, "exec"), names)
+    return eval(compile(ast.Expression(last.value), "<check>", "eval"), names)
+
+
+def test_every_exercise_has_its_wrong_answers() -> None:
+    assert WRONG.keys() == exercises().keys()
+    assert {name: len(given) for name, given in WRONG.items() if len({each[0] for each in given}) < LEAST} == {}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_answer_earns_nothing_and_is_told_nothing_false(name: str) -> None:
+    exercise = exercises()[name]
+    assert verdict_of(name, solution_of(name)).right
+    failed = []
+    for written, misconception, *why in WRONG[name]:
+        verdict = verdict_of(name, written)
+        points = exercise.points / 2 if why else 0
+        wanted = (False, points, misconception)
+        if (verdict.right, verdict.points, verdict.misconception) != wanted or bare(verdict.says):
+            failed.append(f"{written}\n  -> {verdict.says}\n  wanted {wanted[1:]}")
+    assert not failed, "\n" + "\n".join(failed)
+
+
+# Other ways to be right than the lesson's own.
+RIGHT = [
+    ("who-has-a-grad", '("b", "w")'),
+    ("slope-by-hand", "error = w * x + b - 7\nreturn x * error + error * x"),
+    ("maximum-routes", "return Value(a.data, [(a, 1.0)]) if a.data > b.data else Value(b.data, [(b, 1.0), (a, 0.0)])"),
+    ("bias-backward", "return grad_output * 1, torch.ones(len(rows), dtype=rows.dtype) @ grad_output"),
+    ("number-none-or-zero", '["Number", None, "none", "ZERO"]'),
+    ("small-leaf", "return torch.tensor([number / 10 for number in numbers], requires_grad=True)"),
+    (
+        "three-steps",
+        "for _ in range(3):\n    (slope,) = torch.autograd.grad(loss_of(w), w)\n    with torch.no_grad():\n"
+        "        w.sub_(0.1 * slope)\nreturn w",
+    ),
+    (
+        "three-steps",
+        "for _ in range(3):\n    loss_of(w).backward()\n    w.data -= 0.1 * w.grad\n    w.grad.zero_()\nreturn w",
+    ),
+    (
+        "batch-in-pieces",
+        "for p, t in zip(points.split(2), target.split(2)):\n"
+        "    (((w * p - t) ** 2).sum() / 6).backward()\nreturn w.grad",
+    ),
+    (
+        "batch-in-pieces",
+        "total = 0\nfor i in (4, 0, 2):\n    loss = ((w * points[[i, i + 1]] - target[[i, i + 1]]) ** 2).mean()\n"
+        "    total = total + torch.autograd.grad(loss, w)[0]\nreturn total / 3",
+    ),
+    ("fixed-goal", "with torch.no_grad():\n    still = goal * 1\nreturn v**2 - 2 * v * still + still**2"),
+    ("predict-only", "with torch.no_grad():\n    h = w * x\n    return torch.sin(h)"),
+    ("predict-only", "return (w.detach() * x).sin()"),
+    (
+        "train-without-retaining",
+        "for _ in range(steps):\n    w.grad = None\n    loss = (w * x - 1).square().sum()\n    loss.backward()\n"
+        "    w.data.sub_(0.1 * w.grad)\nreturn loss.item()",
+    ),
+    ("read-the-error", '" C "'),
+    ("repair-the-write", "return torch.exp(x) * x + x"),
+    ("repair-the-write", "y = x.exp().clone() * 1\ny.add_(1)\nreturn y * x"),
+    ("update-a-weight", "w.data = w.data - rate * w.grad"),
+    ("update-a-weight", "with torch.no_grad():\n    w.copy_(w - rate * w.grad)\nw.grad = None"),
+    ("update-a-weight", "w.detach().sub_(rate * w.grad)\nreturn w"),
+    ("cube-backward", "(x,) = ctx.saved_tensors\nreturn (x * x * grad_output * 3,)"),
+    ("scale-backward", "return ctx.factor * grad_output, None"),
+    (
+        "sigmoid-function",
+        "s = torch.sigmoid(x)\nctx.save_for_backward(s)\nreturn s\n---\n"
+        "s = ctx.saved_tensors[0]\nreturn (s - s**2) * grad_output",
+    ),
+    (
+        "tanh-twice",
+        "ctx.save_for_backward(x)\nreturn x.tanh()\n---\n"
+        "(x,) = ctx.saved_tensors\nreturn grad_output * (1 - x.tanh() ** 2)",
+    ),
+    (
+        "slope-penalty",
+        "(slopes,) = torch.autograd.grad(out, u, torch.ones_like(out), create_graph=True)\n"
+        "return (slopes - 1).square().sum() / u.numel()",
+    ),
+    ("sin-jvp", "(x,) = ctx.saved_tensors\nreturn x.cos() * tangent"),
+    ("dual-quotient", "return [a[0] / b[0], a[1] / b[0] - a[0] * b[1] / b[0] ** 2]"),
+    ("per-sample-gradients", "return jacrev(lambda w: vmap(loss, in_dims=(None, 0))(w, batch))(w)"),
+    ("per-sample-gradients", "return vmap(lambda sample: grad(loss)(w, sample))(batch)"),
+    ("hessian-times-vector", "return hessian(f)(x) @ v"),
+    ("hessian-times-vector", "return grad(lambda x: (grad(f)(x) * v).sum())(x)"),
+    ("fused-yes-or-no", "z, t = ctx.saved_tensors\nreturn grad_output * (torch.sigmoid(z) - t), -z * grad_output"),
+    (
+        "silu-that-keeps-one",
+        "ctx.save_for_backward(x)\nreturn x * torch.sigmoid(x)\n---\n"
+        "(x,) = ctx.saved_tensors\ns = 1 / (1 + (-x).exp())\nreturn grad_output * s * (1 + x * (1 - s))",
+    ),
+    (
+        "training-loop",
+        "def once():\n    loss = loss_of(model)\n    loss.backward()\n    optimizer.step()\n    optimizer.zero_grad()\n"
+        "    return float(loss)\n\nreturn [once() for _ in range(steps)]",
+    ),
+    (
+        "clip-by-norm",
+        "norm = sum(grad.norm() ** 2 for grad in grads) ** 0.5\nscale = min(1.0, float(most / norm))\n"
+        "return [grad * scale for grad in grads]",
+    ),
+    ("leaky-relu", "(x,) = ctx.saved_tensors\nreturn grad_output * torch.where(x > 0, 1.0, 0.1)"),
+    ("leaky-relu", "(x,) = ctx.saved_tensors\nreturn grad_output * ((x > 0) * 0.9 + 0.1)"),
+    ("write-made-new", "h = w.exp()\nreturn (h * h * (h + 1)).sum()"),
+]
+
+
+@pytest.mark.parametrize(("name", "written"), RIGHT)
+def test_another_right_answer_is_right(name: str, written: str) -> None:
+    verdict = verdict_of(name, written)
+    assert verdict.right, verdict
+
+
+def solution_of(name: str) -> str:
+    cell, _ = lesson_of(name)
+    found = [
+        "\n".join(line[len(each[1]) :] for line in each[2].splitlines()) for each in SOLUTION.finditer(cell.source)
+    ]
+    return "\n---\n".join(each if exercises()[name].is_code else each.partition("= ")[2] for each in found)
+
+
+def bare(says: str) -> bool:
+    """Whether one of Python's own errors stands there without a sentence that says what it means."""
+    return PYTHONS.search(says) is not None and not any(says.endswith(meaning) for _, meaning in _MEANINGS)
