@@ -41,10 +41,10 @@ CHECKOUT = Path(__file__).parents[1]
 ROOMS = ("engine", "ops", "function", "transforms", "tests", "trace", "bridges", "stepper", "views", "scene")
 ROOMS += ("notebooks", "classroom", "browser")
 
-# Where the whole is checked, every machine tries the same examples; elsewhere each run tries others.
-settings.register_profile("same", derandomize=True)
-if REQUIRED:
-    settings.load_profile("same")
+# Where the whole is checked, many examples are drawn, the same on every machine; elsewhere each run draws a few others.
+settings.register_profile("few", max_examples=25, deadline=None)
+settings.register_profile("same", max_examples=150, deadline=None, derandomize=True)
+settings.load_profile("same" if REQUIRED else "few")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -64,6 +64,18 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     require_chromium()
     with serve(tmp_path_factory.mktemp("lessons"), tmp_path_factory.mktemp("home")) as lab:
         yield lab
+
+
+@pytest.fixture(scope="module")
+def one_browser() -> Iterator[None]:
+    """The pages of a file's tests open in one browser; meanwhile nothing else may run an event loop here."""
+    from browser_page import find_chromium, running_browser
+
+    if find_chromium() is None:
+        yield
+        return
+    with running_browser():
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)

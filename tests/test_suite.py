@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from lab import CHECKOUT
 
+pytestmark = pytest.mark.slow  # each starts pytest, some with workers
 ENVIRONMENT = {name: text for name, text in os.environ.items() if not name.startswith(("PYTEST_", "WORKBENCH_"))}
 
 
@@ -54,7 +55,6 @@ def test_what_is_named_runs_whole_and_a_single_file_in_this_process(
     assert run(*arguments) == said
 
 
-@pytest.mark.slow
 def test_every_room_is_in_the_quick_run_and_the_basic_ones_come_first() -> None:
     said = pytest_says(CHECKOUT, "--collect-only", "-n0")
     files = [file for file, _ in groupby(line.partition("::")[0] for line in said if "::" in line)]

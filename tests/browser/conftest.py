@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser_page import find_chromium, running_browser
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -16,10 +14,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def one_browser() -> Iterator[None]:
-    """The pages of one file's tests open in one browser."""
-    if find_chromium() is None:
-        yield
-        return
-    with running_browser():
-        yield
+def every_page_in_one_browser(one_browser: None) -> None:
+    """All files of this folder have their pages in one browser each."""

@@ -165,6 +165,7 @@ def test_refreshing_leaves_a_notebook_whose_cell_fails(
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("browser", "oracle", "ending", "refused"),
     [

@@ -20,6 +20,8 @@ from workbench.autograd.state import local
 from workbench.scene import layout
 
 EVERY = interrupts.PROGRAMS | interrupts.OURS
+QUICK = ("backward", "grad", "backward_inside_backward", "record")
+PROGRAMS = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in EVERY]
 STRIDE = 197  # every so many-th point, another for each program
 
 
@@ -31,7 +33,7 @@ def untraced() -> Any:
     sys.settrace(before)
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_nothing_is_left_switched_on(name: str) -> None:
     first = list(EVERY).index(name) * 7 % STRIDE % 60
     left = interrupts.sweep(torch, EVERY[name], interrupts.our_state, STRIDE, first)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from arrows import measured
-from hypothesis import given, settings
+from hypothesis import given
 from lab import CHECKOUT
 from test_scene_folding import openings, scenes
 
@@ -74,6 +74,7 @@ def pictures(program: Callable[[], None]) -> Iterator[Storyboard]:
             yield storyboard(trace, view, depth=depth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_arrows_are_smooth_and_apart(name: str) -> None:
     found = [measured(board.at(len(board.steps) - 1), board.layout) for board in pictures(PROGRAMS[name])]
@@ -81,7 +82,7 @@ def test_arrows_are_smooth_and_apart(name: str) -> None:
     assert {kind: amount for kind, amount in most.items() if amount > MOST.get(name, {}).get(kind, 0)} == {}
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.slow
 @given(scenes())
 def test_arrows_lead_through_no_box_and_no_heading(scene: Scene) -> None:
     for opened in openings(scene):

@@ -47,6 +47,7 @@ DENSE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sources", DENSE.values(), ids=DENSE)
 def test_a_dense_graph_takes_seconds(sources):
     scene = graph(sources)

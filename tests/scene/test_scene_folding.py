@@ -88,7 +88,6 @@ def assert_in_order(scene: Scene, layout: Layout) -> None:
         assert y0 < y1, f"{id} points up"
 
 
-@settings(max_examples=60, deadline=None)
 @given(scenes())
 def test_parts_lie_in_each_other_and_no_arrow_points_up(scene: Scene) -> None:
     for opened in openings(scene):
@@ -125,7 +124,6 @@ def arrows_climb(layout: Layout, scene: Scene) -> list[str]:
     return climbing
 
 
-@settings(max_examples=40, deadline=None)
 @given(scenes())
 def test_arrows_climb_nowhere_on_their_way(scene: Scene) -> None:
     board = Storyboard(scene)

@@ -13,6 +13,8 @@ from scene_samples import loss
 
 from workbench.scene.picture import Picture, to_html
 
+pytestmark = pytest.mark.usefixtures("one_browser")
+
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):

@@ -19,6 +19,8 @@ from workbench.scene.payload import asset, bare, compressed, packed_story
 from workbench.scene.storyboard import Storyboard
 from workbench.views import storyboard
 
+pytestmark = pytest.mark.usefixtures("one_browser")
+
 ODD = "{upper} $& \\ \u2067א\u2069 🙂 \ud800 </script> (leaf); done"
 
 

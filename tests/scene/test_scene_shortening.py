@@ -20,6 +20,8 @@ from workbench.scene.picture import MOST, Picture, _in_columns, img, playing, to
 from workbench.scene.storyboard import Storyboard
 from workbench.views import storyboard
 
+pytestmark = pytest.mark.usefixtures("one_browser")
+
 
 def six_layers():
     torch.manual_seed(0)
@@ -74,6 +76,7 @@ def page():
         assert page.console_errors == [] and page.requests_outside == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", ["graph", "saved", "memory", "versions"])
 @pytest.mark.parametrize("name", MADE)
 def test_a_picture_of_any_size_takes_no_more_than_its_room_and_plays_to_its_last_step(page, name, view):
@@ -231,6 +234,7 @@ def test_a_part_of_a_picture_is_not_laid_out_anew():
     assert len(board.levels) > len(lost.levels) > 2 and len(kept) > len(lost.levels) // 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "most"), [("six layers", 5), ("1,000 steps", 6), ("400 rounds", 6)])
 def test_a_picture_is_shortened_with_few_trials(name, most):
     tries = []

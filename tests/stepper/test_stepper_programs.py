@@ -6,7 +6,7 @@ import contextlib
 import warnings
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from program_runs import LEAVES, MADE, functions
 from programs import programs
@@ -70,7 +70,6 @@ def same(a: Any, b: Any) -> bool:
     return repr(a) == repr(b)
 
 
-@settings(deadline=None, max_examples=150)
 @given(programs(), MOVES, st.booleans())
 def test_going_to_and_fro_ends_where_running_ends(program: list[str], moves: list[Any], create_graph: bool) -> None:
     if any("backward()" in line and "register" in line for line in program):
@@ -99,7 +98,6 @@ def test_going_to_and_fro_ends_where_running_ends(program: list[str], moves: lis
     assert same(gradients(scope), gradients(afresh))
 
 
-@settings(deadline=None, max_examples=150)
 @given(
     programs(), st.lists(st.tuples(st.integers(1, 6), st.integers(0, 3), st.integers(-2, 2)), min_size=1, max_size=4)
 )

@@ -8,7 +8,7 @@ import tracemalloc
 import weakref
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from trace_samples import Square, kinds, leaf, of_kind
 
@@ -85,7 +85,6 @@ def leaves(trace):
     return {name: (t.value, t.grad, t.requires_grad, t.state) for name, t in named.items() if name in ("a", "b")}
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(LINES), max_size=25), st.integers(1, 150), st.booleans())
 def test_the_end_is_that_of_the_whole_recording(lines, last, inside):
     whole, a, b = run(lines)
@@ -104,7 +103,6 @@ def test_the_end_is_that_of_the_whole_recording(lines, last, inside):
             board.at(step)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(LINES), max_size=30), st.integers(1, 100))
 def test_everything_has_one_id_in_order_of_arrival(lines, last):
     trace, *_ = run(lines, last=last)

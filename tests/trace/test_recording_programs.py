@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from program_runs import executed
 from programs import programs
 from test_stepper_programs import attempt, begun
@@ -16,7 +16,6 @@ from workbench.trace.frame import Frame
 UNHEARD = (".data", ".grad", "requires_grad_", "detach_")  # what changes a tensor without a word
 
 
-@settings(deadline=None, max_examples=150)
 @given(programs())
 def test_recording_changes_nothing(program: list[str]) -> None:
     plain = executed(program, w, look_often=False)
@@ -25,7 +24,6 @@ def test_recording_changes_nothing(program: list[str]) -> None:
     assert repr(recorded) == repr(plain)
 
 
-@settings(deadline=None, max_examples=150)
 @given(programs())
 def test_every_value_and_version_is_the_tensors_own(program: list[str]) -> None:
     scope = begun()

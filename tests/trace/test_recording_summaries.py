@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as torch
@@ -103,7 +103,6 @@ def values_of(fact):
 
 
 @pytest.mark.filterwarnings("ignore")
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from(LINES), min_size=1, max_size=8))
 def test_a_summary_is_that_of_the_values_at_the_moment(program):
     program = [*program, LINES[0]]

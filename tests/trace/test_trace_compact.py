@@ -189,6 +189,7 @@ REPEATED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", REPEATED.values(), ids=REPEATED)
 def test_a_file_that_says_more_than_its_size_allows_is_refused_at_once(data, tmp_path):
     (tmp_path / "hostile.json").write_text(json.dumps(data))

@@ -120,7 +120,7 @@ def refused_or_drawn(data: dict[str, Any]) -> None:
             json.dumps(picture.storyboard.to_dict(), allow_nan=False)
 
 
-@settings(deadline=None, max_examples=250, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(damaged())
 def test_a_damaged_trace_is_refused_or_every_view_draws_it(data):
     refused_or_drawn(data)

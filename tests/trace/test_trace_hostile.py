@@ -199,6 +199,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("events", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_the_card_of_functions_takes_no_more_work_for_each_line_of_a_long_file(events) -> None:
     assert calls(events(800), "function") < 2.5 * calls(events(400), "function")
@@ -228,6 +229,7 @@ def test_arguments_and_code_count_in_what_is_drawn(monkeypatch) -> None:
             trace.show("graph")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("events", GROWING.values(), ids=GROWING)
 @pytest.mark.parametrize("view", [*VIEWS, "memory", "saved", "versions"])
 def test_a_file_of_twice_the_length_takes_about_twice_the_work(events, view) -> None:

@@ -70,6 +70,7 @@ def result(torch: Any, lines: list[str], nests: list[str]) -> Any:
     return out.detach().to(torch.float32), gradient.detach().to(torch.float32)  # high derivatives lose many digits
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(torch is None, reason=absent.TORCH)
 @settings(max_examples=800, deadline=None, derandomize=True, database=None)
 @given(

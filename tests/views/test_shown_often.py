@@ -10,6 +10,7 @@ from lab import notebook
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
+pytestmark = pytest.mark.slow  # all of it: a thousand times and more
 STATE = "application/vnd.jupyter.widget-state+json"
 START = """import gc, json, sys, tracemalloc
 from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as torch
@@ -127,7 +127,6 @@ def test_what_goes_into_a_closed_group_is_pale_too(opens, monkeypatch):
 ACTIONS = ("forward", "again", "hand out", "second order", "clear", "zero", "halve", "set")
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(1, 4), st.booleans()), min_size=1, max_size=7))
 def test_the_arrows_that_are_kept_add_up_to_grad(actions):
     a, b = leaf(2.0), leaf(4.0)

@@ -312,6 +312,7 @@ def test_a_row_without_repetition_is_divided_into_stretches() -> None:
     assert len(titles) == 20 and titles[:2] == ["part 1 (1 to 25)", "part 2 (26 to 50)"]
 
 
+@pytest.mark.slow
 def test_second_derivatives_are_a_group_of_their_own() -> None:
     x = torch.tensor([0.5], requires_grad=True)
     with torch.record() as trace:

@@ -118,7 +118,9 @@ def test_very_many_leaves_of_one_operation_are_one_box_with_it_until_it_opens():
     assert captions[0].startswith("stack((many[0], many[1], many[2], …, many[99]), 0) gives")
     assert any(each.endswith("to many[1], [1. 1.] to many[2] and gradients to 97 more.") for each in captions)
     opened = trace.show(open=["torch.stack(many)"]).storyboard
-    assert opened.opened and opened.layout.width > 5_000
+    assert len(opened.opened) == 1
+    leaves = [box for box in opened.at().boxes.values() if box.kind == "leaf"]
+    assert len(leaves) == 100
 
 
 def test_two_results_of_one_operation_are_told_apart_where_a_call_takes_both():

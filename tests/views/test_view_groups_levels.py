@@ -158,6 +158,7 @@ def test_each_level_and_each_storey_is_a_box():
     assert any(ran in caption and "to mul, add, sin × 60" in caption for caption in told)
 
 
+@pytest.mark.slow
 def test_the_storey_of_create_graph_is_a_box():
     x = values(0.1, 0.2).requires_grad_()
     with torch.record() as trace:
@@ -240,6 +241,7 @@ def test_with_every_group_open_nothing_is_lost(program, view):
     assert drawn(one) == drawn(other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", [*PROGRAMS, *samples.PROGRAMS], ids=lambda program: program.__name__)
 def test_every_group_alone_has_all_faces(program):
     trace = program(4) if program in PROGRAMS else program()

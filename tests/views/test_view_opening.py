@@ -265,6 +265,7 @@ def opening_calls(nodes, path):
     return calls["call"] + calls["c_call"]
 
 
+@pytest.mark.slow
 def test_a_node_that_is_not_drawn_takes_few_calls_until_its_picture_is_there(tmp_path):
     """The time of an opening depends on the machine, the calls do not: of 100,000 nodes nearly all are not drawn."""
     path = tmp_path / "large.json"
