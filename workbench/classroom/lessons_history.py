@@ -183,8 +183,8 @@ LESSON_4 = (
             ),
             Misconception(
                 "inference_mode where the result is used again",
-                "that mode promises that the result never becomes part of a graph. Here it does, in the next training "
-                "step.",
+                "that mode promises that no operation will save the result for a backward. Here one does, in the next "
+                "training step.",
                 _predict_promised,
             ),
             Misconception(

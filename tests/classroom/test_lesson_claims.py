@@ -1,0 +1,193 @@
+"""What lessons say in general about the engine, each sentence beside a small program that shows whether it is so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import nbformat
+import pytest
+from lab import CHECKOUT
+
+import workbench as torch
+from workbench import nn
+from workbench.autograd.function import once_differentiable
+
+
+def leaf(number: float = 2.0) -> Any:
+    return torch.tensor(number, requires_grad=True)
+
+
+def works(program: Callable[[], Any]) -> bool:
+    try:
+        program()
+    except RuntimeError:
+        return False
+    return True
+
+
+def made_in(mode: Any) -> Any:
+    with mode():
+        return torch.tensor(3.0) * 1
+
+
+WAYS = {
+    "no_grad()": lambda: made_in(torch.no_grad),
+    "inference_mode()": lambda: made_in(torch.inference_mode),
+    "detach()": lambda: (leaf(3.0) * 1).detach(),
+    "requires_grad_(False)": lambda: leaf(3.0).requires_grad_(False),
+}
+
+
+def test_the_table_of_lesson_4_says_which_results_a_later_graph_can_use() -> None:
+    rows = re.findall(r"^\| `(.+)` \|.*\| (.+?) \|$", said("04-where-history-stops"), re.M)
+    assert {name for name, _ in rows} == WAYS.keys()
+    for name, later in rows:
+        result, w = WAYS[name](), leaf()
+        assert later.startswith("yes") and works(lambda: (w + result).backward()) and w.grad == 1  # noqa: B023
+        saved = works(lambda: (leaf() * result).backward())  # noqa: B023
+        assert saved is ("clone" not in later), name
+        assert works(lambda: (leaf() * result.clone()).backward()), name  # noqa: B023
+
+
+def unsaved_result_of_inference() -> bool:
+    w, r = leaf(), made_in(torch.inference_mode)
+    return works(lambda: (r + w).backward()) and not works(lambda: (r * w).backward())
+
+
+def uncounted_in_inference() -> bool:
+    outside = torch.ones(2)
+    with torch.inference_mode():
+        inside = torch.ones(2).add_(1)
+        outside.add_(1)
+    return not works(lambda: inside._version) and outside._version == 1
+
+
+def counted_under_no_grad() -> bool:
+    with torch.no_grad():
+        return torch.ones(2).add_(1)._version == 1
+
+
+def leaf_under_no_grad() -> bool:
+    with torch.no_grad():
+        return leaf().requires_grad
+
+
+def freezing_a_result() -> bool:
+    return not works(lambda: (leaf() * 2).requires_grad_(False))
+
+
+def walked_twice() -> bool:
+    kept, nothing_kept = leaf() ** 2, leaf() + 1
+    kept.backward()
+    nothing_kept.backward()
+    return not works(kept.backward) and works(nothing_kept.backward)
+
+
+def flags_are_not_counted() -> bool:
+    return torch.ones(2).requires_grad_()._version == 0 and torch.ones(2).zero_()._version == 1
+
+
+def unseen_writes() -> bool:
+    by_data, by_numpy = torch.ones(2), torch.ones(2)
+    by_data.data.fill_(5.0)
+    by_numpy.numpy()[0] = 5.0
+    return [by_data[0], by_numpy[0]] == [5, 5] and by_data._version == by_numpy._version == 0
+
+
+def other_reasons_for_none() -> bool:
+    given, left_out = leaf(), leaf()
+    (given * left_out).backward(inputs=[given])
+    return left_out.grad is None
+
+
+def numbers_outside() -> bool:
+    h = leaf() * 3
+    again = (torch.tensor(h.item()), torch.tensor(h.tolist()), torch.tensor(float(h)), torch.tensor(h))
+    return not any(each.requires_grad for each in again)
+
+
+def a_part_of_the_second_derivative() -> bool:
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx: Any, grad_output: Any) -> Any:
+            return 3 * ctx.saved_tensors[0] ** 2 * grad_output
+
+    x = leaf()
+    (slope,) = torch.autograd.grad(Cube.apply(x) * x, x, create_graph=True)
+    (part,) = torch.autograd.grad(slope, x, retain_graph=True)
+    return part == 3 * x**2 and not works(slope.backward)
+
+
+def zeros_for_an_output_without_slope() -> bool:
+    arrived = []
+
+    class Sort(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            values, index = x.sort()
+            ctx.mark_non_differentiable(index)
+            return values, index
+
+        @staticmethod
+        def backward(ctx: Any, grad_values: Any, grad_index: Any) -> Any:
+            arrived.append(grad_index)
+            return grad_values
+
+    Sort.apply(torch.tensor([2.0, 1.0], requires_grad=True))[0].sum().backward()
+    return arrived[0].tolist() == [0, 0]
+
+
+def emptied() -> bool:
+    model = nn.Linear(1, 1)
+    model(torch.ones(1, 1)).sum().backward()
+    torch.optim.SGD(model.parameters(), lr=0.1).zero_grad()
+    return model.bias.grad is None
+
+
+def step_before_backward() -> bool:
+    w = leaf()
+    square = w * w
+    with torch.no_grad():
+        w -= 0.1
+    return not works(square.backward)
+
+
+CLAIMS = [
+    ("00", "a second `backward()` over this graph is refused", walked_twice),
+    ("03", "it is nearly always for one of these five reasons", other_reasons_for_none),
+    ("04", "will never be saved for a backward*", unsaved_result_of_inference),
+    ("04", "`(r + w).backward()` works", unsaved_result_of_inference),
+    ("04", "So the writes into it are not counted", uncounted_in_inference),
+    ("04", "Under `no_grad` the engine still counts the writes into every tensor", counted_under_no_grad),
+    ("04", "still requires a gradient", leaf_under_no_grad),
+    ("04", "Only a leaf can be frozen", freezing_a_result),
+    ("04", "`.item()`, `.tolist()`, `float(...)` and `torch.tensor(old)` all do that", numbers_outside),
+    ("05", "A graph that has kept nothing can be walked over again", walked_twice),
+    ("05", "a second backward over what they had kept needs `retain_graph=True`", walked_twice),
+    ("06", "`requires_grad_` writes no number, only a flag", flags_are_not_counted),
+    ("06", "`.data` and NumPy write into the memory, and the counter does not count it", unseen_writes),
+    ("06", "what was saved before it would be refused afterwards", step_before_backward),
+    ("07", "the engine passes zeros there", zeros_for_an_output_without_slope),
+    ("08", "returns a part of the second derivative", a_part_of_the_second_derivative),
+    ("12", "`zero_grad()` empties their `.grad`", emptied),
+]
+
+
+def said(lesson: str) -> str:
+    (path,) = (CHECKOUT / "notebooks").glob(f"{lesson}*.ipynb")
+    return "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(("lesson", "sentence", "shows"), CLAIMS)
+def test_a_sentence_of_a_lesson_is_so(lesson: str, sentence: str, shows: Callable[[], bool]) -> None:
+    assert sentence in said(lesson)
+    assert shows()
