@@ -16,6 +16,7 @@ from .core.checks import FEW, bool_of, dim_index, dims_of, numpy_names, only_flo
 from .core.op import define, method
 from .core.registry import abbreviation, explained, in_formulas
 from .core.results import in_rows
+from .core.scalars import SCALARS
 from .math import _erf, logistic
 from .shape import sums
 
@@ -62,8 +63,11 @@ def _softmax_of(a: np.ndarray, dim: int) -> np.ndarray:
 def _log_softmax_of(a: np.ndarray, dim: int) -> np.ndarray:
     axes = (dim,) if a.ndim else ()
     less = _settled(a, axes, 2)  # of larger numbers the logarithm would lose digits
-    out = np.subtract(less, np.log(sums(np.exp(less), axes)), order="C")
-    return out if out.dtype is a.dtype else out.astype(a.dtype)
+    if less.size <= FEW and axes:
+        out = less - np.logaddexp.reduce(less, dim, keepdims=True)
+    else:
+        out = less - np.log(sums(np.exp(less), axes))
+    return out if out.dtype is a.dtype and out.flags.c_contiguous else out.astype(a.dtype, "C")
 
 
 def _logsumexp_of(a: np.ndarray, dim: tuple[int, ...], keepdim: bool) -> np.ndarray:
@@ -130,7 +134,7 @@ def logsumexp(self: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
 leaky_relu = define(
     "LeakyReluBackward0",
     "leaky_relu(Tensor self, negative_slope)",
-    lambda a, slope: np.where(a > 0, a, a * slope),
+    lambda a, slope: np.where(a > SCALARS[int][a.dtype][0], a, a * SCALARS[float][a.dtype][slope]),
     prepare=only_floats("leaky_relu_cpu"),
     self="leaky_relu_backward(grad, self, negative_slope)",
     tangent="pointwise",
@@ -150,12 +154,22 @@ explained(
     "where(self > 0, grad_output, grad_output * negative_slope)",
 )
 abbreviation("negative(x)", "where(x < 0, x, 0.0)")
+
+
+def _elu_of(a: np.ndarray, alpha: float, scale: float, input_scale: float) -> np.ndarray:
+    zero = SCALARS[int][a.dtype][0]
+    low = np.minimum(a, zero)
+    low = np.expm1(low if input_scale == 1 else low * input_scale)
+    factor = alpha * scale
+    low = np.asarray(low if factor == 1 else factor * low)
+    np.copyto(low, a if scale == 1 else a * scale, where=a > zero)
+    return low
+
+
 elu = define(
     "EluBackward0",
     "elu(Tensor self, alpha; scale, input_scale)",
-    lambda a, alpha, scale, input_scale: np.where(
-        a <= 0, alpha * scale * np.expm1(np.minimum(a, 0) * input_scale), a * scale
-    ),
+    _elu_of,
     prepare=only_floats("elu_cpu"),
     # the exponential of what is positive would overflow, and spoil the second derivative
     self="where(self <= 0, grad * (alpha * scale * input_scale) * exp(negative(self) * input_scale), grad * scale)",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy._core.umath import clip
 
 from .. import errors
 from ..autograd import dtypes
@@ -48,6 +49,16 @@ def _no_masks(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return only_floats(kernel, but="iu")((t,)) and args
 
 
+def _clamped(a: np.ndarray, low: Any, high: Any) -> np.ndarray:
+    """What `a.clip` gives, in a third of its time."""
+    if a.dtype.kind != "f":
+        return a.clip(low, high)
+    numbers = SCALARS[float][a.dtype]
+    if high is None:
+        return np.maximum(a, numbers[low])
+    return np.minimum(a, numbers[high]) if low is None else clip(a, numbers[low], numbers[high])
+
+
 where_ = define(
     "WhereBackward0",
     "where(Kept condition, Tensor self, Tensor other)",
@@ -60,7 +71,7 @@ where_ = define(
 _clamp = define(
     "ClampBackward1",
     "clamp(Tensor self, min, max)",
-    lambda a, low, high: a.clip(low, high),
+    _clamped,
     prepare=lambda args: _no_masks(promoted(args)),
     self="where(in_range(self, min, max), grad, 0)",
     tangent="pointwise",

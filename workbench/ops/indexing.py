@@ -588,17 +588,21 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 
 
 def plain_view(self: Tensor, index: Any) -> Tensor | None:
-    """The view (or the tensor itself) that a tuple of ints, slices and None names; None for any other index."""
+    """The view (or the tensor itself) that a tuple of ints, slices, None and one `...` names; None for all else."""
     if type(index) is not tuple:
         return None
-    free = self._array.ndim
-    for part in index:
+    free, dots = self._array.ndim, None
+    for place, part in enumerate(index):
         if type(part) is int or type(part) is slice:
             free -= 1
+        elif part is Ellipsis and dots is None:
+            dots = place
         elif part is not None:
             return None
     if free < 0:
         return None
+    if dots is not None:
+        index = index[:dots] + WHOLE * free + index[dots + 1 :]
     out, dim = self, 0
     for place, part in enumerate(index):
         if type(part) is int:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy._core.umath import clip
 
 from ..autograd import state
 from ..autograd.anomaly_mode import remember
@@ -251,8 +252,16 @@ def _in_place(op: Callable[..., Tensor]) -> None:
     ufunc: Any = UFUNCS.get(op) or getattr(getattr(op, "op", None), "forward", None)
     operands = ufunc.nin if isinstance(ufunc, np.ufunc) else 1 if op is math.relu else 0
 
+    quietly = QUIETLY.get(op)
+
     def writing(self: Tensor, *args: Any, **options: Any) -> Tensor:
-        if len(args) == operands - 1 and not options and _is_quiet(self):
+        if quietly is not None and (options or len(args) != operands - 1) and _is_quiet(self):
+            try:
+                if quietly(self, *args, **options):
+                    return _written(self, name)
+            except (TypeError, ValueError):
+                pass  # the general way says what is wrong
+        elif len(args) == operands - 1 and not options and _is_quiet(self):
             a, given = self._array, _quiet_operand(self, args[0]) if args else True
             if given is not None:
                 try:
@@ -321,6 +330,46 @@ UFUNCS = {
     math.sub: np.subtract,
     math.div: np.divide,
     math.relu: lambda a, out: np.maximum(a, ZEROS[a.dtype], out=out),
+}
+
+
+def _scaled_quietly(ufunc: Any) -> Callable[..., bool]:
+    def write_scaled(t: Tensor, other: Any, *, alpha: Any) -> bool:
+        """`t` plus or minus alpha times the other operand."""
+        a, given = t._array, _quiet_operand(t, other)
+        if given is None or type(alpha) not in SCALARS:
+            return False
+        ufunc(a, SCALARS[type(alpha)][a.dtype][alpha] * given, a)
+        return True
+
+    return write_scaled
+
+
+def _clamp_quietly(t: Tensor, min: Any = None, max: Any = None) -> bool:
+    """`t` between two numbers."""
+    if type(min) not in SCALARS or type(max) not in SCALARS:
+        return False
+    a = t._array
+    clip(a, SCALARS[float][a.dtype][min], SCALARS[float][a.dtype][max], a)
+    return True
+
+
+def _masked_quietly(t: Tensor, mask: Any, value: Any) -> bool:
+    """`t` with a number wherever a mask of its shape is true."""
+    if type(mask) is not Tensor or type(value) not in SCALARS or not -LARGE < value < LARGE:
+        return False
+    a, where = t._array, mask._array
+    if where.dtype is not BOOL or where.shape != a.shape:
+        return False
+    np.copyto(a, SCALARS[type(value)][a.dtype][value], where=where)
+    return True
+
+
+QUIETLY: dict[Any, Callable[..., bool]] = {
+    math.add: _scaled_quietly(np.add),
+    math.sub: _scaled_quietly(np.subtract),
+    comparison.clamp: _clamp_quietly,
+    indexing.masked_fill: _masked_quietly,
 }
 for _op in FUNCTIONS + METHODS:
     _in_place(_op)
@@ -511,7 +560,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 def _set_quietly(t: Tensor, index: Any, value: Any) -> bool:
     """Write what fits a part that ints, slices or a mask name; False where there is more to do."""
     a, given, kind = t._array, _quiet_operand(t, value), type(index)
-    if given is None or not a.ndim:
+    if not a.ndim or (given is None and not (type(value) is Tensor and _is_plain(index))):
         return False
     where: Any = index
     if kind is Tensor:
@@ -524,13 +573,30 @@ def _set_quietly(t: Tensor, index: Any, value: Any) -> bool:
     elif not _is_plain(index):
         return False
     try:
-        if type(value) not in SCALARS and a[where].shape != given.shape:
+        if given is None:  # `t[i] += ...` writes the part into itself
+            if not _is_same(a[where], value):
+                return False
+        elif type(value) not in SCALARS and a[where].shape != given.shape:
             return False
-        a[where] = given
+        else:
+            a[where] = given
     except IndexError:
         return False
     bump(t)
     return True
+
+
+def _is_same(part: Any, value: Tensor) -> bool:
+    """Whether a tensor without history is just this part of an array."""
+    b = value._array
+    return (
+        type(part) is np.ndarray
+        and part.dtype is b.dtype
+        and part.shape == b.shape
+        and part.strides == b.strides
+        and part.__array_interface__["data"] == b.__array_interface__["data"]
+        and not ((value._rg or value._meta is not None) and _is_recorded(value))
+    )
 
 
 def _is_plain(index: Any) -> bool:

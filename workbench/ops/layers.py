@@ -28,7 +28,7 @@ from .core.results import in_rows
 from .creation import arange, dropout_mask, full, ones, zeros, zeros_like
 from .math import mul
 from .reduction import _count_of
-from .shape import sums
+from .shape import adder, sums
 
 Ints = tuple[int, ...]
 
@@ -36,24 +36,24 @@ Ints = tuple[int, ...]
 def _standardized(a: np.ndarray, dims: Ints, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The elements with mean 0 and variance 1, what the mean was, and one over the standard deviation."""
     wide = a.astype(np.float32) if a.itemsize < 4 else a
-    count, once = _how(a.shape, dims, wide.dtype)
-    mean = sums(wide, dims)
-    mean /= count
+    added, count, slack, once = _how(a.shape, dims, wide.dtype, eps)
+    mean = added(wide) / count
     less = wide - mean
-    rstd = sums(less * less, dims)
-    rstd += count * eps
-    rstd = np.sqrt(count / rstd)
+    rstd = np.sqrt(count / (added(less * less) + slack))
     less *= rstd
     if not mean.ndim:
         mean, rstd = (np.array(each, ndmin=a.ndim) for each in (mean, rstd))
-    return less.astype(a.dtype, copy=False), mean[once].astype(a.dtype), rstd[once].astype(a.dtype)
+    if wide is a:
+        return less, mean[once].copy(), rstd[once].copy()
+    return less.astype(a.dtype), mean[once].astype(a.dtype), rstd[once].astype(a.dtype)
 
 
 @lru_cache(1000)
-def _how(shape: Ints, dims: Ints, dtype: np.dtype) -> tuple[np.ndarray, tuple[slice, ...]]:
-    """How many elements are reduced to one, and the index of what may have been repeated for them, once."""
+def _how(shape: Ints, dims: Ints, dtype: np.dtype, eps: float) -> tuple[Any, np.ndarray, np.ndarray, Any]:
+    """What adds elements up, how many become one, eps for each of them, and the index of what may be repeated, once."""
     once = tuple([slice(1) if d in dims else slice(None) for d in range(len(shape))])
-    return np.array(max(_count_of(shape, dims), 1), dtype), once
+    count = np.array(max(_count_of(shape, dims), 1), dtype)
+    return adder(shape, dims, dtype, None), count, np.array(count * eps, dtype), once
 
 
 # Arrays use the moments that forward computed; tensors compute them anew, for they too depend on the input.
@@ -71,12 +71,16 @@ abbreviation(
     "standard_slope(g, x, mean, rstd, dims, eps)",
     "rstd_of(x, rstd, dims, eps) * remainder(g, standard(x, mean, rstd, dims, eps), dims)",
 )
-in_formulas("last_dims", *[lambda x, shape: tuple(range(x.ndim - len(shape), x.ndim))] * 2)
+in_formulas("last_dims", *[lambda x, shape: _last_dims(x.ndim, len(shape))] * 2)
 
 
 def _affine(h: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None) -> np.ndarray:
-    h = h if weight is None else h * weight
-    return h if bias is None else h + bias
+    """The elements of `h`, which nobody else has, times weight, plus bias."""
+    if weight is not None:
+        h *= weight
+    if bias is not None:
+        h += bias
+    return h
 
 
 _affine_in_rows = in_rows(_affine)
@@ -85,8 +89,13 @@ _affine_in_rows = in_rows(_affine)
 def _layer_normalized(
     a: np.ndarray, shape: Ints, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
 ) -> tuple[np.ndarray, ...]:
-    standard, mean, rstd = _standardized(a, tuple(range(a.ndim - len(shape), a.ndim)), eps)
+    standard, mean, rstd = _standardized(a, _last_dims(a.ndim, len(shape)), eps)
     return _affine_in_rows(standard, weight, bias), mean, rstd
+
+
+@lru_cache(100)
+def _last_dims(ndim: int, count: int) -> Ints:
+    return tuple(range(ndim - count, ndim))
 
 
 _layer_norm = define(

@@ -87,6 +87,16 @@ def _counts_all(target: np.ndarray, weight: Any, total: np.ndarray) -> bool:
 def _nll_of(
     a: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignore_index: int, total: np.ndarray
 ) -> np.ndarray:
+    if (
+        target.ndim == 1
+        and a.ndim == 2
+        and reduction
+        and weight is None
+        and total.item() == len(target)
+        and len(target)
+    ):
+        out = 0.0 - summed(a[grid(target.shape)[0], target])
+        return out / total[()] if reduction == MEAN else out
     every = _counts_all(target, weight, total)
     counted = every or target != ignore_index
     where = target if every else np.where(counted, target, 0)
@@ -382,7 +392,8 @@ def nll_loss(
     """Minus the log-probabilities of the target classes (dimension 1): their weighted mean, their sum, or each."""
     how = _reduction(size_average, reduce, reduction)
     every = _check_target(input, target, weight, ignore_index)
-    _only_floats((input,))
+    if input._array.dtype.kind != "f":
+        _only_floats((input,))
     return _of_classes(input, target, weight, how, ignore_index, every)
 
 
@@ -402,8 +413,12 @@ def _of_classes(
 
 def _nll(input: Tensor, target: Tensor, weight: Tensor | None, how: int, ignore_index: int, every: bool) -> Tensor:
     ndim = input._array.ndim
-    counts = how != NONE or ndim == 1
-    total = _total(input, target, weight, ignore_index, every) if counts else wrap(np.zeros((), input._array.dtype))
+    if how == NONE and ndim != 1:
+        total = wrap(np.zeros((), input._array.dtype))
+    elif every and weight is None and not local.modes.levels:
+        total = wrap(np.array(target._array.size, input._array.dtype))
+    else:
+        total = _total(input, target, weight, ignore_index, every)
     if ndim == 1:
         target = target.reshape(())
     op = _nll_loss if ndim < 3 else _nll_loss_2d

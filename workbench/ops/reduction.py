@@ -362,11 +362,20 @@ def _order(a: np.ndarray, dim: int, descending: bool, k: int | None = None) -> n
     if not a.ndim:
         return np.zeros((), np.int64)
     if descending:  # equal elements keep their order, and nan is the greatest
-        order = a[_at(dim, slice(None, None, -1))].argsort(dim, "stable")
-        last = order[_at(dim, slice(None, None if k is None else -k - 1, -1))]
-        return np.arange(a.shape[dim] - 1, -1, -1).take(last)  # counted from the front, sooner than by subtracting
+        order = a[_at(dim, BACKWARDS)].argsort(dim, "stable")
+        last = order[_at(dim, BACKWARDS if k is None else slice(None, -k - 1, -1))]
+        return _from_the_end(a.shape[dim]).take(last)
     order = a.argsort(dim, "stable")
     return order if k is None else order[_at(dim, slice(k))].copy()
+
+
+BACKWARDS = slice(None, None, -1)
+
+
+@lru_cache(100)
+def _from_the_end(size: int) -> np.ndarray:
+    """For each place counted from the end, the one counted from the front."""
+    return np.arange(size - 1, -1, -1)
 
 
 _argsort = define("argsort", "argsort(Tensor self, dim, descending)", lambda a, *how: lying_as(a, _order(a, *how)))

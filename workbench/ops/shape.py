@@ -79,6 +79,8 @@ in_formulas("inverse", *[lambda dims: tuple(sorted(range(len(dims)), key=dims.__
 
 def _spread(a: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
     """Broadcast over the same memory, which may be written to as the memory itself may."""
+    if a.shape == size:
+        return a[...]
     if a.size and a.flags.c_contiguous:  # ten times as fast as np.broadcast_to
         return np.ndarray(size, a.dtype, a, 0, _steps(a.shape, a.strides, len(size)))
     spread = np.broadcast_to(a, size)
@@ -167,7 +169,7 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
     """A view in the shape of another tensor."""
     if not isinstance(other, Tensor):
         raise TypeError(checks.not_a_tensor("view_as", "other", 1, other))
-    return view(self, other._array.shape)
+    return view(self, *other._array.shape) if other._array.ndim else view(self, ())
 
 
 def _size_of(t: Tensor, function: str, argument: str, given: tuple[Any, ...], named: Any) -> tuple[int, ...]:
@@ -232,11 +234,10 @@ def _order(ndim: int, *dims: int) -> Shape:
 
 def _reversed(self: Tensor) -> Tensor:
     """A view of a matrix with its dimensions exchanged."""
-    if not self._array.ndim:
-        warn(messages.T_0D_OLD)
-    elif self._array.ndim != 2:
-        warn(messages.T_OLD)
-    return permute(self, tuple(range(self._array.ndim))[::-1])
+    if self._array.ndim != 2:
+        warn(messages.T_OLD if self._array.ndim else messages.T_0D_OLD)
+        return permute(self, tuple(range(self._array.ndim))[::-1])
+    return _permute(self, (1, 0))
 
 
 def _transposed(self: Tensor) -> Tensor:
@@ -362,10 +363,23 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     return reshape(self, other._array.shape)
 
 
-def _turned(row: np.ndarray, by: int, shape: Shape) -> np.ndarray:
-    """A row with its last elements in front, in a shape: `np.roll` takes four times as long."""
-    by %= row.size or 1
-    return np.concatenate((row[row.size - by :], row[: row.size - by])).reshape(shape)
+def _rolled(a: np.ndarray, shifts: Ints, dims: Ints) -> np.ndarray:
+    """The last elements along each dimension, or of all, in front: `np.roll` takes four times as long."""
+    if not dims:
+        row = a.reshape(-1)
+        before, after = _turn(1, row.size, shifts[0], 0)
+        return np.concatenate((row[after], row[before])).reshape(a.shape)
+    for shift, dim in zip(shifts, dims, strict=True):
+        before, after = _turn(a.ndim, a.shape[dim], shift, dim)
+        a = np.concatenate((a[after], a[before]), dim)
+    return a
+
+
+@lru_cache(1000)
+def _turn(ndim: int, size: int, shift: int, dim: int) -> tuple[tuple[slice, ...], ...]:
+    """The indices of the elements that come to stand last, and of those that come in front."""
+    cut, lead = size - shift % (size or 1), (slice(None),) * dim
+    return (*lead, slice(cut)), (*lead, slice(cut, None))
 
 
 @lru_cache(100)
@@ -384,7 +398,7 @@ _flip = define(
 _roll = define(
     "RollBackward0",
     "roll(Tensor self, shifts, dims)",
-    in_rows(lambda a, shifts, dims: np.roll(a, shifts, dims) if dims else _turned(a.reshape(-1), shifts[0], a.shape)),
+    in_rows(lambda a, *how: _rolled(a, *how)),
     self="roll(grad, backwards(shifts), dims)",
     samples="r(4), (1,), (); r(2, 3), (1,), (); r(2, 3), (1, -2), (0, 1)",
 )
@@ -462,7 +476,7 @@ def roll(self: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         raise IndexError(errors.NO_DIMS.format(dims[0]))
     if len(shifts) != len(dims) and (dims or len(shifts) != 1):
         raise RuntimeError(messages.ROLL_COUNTS.format(len(shifts), len(dims)))
-    return _roll(self, shifts, tuple(dim_index(d, self._array.ndim) for d in dims))
+    return _roll(self, shifts, tuple([dim_index(d, self._array.ndim) for d in dims]))
 
 
 @method()
@@ -497,6 +511,16 @@ triu = _triangle("triu", _triu, "upper")
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """A view with the dimensions `source` where `destination` says, the others in their order."""
     ndim = input._array.ndim
+    if not ndim:
+        _moved.__wrapped__(ndim, source, destination)
+        return _alias(input)
+    settled = _moved if type(source) is type(destination) is int else _moved.__wrapped__
+    return _permute(input, settled(ndim, source, destination))
+
+
+@lru_cache(1000)
+def _moved(ndim: int, source: Any, destination: Any) -> Shape:
+    """The dimensions in the order that brings `source` where `destination` says."""
     named = (("source", source), ("destination", destination))
     given = [list(ints_of("movedim", name, (dims,), position=i)) for i, (name, dims) in enumerate(named, 1)]
     if len(given[0]) != len(given[1]):
@@ -505,12 +529,10 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     for name, dims, said in zip(("source", "destination"), places, given, strict=True):
         if len(set(dims)) < len(dims):
             raise RuntimeError(errors.MOVEDIM_TWICE.format(name, said))
-    if not ndim:
-        return _alias(input)
     order = [d for d in range(ndim) if d not in places[0]]
     for place, dim in sorted(zip(places[1], places[0], strict=True)):
         order.insert(place, dim)
-    return permute(input, order)
+    return tuple(order[:ndim])
 
 
 _as_strided = define(
@@ -571,7 +593,7 @@ FLOATS = np.dtype("float32"), np.dtype("float64")
 
 
 @lru_cache(1000)
-def _adder(shape: Ints, dim: Ints | None, dtype: np.dtype, keepdim: bool | None) -> Callable[[np.ndarray], np.ndarray]:
+def adder(shape: Ints, dim: Ints | None, dtype: np.dtype, keepdim: bool | None) -> Callable[[np.ndarray], np.ndarray]:
     """How elements are summed over dimensions, or all of them; with None for `keepdim` sums may be repeated along them.
 
     Few elements are multiplied by ones: that takes a third of the time, and NumPy repeats slowly.
@@ -592,12 +614,12 @@ def _adder(shape: Ints, dim: Ints | None, dtype: np.dtype, keepdim: bool | None)
 
 def summed(a: np.ndarray, dim: Ints | None = None, keepdim: bool = False) -> np.ndarray:
     """The sum over dimensions, or of all elements, in rows in memory; of integers and masks in int64."""
-    return _adder(a.shape, dim, a.dtype, keepdim)(a)
+    return adder(a.shape, dim, a.dtype, keepdim)(a)
 
 
 def sums(a: np.ndarray, dim: Ints) -> np.ndarray:
     """The sums over dimensions as they meet `a`: kept with size 1, repeated, or one number for all elements."""
-    return _adder(a.shape, dim, a.dtype, None)(a)
+    return adder(a.shape, dim, a.dtype, None)(a)
 
 
 def sum_to_array(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

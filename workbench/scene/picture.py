@@ -230,9 +230,8 @@ def _left_out(storyboard: Storyboard) -> tuple[str, ...]:
         "rounds.js": parts > 0,
         "stacked.js": leads or any(box.goto is not None or box.plot or box.kind == "story" for box in boxes),
         # A long film has no room for it: more of its steps are kept.
-        "compact.js": parts <= _FEW_PARTS and all(
-            not box.plot and (box.kind == "story" or box.kind not in PLACED) for box in boxes
-        ),
+        "compact.js": parts <= _FEW_PARTS
+        and all(not box.plot and (box.kind == "story" or box.kind not in PLACED) for box in boxes),
     }
     return tuple(name for name, yes in needed.items() if not yes)
 

@@ -657,9 +657,7 @@ class _Leaf:
 
 def _has_hooks(extra: Any) -> bool:
     """Whether there are any among the rare facts of a node."""
-    return extra is not None and bool(
-        extra.tensor_hooks or extra.retainers or extra.pre_hooks or extra.post_hooks
-    )
+    return extra is not None and bool(extra.tensor_hooks or extra.retainers or extra.pre_hooks or extra.post_hooks)
 
 
 def hooks_of(node: Any) -> Hooks:

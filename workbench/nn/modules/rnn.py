@@ -137,8 +137,7 @@ class RNNBase(_Recurrent):
             ways = []
             for suffix in self._suffixes(layer):
                 w_ih, w_hh, b_ih, b_hh, w_hr = (
-                    own.get(name + suffix)
-                    for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
+                    own.get(name + suffix) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
                 )
                 turn = -1 if suffix.endswith("reverse") else 1
                 state, outputs = tuple([s[len(last)] for s in states]), []

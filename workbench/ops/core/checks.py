@@ -52,9 +52,9 @@ def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def renamed(*args: Any, **options: Any) -> Any:
-        if not options:
-            return function(*args)
-        return function(*args, **{OTHERS.get(name, name): value for name, value in options.items()})
+        if "axis" in options or "keepdims" in options:
+            options = {OTHERS.get(name, name): value for name, value in options.items()}
+        return function(*args, **options)
 
     renamed.__dict__["unnamed"] = function  # what it runs where no argument is named
     return renamed
