@@ -14,7 +14,7 @@ from lab import CHECKOUT
 
 import workbench as torch
 from workbench.classroom import check, grade
-from workbench.classroom.exercise import _MEANINGS, NOTHING_CAME, Exercise, Raised, exercises, lessons
+from workbench.classroom.exercise import _MEANINGS, NOT_A_FUNCTION, NOTHING_CAME, Exercise, Raised, exercises, lessons
 
 ALL = [pytest.param(exercise, id=exercise.name) for exercise in exercises().values()]
 WRONG = [
@@ -159,7 +159,7 @@ def test_no_hint_tells_the_answer(exercise: Exercise) -> None:
 ODD = {
     "a number": (7, "A class is asked for; yours is a value."),
     "a function": (len, "A class is asked for; yours is a function."),
-    "another class": (int, "Not right: "),
+    "another class": (int, NOT_A_FUNCTION),
 }
 
 

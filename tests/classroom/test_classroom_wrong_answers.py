@@ -20,7 +20,7 @@ import wrong_practice
 from lab import CHECKOUT
 
 import workbench as torch
-from workbench.classroom.exercise import _MEANINGS, exercises
+from workbench.classroom.exercise import _MEANINGS, TRY_IT, exercises
 from workbench.classroom.handout import name_of
 
 WRONG = wrong_gradients.WRONG | wrong_history.WRONG | wrong_functions.WRONG | wrong_practice.WRONG
@@ -28,7 +28,7 @@ LEAST = 10
 CELL = "<a learner's cell>"
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION\n", re.S | re.M)
 # What Python calls an error; after it there is a sentence that says what it means or what to do.
-PYTHONS = re.compile(r"\b(?:Type|Attribute|Name|Index|Key|UnboundLocal|Assertion|ZeroDivision|Syntax)Error\b")
+PYTHONS = re.compile(r"\b\w+Error\b|the engine refused")
 
 
 @cache
@@ -199,4 +199,5 @@ def solution_of(name: str) -> str:
 
 def bare(says: str) -> bool:
     """Whether one of Python's own errors stands there without a sentence that says what it means."""
-    return PYTHONS.search(says) is not None and not any(says.endswith(meaning) for _, meaning in _MEANINGS)
+    meant = [*(meaning for _, meaning in _MEANINGS), TRY_IT]
+    return PYTHONS.search(says) is not None and not any(says.endswith(meaning) for meaning in meant)

@@ -127,6 +127,7 @@ WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
             None,
         ),
         (_LOOP + "    loss.backward()\n" + _STEP + "return w", None),
+        (_LOOP.replace("steps", "3") + "    loss.backward()\n" + _STEP + "return loss", None),
         (
             "for _ in range(steps):\n    with torch.no_grad():\n"
             "        loss = ((w * x - 1) ** 2).sum()\n        loss.backward()\n"
@@ -235,6 +236,7 @@ WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
         ("with torch.no_grad():\n    w.grad -= rate * w", None),
         ("with torch.no_grad():\n    w -= rate * grad", None),
         ("with torch.no_grad():\n    w -= 0.1", None),
+        ("with torch.no_grad():\n    w -= 0.1 * w.grad", None),
         ("with torch.no_grad():\n    w.grad = None\n    w -= rate * w.grad", None),
         ("w.grad.zero_()\nwith torch.no_grad():\n    w -= rate * w.grad", None),
         ("w.sub(rate * w.grad)", "another tensor in place of the leaf"),

@@ -214,6 +214,12 @@ WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
             None,
         ),
         (
+            _LOOP.replace("steps", "3")
+            + "    optimizer.zero_grad()\n    loss = loss_of(model)\n    loss.backward()\n"
+            + "    optimizer.step()\n    losses.append(loss.item())\nreturn losses",
+            None,
+        ),
+        (
             _LOOP + "    optimizer.zero_grad()\n    loss = loss_of\n    loss.backward()\n    optimizer.step()\n"
             "    losses.append(loss.item())\nreturn losses",
             None,
@@ -246,6 +252,7 @@ WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
         ("norm = grads.norm()\nreturn [grad * (most / norm) for grad in grads]", None),
         (_NORM + "return sum(grad * (most / norm) for grad in grads)", None),
         (_NORM + "return norm", None),
+        (_NORM + "return [grad * (1.5 / norm) if norm > 1.5 else grad for grad in grads]", None),
         ("return [grad.clamp(max=most) for grad in grads]", None),
         (
             "norm = max(grad.norm() for grad in grads)\n"

@@ -90,6 +90,8 @@ PRINTS_ON = "it prints without an end"
 NO_PREDICTION = "No prediction yet: replace {} by your {}, and run again from there."
 NOTHING_CAME = "None came out where a number is asked for: is a return missing, or is there no way back?"
 NOT_OF_THE_KIND = "what your code returned is not of the kind that is asked for: print it, and read the question again."
+NOT_A_FUNCTION = "A class made from torch.autograd.Function is asked for; yours is another class."
+TRY_IT = "Call your code with numbers of your own in a new cell: there the traceback shows the way to the error."
 NOT_THAT = "Not yet. (If a cell above has not run, run it first: there may be nothing to compare with.)"
 OTHER_WAY_ROUND = "Not yet: it is the other way round."
 ANOTHER_WORD = "Not yet: it is another word."
@@ -161,6 +163,8 @@ class Exercise:
             return Verdict(self.name, 0, self.points, f"Not answered yet ({counted(self.points)}).", None, False)
         if (kind := _kind(self.solution)) != _kind(answer):
             return self._wrong(0, f"A {kind} is asked for; yours is a {_kind(answer)}.")
+        if _is_function(self.solution) and not _is_function(answer):
+            return self._wrong(0, NOT_A_FUNCTION)
         found = self._evidence(answer)
         right = {aspect for aspect in found if alike(found[aspect], self._expected[aspect])}
         if len(right) == len(found):
@@ -249,6 +253,10 @@ def _value_compared(mine: Any, right: Any) -> str:
 
 def _kind(value: Any) -> str:
     return "class" if isinstance(value, type) else "function" if callable(value) else "value"
+
+
+def _is_function(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, torch.autograd.Function)
 
 
 def _listed(words: list[str]) -> str:
@@ -429,8 +437,7 @@ def checked_twice(*cases: _Case) -> Probe:
 
 
 def _call(answer: Any, arguments: Sequence[Any]) -> Any:
-    is_function = isinstance(answer, type) and issubclass(answer, torch.autograd.Function)
-    return (answer.apply if is_function else answer)(*arguments)
+    return (answer.apply if _is_function(answer) else answer)(*arguments)
 
 
 def _leaves(case: _Case, wanted: bool) -> list[Any]:
@@ -518,14 +525,21 @@ class Raised:
         if self.kind == Unusable.__name__:
             return f"Probed for {aspect}, {self.text}."
         if self.line is None and self.kind in _PYTHONS:  # about a line that the reader has not written
-            return NOTHING_CAME if "NoneType" in self.text else f"Probed for {aspect}, {NOT_OF_THE_KIND}"
-        if self.line is None and self.kind in _ENGINES:
-            return _ended(f"Probed for {aspect}, the engine refused: {self.text}")
+            return self._from_outside(aspect)
         said = _ended(f"Probed for {aspect}, your code raised {self}")
+        if self.line is None and self.kind in _ENGINES:
+            said = _ended(f"Probed for {aspect}, the engine refused: {self.text}")
         if self.line:
             said += f" It came from your line `{self.line}`."
-        meanings = (meaning for pattern, meaning in _MEANINGS if re.search(pattern, str(self)))
-        return " ".join([said, *list(meanings)[:1]])
+        return f"{said} {self._meaning()}"
+
+    def _from_outside(self, aspect: str) -> str:
+        if re.search(_CALLED_OTHERWISE, self.text):
+            return _ended(f"Probed for {aspect}, your code was called in the way that the question says: {self.text}")
+        return NOTHING_CAME if "NoneType" in self.text else f"Probed for {aspect}, {NOT_OF_THE_KIND}"
+
+    def _meaning(self) -> str:
+        return next((meaning for pattern, meaning in _MEANINGS if re.search(pattern, str(self))), TRY_IT)
 
 
 def _ended(sentence: str) -> str:
@@ -538,18 +552,30 @@ class Unusable(Exception):
 
 _PYTHONS = {"TypeError", "AttributeError", "IndexError", "KeyError", "ValueError", "AssertionError"}
 _ENGINES = {"RuntimeError", "NotImplementedError"}
-# What Python's own words mean, for a reader who has not met them.
+_CALLED_OTHERWISE = r"(missing \d+ required|takes .*argument|unexpected keyword)"
+# What the words of Python and of the engine mean, for a reader who has not met them.
 _MEANINGS = (
     ("context manager", "What stands behind with is not ready for it: are brackets missing?"),
     ("'(method|function|builtin_function_or_method)'", "Something is not called: are brackets missing?"),
     ("NoneType", "Something is None there: a .grad to which nothing came, or what a function without a return gives."),
-    (r"^TypeError: .* (missing|takes) .*argument", "A call there has too few or too many arguments."),
+    (f"^TypeError: .*{_CALLED_OTHERWISE}", "A call there has too few or too many arguments."),
     ("^(NameError|UnboundLocalError)", "That name has no value in your code: look for a typing error."),
     ("values to unpack", "There are more names before the = than values after it, or fewer."),
     ("'tuple'", "A tuple is no number and no tensor: take out what is in it, also if that is only one."),
     ("^(TypeError|AttributeError)", "A value there is of another type than that line needs: print its type."),
     ("^ZeroDivisionError", "Your code divides by 0 there: which numbers came in?"),
     ("^(IndexError|KeyError)", "There is no such place or dimension: print the length or the shape."),
+    ("does not require grad", "That result has no history: look for detach, no_grad, item() or a constant before it."),
+    ("a second time", "What that graph had saved was freed by its first backward: where does your code make it?"),
+    ("leaf Variable .* in-place", "A leaf is written while the engine records."),
+    ("only for scalar outputs", "A walk back begins at one number, and there are several."),
+    ("by an inplace operation", "A tensor that was saved for backward was written over before backward read it."),
+    ("incorrect number of gradients", "A backward owes one value for each argument of its forward."),
+    ("invalid gradient", "A gradient has the shape of what it is the gradient of."),
+    ("expected Variable or None", "A backward returns tensors, or None."),
+    ("cannot be converted to Scalar", "item() and float() take one number, and there are several."),
+    ("^RuntimeError: Boolean value", "An if asks for one truth value, and there are several."),
+    ("must match|shapes", "Two shapes do not fit: print both."),
 )
 
 

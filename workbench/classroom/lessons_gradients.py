@@ -303,6 +303,7 @@ LESSON_1 = (
 # Lesson 2, backward one node at a time
 
 _ARRIVED = [[1.0, 2.0, 3.0], [4.0, 0.5, -1.0]]
+_TALL = [[1.0, -2.0], [0.5, 3.0], [2.0, 0.25], [4.0, 1.0]]
 
 LESSON_2 = (
     Exercise(
@@ -351,7 +352,7 @@ LESSON_2 = (
         "The backward of rows + bias: from the gradient of the result, the gradients of rows and bias.",
         lambda grad_output, rows, bias: (grad_output, grad_output.sum(0)),
         {
-            "the gradients": results([_ARRIVED, _ARRIVED, [0.1, 0.2, 0.3]]),
+            "the gradients": results([_ARRIVED, _ARRIVED, [0.1, 0.2, 0.3]], [_TALL, _TALL, [0.5, -1.0]]),
             "gradcheck": slopes_of(lambda rows, bias: rows + bias, [_ARRIVED, [0.1, 0.2, 0.3]]),
         },
         (

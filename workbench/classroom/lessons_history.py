@@ -250,9 +250,9 @@ def _train_adding(w, x, steps):
     return loss
 
 
-def _trained(train):
+def _trained(train, steps=3):
     w = torch.tensor(0.2, requires_grad=True)
-    return w, train(w, torch.tensor([1.0, 2.0]), 3)
+    return w, train(w, torch.tensor([1.0, 0.5]), steps)
 
 
 def _graph_freed(train):
@@ -318,8 +318,8 @@ LESSON_5 = (
         "Repair a training loop that fails at its second backward.",
         _train,
         {
-            "the trained weight": lambda train: _trained(train)[0],
-            "the returned loss": lambda train: _trained(train)[1],
+            "the trained weight": lambda train: [_trained(train, steps)[0] for steps in (3, 5)],
+            "the returned loss": lambda train: [_trained(train, steps)[1] for steps in (3, 5)],
             "that nothing stays saved": _graph_freed,
         },
         (
@@ -442,13 +442,17 @@ def _leaf():
 
 def _moved(step):
     """Where the weight is after a step; if it has not moved, whether its gradient changed, and detach was called."""
-    w, detached = _leaf(), []
-    start, slope = w.tolist(), w.grad.tolist()
-    vars(w)["detach"] = lambda: detached.append(1) or torch.Tensor.detach(w)
-    step(w, 0.1)
-    if w.tolist() != start:
-        return w
-    return [start, w.grad is not None and w.grad.tolist() == slope, bool(detached)]
+
+    def after(rate):
+        w, detached = _leaf(), []
+        start, slope = w.tolist(), w.grad.tolist()
+        vars(w)["detach"] = lambda: detached.append(1) or torch.Tensor.detach(w)
+        step(w, rate)
+        if w.tolist() != start:
+            return w
+        return [start, w.grad is not None and w.grad.tolist() == slope, bool(detached)]
+
+    return [after(0.1), after(0.25)]
 
 
 def _still_a_leaf(step):

@@ -113,9 +113,9 @@ def _values_returned(answer):
 def _twice_back(answer):
     """The gradients of two walks back through one graph, and the scores after them."""
     z, t = (torch.tensor(numbers, dtype=torch.float64) for numbers in ([0.5, -1.5], [1.0, 0.0]))
-    out = answer.apply(z.requires_grad_(), t).sum()
-    first = torch.autograd.grad(out, z, retain_graph=True)
-    return [*first, *torch.autograd.grad(out, z), z]
+    out = (answer.apply(z.requires_grad_(), t) * torch.tensor([2.0, 2.5], dtype=torch.float64)).sum()
+    first = torch.autograd.grad(out, z, retain_graph=True, allow_unused=True)
+    return [*first, *torch.autograd.grad(out, z, allow_unused=True), z]
 
 
 class Silu(torch.autograd.Function):
@@ -381,8 +381,8 @@ def _graphs_kept(model, optimizer, loss_of, steps):
     return losses
 
 
-def _trained(answer):
-    """A model after three steps, and its losses."""
+def _trained(answer, steps=3):
+    """A model after some steps, and its losses."""
     model = nn.Linear(2, 1, dtype=torch.float64)
     with torch.no_grad():
         model.weight.copy_(torch.tensor([[0.5, -1.0]]))
@@ -392,20 +392,19 @@ def _trained(answer):
     def loss_of(model):
         return ((model(x) - 1) ** 2).mean()
 
-    losses = answer(model, torch.optim.SGD(model.parameters(), lr=0.1), loss_of, 3)
+    losses = answer(model, torch.optim.SGD(model.parameters(), lr=0.1), loss_of, steps)
     return {"weight": model.weight, "bias": model.bias, "losses": losses}
 
 
 def _learned(answer):
-    after = _trained(answer)
-    return [after["weight"], after["bias"]]
+    return [[after["weight"], after["bias"]] for after in (_trained(answer), _trained(answer, 5))]
 
 
 def _losses(answer):
-    losses = _trained(answer)["losses"]
-    if not isinstance(losses, list | tuple):
-        raise Unusable("your code returned no list" if losses is not None else "your code returned None")
-    return list(losses)
+    found = [_trained(answer, steps)["losses"] for steps in (3, 5)]
+    if not all(isinstance(losses, list | tuple) for losses in found):
+        raise Unusable("your code returned None" if None in found else "your code returned no list")
+    return [loss for losses in found for loss in losses]
 
 
 def _are_numbers(answer):
@@ -490,8 +489,7 @@ class _ValueForSlope(Leaky):
 
 def _weighted(answer, weights):
     x = torch.tensor([2.0, -1.0, 0.5, -3.0], requires_grad=True)
-    (grad,) = torch.autograd.grad(answer.apply(x), x, torch.tensor(weights))
-    return grad
+    return torch.autograd.grad(answer.apply(x), x, torch.tensor(weights), allow_unused=True)[0]
 
 
 LESSON_12 = (
@@ -525,7 +523,10 @@ LESSON_12 = (
         "clip-by-norm",
         "Clip a list of gradients by the norm of all of them.",
         clip,
-        {"gradients that are too large": _clipped(2.0, 1.5), "gradients that are small": _clipped(0.1, 1.5)},
+        {
+            "gradients that are too large": lambda answer: [_clipped(2.0, most)(answer) for most in (1.5, 4.0)],
+            "gradients that are small": _clipped(0.1, 1.5),
+        },
         (
             Misconception(
                 "each tensor is clipped alone",
