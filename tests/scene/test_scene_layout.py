@@ -222,6 +222,16 @@ def test_without_any_graphviz_one_sentence_says_what_to_install(monkeypatch, tmp
         square().layout  # noqa: B018
 
 
+def test_a_dot_program_that_fails_is_named(monkeypatch, tmp_path):
+    drawn_level.cache_clear()
+    (tmp_path / "dot").write_text(f"#!{sys.executable}\nimport sys\nsys.exit('no layout engine')\n")
+    (tmp_path / "dot").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setitem(sys.modules, "pygraphviz", None)
+    with pytest.raises(LayoutUnavailable, match=r"`dot` failed: .*exit"):
+        square().layout  # noqa: B018
+
+
 def test_a_thousand_boxes_take_seconds():
     boxes = {f"n{n}": Box(f"n{n}", "op", "AddBackward0") for n in range(1000)}
     arrows = {}

@@ -111,4 +111,4 @@ def test_without_graphviz_a_notebook_gets_the_text_and_what_to_install(monkeypat
     bundle = Picture(square())._repr_mimebundle_()
     assert bundle.keys() == {"text/plain"}
     assert bundle["text/plain"].startswith("y = Square.apply(x)\n")
-    assert bundle["text/plain"].endswith("or put Graphviz's program `dot` on the PATH.")
+    assert bundle["text/plain"].endswith("put its program `dot` on the PATH.")

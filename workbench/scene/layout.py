@@ -7,14 +7,15 @@ layout is many small ones.
 
 A node and the saved tensors hanging on it are one block to Graphviz, described as an HTML-like table of
 empty cells of fixed size, and so is a label: Graphviz sees no text, so no font of the machine is measured and
-no text can mislead it. It works in this process or as a program on the path. Of a dense graph it is not told all:
-arrows that lead past many boxes cost it minutes and show nothing (`thinned`).
+no text can mislead it. It works in this process or as a program on the path (`ENGINES`). Of a dense graph it is not
+told all: arrows that lead past many boxes cost it minutes and show nothing (`thinned`).
 """
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 import threading
 from _thread import start_new_thread
 from bisect import bisect_left, bisect_right
@@ -27,7 +28,7 @@ from math import inf
 from typing import Any
 
 from .labels import STRIP, Size, bundle_size
-from .messages import NO_GRAPHVIZ, NO_PLACE
+from .messages import DOT_FAILED, NO_GRAPHVIZ, NO_PLACE
 from .model import AROUND, LOOSE, Arrow, Box, Scene, paths
 from .routes import GAP, MARGIN, Place, Point, Walls, Way, one_way, related, routed, straight_between, swung
 
@@ -766,14 +767,22 @@ class Placed:
 
 
 def placed(dot: str) -> Placed:
-    """What Graphviz's `dot` makes of numbered nodes and edges: in this process, else by a program on the path.
+    """What the first of the engines that is installed makes of numbered nodes and edges.
 
     Errors: LayoutUnavailable.
     """
+    for engine in ENGINES:
+        found = engine(dot)
+        if found is not None:
+            return found
+    raise LayoutUnavailable(NO_GRAPHVIZ)
+
+
+def _by_pygraphviz(dot: str) -> Placed | None:
     try:
         from pygraphviz import AGraph  # pyright: ignore[reportMissingTypeStubs]
     except ImportError:
-        return _by_program(dot)
+        return None
     return _uninterrupted(AGraph, dot)
 
 
@@ -815,18 +824,24 @@ def _in_process(graph_class: Any, dot: str) -> Placed:
         graph.close()
 
 
-def _by_program(dot: str) -> Placed:
+def _by_program(dot: str) -> Placed | None:
     try:
         import graphviz  # pyright: ignore[reportMissingTypeStubs]
     except ImportError:
-        raise LayoutUnavailable(NO_GRAPHVIZ) from None
+        return None
     try:
         told = json.loads(graphviz.pipe("dot", "json0", dot.encode(), quiet=True))
     except graphviz.ExecutableNotFound:
-        raise LayoutUnavailable(NO_GRAPHVIZ) from None
+        return None
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise LayoutUnavailable(DOT_FAILED.format(str(error).partition("\n")[0])) from None
     edges = sorted(told.get("edges", []), key=lambda edge: int(edge["id"]))
     nodes = sorted([each for each in told["objects"] if each["name"].isdigit()], key=lambda each: int(each["name"]))
     return _read_places(told["bb"], [each["pos"] for each in nodes], [(each["pos"], each.get("lp")) for each in edges])
+
+
+# From the text of a graph in DOT to its places; an engine that is not installed gives None.
+ENGINES: Sequence[Callable[[str], Placed | None]] = (_by_pygraphviz, _by_program)
 
 
 def _read_places(box: str, nodes: list[str], edges: list[tuple[str, str | None]]) -> Placed:

@@ -9,9 +9,10 @@ ENDS_NOWHERE = "Arrow {!r} ends at {!r}, which stands nowhere in the scene."
 CHANGES_NOTHING = "Step {} changes {!r}, which is not in the scene."
 NO_PLACE = "Box {!r} has no place, but others in the scene have one."
 NO_GRAPHVIZ = (
-    "No picture can be drawn because Graphviz is missing: run `pip install pygraphviz`, which brings it "
-    "along, or put Graphviz's program `dot` on the PATH."
+    "No picture can be drawn because Graphviz is missing: run `pip install pygraphviz`, or, where that has no wheel, "
+    "install Graphviz and put its program `dot` on the PATH."
 )
+DOT_FAILED = "No picture can be drawn because Graphviz's program `dot` failed: {}"
 NO_FFMPEG = (
     "An .mp4 is made by the program ffmpeg, which is not on the PATH: install it (https://ffmpeg.org/download.html), "
     "or save the picture as a .gif, which needs nothing more."

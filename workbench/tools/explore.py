@@ -20,6 +20,7 @@ from ..autograd.tensor import Tensor
 from ..events import listeners, tag
 from ..live_recording import bring_widgets
 from ..ops.creation import get_rng_state, set_rng_state, tensor
+from ..scene.layout import LayoutUnavailable
 from ..scene.model import Box, Detail, Plot, Scene, Step, changed
 from ..scene.payload import LEFT_OUT
 from ..scene.picture import MOST, Picture, has_room, playing
@@ -197,13 +198,17 @@ class Exploration(Picture):
     def board(self) -> Storyboard:
         """The picture of this place, as a still one."""
         board = Storyboard(self._drawn(self._run, self.values, self.moved), title=self.storyboard.title)
-        board.layout = self._all.layout
+        with suppress(LayoutUnavailable):  # it can still be told in words
+            board.layout = self._all.layout
         return board
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         bring_widgets()
         stories = (self._story(*kept) for kept in _KEPT)
-        html = playing(next((story for story in stories if has_room(story, MOST)), self.storyboard))
+        try:
+            html = playing(next((story for story in stories if has_room(story, MOST)), self.storyboard))
+        except LayoutUnavailable as problem:
+            return {"text/plain": f"{self!r}\n\n{problem}"}
         if widget_factory is None:
             return {"text/plain": repr(self), "text/html": html}
         if self._view is None:
@@ -284,19 +289,20 @@ class Exploration(Picture):
     def _meet(self, graph: Any, drawn: Scene) -> None:
         """Lay out a picture whose graph is new, in the place where those of the others are."""
         prefix = self._graphs[graph] = f"{len(self._graphs)}." if self._graphs else ""
-        new, old = roomy(drawn).layout, self._all.layout
+        before = self._all
         hidden = _renamed(drawn, prefix)
         boxes = {id: replace(box, state="future") for id, box in hidden.boxes.items()}
         arrows = {id: replace(arrow, state="future") for id, arrow in hidden.arrows.items()}
-        scene = self._all.scene
-        self._all = Storyboard(Scene(scene.title, scene.boxes | boxes, scene.arrows | arrows))
-        self._all.layout = replace(
-            new,
-            width=max(old.width, new.width),
-            height=max(old.height, new.height),
-            boxes=old.boxes | {f"{prefix}{id}": place for id, place in new.boxes.items()},
-            arrows=old.arrows | {f"{prefix}{id}": way for id, way in new.arrows.items()},
-        )
+        self._all = Storyboard(Scene(before.scene.title, before.scene.boxes | boxes, before.scene.arrows | arrows))
+        with suppress(LayoutUnavailable):  # it can still be told in words
+            new, old = roomy(drawn).layout, before.layout
+            self._all.layout = replace(
+                new,
+                width=max(old.width, new.width),
+                height=max(old.height, new.height),
+                boxes=old.boxes | {f"{prefix}{id}": place for id, place in new.boxes.items()},
+                arrows=old.arrows | {f"{prefix}{id}": way for id, way in new.arrows.items()},
+            )
 
     def _curve(self, values: Mapping[str, float], over: str) -> list[tuple[float, float]]:
         """Points of the result over one input; where f fails there is none."""
@@ -351,7 +357,8 @@ class Exploration(Picture):
         others = [f"{each.name} = {_told(each.start)}" for each in self.inputs.values() if each is not first]
         title = f"{self.name} over {first.name}" + (f", with {series(others)}" if others else "")
         board = Storyboard(Scene(title, boxes, arrows), steps, start=start)
-        board.layout = self._all.layout
+        with suppress(LayoutUnavailable):  # it can still be told in words
+            board.layout = self._all.layout
         return board
 
 
