@@ -88,7 +88,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     files = all(path.is_file() for path in named)
     if f"-m={option.markexpr}" in config.getini("addopts") and (files or recorded.WRITING):
         option.markexpr = ""
-    if files and len(named) == 1 and option.numprocesses == "logical":
+    if files and len(named) == 1 and getattr(option, "numprocesses", None) == "logical":
         option.numprocesses = 0
 
 

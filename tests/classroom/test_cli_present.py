@@ -281,6 +281,7 @@ def test_a_picture_on_paper_is_shown_at_the_steps_that_matter(
     assert len(said) == 2 and said[-1] == "Step 7 of 7" and "on the last page" not in page
 
 
+@pytest.mark.slow
 def test_a_handout_is_printed_by_a_browser_that_is_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

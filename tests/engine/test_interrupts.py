@@ -20,8 +20,7 @@ from workbench.autograd.state import local
 from workbench.scene import layout
 
 EVERY = interrupts.PROGRAMS | interrupts.OURS
-QUICK = ("backward", "grad", "backward_inside_backward", "record")
-PROGRAMS = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in EVERY]
+PROGRAMS = [pytest.param(name, marks=[pytest.mark.slow] * (name == "recorded_module")) for name in EVERY]
 STRIDE = 197  # every so many-th point, another for each program
 
 

@@ -61,6 +61,7 @@ def test_a_story_made_by_hand_is_unpacked_whole(page, make):
     check(page, make())
 
 
+@pytest.mark.slow
 def test_so_is_a_graph_with_all_kinds_of_boxes(page):
     for samples in (trace_samples, transform_samples):
         for name, make in vars(samples).items():
