@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import errors
 from . import state
-from .levels import Lifted, below
+from .levels import Lifted, below, made_for
 from .state import local
 from .tensor import Tensor, meta_of, wrap
 from .views import blank, geometry_of, layout_of
@@ -62,10 +62,33 @@ def tangent_of(t: Any) -> Tensor | None:
 
 
 def set_tangent(t: Tensor, tangent: Tensor | None) -> None:
-    """Give a new tensor its tangent, for as long as the level is open."""
+    """Give a new tensor its tangent, for as long as the level is open.
+
+    It lies in memory as the tensor does, so that what can be viewed of one can be viewed of the other.
+    """
     if tangent is not None:
-        meta_of(t).tangent = tangent
+        meta = meta_of(t)
+        if meta.base is None and _steps(tangent) != _steps(t):
+            tangent = pushed_from(t, _laid_out, t, tangent)
+        meta.tangent = tangent
         mark(t)
+
+
+def zero_tangent(t: Tensor, like: Tensor) -> Tensor:
+    """Zeros that lie as `t` does, in the dtype of `like`, for each sample of the batches that this stands for."""
+    layout, kind = layout_of(t._array), like._array.dtype
+    return made_for(like, lambda batch: wrap(blank(layout, kind, batch)))
+
+
+def _laid_out(t: Tensor, tangent: Tensor) -> Tensor:
+    return zero_tangent(t, tangent).copy_(tangent)
+
+
+def _steps(t: Tensor) -> list[tuple[int, int]]:
+    """The steps between a tensor's elements in memory, of dimensions that have any; those of no elements are none."""
+    a = t._array
+    size = a.itemsize
+    return [(n, s // size) for n, s in zip(a.shape, a.strides, strict=True) if n > 1] if a.size else []
 
 
 def mark(holder: Any) -> None:
@@ -162,19 +185,15 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         raise RuntimeError(errors.DUAL_NO_SUCH_LEVEL)
     meta_of(dual).view_tangent = False
     if not local.modes.inference:
-        set_tangent(dual, _lying_as(tensor, tangent))
+        set_tangent(dual, lying_as(tensor, tangent))
     return dual
 
 
-def _lying_as(tensor: Tensor, tangent: Tensor) -> Tensor:
+def lying_as(tensor: Tensor, tangent: Tensor) -> Tensor:
     """The tangent itself if it lies in memory as the tensor does, else a copy that does: of a part, it is a part."""
-    array = tensor._array
-    if not array.size or _place_of(tangent._array) == _place_of(array):
+    if not tensor._array.size or _place_of(tangent._array) == _place_of(tensor._array):
         return tangent
-    if type(tangent) is Lifted:
-        return tangent.clone()
-    strides = tuple([s // array.itemsize * tangent._array.itemsize for s in array.strides])
-    return wrap(blank((array.shape, strides, 0), tangent._array.dtype)).copy_(tangent)
+    return _laid_out(tensor, tangent)
 
 
 def _place_of(array: np.ndarray) -> tuple[Any, ...]:

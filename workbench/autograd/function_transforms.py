@@ -51,6 +51,8 @@ def apply_transformed(cls: Any, args: tuple[Any, ...], two_steps: bool, kwargs: 
     recorded = modes.grad and True in needs
     if recorded:
         ctx._connect(args, needs)
+        if level is not None:
+            level.runs_code = True
     ctx.seq = next(sequence)
     if level is None:
         output = with_grad(False, unpushed, _forward_here, cls, ctx, args, two_steps)

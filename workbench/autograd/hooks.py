@@ -41,6 +41,8 @@ class RemovableHandle:
 def _register(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
+    for level in local.modes.levels:
+        level.runs_code = True
     return handle
 
 

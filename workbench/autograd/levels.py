@@ -24,13 +24,14 @@ AUTOGRAD = "autograd"  # the `randomness` of batches that autograd itself runs: 
 class Level:
     """One running transform: "grad", "jvp" or "vmap" with the size of its batch."""
 
-    __slots__ = ("kind", "number", "outer_grad", "size", "randomness", "_tag")
+    __slots__ = ("kind", "number", "outer_grad", "size", "randomness", "runs_code", "_tag")
     size: Any  # of the batch, None where there is none
+    runs_code: bool  # whether a backward through it runs code of the user's: a Function's, a hook
 
     def __init__(self, kind: str, size: int | None = None, randomness: str = "error") -> None:
         self.kind, self.size, self.randomness = kind, size, randomness
         self.number = len(local.modes.levels) + 1
-        self.outer_grad = local.modes.grad
+        self.outer_grad, self.runs_code = local.modes.grad, False
 
     @property
     def own(self) -> bool:
@@ -221,6 +222,7 @@ def _made_below(t: Tensor, make: Callable[[tuple[int, ...]], Tensor], batch: tup
         with below(None):
             return make(batch)
     value = _made_below(t._value, make, (t._level.size, *batch) if t._level.size is not None else batch, alike)
+    value = risen(value, local.modes.levels[: t._level.number - 1])  # as the levels between see what they may write
     return lift(value, t._level, given=_same_place(t) if alike else None)
 
 

@@ -39,11 +39,12 @@ def geometry_of(view: np.ndarray, base: np.ndarray) -> Geometry:
     return view.shape, view.strides, offset
 
 
-def blank(layout: Geometry, dtype: Any) -> np.ndarray:
-    """Zeros laid out in memory as `layout` says."""
+def blank(layout: Geometry, dtype: Any, batch: Shape = ()) -> np.ndarray:
+    """Zeros laid out in memory as `layout` says, or a batch of such."""
     shape, strides, _ = layout
     span = 1 - -_reach(shape, strides) // dtype.itemsize  # rounded up: another dtype's steps may not divide
-    return _lying(np.zeros(max(span, 1), dtype), shape, strides)
+    memory = np.zeros((*batch, max(span, 1)), dtype)
+    return _lying(memory, (*batch, *shape), (*memory.strides[:-1], *strides))
 
 
 def _lying(memory: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> np.ndarray:

@@ -69,9 +69,14 @@ def _grad_and_value(func: Any, argnums: Any, has_aux: bool, args: tuple[Any, ...
             raise failed(RuntimeError(errors.FUNC_GRAD_KIND.format(type(output))))
         if output.ndim:
             raise failed(RuntimeError(errors.FUNC_GRAD_SCALAR.format(output.ndim)))
-        with below(level):
-            seed = ones_like(output).detach()  # a batch has one for each sample
-            gradient = tree_unflatten(pulled([output], leaves, [seed], True, _looked_into([output], [seed])), structure)
+        if level.runs_code:  # which sees what PyTorch records at this level
+            seed = ones_like(output).detach()
+            gradient = lowered(tree_unflatten(pulled([output], leaves, [seed], True, True), structure), level)
+        else:
+            with below(level):
+                seed = ones_like(output).detach()  # a batch has one for each sample
+                found = pulled([output], leaves, [seed], True, _looked_into([output], [seed]))
+            gradient = tree_unflatten(found, structure)
         value = lowered(output, level)
         return gradient, (value, lowered(aux, level)) if has_aux else value
 
@@ -150,7 +155,8 @@ def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_a
         if got != out_structure:
             raise RuntimeError(errors.FUNC_COTANGENTS.format(got.pretty(), out_structure.pretty()))
         if create_graph is None:
-            create_graph = _looked_into(outputs, seeds) if level.outer_grad else local.modes.grad
+            looked_into = level.outer_grad and not level.runs_code
+            create_graph = _looked_into(outputs, seeds) if looked_into else local.modes.grad
         return tree_unflatten(pulled(outputs, leaves, seeds, retain_graph, create_graph), structure)
 
     return (value, wrapper, aux) if has_aux else (value, wrapper)
@@ -272,7 +278,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     def moved(*tangents: Tensor) -> list[Tensor]:
         """The tangents of those outputs that have any."""
         with entered("jvp") as level:
-            duals = [_dual(p, t, level) for p, t in zip(leaves, tangents, strict=True)]
+            # a copy: no tangent could lie in memory as an expanded tensor does
+            duals = [_dual(p.clone(), t, level) for p, t in zip(leaves, tangents, strict=True)]
             again, _ = tree_flatten(func(*tree_unflatten(duals, structure)))
             return [_tangent_below(o, level, False) for o in again if _moves(o)]
 

@@ -344,7 +344,7 @@ def rand(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_gra
 
 def dropout_mask(shape: tuple[int, ...], p: float, kind: np.dtype) -> Tensor:
     """For each element 1 / p with probability p, else 0: what dropout multiplies by."""
-    return _drawn(lambda batch: (generator().random((*batch, *shape)) < p).astype(kind) / p, kind, False)
+    return drawn(lambda batch: (generator().random((*batch, *shape)) < p).astype(kind) / p, kind, False)
 
 
 def _random(distribution: str, shape: tuple[int, ...], kind: np.dtype, requires_grad: bool, like: Any = None) -> Tensor:
@@ -356,10 +356,10 @@ def _random(distribution: str, shape: tuple[int, ...], kind: np.dtype, requires_
         numbers = np.asarray(getattr(generator(), distribution)((*batch, *shape)))
         return numbers if like is None else lying_as(like, numbers)
 
-    return _drawn(draw, kind, requires_grad)
+    return drawn(draw, kind, requires_grad)
 
 
-def _drawn(draw: Callable[[tuple[int, ...]], np.ndarray], kind: np.dtype, requires_grad: bool) -> Tensor:
+def drawn(draw: Callable[[tuple[int, ...]], np.ndarray], kind: np.dtype, requires_grad: bool) -> Tensor:
     """Random numbers as a leaf, or as many as there are samples of the running vmaps that want different ones."""
     levels = local.modes.levels
     if not levels:
@@ -414,7 +414,7 @@ def randint(
     if low >= high:
         raise RuntimeError(messages.RANDINT_RANGE.format(low, high))
     kind, shape = dtypes.chosen_dtype("randint", dtype, dtypes.int64).np, size_of("randint", (size,), position=1)
-    return _drawn(lambda batch: np.asarray(generator().integers(low, high, (*batch, *shape))), kind, requires_grad)
+    return drawn(lambda batch: np.asarray(generator().integers(low, high, (*batch, *shape))), kind, requires_grad)
 
 
 @placed
@@ -428,4 +428,4 @@ def randperm(n: int, *, dtype: Dtype | None = None, requires_grad: bool = False)
             return generator().permutation(n)
         return generator().permuted(np.broadcast_to(np.arange(n), (*batch, n)), axis=-1)
 
-    return _drawn(orders, kind, requires_grad)
+    return drawn(orders, kind, requires_grad)

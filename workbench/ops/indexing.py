@@ -218,7 +218,7 @@ def _gather_of(a: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
 
 
 def _put_at(a: np.ndarray, dim: int, index: np.ndarray, src: Any, add: bool) -> np.ndarray:
-    out = a.copy()
+    out = np.asarray(a.copy())  # NumPy makes a scalar, which cannot be written, of a result without dimensions
     if not index.size:
         return out
     places, values = places_along(index, dim), src
@@ -255,7 +255,7 @@ _scatter_add = define(
     lambda a, dim, index, src: _put_at(a, dim, index, src, add=True),
     self="grad",
     src="fitting(gather(grad, dim, index), src.shape, 'ScatterAddBackward0')",
-    samples="r(4), 0, w.tensor([2, 0, 2]), r(3); r(2, 3), 1, w.tensor([[1, 1]]), r(1, 2)",
+    samples="r(4), 0, w.tensor([2, 0, 2]), r(3); r(2, 3), 1, w.tensor([[1, 1]]), r(1, 2); r(), 0, w.tensor(0), r()",
 )
 _scatter = define(
     "ScatterBackward0",
@@ -263,7 +263,7 @@ _scatter = define(
     lambda a, dim, index, src: _put_at(a, dim, index, src, add=False),
     self="scatter_number(grad, dim, index, 0)",
     src="fitting(gather(grad, dim, index), src.shape, 'ScatterBackward0')",
-    samples="r(4), 0, w.tensor([2, 0]), r(2); r(2, 3), 1, w.tensor([[1, 2]]), r(1, 2)",
+    samples="r(4), 0, w.tensor([2, 0]), r(2); r(2, 3), 1, w.tensor([[1, 2]]), r(1, 2); r(), 0, w.tensor(0), r()",
 )
 _scatter_number = define(
     "ScatterBackward1",
@@ -271,12 +271,12 @@ _scatter_number = define(
     lambda a, dim, index, value: _put_at(a, dim, index, value, add=False),
     self="scatter_number(grad, dim, index, 0)",
     tangent="scatter_number(self_t, dim, index, 0)",
-    samples="r(4), 0, w.tensor([2, 0]), 2.0",
+    samples="r(4), 0, w.tensor([2, 0]), 2.0; r(), 0, w.tensor(0), 2.0",
 )
 
 
 def _added(a: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: float) -> np.ndarray:
-    out, added = a.copy(), np.atleast_1d(source)
+    out, added = np.asarray(a.copy()), np.atleast_1d(source)
     if alpha != 1:
         added = added * source.dtype.type(alpha)
     np.add.at(np.moveaxis(np.atleast_1d(out), dim, 0), np.atleast_1d(index), np.moveaxis(added, dim, 0))
@@ -292,19 +292,21 @@ _index_add = define(
     self="grad",
     source="times(expand_as(index_select(grad, dim, index), source), alpha)",
     tangent="linear",
-    samples="r(3), 0, w.tensor([2, 0]), r(2), 1; r(2, 3), 1, w.tensor([1, 1]), r(2, 2), 2.5",
+    samples="r(3), 0, w.tensor([2, 0]), r(2), 1; r(2, 3), 1, w.tensor([1, 1]), r(2, 2), 2.5;"
+    " r(), 0, w.tensor(0), r(), 1",
 )
 _index_select = define(
     "IndexSelectBackward0",
     "index_select(Tensor self, dim, Kept index)",
     lambda a, dim, index: a.take(index if index.ndim else index.reshape(1), dim) if a.ndim else a.copy(),
     self="index_add(zeros(self.shape, grad), dim, index, grad, 1)",
-    samples="r(3), 0, w.tensor([2, 0, 2]); r(2, 3), 1, w.tensor([1])",
+    samples="r(3), 0, w.tensor([2, 0, 2]); r(2, 3), 1, w.tensor([1]); r(), 0, w.tensor(0)",
 )
 
 
 def _filled(a: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray:
-    out = a.copy() if a.shape == mask.shape else np.broadcast_to(a, np.broadcast_shapes(a.shape, mask.shape)).copy()
+    same = a.shape == mask.shape
+    out = np.asarray(a.copy() if same else np.broadcast_to(a, np.broadcast_shapes(a.shape, mask.shape)).copy())
     np.copyto(out, value, casting="unsafe", where=mask)
     return out
 
@@ -501,7 +503,7 @@ _index = define(
 
 
 def _with_put(a: np.ndarray, indices: Indices, values: Any, accumulate: bool) -> np.ndarray:
-    out, places = copied(a), as_masks(indices, a.shape)
+    out, places = np.asarray(copied(a)), as_masks(indices, a.shape)
     if type(values) is np.ndarray and values.ndim > 1 and len(values) == 1:  # NumPy overlooks leading dimensions
         check_lookup(a.shape, places, values)
     try:

@@ -14,8 +14,8 @@ from numpy._core.umath import clip
 
 from ..autograd import state
 from ..autograd.anomaly_mode import remember
-from ..autograd.forward_ad import pushed_from, set_tangent, tangent_of
-from ..autograd.levels import Lifted, at, below, lift, made_for, place_of_write, same_level, value_below
+from ..autograd.forward_ad import pushed_from, set_tangent, tangent_of, zero_tangent
+from ..autograd.levels import Lifted, at, below, is_batched, lift, place_of_write, same_level, value_below
 from ..autograd.node import sequence
 from ..autograd.saved_tensors import Packed, saved_as_result
 from ..autograd.state import local, off, unusual
@@ -37,9 +37,8 @@ from .core.checks import (
     number_of,
 )
 from .core.op import define, method
-from .core.results import lying_as
 from .core.scalars import SCALARS
-from .creation import generator
+from .creation import drawn, generator
 from .indexing import check_put, located, plain_view, put
 from .shape import (
     _squeeze,
@@ -235,13 +234,8 @@ def _write_tangent(t: Tensor, tangent: Any) -> None:
     if have is None and tangent is None:
         return
     if have is None:
-        base = t._base
-        if base is None:
-            set_tangent(t, tangent.clone())
-            return
-        array = base._array  # zeros as these lie, for each sample if the tangent is batched
-        zeros = made_for(tangent, lambda batch: wrap(lying_as(array, np.zeros((*batch, *array.shape), array.dtype))))
-        set_tangent(base, zeros)
+        base = t if t._base is None else t._base
+        set_tangent(base, zero_tangent(base, tangent))
         have = tangent_of(t)
     have.copy_(have.detach().clone().zero_() if tangent is None else tangent)
 
@@ -431,7 +425,7 @@ def floor_divide_(self: Tensor, other: float | Tensor) -> Tensor:
 
 
 Tensor.__ifloordiv__ = floor_divide_
-_drawn = {
+_random = {
     name: define(
         f"{name.capitalize()}Backward0",
         f"{name}(Tensor self, Kept numbers)",
@@ -446,8 +440,12 @@ _drawn = {
 
 
 def _draw(t: Tensor, name: str, how: tuple[float, float], source: np.random.Generator | None) -> Tensor:
-    numbers = getattr(source or generator(), name)(*how, t._array.shape)
-    return write(t, f"{name}_", _drawn[name], wrap(np.asarray(numbers)))
+    def numbers(batch: tuple[int, ...]) -> np.ndarray:
+        return np.asarray(getattr(source or generator(), name)(*how, (*batch, *t._array.shape)))
+
+    if any([level.randomness == "different" for level in local.modes.levels]) and is_batched(t) is None:
+        raise RuntimeError(messages.RANDOM_WRITE)
+    return write(t, f"{name}_", _random[name], drawn(numbers, FLOAT64, False))
 
 
 @method()

@@ -289,6 +289,10 @@ CAT_0D = "zero-dimensional tensor (at position {}) cannot be concatenated"
 EMPTY_LIST = "{} expects a non-empty TensorList"
 STACK_SIZE = "stack expects each tensor to be equal size, but got {} at entry 0 and {} at entry {}"
 
+RANDOM_WRITE = (
+    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. "
+    "If this is necessary for your usage, please file an issue with functorch."
+)
 UNIFORM_RANGE = "uniform_ expects to return a [from, to) range, but found from={:g} > to={:g}"
 NORMAL_STD = "normal expects std >= 0.0, but found std {:g}"
 FILL_VALUE = "fill_ only supports 0-dimension value tensor but got tensor with {} dimensions."

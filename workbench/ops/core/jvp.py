@@ -72,11 +72,14 @@ def fitted_tangent(op: Any, t: Any, args: Any, moved: list[Any], out: np.ndarray
     t = np.asarray(t)
     if t.shape != out.shape:
         t = np.broadcast_to(t, out.shape)
-    elif t.dtype is out.dtype and not any(
+    elif t.dtype is out.dtype and t.strides == out.strides and not any(
         [m is not None and (t is m or t.base is not None and (t.base is m or t.base is m.base)) for m in moved]
     ):
         return t
-    return t.astype(t.dtype if _mixed(op.operands(dict(zip(op.order, args, strict=True))), moved) else out.dtype)
+    mixed = t.dtype is not out.dtype and _mixed(op.operands(dict(zip(op.order, args, strict=True))), moved)
+    fitted = np.empty_like(out, t.dtype if mixed else None)
+    fitted[...] = t
+    return fitted
 
 
 def family(op: Any) -> str:
@@ -275,7 +278,7 @@ def _alone_text(op: Any) -> str:
             f"args, moved = ({arrays},), ({moved},)",
             f"t = (op.slopes.get(({moving},)) or formula(op, moved, ARRAYS))(args, moved, (out,), {extras})",
             "plain = type(t) is ndarray and t.dtype is out.dtype and t.shape == out.shape and t.base is None",
-            f"if not plain or {shared}:",
+            f"if not plain or (t.ndim > 1 and t.strides != out.strides) or {shared}:",
             "    t = fitted(op, t, args, moved, out)",
             "meta_of(lifted).tangent = wrap(t)",
         ]

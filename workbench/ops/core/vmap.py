@@ -126,9 +126,12 @@ def run_batched(op: Any, args: tuple[Any, ...], size: int) -> Results:
     return RULES.get(op.batch, _over_all)(op, args, size)
 
 
+LAST_DIMS = ("tril", "triu", "constant_pad", "max_pool2d_indices")  # which a batch must not be among
+
+
 def keeps_place(op: Any, operands: list[Any]) -> bool:
     """Whether PyTorch leaves the batch in its dimension: functions of one tensor do, all else has it in front."""
-    if op.batch != "pointwise" or op.extras or op.name in OWN or op.name in ("tril", "triu", "contiguous_clone"):
+    if op.batch != "pointwise" or op.extras or op.kept or op.name in OWN or op.name in (*LAST_DIMS, "contiguous_clone"):
         return False
     if op.name in ("eq", "ne", "lt", "le", "gt", "ge"):
         return not isinstance(operands[1], Tensor)
