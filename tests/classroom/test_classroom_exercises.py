@@ -246,6 +246,7 @@ FAILING = {
         returning(lambda x: object()),
         "returned a value of the type object, and a tensor is asked for.",
     ),
+    "returns lists in lists": (returning(lambda x: [[x, [None]], None]), "returned a value of the type list"),
     "returns a long list": (
         returning(lambda x: range(10**9)),
         "returned a value of the type range, and a tensor is asked for.",
@@ -407,6 +408,8 @@ def _odd_answers() -> list[Any]:
         lambda: 1,
         lambda *given: given,
         lambda *given: object(),
+        lambda *given: [[1.0, [None]], None],
+        lambda *given: [list(given), [list(given)]],
     ]
 
 

@@ -299,6 +299,12 @@ WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
             None,
         ),
         ("with torch.no_grad():\n    w -= 0.1 * w.grad\nreturn w", None),
+        ("for _ in range(3):\n    w.grad = None\n    loss_of(w).backward()\nreturn w", "no step is made"),
+        (
+            "for _ in range(3):\n    w.grad = None\n    loss_of(w).backward()\n    with torch.no_grad():\n"
+            "        w - 0.1 * w.grad\nreturn w",
+            "no step is made",
+        ),
         (
             "for _ in range(3):\n    w.grad = None\n    loss_of(w).backward()\n    with torch.no_grad():\n"
             "        w -= 0.1 * w.grad\n    return w",

@@ -136,18 +136,16 @@ WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
             _LOOP + "    optimizer.zero_grad()\n    loss = loss_of(model)\n    loss.backward()\n    optimizer.step()\n"
             "    losses.append(loss)\nreturn losses",
             "losses that are tensors",
-            "the training is right, only what is returned is not",
         ),
         (
             _LOOP + "    optimizer.zero_grad()\n    loss = loss_of(model)\n    loss.backward()\n    optimizer.step()\n"
             "    losses.append(loss.detach())\nreturn losses",
             None,
-            "the training is right, only what is returned is not",
         ),
         (
             _LOOP + "    optimizer.zero_grad()\n    loss = loss_of(model)\n    loss.backward()\n"
             "    losses.append(loss.item())\nreturn losses",
-            "no gradient when the step is made",
+            "no step is made",
         ),
         (
             _LOOP + "    optimizer.zero_grad()\n    loss = loss_of(model)\n    optimizer.step()\n"
@@ -163,13 +161,11 @@ WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
             _LOOP + "    optimizer.zero_grad()\n    loss = loss_of(model)\n    loss.backward()\n    optimizer.step()\n"
             "    losses.append(loss.item())",
             None,
-            "the training is right, only what is returned is not",
         ),
         (
             _LOOP + "    optimizer.zero_grad()\n    loss = loss_of(model)\n    loss.backward()\n    optimizer.step()\n"
             "return loss.item()",
             None,
-            "the training is right, only what is returned is not",
         ),
         (
             "losses = []\nloss = loss_of(model)\nfor _ in range(steps):\n    optimizer.zero_grad()\n"
@@ -206,7 +202,6 @@ WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
             _LOOP + "    optimizer.zero_grad()\n    loss = loss_of(model)\n    loss.backward()\n    optimizer.step()\n"
             "    losses.append(loss_of(model).item())\nreturn losses",
             None,
-            "the training is right, only what is returned is not",
         ),
         (
             _LOOP + "    optimizer.zero_grad()\n    loss = loss_of(model)\n    loss.backward()\n    optimizer.step()\n"
@@ -252,6 +247,7 @@ WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
         ("norm = grads.norm()\nreturn [grad * (most / norm) for grad in grads]", None),
         (_NORM + "return sum(grad * (most / norm) for grad in grads)", None),
         (_NORM + "return norm", None),
+        (_NORM + "return [grads for grad in grads]", None),
         (_NORM + "return [grad * (1.5 / norm) if norm > 1.5 else grad for grad in grads]", None),
         ("return [grad.clamp(max=most) for grad in grads]", None),
         (

@@ -265,7 +265,8 @@ def _listed(words: list[str]) -> str:
 
 def _lacks(found: Any, right: Any) -> bool:
     """Whether None stands where the solution has something."""
-    if isinstance(found, list) and isinstance(right, list | np.ndarray) and len(found) == len(right):
+    many = isinstance(right, list) or (isinstance(right, np.ndarray) and right.ndim > 0)
+    if isinstance(found, list) and many and len(found) == len(right):
         return any(map(_lacks, found, right))
     return found is None and right is not None
 

@@ -420,6 +420,13 @@ def _zeroed(w):
     w.grad.zero_()
 
 
+def _no_steps(w, loss_of):
+    for _ in range(3):
+        w.grad = None
+        loss_of(w).backward()
+    return w
+
+
 def _steps_with_another_tensor(w, loss_of):
     for _ in range(3):
         loss_of(w).backward()
@@ -455,9 +462,10 @@ def _distance(w):
 
 
 def _trained(answer):
-    """What is returned after three steps, and what has become of the weight that was given."""
+    """What is returned after three steps, what has become of the weight, and of its .grad if the weight stays."""
     w = torch.tensor([1.0, -2.0], requires_grad=True)
-    return [answer(w, _distance), w]
+    returned = answer(w, _distance)
+    return [returned, w, w.grad if w.tolist() == [1.0, -2.0] else None]
 
 
 def _losses_of(answer):
@@ -633,6 +641,11 @@ LESSON_3 = (
                 "zero_grad comes too late",
                 "w does not move: between backward and the step, something has emptied what backward had just brought.",
                 _steps(between=_zeroed),
+            ),
+            Misconception(
+                "no step is made",
+                "w does not move: backward brings the gradient, and no line of yours writes into w.",
+                _no_steps,
             ),
             Misconception(
                 "uphill",

@@ -347,7 +347,6 @@ LESSON_5 = (
             ),
         ),
         points=2,
-        half=("the trained weight", "the returned loss"),
     ),
     Exercise(
         "checkpoint-two-parts",
@@ -547,7 +546,11 @@ LESSON_6 = (
                 "under no_grad.",
                 _detached,
             ),
-            Misconception("the line is left out", "the function computes something else now.", _one_left_out),
+            Misconception(
+                "another function",
+                "there is no error any more, but the value is another one: what does each line do to y?",
+                _one_left_out,
+            ),
         ),
         points=2,
     ),
@@ -564,9 +567,9 @@ LESSON_6 = (
                 _step_detached,
             ),
             Misconception(
-                "another tensor in place of the leaf",
-                "the caller's weight has not moved. A - between two tensors makes a new tensor, and w = ... only gives "
-                "the name w to it. Which operations write into the tensor itself?",
+                "the weight has not moved",
+                "the caller's tensor is as it was. A minus between two tensors makes a new tensor, and w = ... only "
+                "gives the name w to it. Which operations write into the tensor itself?",
                 _step_elsewhere,
             ),
             Misconception(

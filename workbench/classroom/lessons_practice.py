@@ -370,6 +370,16 @@ def _emptied_too_late(model, optimizer, loss_of, steps):
     return losses
 
 
+def _no_steps(model, optimizer, loss_of, steps):
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = loss_of(model)
+        loss.backward()
+        losses.append(loss.item())
+    return losses
+
+
 def _graphs_kept(model, optimizer, loss_of, steps):
     losses = []
     for _ in range(steps):
@@ -392,12 +402,15 @@ def _trained(answer, steps=3):
     def loss_of(model):
         return ((model(x) - 1) ** 2).mean()
 
-    losses = answer(model, torch.optim.SGD(model.parameters(), lr=0.1), loss_of, steps)
-    return {"weight": model.weight, "bias": model.bias, "losses": losses}
+    optimizer, made = torch.optim.SGD(model.parameters(), lr=0.1), []
+    step = optimizer.step
+    vars(optimizer)["step"] = lambda: made.append(1) or step()
+    losses = answer(model, optimizer, loss_of, steps)
+    return {"weight": model.weight, "bias": model.bias, "losses": losses, "steps": bool(made)}
 
 
 def _learned(answer):
-    return [[after["weight"], after["bias"]] for after in (_trained(answer), _trained(answer, 5))]
+    return [[after["weight"], after["bias"], after["steps"]] for after in (_trained(answer), _trained(answer, 5))]
 
 
 def _losses(answer):
@@ -511,13 +524,17 @@ LESSON_12 = (
                 _emptied_too_late,
             ),
             Misconception(
+                "no step is made",
+                "your parameters do not move: backward brings the gradients, and no line of yours uses them.",
+                _no_steps,
+            ),
+            Misconception(
                 "losses that are tensors",
                 "the training is right, but each tensor in your list has a history: with it a whole graph stays in "
                 "memory.",
                 _graphs_kept,
             ),
         ),
-        half=("the parameters",),
     ),
     Exercise(
         "clip-by-norm",
