@@ -101,6 +101,7 @@ def test_a_wrong_answer_earns_nothing_and_is_told_nothing_false(name: str) -> No
 RIGHT = [
     ("who-has-a-grad", '("b", "w")'),
     ("slope-by-hand", "error = w * x + b - 7\nreturn x * error + error * x"),
+    ("slope-by-hand", "return 0.2 * (w * x + b - 7) * x * 10.0"),
     ("maximum-routes", "return Value(a.data, [(a, 1.0)]) if a.data > b.data else Value(b.data, [(b, 1.0), (a, 0.0)])"),
     ("bias-backward", "return grad_output * 1, torch.ones(len(rows), dtype=rows.dtype) @ grad_output"),
     ("number-none-or-zero", '["Number", None, "none", "ZERO"]'),

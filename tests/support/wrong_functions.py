@@ -135,6 +135,12 @@ WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
             "return 1 / (1 + (-x).exp())\n---\ns = 0.5\nreturn grad_output * s * (1 - s)",
             None,
         ),
+        (
+            "s = 1 / (1 + (-x).exp())\nctx.save_for_backward(s)\nctx.x = x\nreturn s\n---\n"
+            "(s,) = ctx.saved_tensors\nreturn grad_output * s * (1 - s)",
+            None,
+            _GRADIENT,
+        ),
     ],
     "second-derivative": [
         ("21", "one derivative too few"),

@@ -61,6 +61,8 @@ WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
         ("return lambda: 2 * (w * x + b - 7) * x", None),
         ("return 2 * error * x", None),
         ("return w.grad", None),
+        ("h = 0.000001\nreturn (((w + h) * x + b - 7) ** 2 - (w * x + b - 7) ** 2) / h", "nudging"),
+        ("h = 1e-5\nf = lambda w: (w * x + b - 7) ** 2\nreturn (f(w + h) - f(w - h)) / (2 * h)", "nudging"),
         ("loss = (w * x + b - 7) ** 2\nloss.backward()\nreturn w.grad", None),
         ("return 2 * (w * x + b - 7) * x, 2 * (w * x + b - 7)", None),
     ],

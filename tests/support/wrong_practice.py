@@ -120,6 +120,12 @@ WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
         ),
         (_KEEP_X + "x = ctx.saved_tensors\ns = x.sigmoid()\nreturn (s + x * s * (1 - s)) * grad_output", None),
         (_KEEP_X + _X + "s = x.sigmoid()\nreturn s + x * s * (1 - s) * grad_output", None),
+        (
+            "ctx.save_for_backward(x)\nctx.s = x.sigmoid()\nreturn x * ctx.s\n---\n"
+            "(x,) = ctx.saved_tensors\nreturn (ctx.s + x * ctx.s * (1 - ctx.s)) * grad_output",
+            None,
+            _GRADIENT,
+        ),
     ],
     "training-loop": [
         (

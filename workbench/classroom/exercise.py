@@ -460,6 +460,11 @@ def _weights(out: Any) -> Any:
     return torch.tensor([2.0 + 0.5 * n for n in range(out.numel())], dtype=out.dtype).reshape(out.shape)
 
 
+def on_ctx(node: Any) -> int:
+    """How many tensors a Function has kept as attributes of ctx, where the engine does not look after them."""
+    return sum(isinstance(each, torch.Tensor) for each in vars(node).values())
+
+
 def words(value: Any) -> list[str]:
     """The words of a list of words in quotes; Unusable says what it is if not."""
     if isinstance(value, list | tuple | set) and all(isinstance(each, str) for each in value):

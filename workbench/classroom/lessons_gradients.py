@@ -19,6 +19,11 @@ def _w_slope(w, x, b):
     return 2 * (w * x + b - 7) * x
 
 
+def _nudged_slope(w, x, b):
+    h = 1e-6
+    return (((w + h) * x + b - 7) ** 2 - (w * x + b - 7) ** 2) / h
+
+
 def _loss_of_w(w):
     return (w * 2.0 + 0.5 - 7) ** 2
 
@@ -86,6 +91,7 @@ LESSON_0 = (
         _w_slope,
         {
             "the slope": results(*_W_X_B),
+            "exactness": lambda slope: abs(slope(5, 3, 2) - 60) < 1e-12 and abs(slope(-1, 2, 4) + 20) < 1e-12,
             "gradcheck": lambda slope: slopes_of(_loss_of_w, [3.0], [-1.0])(_backward_of(slope)),
         },
         (
@@ -104,6 +110,12 @@ LESSON_0 = (
                 "slopes add along a path",
                 "you added the slopes of two nodes on one path. They add where paths meet; along a path they multiply.",
                 lambda w, x, b: 2 * (w * x + b - 7) + x,
+            ),
+            Misconception(
+                "nudging",
+                "your number is near the slope, and not the slope: a step, however small, stays in it. The chain rule "
+                "needs no step.",
+                _nudged_slope,
             ),
             Misconception(
                 "the square's factor",

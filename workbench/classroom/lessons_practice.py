@@ -7,7 +7,7 @@ from __future__ import annotations
 import workbench as torch
 from workbench import nn
 
-from .exercise import Exercise, Misconception, Unusable, checked, checked_twice, gradients, results, tensor
+from .exercise import Exercise, Misconception, Unusable, checked, checked_twice, gradients, on_ctx, results, tensor
 
 # Lesson 11, fuse it
 
@@ -193,8 +193,9 @@ class SiluWithoutChain(Silu):
 
 
 def _silu_kept(answer):
-    """How many tensors the node keeps in the engine's care."""
-    return len(tensor(answer.apply(torch.tensor([0.5, -1.0], requires_grad=True))).grad_fn.saved_tensors)
+    """How many tensors the node keeps in the engine's care, and how many out of it."""
+    node = tensor(answer.apply(torch.tensor([0.5, -1.0], requires_grad=True))).grad_fn
+    return [len(node.saved_tensors), on_ctx(node)]
 
 
 LESSON_11 = (
