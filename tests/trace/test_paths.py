@@ -242,7 +242,7 @@ def test_epochs_with_nothing_but_rounds_in_them() -> None:
     assert numbers == [(epoch, n) for epoch in (1, 2, 3) for n in (1, 2, 3, 4) for _ in range(2)]
 
 
-def test_a_loop_variable_that_is_set_again_tells_nothing() -> None:
+def test_where_a_loop_variable_is_set_again_the_loop_inside_that_counts_anew_tells() -> None:
     w = leaf()
     with record() as trace:
         for x in (1.0, 2.0):
@@ -251,7 +251,7 @@ def test_a_loop_variable_that_is_set_again_tells_nothing() -> None:
                 x = x + 1.0
     numbers = [tuple(part.number for part in event.path if part.kind == "round") for event in trace.events
                if isinstance(event, NodeCreated)]  # fmt: skip
-    assert numbers == [(1, n) for n in (1, 2, 3, 4) for _ in range(2)]  # the rounds outside cannot be told
+    assert numbers == [(outer, n) for outer in (1, 2) for n in (1, 2) for _ in range(2)]
 
 
 def test_epochs_in_a_function_of_their_own() -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dis
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
+from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
 from weakref import WeakValueDictionary, ref
 
@@ -16,7 +15,7 @@ from ..events import tag, tag_of_new
 from .call_records import HookRan, HooksFound, LevelEntered
 from .records import CheckpointDropped, CheckpointKept, NodeCreated, TensorsFound
 from .schema import Raw
-from .source import OWN, Outlook, Stack, is_users, local_variables, text_of, user_frames, variables
+from .source import OWN, Outlook, Stack, loop_variables, text_of, user_frames, variables
 from .values import LIMIT, Value, kept
 
 
@@ -563,7 +562,7 @@ def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> 
             named.append((name, thing))
         elif hasattr(kind, "named_parameters"):
             parameters += _parameters(name, thing, is_tensor)
-    loops = _loop_variables(frame.f_code)
+    loops = {*loop_variables(frame.f_code)}
     if cells:
         loops |= _loops_of_cells(cells)
     if loops:
@@ -571,19 +570,6 @@ def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> 
         named = [pair for pair in named if pair[0] not in loops]
         return [*named, *parameters, *items, *passing]
     return [*named, *parameters, *items]
-
-
-def loops_at(outlook: Outlook) -> tuple[tuple[int, dict[str, int]], ...]:
-    """What tells the round of a loop from the one before, by the place of each frame of the user's that is in one.
-
-    It is the number that a `for` variable holds, or the address of another thing: all that counts is that it changes.
-    """
-    told: list[tuple[int, dict[str, int]]] = []
-    for place, frame in enumerate(outlook.frames()):
-        if is_users(frame.f_code.co_filename) and (names := _loop_variables(frame.f_code)):
-            held = [(name, thing) for name, thing in local_variables(frame) if name in names]
-            told.append((place, {name: thing if type(thing) is int else id(thing) for name, thing in held}))
-    return tuple(told)
 
 
 def _parameters(name: str, thing: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
@@ -602,39 +588,6 @@ def _items(name: str, thing: Any, is_tensor: Callable[[Any], bool]) -> Iterator[
     else:
         several: Iterable[Any] = islice(thing, _ITEMS)
         yield from ((f"{name}[{at}]", each) for at, each in enumerate(several) if is_tensor(each))
-
-
-def _loop_variables(code: CodeType) -> frozenset[str]:
-    """The variables that a `for` of this code sets; found by its address, as a code's hash takes long."""
-    known, names = _looping.get(id(code), (None, _NONE))
-    if known is not code:
-        if len(_looping) >= _CODES:
-            _looping.clear()
-        names = _names_of_loops(code)
-        _looping[id(code)] = code, names
-    return names
-
-
-_looping: dict[int, tuple[CodeType, frozenset[str]]] = {}
-_CODES = 1_000  # whose loops are remembered
-_NONE = frozenset[str]()
-
-
-def _names_of_loops(code: CodeType) -> frozenset[str]:
-    found: set[str] = set()
-    stores = 0  # still to come after FOR_ITER
-    for step in dis.get_instructions(code):
-        if step.opname == "FOR_ITER":
-            stores = 1
-        elif stores and step.opname.startswith("UNPACK"):
-            stores += (step.arg or 1) - 1 if step.opname == "UNPACK_SEQUENCE" else 1
-        elif stores and step.opname.startswith("STORE_"):
-            names = step.argval if step.argval.__class__ is tuple else (step.argval,)
-            found.update(names[:stores])
-            stores -= len(names)
-        elif stores:
-            stores = 0
-    return frozenset(found)
 
 
 def _loops_of_cells(cells: Iterable[Any]) -> set[str]:

@@ -22,7 +22,6 @@ from .describe import (
     Describer,
     grad_of,
     is_tensor,
-    loops_at,
     maker_of,
     memory_of,
     named_in,
@@ -117,7 +116,7 @@ class Hearer(Describer):
             self._raw.append(TensorsFound.Raw(tuple(found.values())))
         self._meet(getattr(task, "_waiting", ()))
         keep, create, stack = task.keep_graph, task.create_graph, self.outlook.stack()
-        self._raw.append(BackwardStarted.Raw(tag(task), roots, targets, keep, create, stack, loops_at(self.outlook)))
+        self._raw.append(BackwardStarted.Raw(tag(task), roots, targets, keep, create, stack))
 
     def on_run(self, task: Any, node: Any, grads: Any) -> None:
         self._running = True
@@ -386,15 +385,10 @@ class Reader:
         self._last: dict[str, TensorSeen] = {}
         self._code: dict[type, tuple[Code, ...]] = {}
         self.paths = Paths()
-        self._later: list[Any] = []  # of the backwards still to be read, the last first: what loops' variables hold
 
     def read(self, raw: Sequence[Raw]) -> list[Record]:
         """The records of all raw events so far."""
         news = raw[len(self._records) :]
-        self._later = [each.loops for each in reversed(news) if isinstance(each, BackwardStarted.Raw)]
-        if self._records and self._later and self.paths.missed(self._later[-1]):
-            self.__init__(self._names)  # type: ignore[misc]
-            return self.read(raw)
         self._records += [each.read(self) for each in news]
         return self._records
 
@@ -439,12 +433,6 @@ class Reader:
         """The line of what makes no node, which tells how far the program is."""
         self.paths.see(stack)
         return self.source(stack)
-
-    def begin(self, loops: Any) -> None:
-        """A backward begins where the loops' variables hold this."""
-        if self._later:
-            self._later.pop()
-        self.paths.expect(loops, self._later[-1] if self._later else None)
 
     def saved(self, slot: str, own: int | None, copy: Any, at: int, packed: tuple[Any, ...] | None = None) -> Saved:
         """What a node, or a checkpoint, keeps."""

@@ -555,14 +555,13 @@ class BackwardStarted(Record):
         keep_graph: Any
         create_graph: Any
         stack: Stack
-        loops: Any
 
         def read(self, at: Reader) -> BackwardStarted:
             """The record."""
-            line, ids = at.seen_at(self.stack), at.ids
-            at.begin(self.loops)
+            line, ids, task = at.seen_at(self.stack), at.ids, at.id(self.task, "b")
+            at.paths.begin(task)
             return BackwardStarted(
-                task=at.id(self.task, "b"),
+                task=task,
                 roots=tuple([Root(ids[node], nr, value(seed)) for node, nr, seed in self.roots]),
                 targets=None if self.targets is None else tuple([ids[each] for each in self.targets]),
                 keep_graph=bool(self.keep_graph),
@@ -822,6 +821,7 @@ class BackwardFinished(Record):
 
         def read(self, at: Reader) -> BackwardFinished:
             """The record."""
+            at.paths.end(at.ids[self.task])
             return BackwardFinished(at.ids[self.task])
 
 
@@ -864,4 +864,5 @@ class Failed(Record):
         def read(self, at: Reader) -> Failed:
             """The record."""
             task = None if self.task is None else at.id(self.task, "b")
+            at.paths.end(task)
             return Failed(task, at.place(self.node), self.error, self.message)

@@ -16,7 +16,7 @@ import sys
 import textwrap
 import tokenize
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from types import CodeType, FrameType
 from typing import Any
@@ -98,8 +98,9 @@ def user_frames() -> Iterator[FrameType]:
 
 
 # A stack as it was: how many frames were left out at its bottom, then of each frame its code and the instruction it was
-# at, the innermost first. Nothing of the frames themselves, which hold the user's tensors.
-Stack = tuple[int, tuple[Any, ...]]
+# at, the innermost first, then what the variables of loops held. Nothing of the frames themselves, which hold tensors.
+Marks = tuple[tuple[int, tuple[int | None, ...]], ...]  # of frames with loops: the place from outside, the variables
+Stack = tuple[int, tuple[Any, ...], Marks]
 Line = tuple[str, int] | None  # a file, and the number of a line
 
 
@@ -122,28 +123,22 @@ class Outlook:
     def stack(self, up: int = 3) -> Stack:
         """The stack, without those of the listener who asks: from the frame so many `up`."""
         frame: FrameType | None = _frame_at(up)
-        outermost, address = self._code, self._address
+        outermost, address, below = self._code, self._address, 0
         found: list[Any] = []
+        looping: list[tuple[int, tuple[int | None, ...]]] = []
         add = found.append
         while frame is not None:
             code = frame.f_code
+            if names := (_looping.get(id(code)) or _remembered(code))[1]:
+                looping.append((len(found), _held(frame, names)))
             add(code)
             add(frame.f_lasti)
             if code is outermost and id(frame) == address:
-                return self._below, tuple(found)
-            frame = frame.f_back
-        return 0, tuple(found)
-
-    def frames(self, up: int = 3) -> list[FrameType]:
-        """The same frames themselves, the outermost first: not to be kept, nor those of who asks among them."""
-        found: list[FrameType] = []
-        frame: FrameType | None = _frame_at(up)
-        while frame is not None:
-            found.append(frame)
-            if frame.f_code is self._code and id(frame) == self._address:
+                below = self._below
                 break
             frame = frame.f_back
-        return found[::-1]
+        last = len(found) - 2
+        return below, tuple(found), tuple([((last - at) // 2, held) for at, held in looping])
 
 
 def variables(frame: FrameType) -> list[tuple[str, Any]]:
@@ -159,6 +154,50 @@ def local_variables(frame: FrameType) -> list[tuple[str, Any]]:
     # It is nobody else's if it has no reference but the frame's, ours and the counting's own.
     if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(local) <= 3:
         local.clear()
+    return found
+
+
+def _held(frame: FrameType, names: tuple[str, ...]) -> tuple[int | None, ...]:
+    """What tells the round of a loop from the one before: the number that a variable holds, or another thing's address.
+
+    All that counts is whether it changes; None stands for no value.
+    """
+    local = frame.f_locals
+    things = [local.get(name) for name in names]
+    if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(local) <= 3:
+        local.clear()  # as above
+    return tuple([each if type(each) is int else None if each is None else id(each) for each in things])
+
+
+def loop_variables(code: CodeType) -> tuple[str, ...]:
+    """The variables that a `for` of this code sets."""
+    found: dict[str, None] = {}
+    stores = 0  # still to come after FOR_ITER
+    for step in dis.get_instructions(code):
+        if step.opname == "FOR_ITER":
+            stores = 1
+        elif stores and step.opname.startswith("UNPACK"):
+            stores += (step.arg or 1) - 1 if step.opname == "UNPACK_SEQUENCE" else 1
+        elif stores and step.opname.startswith("STORE_"):
+            names = _names(step)
+            found |= dict.fromkeys(names[:stores])
+            stores -= len(names)
+        elif stores:
+            stores = 0
+    return tuple(found)
+
+
+# By the address of a code that is kept, as a code's hash takes long: the variables of loops in it.
+_looping: dict[int, tuple[CodeType, tuple[str, ...]]] = {}
+_CODES = 5_000  # whose loops are remembered
+
+
+def _remembered(code: CodeType) -> tuple[CodeType, tuple[str, ...]]:
+    """A code whose loops make rounds, and their variables; of any other none."""
+    if len(_looping) >= _CODES:
+        _looping.clear()
+    users = is_users(code.co_filename) or code.co_filename.startswith(_LAYERS)
+    found = _looping[id(code)] = code, loop_variables(code) if users else ()
     return found
 
 
@@ -265,6 +304,9 @@ _MANY = re.compile(
 _WITHIN = {"<listcomp>", "<setcomp>", "<dictcomp>"}  # functions of their own before Python 3.12
 
 
+_GROWS = re.compile(r" in (range|enumerate)\([^-]*$")  # a loop that counts: its first variable only grows
+
+
 def calls_many(text: str) -> bool:
     """Whether an expression is the call of a builtin that calls others many times."""
     return _MANY.match(text) is not None
@@ -281,6 +323,12 @@ class Loop:
     def __init__(self, first: int, last: int, title: str, variables: tuple[str, ...], statement: bool) -> None:
         self.first, self.last, self.title, self.variables = first, last, title, variables
         self.statement = statement
+
+    def begins_anew(self, before: Mapping[str, int | None], now: Mapping[str, int | None]) -> bool:
+        """Whether its variable only grows, and holds less than before."""
+        name = self.variables[0]
+        was, count = before.get(name), now.get(name)
+        return was is not None and count is not None and count < was and _GROWS.search(self.title) is not None
 
     def has(self, offset: int) -> bool:
         """Whether an instruction is part of it."""
@@ -302,6 +350,11 @@ class Listing:
         self.comprehends = code.co_name in _WITHIN
         self._texts: dict[int, str] = {}
         self._follows: dict[tuple[int, int], bool] = {}
+
+    @cached_property
+    def looping(self) -> tuple[str, ...]:
+        """The variables that a `for` sets."""
+        return loop_variables(self.code)
 
     @cached_property
     def _steps(self) -> list[dis.Instruction]:
@@ -355,7 +408,7 @@ class Listing:
 
     def calls_many(self, offset: int) -> bool:
         """Whether an instruction is the call of a builtin that calls others many times: `sum(parts)`."""
-        called = self._steps[self._step(offset)].opname.startswith("CALL")
+        called = self._steps[self._step(offset)].opname.startswith(("CALL", "PRECALL"))
         return called and calls_many(self.text(offset))
 
     def _span(self, offset: int) -> Span | None:
@@ -610,16 +663,16 @@ _OURS = tuple([f"{OWN[0]}{name}" for name in ("events.py", "trace", "bridges")])
 class _Frame:
     """One call of a function: where it is, and the rounds of the loops it is in, by their first instruction."""
 
-    __slots__ = ("listing", "at", "offset", "rounds", "number")
+    __slots__ = ("listing", "at", "offset", "rounds", "number", "held")
 
     def __init__(self, point: _Point, number: int) -> None:
         self.listing, self.at, self.offset = point
         self.number = number
         self.rounds: dict[int, int] = {}
+        self.held: dict[str, int | None] = {}  # by the variables of its loops
 
 
 _Point = tuple[Listing, int, int]  # of a frame: its instructions, the one that says how far it is, and the one it is at
-Marks = Sequence[tuple[int, dict[str, int]]]  # of the frames in loops, what the loops' variables hold
 # A scope's title and serial, the frame that entered it, where that was, and whether it has no name but its class's.
 _Entered = tuple[str, int, int, int | None, bool]
 _CALLED = re.compile(r"([^\W\d][\w.]*(?:\[\w+\])?)\(")  # the variable of a call
@@ -643,9 +696,8 @@ class Paths:
         self._known: list[tuple[Any, ...]] = []  # what tells the parts of the last path
         self._path: tuple[Part, ...] = ()
         self._keys = self._numbers = 0
-        self._backward: tuple[list[tuple[Listing, int]], Marks] = [], ()  # where the last one was
         self._last: Stack | None = None  # of one operation all that it does has this same one
-        self._turn: tuple[int, Loop] | None = None  # the frame and the loop that has another round by the next
+        self._waiting: dict[str, int] = {}  # backward that runs -> how many frames wait for it
 
     def path(self, stack: Stack | None, entry: Any) -> tuple[Part, ...]:
         """The path of a node that was made at this stack, in this entry of a scope."""
@@ -663,26 +715,13 @@ class Paths:
         if stack is not self._last:
             self._go(stack, None)
 
-    def expect(self, now: Marks, then: Marks | None) -> None:
-        """At a backward: what the variables of loops hold, and what they hold at the next one, if that is known."""
-        self._backward = [(frame.listing, frame.at) for frame in self._frames], now
-        self._turn = None if then is None else self._turned_by(then)
+    def begin(self, task: str) -> None:
+        """A backward begins where the program is: until it ends, the frames around it wait, and their loops too."""
+        self._waiting[task] = len(self._frames)
 
-    def missed(self, then: Marks) -> bool:
-        """Whether what is known only now of the backward after the last one would have made another path."""
-        return self._turned_by(then) is not None
-
-    def _turned_by(self, then: Marks) -> tuple[int, Loop] | None:
-        """The outermost loop around the last backward whose variable holds something else at the next."""
-        frames, now = self._backward
-        for (place, held), (other, later) in zip(now, then, strict=False):
-            if place != other or place >= len(frames):
-                break
-            told, at = frames[place]
-            for loop in told.loops:
-                if loop.has(at) and any([name in held and held[name] != later.get(name) for name in loop.variables]):
-                    return place, loop
-        return None
+    def end(self, task: str | None) -> None:
+        """A backward is over."""
+        self._waiting.pop(task or "", None)
 
     # Stacks.
 
@@ -705,7 +744,7 @@ class Paths:
 
     def _entered(self, stack: Stack, entry: Any) -> list[_Entered]:
         """The scopes that are open, the outermost first, and which frame entered each."""
-        below, codes = stack
+        below, codes, _ = stack
         scopes: list[Any] = []
         while entry is not None:
             scopes.append(entry)
@@ -732,7 +771,8 @@ class Paths:
         points, frames = self._read(stack), self._frames
         if not points:
             return
-        kept, begun = self._compare(points, entered)
+        held = {place: dict(zip(points[place][0].looping, now, strict=True)) for place, now in stack[2]}
+        kept, begun = self._turned(points, held) or self._compare(points, entered)
         if entered is not None:
             self._serials = tuple([serial for _, serial, *_ in entered])
         del frames[kept:]
@@ -748,6 +788,30 @@ class Paths:
         for point in points[len(frames) :]:
             self._numbers += 1
             frames.append(_Frame(point, self._numbers))
+        for place, now in held.items():
+            frames[place].held = now
+
+    def _turned(self, points: list[_Point], held: dict[int, dict[str, int | None]]) -> tuple[int, Loop | None] | None:
+        """How many frames are the same calls as before, and the outermost loop whose variable holds something else.
+
+        Where that begins anew, a loop around it has another round, or its function was called again.
+        """
+        around: tuple[int, Loop] | None = None  # the innermost loop outside
+        for place, (frame, (told, at, offset)) in enumerate(zip(self._frames, points, strict=False)):
+            if frame.listing is not told:
+                break
+            before, now = frame.held, held.get(place, {})
+            for loop in told.loops:
+                if not (loop.has(frame.at) and loop.has(at)):
+                    continue
+                # What a loop goes through may compute too: then its variable has the value of the round before.
+                known = bool(now) and (frame.at == loop.first) == (at == loop.first)
+                if known and any([before.get(name) != now.get(name) for name in loop.variables]):
+                    return around if around is not None and loop.begins_anew(before, now) else (place + 1, loop)
+                around = place + 1, loop
+            if frame.offset != offset:
+                break
+        return None
 
     def _compare(self, points: list[_Point], entered: list[_Entered] | None) -> tuple[int, Loop | None]:
         """How many frames are the same calls as before, and the loop of the last of them that begins another round."""
@@ -774,7 +838,8 @@ class Paths:
         if onward:
             return differs + 1, None
         begun, kept = None, outermost
-        for place in range(outermost if same else outermost - 1, -1, -1):
+        waiting = max([count for count in self._waiting.values() if count <= outermost], default=0)
+        for place in range(outermost if same else outermost - 1, waiting - 1, -1):
             told, at, offset = points[place]
             if place < differs and told.calls_many(offset):  # the same call still goes on
                 kept = place + 1
@@ -783,7 +848,7 @@ class Paths:
             if begun is not None:
                 kept = place + 1
                 break
-        return self._turned(kept, begun)
+        return kept, begun
 
     def _anew(self, entered: list[_Entered] | None) -> tuple[int, int | None] | None:
         """Where the outermost scope was entered that the last node was not in."""
@@ -791,19 +856,6 @@ class Paths:
             if at >= len(self._serials) or self._serials[at] != serial:
                 return place, lasti
         return None
-
-    def _turned(self, kept: int, begun: Loop | None) -> tuple[int, Loop | None]:
-        """The round that begins: of a loop outside of the one found, if its variable will have changed."""
-        if begun is None or self._turn is None:
-            return kept, begun
-        (place, outer), then = self._turn, self._backward[0]
-        # Loops after the backward, of the same round, are no reason: that begins another where the backward was in one.
-        told, at = then[kept - 1] if kept <= len(then) else (None, 0)
-        if self._frames[kept - 1].listing is not told or not begun.has(at):
-            return kept, begun
-        self._turn = None
-        inside = place < kept - 1 or (place == kept - 1 and outer is not begun and outer.has(begun.first))
-        return (place + 1, outer) if inside else (kept, begun)
 
     # Parts.
 

@@ -18,7 +18,7 @@ import torch
 
 from ...events import next_tag
 from ...trace.call_records import HookRan, HooksFound
-from ...trace.describe import loops_at, name_of
+from ...trace.describe import name_of
 from ...trace.records import (
     BackwardFinished,
     BackwardStarted,
@@ -169,9 +169,9 @@ class BackwardRecorder(OperationRecorder):
             task.queue = self._queue(task, known)
         self._note_hooks(self._register_hooks(task, known))
         self._wrap_hooks(task)
-        stack, loops = self.outlook.stack(3), loops_at(self.outlook)
+        stack = self.outlook.stack(3)
         wanted = None if targets is None else tuple(targets)
-        self._raw.append(BackwardStarted.Raw(task.serial, tuple(roots), wanted, task.keeps, task.creates, stack, loops))
+        self._raw.append(BackwardStarted.Raw(task.serial, tuple(roots), wanted, task.keeps, task.creates, stack))
 
     def _place_of(self, thing: Any, found: dict[int, Any]) -> tuple[int, int]:
         """Where the gradient of a tensor, or of a graph's edge, arrives: a node or a leaf, and which output of it."""
