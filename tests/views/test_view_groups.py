@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 import workbench as torch
 from workbench.recording import Trace
 from workbench.trace.records import NodeCreated
+from workbench.views import grouped_graph
 
 
 def two_layers():
@@ -355,3 +357,21 @@ def test_a_closed_group_says_what_it_gives() -> None:
         (out**2).sum().backward()
     (box,) = [box for box in there(trace.show(open=[]).storyboard).values() if box.kind == "group"]
     assert box.lines[0] == "(2, 3), (1, 4) → (2, 4)"  # the input, and the state at the beginning
+
+
+def test_a_caption_counts_what_joined_in_its_step_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    w = torch.ones(2, requires_grad=True)
+    with torch.record() as trace:
+        for _ in range(6):
+            with torch.scope("block"):
+                h = (w * 2 + 1).tanh()
+            (h * h).sum().backward()
+    for inside in (grouped_graph._INSIDES, 0):
+        monkeypatch.setattr(grouped_graph, "_INSIDES", inside)
+        board = trace.show("graph", depth=0).storyboard
+        captions = [told for runs in board.runs.values() for *_, told in runs] + [step.caption for step in board.steps]
+        joined = [re.findall(r"(\d+) operations? joins? the graph: ([^;]*)", told) for told in captions]
+        assert sum(map(len, joined)) >= 6
+        for told in joined:
+            for count, kinds in told:
+                assert int(count) == sum(int(kind.split()[-1]) for kind in kinds.split(", "))

@@ -562,7 +562,7 @@ def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> 
             named.append((name, thing))
         elif hasattr(kind, "named_parameters"):
             parameters += _parameters(name, thing, is_tensor)
-    loops = {*loop_variables(frame.f_code)}
+    loops = loop_variables(frame.f_code)
     if cells:
         loops |= _loops_of_cells(cells)
     if loops:

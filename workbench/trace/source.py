@@ -99,7 +99,8 @@ def user_frames() -> Iterator[FrameType]:
 
 # A stack as it was: how many frames were left out at its bottom, then of each frame its code and the instruction it was
 # at, the innermost first, then what the variables of loops held. Nothing of the frames themselves, which hold tensors.
-Marks = tuple[tuple[int, tuple[int | None, ...]], ...]  # of frames with loops: the place from outside, the variables
+Mark = tuple[int, tuple[str, ...], tuple[int, ...]]  # of a frame in loops: its place from outside, their variables
+Marks = tuple[Mark, ...]
 Stack = tuple[int, tuple[Any, ...], Marks]
 Line = tuple[str, int] | None  # a file, and the number of a line
 
@@ -125,20 +126,20 @@ class Outlook:
         frame: FrameType | None = _frame_at(up)
         outermost, address, below = self._code, self._address, 0
         found: list[Any] = []
-        looping: list[tuple[int, tuple[int | None, ...]]] = []
+        looping: list[Mark] = []
         add = found.append
         while frame is not None:
-            code = frame.f_code
-            if names := (_looping.get(id(code)) or _remembered(code))[1]:
-                looping.append((len(found), _held(frame, names)))
+            code, lasti = frame.f_code, frame.f_lasti
+            if (told := (_looping.get(id(code)) or _remembered(code))[1]) is not None and (names := told[lasti]):
+                looping.append((len(found), names, _held(frame, names)))
             add(code)
-            add(frame.f_lasti)
+            add(lasti)
             if code is outermost and id(frame) == address:
                 below = self._below
                 break
             frame = frame.f_back
         last = len(found) - 2
-        return below, tuple(found), tuple([((last - at) // 2, held) for at, held in looping])
+        return below, tuple(found), tuple([((last - at) // 2, names, held) for at, names, held in looping])
 
 
 def variables(frame: FrameType) -> list[tuple[str, Any]]:
@@ -157,47 +158,70 @@ def local_variables(frame: FrameType) -> list[tuple[str, Any]]:
     return found
 
 
-def _held(frame: FrameType, names: tuple[str, ...]) -> tuple[int | None, ...]:
+def _held(frame: FrameType, names: tuple[str, ...]) -> tuple[int, ...]:
     """What tells the round of a loop from the one before: the number that a variable holds, or another thing's address.
 
-    All that counts is whether it changes; None stands for no value.
+    All that counts is whether it changes.
     """
     local = frame.f_locals
-    things = [local.get(name) for name in names]
-    if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(local) <= 3:
+    held = tuple([each if type(each) is int else id(each) for each in map(local.get, names)])
+    if _COPIES and frame.f_code.co_flags & _OPTIMIZED and sys.getrefcount(local) <= 3:
         local.clear()  # as above
-    return tuple([each if type(each) is int else None if each is None else id(each) for each in things])
+    return held
 
 
-def loop_variables(code: CodeType) -> tuple[str, ...]:
+_OPTIMIZED = inspect.CO_OPTIMIZED
+_COPIES = sys.version_info < (3, 13)
+
+
+class _Around(dict[int, tuple[str, ...]]):
+    """By an instruction of one code, the variables of the `for` loops that it is in."""
+
+    def __init__(self, loops: list[tuple[int, int, tuple[str, ...]]]) -> None:
+        self.loops = loops
+
+    def __missing__(self, lasti: int) -> tuple[str, ...]:
+        self[lasti] = found = tuple([n for first, last, names in self.loops if first <= lasti < last for n in names])
+        return found
+
+
+def loop_variables(code: CodeType) -> set[str]:
     """The variables that a `for` of this code sets."""
-    found: dict[str, None] = {}
+    told = (_looping.get(id(code)) or _remembered(code))[1]
+    return {name for _, _, names in (told.loops if told is not None else ()) for name in names}
+
+
+def _loops_of(code: CodeType) -> list[tuple[int, int, tuple[str, ...]]]:
+    """Of each `for` of this code its first instruction, the one behind it, and the variables that it sets."""
+    found: list[tuple[int, int, tuple[str, ...]]] = []
     stores = 0  # still to come after FOR_ITER
     for step in dis.get_instructions(code):
         if step.opname == "FOR_ITER":
             stores = 1
+            found.append((step.offset, step.argval, ()))
         elif stores and step.opname.startswith("UNPACK"):
             stores += (step.arg or 1) - 1 if step.opname == "UNPACK_SEQUENCE" else 1
         elif stores and step.opname.startswith("STORE_"):
-            names = _names(step)
-            found |= dict.fromkeys(names[:stores])
-            stores -= len(names)
+            first, last, before = found[-1]
+            found[-1] = first, last, (*before, *_names(step)[:stores])
+            stores -= len(_names(step))
         elif stores:
             stores = 0
-    return tuple(found)
+    return found
 
 
-# By the address of a code that is kept, as a code's hash takes long: the variables of loops in it.
-_looping: dict[int, tuple[CodeType, tuple[str, ...]]] = {}
+# By the address of a code that is kept, as a code's hash takes long.
+_looping: dict[int, tuple[CodeType, _Around | None]] = {}
 _CODES = 5_000  # whose loops are remembered
 
 
-def _remembered(code: CodeType) -> tuple[CodeType, tuple[str, ...]]:
-    """A code whose loops make rounds, and their variables; of any other none."""
+def _remembered(code: CodeType) -> tuple[CodeType, _Around | None]:
+    """A code with its loops, if it has any that make rounds."""
     if len(_looping) >= _CODES:
         _looping.clear()
     users = is_users(code.co_filename) or code.co_filename.startswith(_LAYERS)
-    found = _looping[id(code)] = code, loop_variables(code) if users else ()
+    loops = _loops_of(code) if users else []
+    found = _looping[id(code)] = code, _Around(loops) if loops else None
     return found
 
 
@@ -324,7 +348,7 @@ class Loop:
         self.first, self.last, self.title, self.variables = first, last, title, variables
         self.statement = statement
 
-    def begins_anew(self, before: Mapping[str, int | None], now: Mapping[str, int | None]) -> bool:
+    def begins_anew(self, before: Mapping[str, int], now: Mapping[str, int]) -> bool:
         """Whether its variable only grows, and holds less than before."""
         name = self.variables[0]
         was, count = before.get(name), now.get(name)
@@ -350,11 +374,6 @@ class Listing:
         self.comprehends = code.co_name in _WITHIN
         self._texts: dict[int, str] = {}
         self._follows: dict[tuple[int, int], bool] = {}
-
-    @cached_property
-    def looping(self) -> tuple[str, ...]:
-        """The variables that a `for` sets."""
-        return loop_variables(self.code)
 
     @cached_property
     def _steps(self) -> list[dis.Instruction]:
@@ -669,7 +688,7 @@ class _Frame:
         self.listing, self.at, self.offset = point
         self.number = number
         self.rounds: dict[int, int] = {}
-        self.held: dict[str, int | None] = {}  # by the variables of its loops
+        self.held: dict[str, int] = {}  # by the variables of its loops
 
 
 _Point = tuple[Listing, int, int]  # of a frame: its instructions, the one that says how far it is, and the one it is at
@@ -771,7 +790,7 @@ class Paths:
         points, frames = self._read(stack), self._frames
         if not points:
             return
-        held = {place: dict(zip(points[place][0].looping, now, strict=True)) for place, now in stack[2]}
+        held = {place: dict(zip(names, now, strict=True)) for place, names, now in stack[2]}
         kept, begun = self._turned(points, held) or self._compare(points, entered)
         if entered is not None:
             self._serials = tuple([serial for _, serial, *_ in entered])
@@ -791,7 +810,7 @@ class Paths:
         for place, now in held.items():
             frames[place].held = now
 
-    def _turned(self, points: list[_Point], held: dict[int, dict[str, int | None]]) -> tuple[int, Loop | None] | None:
+    def _turned(self, points: list[_Point], held: dict[int, dict[str, int]]) -> tuple[int, Loop | None] | None:
         """How many frames are the same calls as before, and the outermost loop whose variable holds something else.
 
         Where that begins anew, a loop around it has another round, or its function was called again.

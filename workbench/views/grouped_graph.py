@@ -826,11 +826,10 @@ class Cut:
         id = self._view.focus(frame)
         return None if id is None else self.stands(id)
 
-    def told(self, id: str) -> str:
-        """What is in a group, and what it keeps."""
-        tally = self._tally(id)
-        kept = f"{bytes_said(tally.saved)} for backward" if tally.saved else "nothing for backward"
-        return f"{listed(tally.operations)}; it keeps {kept}"
+    def keeps(self, id: str) -> str:
+        """What a group keeps."""
+        saved = self._tally(id).saved
+        return f"it keeps {f'{bytes_said(saved)} for backward' if saved else 'nothing for backward'}"
 
     def sent(self, frame: Frame, id: str) -> list[str]:
         """The gradients that are leaving a group, and where to."""
@@ -1254,11 +1253,13 @@ def _told(cut: Cut, frame: Frame, id: str, events: Sequence[Record]) -> str:
             written.setdefault(event.writes, []).append(frame.called(event.tensor))
     told += [f"{writes} {some(names)}" for writes, names in written.items()]
     made, ran, pushed = counts[NodeCreated], counts[OperationRan], counts[TangentPushed]
+    kinds = Counter([event.operation for event in events if isinstance(event, NodeCreated)])
+    kinds = kinds or Counter([event.name for event in events if isinstance(event, OperationRan)])
     happened = [f"{counted(made, 'operation')} join{'s' * (made == 1)} the graph"] if made else []
     happened += [f"{counted(ran, 'operation')} run{'s' * (ran == 1)}"] if ran and not made else []
     happened += [f"{counted(pushed, 'tangent')} are pushed forward"] if pushed else []
     if happened and not counts[NodeStarted]:
-        told.append(f"{', '.join(happened)}: {cut.told(id)}")
+        told.append(f"{', '.join(happened)}{': ' if kinds else ''}{listed(kinds)}; {cut.keeps(id)}")
     told = told or ["tensors inside are written into"]
     return f"{name}{' ' if told[0].startswith('runs') else ': '}{'; '.join(told)}."
 
