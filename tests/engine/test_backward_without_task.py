@@ -1,4 +1,4 @@
-"""A backward through built-in nodes that nobody looks at runs without a task: it must leave what a task leaves."""
+"""A backward that nobody looks at runs without the bookkeeping of a task: it must leave what a task leaves."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import workbench as torch
 from workbench.autograd.backward import make_task
 from workbench.autograd.engine import GraphTask
 from workbench.autograd.saved_tensors import Packed
+from workbench.autograd.state import local
+from workbench.events import listeners
 
 LEAVES = {"x": (3, 4), "y": (3, 4), "w": (4, 4), "v": (4,), "s": ()}
 # Each leaf once: of one that is used twice the task counts in which memory its gradient is summed.
@@ -20,9 +22,49 @@ x.exp() | x + y | x * v | x.sum(0) | x.t() @ y | (x @ w + v).tanh() | x.clone().
 h * h | h + h.exp() | (h * v).sum() - h.exp().sum() * s | h.chunk(2, 1)[0] | h.chunk(2, 1)[0] * h.chunk(2, 1)[1] * s
 a + c + v | a * c + c.exp() * a.sin() | torch.cat([a, c, a]) | torch.stack([h, y]).sum(0) | h.max(1).values * s
 put(h, v) | put(h * 1, s) @ w | torch.nn.functional.layer_norm(h, (4,), v, v.detach()) | h.t().reshape(-1) * s
+Doubled.apply(x) | Doubled.apply(Doubled.apply(x)) * y | Doubled.apply(a).sum() + Doubled.apply(c * a) * v
+Both.apply(x, y)[0] | Both.apply(a, c)[1] * s | sum(Both.apply(a, c)) + a | Both.apply(Doubled.apply(a), a.sum())[1]
+Both.apply(Both.apply(h, v)[0].exp(), w[0])[1] @ c.t() | Both.apply(x.detach(), y)[0] + h | Doubled.apply(h.t())
 h.unbind()[0] + h.unbind()[2] * v | h.detach() * y + h | torch.where(h > 0.5, h, y) | h.expand(2, 3, 4).sum((0, 2))
 torch.nn.functional.cross_entropy(h @ w, torch.tensor([0, 3, 1])) | torch.nn.functional.linear(h, w, v).relu().sum()
 """
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, a: Any) -> Any:
+        return a * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * 2
+
+
+class Both(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, a: Any, b: Any) -> Any:
+        ctx.save_for_backward(a, b)
+        return a * b, a + 1
+
+    @staticmethod
+    def backward(ctx: Any, left: Any, right: Any) -> Any:
+        a, b = ctx.saved_tensors
+        return left * b + right, (left * a).sum_to_size(b.shape) if ctx.needs_input_grad[1] else None
+
+
+class Acting(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, a: Any, act: Callable[[], None]) -> Any:
+        ctx.act = act
+        return a * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        ctx.act()
+        return grad * 2, None
+
+
+engine = torch.autograd.Variable._execution_engine
 
 
 def put(t: Any, value: Any) -> Any:
@@ -42,7 +84,7 @@ def built(program: Callable[[dict[str, Any]], Any]) -> tuple[dict[str, Any], Any
 
 def evaluated(text: str) -> Callable[[dict[str, Any]], Any]:
     def program(leaves: dict[str, Any]) -> Any:
-        names = {**leaves, "torch": torch, "put": put}
+        names = {**leaves, "torch": torch, "put": put, "Doubled": Doubled, "Both": Both}
         names["h"] = leaves["x"] * 1.5
         names["a"], names["c"] = leaves["x"].exp(), leaves["y"].exp()
         return eval(text, names)
@@ -139,25 +181,14 @@ def test_what_fails_on_the_way_leaves_what_a_task_leaves(keep: bool) -> None:
     assert facts(ours, out) == facts(theirs, want)
 
 
-class Doubled(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, a: Any) -> Any:
-        return a * 2
-
-    @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:
-        return grad * 2
-
-
 @pytest.mark.parametrize(
     "program",
     [
         lambda leaves: leaves["x"] * leaves["x"],
-        lambda leaves: Doubled.apply(leaves["x"]) + leaves["y"],
-        lambda leaves: put(leaves["x"].clone(), Doubled.apply(leaves["v"])),
+        lambda leaves: Doubled.apply(leaves["x"]) + leaves["x"],
     ],
 )
-def test_code_of_the_users_and_leaves_used_twice_run_in_a_task(
+def test_leaves_used_twice_run_in_a_task(
     program: Callable[[dict[str, Any]], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, out = built(program)
@@ -177,3 +208,80 @@ def test_hooks_run_in_a_task(where: str, monkeypatch: pytest.MonkeyPatch) -> Non
     plain, want = built(evaluated("a * y"))
     want.sum().backward()
     assert leaves["x"].grad.tolist() == (plain["x"].grad * 2).tolist()
+
+
+Log = list[Any]
+
+
+def _nested(t: dict[str, Any], log: Log) -> None:
+    z = torch.ones(2, requires_grad=True)
+    with torch.enable_grad():
+        Doubled.apply(z.exp()).sum().backward()
+        log.append(torch.autograd.grad((z * z).sum(), z)[0].tolist())
+    log.append((z.grad.tolist(), torch.is_grad_enabled()))
+
+
+def _fail(t: dict[str, Any], log: Log) -> None:
+    raise ValueError("by the user")
+
+
+def _hears(t: dict[str, Any], log: Log) -> None:
+    def listener(event: Any) -> None:
+        if event[0] in ("run", "finished"):
+            log.append((event[0], event[2].name()) if len(event) > 2 else event[0])
+
+    t["heard"].append(listener)
+    listeners.append(listener)
+
+
+ACTS: dict[str, Callable[[dict[str, Any], Log], Any]] = {
+    "grad mode": lambda t, log: log.append(torch.is_grad_enabled()),
+    "a hook of a tensor": lambda t, log: t["h"].register_hook(lambda grad: log.append(grad.tolist()) or grad * 3),
+    "a hook of the next": lambda t, log: t["k"].register_hook(lambda grad: grad * 3),
+    "a hook of a node": lambda t, log: t["h"].grad_fn.register_hook(lambda *grads: log.append(len(grads))),
+    "a hook before a node": lambda t, log: t["h"].grad_fn.register_prehook(lambda grads: (grads[0] * 2,)),
+    "a hook of a leaf": lambda t, log: t["x"].register_hook(lambda grad: grad * 5),
+    "a hook of another leaf": lambda t, log: t["y"].register_hook(lambda grad: grad * 5),
+    "a hook after a leaf": lambda t, log: t["x"].register_post_accumulate_grad_hook(lambda x: log.append(x.tolist())),
+    "retained": lambda t, log: t["h"].retain_grad(),
+    "a callback": lambda t, log: engine.queue_callback(lambda: log.append(t["x"].grad.tolist())),
+    "backwards inside": _nested,
+    "an error": _fail,
+    "a listener": _hears,
+}
+
+
+@pytest.mark.parametrize("chain", [False, True])
+@pytest.mark.parametrize("act", ACTS)
+def test_what_a_functions_backward_does_is_seen_by_what_comes_next(act: str, chain: bool) -> None:
+    def outcome(run: Callable[[Any, Any], None]) -> Any:
+        log: Log = []
+        tensors: dict[str, Any] = {"heard": []}
+
+        def program(leaves: dict[str, Any]) -> Any:
+            h = leaves["x"].exp()
+            k = h.sin() if chain else h * leaves["y"]
+            tensors.update(leaves, h=h, k=k)
+            return Acting.apply(k, lambda: ACTS[act](tensors, log)).cos()
+
+        leaves, out = built(program)
+        try:
+            run(out, torch.ones_like(out.detach()))
+        except ValueError as error:
+            log.append(str(error))
+        finally:
+            for listener in tensors["heard"]:
+                listeners.remove(listener)
+        assert torch.is_grad_enabled()
+        assert local.modes.task is None
+        kept = None if act != "retained" else tensors["h"].grad.tolist()
+        return log, kept, facts(leaves, out)
+
+    assert outcome(lambda out, seed: out.backward(seed)) == outcome(lambda out, seed: by_task(out, seed, False))
+
+
+def test_one_functions_backward_needs_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    leaves, out = built(lambda leaves: Doubled.apply(leaves["x"]))
+    monkeypatch.setattr(GraphTask, "run", None)
+    out.sum().backward()
+    assert leaves["x"].grad.tolist() == [[2.0] * 4] * 3

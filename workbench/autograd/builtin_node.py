@@ -11,10 +11,10 @@ import numpy as np
 from .. import errors
 from ..events import failed, listeners
 from . import state
-from .engine import GraphTask, add_gradient
+from .engine import GraphTask, add_gradient, push_ready
 from .node import AccumulateGrad, Node, Scoped, edge_of, run_by_hand
 from .saved_tensors import FREED, Packed, SavedTensor, packed, saved_output, stale, unpacked
-from .state import local
+from .state import local, off, set_grad
 from .tensor import DetachedTensor, Size, Tensor, wrap
 
 FURTHER: dict[str, Callable[[Any], Any] | None] = {}  # "AddBackward0._saved_alpha": told by a function; None: hidden
@@ -286,9 +286,10 @@ for _name in (
 
 
 def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> bool:
-    """Run a backward through built-in nodes that nobody looks at: as a task does, in half its time.
+    """Run a backward through built-in nodes and Functions that nobody looks at: as a task does, in half its time.
 
-    False, with nothing run, for any other graph, and for a gradient that is not just as the output.
+    False, with nothing run, for any other graph, and for a gradient that is not just as the output. A Function's
+    backward finds a task all the same; where it makes somebody look, that task runs the rest.
     """
     if listeners or state.anomaly or Packed.exist or type(output) is not Tensor:
         return False
@@ -307,17 +308,46 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
     else:
         return False
     root: Any = edge_of(output)
-    inputs = _inputs_of_built_in_nodes(root)
-    if inputs is None:
+    found = _inputs_of_plain_nodes(root)
+    if found is None:
         return False
+    inputs, users = found
+    if not users:
+        _walk(root, output._nr, seed, bool(keep_graph), inputs, None)
+        return True
+    task = GraphTask([(root, output._nr)], [seed], bool(keep_graph), False, counted=False)
+    task._begun = True
+    before, depth = modes.grad, modes.depth
+    try:
+        modes.depth = depth + 1
+        set_grad(False)
+        modes.task = task
+        _walk(root, output._nr, seed, bool(keep_graph), inputs, task)
+    finally:
+        modes.task, modes.depth = None, depth
+        modes.grad = before
+        if before:
+            off.pop(modes, None)
+        else:
+            off[modes] = True
+    if task.callbacks:
+        task.run(0)  # nothing is left but to call back
+    return True
+
+
+def _walk(root: Any, nr: int, seed: Any, keep_graph: bool, inputs: dict[Any, Any], task: GraphTask | None) -> None:
+    """Run the nodes one after the other, and the leaves as soon as they are reached."""
     order = sorted(inputs, key=_SEQ, reverse=True) if len(inputs) > 1 else [*inputs]
     node, grad, first = root, seed, order[0]
     if root.multi:
-        grad = [grad if nr == output._nr else None for nr in range(root.outputs)]
+        grad = [grad if i == nr else None for i in range(root.outputs)]
     out: Any
     try:
         while node is not first:  # one after the other
-            if grad is not None:
+            if task is not None and _is_watched(task, node):
+                _go_on(task, {node: grad}, [*_chain(node, first), *order])
+                return
+            if grad is not None or node.takes_undefined:
                 out = node.vjp(grad)
                 grad, out = out if node.arity == 1 else out[node.p0 is None], None
             else:
@@ -326,10 +356,13 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
                 node.release()
             node = node.p1 if node.p0 is None else node.p0
         buffers: dict[Any, Any] = {node: grad}
-        for node in order:
+        for place, node in enumerate(order):
+            if task is not None and _is_watched(task, node):
+                _go_on(task, buffers, order[place:])
+                return
             grad = buffers.pop(node, None)
             arity = node.arity
-            if grad is None:
+            if grad is None and not node.takes_undefined:
                 node.check_saved()
                 grads = [None] * len(inputs[node])
             else:
@@ -337,22 +370,14 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
                 grads = [out] if arity == 1 else [*out[::-1]]
             if not keep_graph:
                 node.release()
-            out = None  # a leaf keeps a gradient that nobody else holds
-            for parent in inputs[node]:
-                grad = grads.pop()
-                if parent is None:
-                    continue
-                if not parent.arity:
-                    parent.vjp(grad)
-                elif parent.multi:
-                    add_gradient(buffers, parent, node.edges()[-1 - len(grads)][1], grad)
-                elif grad is not None:
-                    have = buffers.get(parent)
-                    buffers[parent] = grad if have is None else have + grad
-        return True
+            out = grad = None  # a leaf keeps a gradient that nobody else holds
+            watched = _deliver(node, inputs[node], grads, buffers, task)
+            if watched and task is not None:
+                _go_on(task, buffers, [*order[place + 1 :], *watched])
+                return
     except BaseException as error:
         # alive in this frame for whoever explains the error
-        task = GraphTask([(root, output._nr)], [seed], bool(keep_graph), False)
+        task = task or GraphTask([(root, nr)], [seed], keep_graph, False)
         said = errors.of_shapes(error)
         failed(said or error, task=task, node=node)
         if said is not None:
@@ -360,18 +385,70 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
         raise
 
 
+def _deliver(node: Any, parents: Any, grads: list[Any], buffers: dict[Any, Any], task: GraphTask | None) -> list[Any]:
+    """Hand a node's gradients, the last first in the list, on; the leaves at which hooks have been put meanwhile."""
+    watched: list[Any] = []
+    for parent in parents:
+        grad = grads.pop()
+        if parent is None:
+            continue
+        if not parent.arity:
+            if task is not None and (parent.extra is not None or parent.variable._meta.post_accumulate):
+                buffers[parent] = grad
+                watched.append(parent)
+            else:
+                parent.vjp(grad)
+        elif parent.multi:
+            add_gradient(buffers, parent, node.edges()[-1 - len(grads)][1], grad)
+        elif grad is not None:
+            have = buffers.get(parent)
+            buffers[parent] = grad if have is None else have + grad
+    return watched
+
+
+def _is_watched(task: GraphTask, node: Any) -> bool:
+    """Whether a Function's backward has made somebody look at what comes next, which else is a node like the others."""
+    task.node = node
+    return bool(listeners) or state.anomaly or type(node.extra) not in _USUAL
+
+
+def _go_on(task: GraphTask, buffers: dict[Any, Any], left: list[Any]) -> None:
+    """Have a task run the rest of a backward that was begun without it: these nodes, with the gradients they wait for."""
+    task._waiting = waiting = dict.fromkeys(left, 0)
+    for node in left:
+        for parent in node.leads_to():
+            if parent is not None:
+                waiting[parent] = waiting.get(parent, 0) + 1
+    task._buffers = buffers
+    for node in left:
+        if not waiting[node]:
+            push_ready(task._ready, node)
+    task.run()
+
+
+def _chain(node: Any, first: Any) -> list[Any]:
+    """The nodes that follow each other one by one, up to the first that does not."""
+    nodes = []
+    while node is not first:
+        nodes.append(node)
+        node = node.p1 if node.p0 is None else node.p0
+    return nodes
+
+
 _SEQ = attrgetter("seq")
 _USUAL = {type(None), Scoped}  # the extra of a node that nobody looks at
 
 
-def _inputs_of_built_in_nodes(root: Any) -> dict[Any, Any] | None:
+def _inputs_of_plain_nodes(root: Any) -> tuple[dict[Any, Any], bool] | None:
     """The nodes of a backward, which run in the order of their making, each with those its gradients go to.
 
-    None if a hook or code of the user's runs, if a leaf waits for several gradients, and where what led to a node was
-    made after it, as a view's node may be. Nodes that follow each other one by one from the root on are left out.
+    And whether there are Functions among them. None if a hook runs, if a leaf waits for several gradients, and where
+    what led to a node was made after it, as a view's node may be. Nodes that follow each other one by one from the root
+    on are left out.
     """
-    node = root
-    while node is not None and node.built_in and type(node.extra) in _USUAL:
+    node, users = root, False
+    while node is not None and type(node.extra) in _USUAL and (node.built_in or node.of_function):
+        users = users or node.of_function
         arity, parent = node.arity, node.p0 if node.arity in (1, 2) else None
         if arity == 2 and node.p1 is not None:
             parent = node.p1 if parent is None else None
@@ -393,12 +470,13 @@ def _inputs_of_built_in_nodes(root: Any) -> dict[Any, Any] | None:
                 if parent.seq > node.seq:
                     return None
                 if parent not in inputs:
-                    if not parent.built_in or type(parent.extra) not in _USUAL:
+                    if type(parent.extra) not in _USUAL or not (parent.built_in or parent.of_function):
                         return None
+                    users = users or parent.of_function
                     inputs[parent] = parent.leads_to()
                     stack.append(parent)
             elif parent in leaves or parent.extra is not None or parent.variable._meta.post_accumulate:
                 return None
             else:
                 leaves.add(parent)
-    return inputs
+    return inputs, users

@@ -80,7 +80,7 @@ class BackwardCFunction(Node, FunctionCtx):
         "_plain",
     )
 
-    takes_undefined = True
+    takes_undefined = of_function = True
     _materialize = True  # what set_materialize_grads sets
     _materialize_non_diff_grads = True  # may be set to False on ctx: no zeros for non-differentiable outputs
     _forward_cls: Any  # the Function
@@ -94,6 +94,10 @@ class BackwardCFunction(Node, FunctionCtx):
         if self.arity == 1:
             return ((self.p0, self.n0),)
         return self._parents
+
+    def leads_to(self) -> Sequence[Node | None]:
+        """The nodes that the gradients go to."""
+        return (self.p0,) if self.arity == 1 else [parent for parent, _ in self._parents]
 
     def _connect(self, args: tuple[Any, ...], needs: Sequence[bool]) -> None:
         """Note the edge, shape and dtype of every tensor argument."""

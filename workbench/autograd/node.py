@@ -180,6 +180,7 @@ class Node:
     takes_undefined = False  # runs even when no gradient arrived; other nodes then pass "none" on
     keeps_result = False
     built_in = False  # whether no code of the user's runs in it
+    of_function = False  # whether it is one application of a Function of the user's
     saved_names: tuple[str, ...] = ()
     p0: Any  # of a node with one edge or two: where its gradients go, (p0, n0) and (p1, n1)
     p1: Any
