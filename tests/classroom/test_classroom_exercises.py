@@ -323,6 +323,12 @@ def test_a_function_without_a_body_is_not_answered_and_one_with_a_constant_is() 
 
     assert not exercise.judge(unwritten).answered
 
+    class WithMore(exercises()["cube-backward"].solution):
+        @staticmethod
+        def jvp(ctx: Any, tangent: Any) -> Any: ...
+
+    assert check("cube-backward", WithMore).right
+
 
 def test_none_is_an_answer_where_somebody_says_it() -> None:
     def nothing() -> None:

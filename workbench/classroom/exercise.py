@@ -28,7 +28,7 @@ answer is right, and gets the points, if all probes find what they find in the s
 together are worth half of the points; name none that an answer passes by doing nothing, such as the value of a Function
 whose forward is given. An answer in which all probes find what they find in a misconception gets its hint. So probe for
 what tells answers apart: gradients with different weights, inputs of different signs, what backward itself returns.
-Without probes an exercise asks for a value, which is compared.
+A misconception may be shown by several answers (`also`). Without probes an exercise asks for a value: it is compared.
 
 In the notebook the exercise is one cell. The markers enclose whole bodies, or lines that give a name a value that it
 already has, so that the cell runs without them: an answer that is None or ..., or a function with an empty body, is
@@ -159,7 +159,7 @@ class Exercise:
 
     def judge(self, answer: Any) -> Verdict:
         """Run the probes on an answer, and say what is right, what is not, and why."""
-        if answer is ... or (_is_empty(answer) and not _is_empty(self.solution)):
+        if answer is ... or (_is_empty(answer, self.solution) and not _is_empty(self.solution)):
             return Verdict(self.name, 0, self.points, f"Not answered yet ({counted(self.points)}).", None, False)
         if (kind := _kind(self.solution)) != _kind(answer):
             return self._wrong(0, f"A {kind} is asked for; yours is a {_kind(answer)}.")
@@ -271,12 +271,13 @@ def _lacks(found: Any, right: Any) -> bool:
     return found is None and right is not None
 
 
-def _is_empty(answer: Any) -> bool:
-    """Whether nobody has written this answer yet."""
+def _is_empty(answer: Any, solution: Any = None) -> bool:
+    """Whether nobody has written this answer yet, or a method of it that the solution has."""
     if answer is None or answer is ...:
         return True
     if isinstance(answer, type):
-        methods = [getattr(each, "__func__", each) for each in vars(answer).values()]
+        asked = vars(solution) if isinstance(solution, type) else {}
+        methods = [getattr(each, "__func__", each) for name, each in vars(answer).items() if name in asked]
         return any(_is_empty(method) for method in methods if isinstance(method, FunctionType))
     if isinstance(answer, list | tuple):
         return any(each is ... for each in answer) or bool(answer and all(each is None for each in answer))
@@ -674,7 +675,7 @@ def _own_line(error: BaseException, answer: Any) -> str | None:
     codes = [getattr(getattr(each, "__func__", each), "__code__", None) for each in functions]
     files = {code.co_filename for code in codes if code}
     own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
-    return linecache.getline(own[-1].filename, own[-1].lineno or 0).strip() if own else None
+    return _short(linecache.getline(own[-1].filename, own[-1].lineno or 0).strip()) if own else None
 
 
 def _first_line(error: BaseException) -> str:
@@ -682,4 +683,8 @@ def _first_line(error: BaseException) -> str:
         text = str(error).strip().partition("\n")[0].partition(" Hint: ")[0]
     except Exception:  # an error class of the learner's own
         return ""
+    return _short(text)
+
+
+def _short(text: str) -> str:
     return text if len(text) <= _SAID else f"{text[:_SAID]}…"
