@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -93,23 +94,20 @@ def _compiles(source: str) -> bool:
     return True
 
 
-def is_caught(copy: Path, run: str) -> str:
+def is_caught(copy: Path, run: str, rooms: tuple[str, ...]) -> str:
     """The first test that fails, or nothing."""
     plugins = [f"-pno:{name}" for name in ("cacheprovider", "nbval", "xdist")]
     command = [sys.executable, "-m", "pytest", "-oaddopts=", "-x", "-q", "--tb=no", *plugins, "-m", RUNS[run]]
+    command += [f"tests/{room}" for room in rooms]
     environment = os.environ | {"PYTHONPATH": str(copy), "PYTEST_ADDOPTS": ""}
-    for rooms in ROOMS:
-        tests = [f"tests/{room}" for room in rooms]
-        try:
-            ended = subprocess.run(
-                [*command, *tests], cwd=copy, env=environment, capture_output=True, text=True, timeout=PATIENCE
-            )
-        except subprocess.TimeoutExpired:
-            return "a test that runs for ever"
-        if ended.returncode not in (0, NO_TEST):
-            failed = [line for line in ended.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-            return failed[0] if failed else "the start"
-    return ""
+    try:
+        ended = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        return "a test that runs for ever"
+    if ended.returncode in (0, NO_TEST):
+        return ""
+    failed = [line for line in ended.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return failed[0] if failed else "the start"
 
 
 def main() -> None:
@@ -122,22 +120,22 @@ def main() -> None:
         archive = subprocess.run(["git", "archive", "HEAD"], cwd=CHECKOUT, stdout=subprocess.PIPE, check=True)
         subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
         left, caught = drawn(options.count, options.seed), Counter()
-        for run in RUNS:
-            assert not (failed := is_caught(copy, run)), f"without a mutant, too: {failed}"
-            left = [mutant for mutant in left if not tell(copy, run, *mutant)]
+        for run, rooms in product(RUNS, ROOMS):
+            assert not (failed := is_caught(copy, run, rooms)), f"without a mutant, too: {failed}"
+            left = [mutant for mutant in left if not tell(copy, run, rooms, *mutant)]
             caught[run] = options.count - len(left)
     print(f"{caught['quick']} of the {caught['whole']} that all tests catch are caught by the quick ones")
 
 
-def tell(copy: Path, run: str, name: str, node: ast.AST, text: str) -> bool:
-    """Print and return whether a run catches this mutant."""
+def tell(copy: Path, run: str, rooms: tuple[str, ...], name: str, node: ast.AST, text: str) -> bool:
+    """Print and return whether these rooms catch this mutant."""
     path, source = copy / name, (CHECKOUT / name).read_text(encoding="utf-8")
     path.write_text(changed(source, node, text), encoding="utf-8")
     os.utime(path, (node.col_offset, node.lineno))  # so that no compiled file of another mutant is taken for its own
-    test = is_caught(copy, run)
+    test = is_caught(copy, run, rooms)
     path.write_text(source, encoding="utf-8")
     place = f"{name}:{node.lineno} {ast.unparse(node)[:60]!r} -> {text[:60]!r}"
-    print(f"{run} {'catches' if test else 'MISSES'} {place} {test[:120]}", flush=True)
+    print(f"{run} {'/'.join(rooms)} {'catch' if test else 'miss'} {place} {test[:120]}", flush=True)
     return bool(test)
 
 

@@ -151,12 +151,13 @@ def test_an_interrupt_at_any_line_leaves_the_file_whole_and_alone(tmp_path: Path
 
 
 def test_an_interrupt_leaves_no_half_of_a_lesson(tmp_path: Path, monkeypatch) -> None:
-    (tmp_path / "from").mkdir()
+    for name in ("from", "to"):
+        (tmp_path / name).mkdir()
     (tmp_path / "from" / "a.ipynb").write_text(nbformat.writes(nbformat.v4.new_notebook()))
     whole = open
 
-    def interrupted(*args):
-        file = whole(*args)
+    def interrupted(*args, **options):
+        file = whole(*args, **options)
 
         class Half:
             name = file.name
@@ -174,7 +175,7 @@ def test_an_interrupt_leaves_no_half_of_a_lesson(tmp_path: Path, monkeypatch) ->
 
     monkeypatch.setattr("builtins.open", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        lab._copy(tmp_path / "from", tmp_path / "to")
+        lab._hand_out(tmp_path / "from", tmp_path / "to")
     assert list((tmp_path / "to").iterdir()) == []
 
 
