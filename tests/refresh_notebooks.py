@@ -11,7 +11,8 @@ from nbformat import NotebookNode
 from nbval.plugin import get_sanitize_patterns
 
 from workbench.cli import CommandError
-from workbench.cli.pages import execute, read
+from workbench.cli.notebooks import read
+from workbench.cli.pages import execute
 from workbench.scene.picture import write_whole
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"

@@ -68,6 +68,9 @@ REFUSED = {
     "run good.ipynb --html taken": "taken/good.html is a folder: a page cannot be written there.",
     "run bad.ipynb --html out": "bad.ipynb, code cell 2: ValueError: wrong shape",
     "run killer.ipynb --html out": "killer.ipynb, code cell 1: the kernel died.",
+    "present bad.ipynb": "bad.ipynb, code cell 2: ValueError: wrong shape",
+    "present half.ipynb": "half.ipynb: cell 2 has a BEGIN or an END without its other half.",
+    "present good.ipynb --handout none/paper.html": "cannot write none/paper.html: there is no such folder, so make it",
     "lab text.ipynb": "text.ipynb is a file: give a folder for the lessons.",
     "lab text.ipynb/mine": "cannot write the lessons into text.ipynb/mine: Not a directory.",
     "lab --port 0": "argument --port: '0' is not a port: give a number from 1 to 65535",
@@ -88,6 +91,7 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(
     write(tmp_path / "good.ipynb", "1 + 1")
     write(tmp_path / "folder" / "good.ipynb", "1 + 1")
     write(tmp_path / "bad.ipynb", "print('so far')", "\nraise ValueError('wrong shape\\nand more')", "2")
+    write(tmp_path / "half.ipynb", "1", "# exercise: one-half\n### BEGIN SOLUTION\n1")
     write(tmp_path / "killer.ipynb", "import os; os._exit(3)")
     (tmp_path / "text.ipynb").write_text("not JSON")
     (tmp_path / "list.ipynb").write_text("[]")

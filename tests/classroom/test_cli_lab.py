@@ -318,6 +318,19 @@ def test_what_is_no_notebook_is_the_readers_own(clone: Path, capsys: pytest.Capt
     assert (place / "a.ipynb").is_dir()
 
 
+def test_a_lesson_that_its_author_has_left_half_written_is_named(
+    clone: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (clone / "notebooks" / "b.ipynb").write_text('{"cells": [')
+    assert main(["lab"]) == 1
+    assert capsys.readouterr().err == f"workbench: {clone / 'notebooks' / 'b.ipynb'} is not a notebook.\n"
+    nbformat.write(lesson("### BEGIN SOLUTION"), clone / "notebooks" / "b.ipynb")
+    assert main(["lab"]) == 1
+    assert capsys.readouterr().err.startswith(
+        f"workbench: {clone / 'notebooks' / 'b.ipynb'}: cell 2 has a BEGIN or an END"
+    )
+
+
 def test_a_write_that_fails_leaves_every_copy_whole(
     clone: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

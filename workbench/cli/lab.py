@@ -10,6 +10,7 @@ import secrets
 import signal
 import socket
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -20,6 +21,7 @@ import workbench
 from workbench import cli
 from workbench.classroom.handout import student
 from workbench.cli import LOOPBACK, CommandError, check_loopback
+from workbench.cli.notebooks import copied, read
 from workbench.scene.picture import write_whole
 
 PACKAGE = Path(workbench.__file__).parent
@@ -91,15 +93,17 @@ def _hand_out(source: Path, place: Path) -> tuple[list[str], list[str], list[str
 
     Gives the names of both, and of those that have changed but stay, because the reader's own work is in them.
     """
-    copied: list[str] = []
+    added: list[str] = []
     renewed: list[str] = []
     kept: list[str] = []
     for lesson in sorted(source.glob("*.ipynb")):
-        given = student(nbformat.reads(lesson.read_text(encoding="utf-8"), as_version=4))
+        given = copied(student, read(lesson), lesson)
         target, released = place / lesson.name, fingerprint(given)
         given.metadata[MARK] = released
         there = os.path.lexists(target)  # also a link that leads nowhere is the reader's
-        own = _read(target) if there else None
+        own = None
+        with suppress(CommandError):  # what is no notebook is the reader's
+            own = read(target) if there else None
         held = own and fingerprint(own)
         marked = own and own.metadata.get(MARK)
         if there and released in (held, marked):
@@ -114,8 +118,8 @@ def _hand_out(source: Path, place: Path) -> tuple[list[str], list[str], list[str
                 raise
             kept.append(lesson.name)  # protected, or open elsewhere
             continue
-        (renewed if there else copied).append(lesson.name)
-    return copied, renewed, kept
+        (renewed if there else added).append(lesson.name)
+    return added, renewed, kept
 
 
 def fingerprint(notebook: Any) -> str:
@@ -123,14 +127,6 @@ def fingerprint(notebook: Any) -> str:
     cells = [(cell.cell_type, cell.source, cell.get("attachments")) for cell in notebook.cells]
     worked = [cell for cell in cells if cell[1].strip() or cell[2]]
     return hashlib.sha256(json.dumps(worked, sort_keys=True).encode()).hexdigest()
-
-
-def _read(path: Path) -> Any | None:
-    """The notebook in a file, or None of what is none."""
-    try:
-        return nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
-    except Exception:  # nbformat raises its own errors, but also AttributeError and KeyError on odd JSON
-        return None
 
 
 def first_lesson(folder: Path) -> str | None:

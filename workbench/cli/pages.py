@@ -16,7 +16,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import nbformat
 from jinja2 import pass_context
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
@@ -33,31 +32,15 @@ from workbench import cli
 from workbench.classroom.handout import name_of, solution, unsolved
 from workbench.cli import CommandError, check_loopback
 from workbench.cli.lab import SHIPPED, checkout
+from workbench.cli.notebooks import copied, read
 from workbench.scene.picture import check_place, write_whole
 
 
-def read(path: Path) -> NotebookNode:
-    """The notebook in a file."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise CommandError(cli.NO_NOTEBOOK.format(path)) from None
-    except UnicodeDecodeError:
-        raise CommandError(cli.NOT_A_NOTEBOOK.format(path)) from None
-    except OSError as error:
-        raise CommandError(cli.NOT_READ.format(path, error.strerror)) from None
-    try:
-        notebook = nbformat.reads(text, as_version=4)
-        nbformat.validate(notebook)
-    except Exception:  # nbformat raises its own errors, but also AttributeError and KeyError on odd JSON
-        raise CommandError(cli.NOT_A_NOTEBOOK.format(path)) from None
-    return notebook
+def execute(notebook: NotebookNode, path: Path, place: str | None = None, more: int = 0) -> None:
+    """Run all cells of `notebook`, read from `path`, in `place` or the folder it lies in, and fill in their outputs.
 
-
-def execute(notebook: NotebookNode, path: Path) -> None:
-    """Run all cells of `notebook`, read from `path`, in the folder it lies in, and fill in their outputs.
-
-    One that needs PyTorch keeps the outputs that it was saved with where PyTorch is not installed.
+    The first `more` cells are not from the file: where a cell that fails is named, they do not count. A notebook that
+    needs PyTorch keeps the outputs that it was saved with where PyTorch is not installed.
     """
     if _was_run(notebook) and needs_torch(notebook) and find_spec("torch") is None:
         print(f"{path.name} needs PyTorch, which is not installed: it is shown as it was saved.", flush=True)
@@ -67,12 +50,12 @@ def execute(notebook: NotebookNode, path: Path) -> None:
     client = NotebookClient(
         notebook,
         km=AsyncKernelManager(kernel_name="python3", kernel_spec_manager=specs),
-        resources={"metadata": {"path": str(path.resolve().parent)}},
+        resources={"metadata": {"path": place or str(path.resolve().parent)}},
         # How a stream is cut into messages depends on timing.
         coalesce_streams=True,
         record_timing=False,
     )
-    number = 0
+    number = -more
     try:
         # What cells print comes by messages; the process itself only has notes about its own transport.
         with client.setup_kernel(stderr=subprocess.DEVNULL):
@@ -274,7 +257,7 @@ def book(out: Path, folder: Path | None = None) -> None:
     """Execute the lessons, or the notebooks of a folder, and write them as a book into `out`."""
     home = checkout()
     source = folder or (SHIPPED if home is None else home / "notebooks")
-    lessons = [Lesson(path, readable(read(path))) for path in sorted(source.glob("*.ipynb"))]
+    lessons = [Lesson(path, copied(readable, read(path), path)) for path in sorted(source.glob("*.ipynb"))]
     if not lessons:
         raise CommandError(cli.NO_NOTEBOOKS.format(source))
     check_loopback()
@@ -284,7 +267,7 @@ def book(out: Path, folder: Path | None = None) -> None:
         for number, lesson in enumerate(lessons):
             # What a lesson writes beside itself is not left in the lessons' folder.
             with TemporaryDirectory() as place:
-                execute(lesson.notebook, Path(place) / lesson.path.name)
+                execute(lesson.notebook, lesson.path, place)
                 text = _book_page(lesson, lessons[number - 1 : number], lessons[number + 1 : number + 2])
             sections += _sections(text, lesson)
             write(out / lesson.file, text)

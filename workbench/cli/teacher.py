@@ -9,7 +9,6 @@ import subprocess
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -21,7 +20,6 @@ from workbench.classroom.handout import (
     LATER,
     ON_PAPER,
     YOUR_CODE,
-    MarkerError,
     name_of,
     nbgrader,
     otter,
@@ -31,7 +29,8 @@ from workbench.classroom.handout import (
     unsolved,
 )
 from workbench.cli import CommandError, check_loopback
-from workbench.cli.pages import STATE, WIDGET, execute, page, read, readable, static, write
+from workbench.cli.notebooks import copied, read
+from workbench.cli.pages import STATE, WIDGET, execute, page, readable, static, write
 from workbench.scene.picture import check_place, write_whole
 
 # A gentle stub, and pictures in the feedback: nbconvert would take a widget's place, which is empty without a kernel.
@@ -66,11 +65,7 @@ def release(source: Path, kind: str, out: Path) -> None:
 
 
 def _copied(path: Path, kind: str) -> str:
-    notebook: Any = read(path)
-    try:
-        return f"{nbformat.writes(_COPIES[kind](notebook))}\n"
-    except MarkerError as error:
-        raise CommandError(cli.MARKERS.format(path, error)) from None
+    return f"{nbformat.writes(copied(_COPIES[kind], read(path), path))}\n"
 
 
 def _place_of(path: Path, kind: str, out: Path) -> Path:
@@ -113,8 +108,8 @@ def present(path: Path, handout: Path | None) -> None:
     try:
         for target in [slides, *([handout] if handout else [])]:
             check_place(target)
-        talk = _slides(_told(readable(source), path))
-        paper = _paper(_told(unsolved(source), path, ON_PAPER), source) if handout else None
+        talk = _slides(_told(copied(readable, source, path), path))
+        paper = _paper(_told(copied(unsolved, source, path), path, ON_PAPER), source) if handout else None
         frame = {
             "css": static("talk.css"),
             "header": "",
@@ -136,7 +131,7 @@ def _told(notebook: NotebookNode, path: Path, more: str = "") -> NotebookNode:
     """The notebook with all outputs, in which a check of a prediction tells the answer; `more` runs before it, too."""
     notebook.cells.insert(0, new_code_cell(f"{HOOK}\n{more}"))
     with TemporaryDirectory() as place:
-        execute(notebook, Path(place) / path.name)
+        execute(notebook, path, place, more=1)
     notebook.cells = [part for cell in notebook.cells[1:] for part in _parted(cell)]
     return notebook
 
