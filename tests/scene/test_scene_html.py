@@ -13,7 +13,7 @@ from scene_samples import loss
 
 from workbench.scene.picture import Picture, to_html
 
-pytestmark = pytest.mark.usefixtures("one_browser")
+pytestmark = [pytest.mark.usefixtures("one_browser"), pytest.mark.browser, pytest.mark.smoke]
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from workbench.scene.payload import asset, bare, compressed, packed_story
 from workbench.scene.storyboard import Storyboard
 from workbench.views import storyboard
 
-pytestmark = pytest.mark.usefixtures("one_browser")
+pytestmark = [pytest.mark.usefixtures("one_browser"), pytest.mark.browser, pytest.mark.smoke]
 
 ODD = "{upper} $& \\ \u2067א\u2069 🙂 \ud800 </script> (leaf); done"
 

@@ -20,7 +20,7 @@ from workbench.scene.model import Box, Scene
 from workbench.scene.picture import img, playing
 from workbench.scene.storyboard import Storyboard
 
-pytestmark = pytest.mark.usefixtures("one_browser")
+pytestmark = [pytest.mark.usefixtures("one_browser"), pytest.mark.browser, pytest.mark.smoke]
 
 MOST = 35_000  # characters that a notebook may grow by a picture, beside its image
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
