@@ -140,6 +140,7 @@ def test_notebooks_become_pages_in_a_folder_or_one_file(tmp_path: Path, capsys: 
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="file names are text on this system")
 @pytest.mark.parametrize(
     ("words", "encoding"),
@@ -173,6 +174,7 @@ def test_a_name_of_any_letters_is_told_in_any_locale(words: list[str], encoding:
         assert made == [f"{name}-slides.html", f"{name}.html"]
 
 
+@pytest.mark.slow
 def test_a_message_of_any_letters_is_told_in_any_locale(tmp_path: Path) -> None:
     write(tmp_path / "bad.ipynb", "raise ValueError('ü→')")
     strict = ASCII | {"PYTHONIOENCODING": "ascii:strict"}
@@ -201,6 +203,7 @@ def test_a_failing_cell_leaves_the_page_of_an_earlier_run(tmp_path: Path) -> Non
     assert "ZeroDivisionError" in (tmp_path / "shown.html").read_text()
 
 
+@pytest.mark.slow
 def test_the_kernel_is_this_python_whatever_else_is_called_python3(tmp_path: Path) -> None:
     other = tmp_path / "kernels" / "python3"
     other.mkdir(parents=True)
@@ -212,6 +215,7 @@ def test_the_kernel_is_this_python_whatever_else_is_called_python3(tmp_path: Pat
     assert sys.executable in (tmp_path / "who.html").read_text()
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_a_run_with_one_sentence_and_no_page(tmp_path: Path) -> None:
     source = "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(60)"
     notebook = write(tmp_path / "slow.ipynb", source)
@@ -271,6 +275,7 @@ class Counter(anywidget.AnyWidget):
 """
 
 
+@pytest.mark.slow
 def test_a_widget_with_a_module_of_its_own_lives_on_in_the_page(tmp_path: Path) -> None:
     require_chromium()
     notebook = write(tmp_path / "live.ipynb", COUNTER, "Counter(count=4)", "Counter(count=40)")
@@ -312,6 +317,7 @@ def test_the_player_steps_in_the_page(tmp_path: Path) -> None:
         assert (page.requests_outside, page.console_errors) == ([], [])
 
 
+@pytest.mark.slow
 def test_a_page_cannot_fetch_what_a_cell_asks_for(tmp_path: Path) -> None:
     require_chromium()
     with socket.create_server(("127.0.0.1", 0)) as elsewhere, open_page() as page:

@@ -101,6 +101,7 @@ def test_jupyterlab_neither_asks_about_news_nor_fetches_them(reader: tuple[Lab, 
     assert (defaults["fetchNews"], defaults["checkForUpdates"]) == ("false", False)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_server_and_its_kernels(tmp_path: Path) -> None:
     folder = tmp_path / "lessons"
     with serve(folder, tmp_path / "home") as lab:

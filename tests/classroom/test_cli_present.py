@@ -175,6 +175,7 @@ def room(small: Path) -> Iterator[Any]:
         assert (page.requests_outside, page.console_errors) == ([], [])
 
 
+@pytest.mark.slow
 def test_what_a_cell_prints_stands_below_its_code_and_its_picture_alone(room: Any) -> None:
     assert room.locator(".jp-MarkdownCell kbd").all_inner_texts() == ["Home"]
     assert room.locator("main .on a").last.get_attribute("href") == "01-next-slides.html"
@@ -190,6 +191,7 @@ def test_what_a_cell_prints_stands_below_its_code_and_its_picture_alone(room: An
     assert box["y"] >= 0 and box["y"] + box["height"] <= room.locator("#talk-bar").bounding_box()["y"] + 1
 
 
+@pytest.mark.slow
 def test_what_is_asked_in_the_text_is_covered_below_the_next_cell(room: Any) -> None:
     go_to(room, "which number?")
     number = where(room)
@@ -198,6 +200,7 @@ def test_what_is_asked_in_the_text_is_covered_below_the_next_cell(room: Any) -> 
     assert room.get_by_text("forty-two", exact=True).is_visible() and where(room) == number
 
 
+@pytest.mark.slow
 def test_what_is_long_is_shown_to_its_end_before_the_next_slide(room: Any) -> None:
     go_to(room, "line_0 = 0")
     number, presses = where(room), 0
@@ -215,6 +218,7 @@ def test_what_is_long_is_shown_to_its_end_before_the_next_slide(room: Any) -> No
     assert room.evaluate(top) == 0
 
 
+@pytest.mark.slow
 def test_every_key_that_the_bar_names_works(room: Any) -> None:
     room.keyboard.press("End")
     last = where(room)
@@ -271,6 +275,7 @@ def short(folder: Path) -> Path:
     return folder / "short.ipynb"
 
 
+@pytest.mark.slow
 def test_a_picture_on_paper_is_shown_at_the_steps_that_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,6 +133,7 @@ def test_a_refreshed_notebook_keeps_no_trace_of_a_widget_or_a_player(picture: Pa
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHANGES)
 def test_an_output_that_is_not_true_fails_and_a_picture_may_be_placed_otherwise(
     outcomes: dict[str, list[str]], name: str
@@ -146,6 +147,7 @@ def test_refreshing_twice_changes_nothing(picture: Path) -> None:
     assert picture.read_bytes() == once
 
 
+@pytest.mark.slow
 def test_refreshing_keeps_an_error_but_no_path_of_the_machine(error: Path, outcomes: dict[str, list[str]]) -> None:
     (output,) = outputs(nbformat.read(error, as_version=4))
     assert output.ename == "JSONDecodeError"

@@ -20,6 +20,7 @@ from workbench.trace.recorder import Recorder
 from workbench.trace.records import NodeCreated, NodeFinished
 
 
+@pytest.mark.slow
 def test_the_first_use_of_everything_by_eight_threads_at_once() -> None:
     for _ in range(3):
         end = first_use.fresh()

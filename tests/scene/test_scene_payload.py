@@ -95,6 +95,7 @@ def test_so_is_a_film_whose_numbers_are_told_once(page):
     check(page, board)
 
 
+@pytest.mark.slow
 def test_so_are_groups_that_open(page):
     x = torch.ones(3, requires_grad=True)
     with record() as trace:

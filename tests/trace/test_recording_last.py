@@ -85,6 +85,7 @@ def leaves(trace):
     return {name: (t.value, t.grad, t.requires_grad, t.state) for name, t in named.items() if name in ("a", "b")}
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(LINES), max_size=25), st.integers(1, 150), st.booleans())
 def test_the_end_is_that_of_the_whole_recording(lines, last, inside):
     whole, a, b = run(lines)

@@ -179,6 +179,7 @@ def test_an_interrupt_leaves_no_half_of_a_lesson(tmp_path: Path, monkeypatch) ->
     assert list((tmp_path / "to").iterdir()) == []
 
 
+@pytest.mark.slow
 @posix
 def test_a_home_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()

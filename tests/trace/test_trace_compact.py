@@ -62,6 +62,7 @@ def test_values_are_as_they_were(kind, numbers):
     assert repr(again(compact(timeline.Timeline(events))).events) == repr(events)
 
 
+@pytest.mark.slow
 def test_only_large_traces_are_compact(tmp_path):
     """A small one is plain, as it is easier to read; both are loaded as they were, and drawn alike."""
     for length, version in ((10, 1), (LARGE // 3, 2)):

@@ -89,7 +89,9 @@ PROGRAMS: dict[str, Callable[[], None]] = {
 
 
 @pytest.mark.parametrize("compact", [False, True])
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize(
+    "program", [pytest.param(name, marks=[pytest.mark.slow] * (name == "many inputs")) for name in PROGRAMS]
+)
 def test_whatever_is_recorded_can_be_loaded_and_is_saved_again_as_it_was(
     program: str, compact: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

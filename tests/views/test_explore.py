@@ -125,6 +125,7 @@ def test_a_saved_picture_plays_the_positions_of_the_first_input() -> None:
     assert len({plot.runs for plot in plots}) == 1
 
 
+@pytest.mark.slow
 def test_a_notebook_keeps_as_many_positions_as_it_has_room_for() -> None:
     small, large = torch.explore(lambda x: x * x, x=1.0), torch.explore(chain, x=2.0, w=1.0)
     for found, most in ((small, 1), (large, 5)):

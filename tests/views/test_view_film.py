@@ -766,6 +766,7 @@ def test_gradients_that_were_not_cleared_are_told_by_their_epochs():
     assert "backward adds to what w.grad has of epoch 1, step 1 to epoch 2, step 1." in told
 
 
+@pytest.mark.slow
 def test_a_long_training_whose_parameters_are_made_anew_is_told_in_linear_time():
     def spent(count):
         with record() as trace:
@@ -791,6 +792,7 @@ def test_a_step_that_leads_to_a_leaf_it_does_not_tell_of_is_not_told_alone():
     assert Aligner().take(without, Frame(), 0, ()) is None
 
 
+@pytest.mark.slow
 def test_a_film_keeps_its_parts_whatever_groups_are_left_out():
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))

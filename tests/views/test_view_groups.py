@@ -230,6 +230,7 @@ def test_between_two_closed_groups_there_is_an_arrow_for_each_value() -> None:
     assert there(board, len(board.steps) - 1)[a].lines[-1] == "gradient in ‖2.83‖, out ‖16‖"
 
 
+@pytest.mark.slow
 def test_edges_between_groups_that_stay_closed_are_one_arrow_with_their_number() -> None:
     with torch.record() as trace:
         x = torch.tensor([0.5, 0.25], requires_grad=True)

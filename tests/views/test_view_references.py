@@ -108,6 +108,7 @@ def test_what_is_used_in_the_parts_of_one_group_has_a_reference_in_each():
     assert len({box.region for box in small}) == len(small) == 6  # x itself stands outside
 
 
+@pytest.mark.slow
 def test_deep_in_groups_no_box_leads_to_more_than_four_places():
     x = torch.tensor([0.5], requires_grad=True)
     with record() as trace:
