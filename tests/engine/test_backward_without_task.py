@@ -285,3 +285,21 @@ def test_one_functions_backward_needs_no_task(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(GraphTask, "run", None)
     out.sum().backward()
     assert leaves["x"].grad.tolist() == [[2.0] * 4] * 3
+
+
+def test_a_checkpoint_below_what_a_backward_began_to_watch_finds_no_task_around_its_own() -> None:
+    class Watching(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.node = x.grad_fn
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad):
+            ctx.node.register_prehook(lambda grads: seen.append(grads[0].tolist()))
+            return grad
+
+    seen: list[float] = []
+    x = torch.tensor(3.0, requires_grad=True)
+    Watching.apply(torch.utils.checkpoint.checkpoint(torch.square, x, use_reentrant=True)).backward()
+    assert (seen, x.grad.tolist()) == ([1.0], 6.0)

@@ -316,7 +316,7 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
         _walk(root, output._nr, seed, bool(keep_graph), inputs, None)
         return True
     task = GraphTask([(root, output._nr)], [seed], bool(keep_graph), False, counted=False)
-    task._begun = True
+    task._begun, task.outer = True, None
     before, depth = modes.grad, modes.depth
     try:
         modes.depth = depth + 1
@@ -423,6 +423,7 @@ def _go_on(task: GraphTask, buffers: dict[Any, Any], left: list[Any]) -> None:
     for node in left:
         if not waiting[node]:
             push_ready(task._ready, node)
+    local.modes.task = None  # no task lies around it, and not it around itself
     task.run()
 
 
