@@ -145,8 +145,8 @@ ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 @pytest.mark.parametrize(
     ("words", "encoding"),
     [
-        (["run", "{}.ipynb", "--html", "{}"], ""),
-        (["present", "{}.ipynb", "--handout", "{}.html"], "ascii"),
+        pytest.param(["run", "{}.ipynb", "--html", "{}"], "", marks=pytest.mark.slow),
+        pytest.param(["present", "{}.ipynb", "--handout", "{}.html"], "ascii", marks=pytest.mark.slow),
         (["release", "{}.ipynb", "--student", "{}"], "ascii"),
         (["release", "{}.ipynb", "--student", "{}"], "utf-8:strict"),
         (["run", "none {}.ipynb", "--html", "out"], "ascii"),

@@ -16,7 +16,7 @@ from types import ModuleType
 import pytest
 from lab import CHECKOUT
 from packaging.requirements import Requirement
-from packaging.tags import Tag, compatible_tags, cpython_tags, mac_platforms
+from packaging.tags import Tag, compatible_tags, cpython_tags, mac_platforms, sys_tags
 
 
 @pytest.fixture(scope="module")
@@ -29,16 +29,20 @@ def hook() -> ModuleType:
     return module
 
 
-@pytest.fixture(scope="module")
-def metadata(tmp_path_factory: pytest.TempPathFactory) -> Message:
-    """The metadata of a wheel of this checkout."""
-    made = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(made)]
-    subprocess.run(command, cwd=CHECKOUT, check=True, capture_output=True)
-    (wheel,) = made.glob("*.whl")
+def built(folder: Path, more: str = "") -> Message:
+    """The metadata of a wheel that pip's way builds of this checkout, after some lines of code."""
+    code = f"{more}\nimport sys\nfrom hatchling.build import build_wheel\nbuild_wheel(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", code, str(folder)], cwd=CHECKOUT, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
         (name,) = [name for name in packed.namelist() if name.endswith("/METADATA")]
         return message_from_bytes(packed.read(name))
+
+
+@pytest.fixture(scope="module")
+def metadata(tmp_path_factory: pytest.TempPathFactory) -> Message:
+    """The metadata of a wheel that is built here."""
+    return built(tmp_path_factory.mktemp("wheel"))
 
 
 def glibc(minor: int, machine: str) -> list[str]:
@@ -87,13 +91,22 @@ def test_the_marker_is_true_wherever_there_is_a_wheel_and_false_where_a_marker_c
     assert given == (there or unsayable)
 
 
-def test_what_is_built_here_asks_for_what_can_be_installed_here(metadata: Message, hook: ModuleType) -> None:
-    from packaging.tags import sys_tags
-
+def needed(metadata: Message) -> set[str]:
+    """The names of what is installed along, whatever extra is asked for."""
     asked = [Requirement(each) for each in metadata.get_all("Requires-Dist", [])]
-    always = [each.name for each in asked if each.marker is None or "extra" not in str(each.marker)]
-    assert ("pygraphviz" in always) == hook.has_graphviz(map(str, sys_tags()))
-    assert "numpy" in always and "torch" not in always
+    return {each.name for each in asked if each.marker is None or "extra" not in str(each.marker)}
+
+
+def test_what_is_built_here_asks_for_what_can_be_installed_here(metadata: Message, hook: ModuleType) -> None:
+    assert {"numpy", "jupyterlab"} <= needed(metadata) and "torch" not in needed(metadata)
+    assert ("pygraphviz" in needed(metadata)) == hook.has_graphviz(map(str, sys_tags()))
+
+
+@pytest.mark.parametrize("machine", ["Linux", "Alpine"])
+def test_a_build_asks_for_pygraphviz_only_where_it_can_be_installed(machine: str, tmp_path: Path) -> None:
+    platforms, _, _, there = MACHINES[machine]
+    more = f"from packaging import tags\ntags.sys_tags = lambda: tags.cpython_tags((3, 13), None, {platforms})"
+    assert ("pygraphviz" in needed(built(tmp_path, more))) == there
 
 
 def test_an_index_is_shown_no_link_that_leads_nowhere(metadata: Message) -> None:

@@ -217,6 +217,9 @@ def test_authors_open_the_lessons_themselves(
         f"workbench: {clone / 'notebooks'} holds the lessons themselves, solved: to change them there, type "
         "workbench lab --authors.\n"
     )
+    (clone / "another name").symlink_to(clone / "notebooks")
+    assert main(["lab", str(clone / "another name")]) == 1
+    assert " holds the lessons themselves, solved: " in capsys.readouterr().err
     assert main(["--authors", "--port", "0"]) == main(["lab", "--authors", "mine"]) == 2
     monkeypatch.setattr(lab, "PACKAGE", clone.parent / "site" / "workbench")
     assert main(["lab", "--authors"]) == 1

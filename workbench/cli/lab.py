@@ -59,7 +59,7 @@ def prepare(folder: Path | None, authors: bool = False) -> Path:
             raise CommandError(cli.NO_CHECKOUT)
         return source
     place = folder or _usual_place(home)
-    if place.resolve() == source.resolve():
+    if place.exists() and place.samefile(source):
         raise CommandError(cli.LESSONS_THEMSELVES.format(place))
     try:
         place.mkdir(parents=True, exist_ok=True)
