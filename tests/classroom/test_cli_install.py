@@ -22,7 +22,7 @@ from packaging.tags import Tag, compatible_tags, cpython_tags, mac_platforms, sy
 @pytest.fixture(scope="module")
 def hook() -> ModuleType:
     """The code that runs when the package is built."""
-    spec = importlib.util.spec_from_file_location("hatch_build", CHECKOUT / "hatch_build.py")
+    spec = importlib.util.spec_from_file_location("hatch_build", CHECKOUT / ".hatch" / "build.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
