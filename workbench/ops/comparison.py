@@ -20,7 +20,7 @@ from . import messages
 from .core.checks import bool_of, dims_of, not_a_tensor, number_of, numpy_names, only_floats, promoted
 from .core.op import define, method, operator
 from .core.registry import in_formulas
-from .core.results import into
+from .core.results import as_int64, into
 from .core.scalars import SCALARS
 
 maximum = define(
@@ -148,7 +148,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     if input is None and other is None:
         if is_batched(condition) is not None:
             raise RuntimeError(errors.VMAP_DYNAMIC.format("where"))
-        return tuple([wrap(index) for index in np.nonzero(np.atleast_1d(condition._array))])
+        return tuple([wrap(as_int64(index)) for index in np.nonzero(np.atleast_1d(condition._array))])
     if condition.dtype is dtypes.uint8:
         warn(errors.WHERE_BYTES)
         condition = condition.to(dtypes.bool_)
@@ -263,7 +263,7 @@ def any(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not zero: a row for each, or a vector for each dimension."""
     _refuse_batches(errors.VMAP_DYNAMIC.format("nonzero"), input)
-    where = np.nonzero(np.atleast_1d(input._array))
+    where = [as_int64(places) for places in np.nonzero(np.atleast_1d(input._array))]
     if as_tuple:
         return tuple(wrap(w) for w in where)
     return wrap(np.stack(where, 1)[:, : input._array.ndim])

@@ -236,7 +236,7 @@ def arange(
     """The numbers from `start` (0 if only one bound is given) up to, not including, `end`."""
     if len(bounds) == 1 and type(bounds[0]) is int and 0 <= bounds[0] and step == 1:
         if start is end is dtype is None and not requires_grad:
-            return leaf(np.arange(bounds[0]), False)
+            return leaf(np.arange(bounds[0], dtype=np.int64), False)
     given = dict(zip(("end",) if len(bounds) == 1 and end is None else ("start", "end", "step"), bounds, strict=False))
     if len(bounds) > 3 or any(named is not None and name in given for name, named in (("start", start), ("end", end))):
         raise TypeError(messages.ARANGE_ARGUMENTS)
@@ -259,7 +259,7 @@ def arange(
     count = math.ceil((high - low) / by)
     if kind.kind != "f":
         low, by = int(low), int(by)
-    return leaf((low + by * np.arange(count)).astype(kind), requires_grad)
+    return leaf((low + by * np.arange(count, dtype=np.int64)).astype(kind), requires_grad)
 
 
 def _new(name: str, make: Callable[..., Any], what: str) -> None:
@@ -426,6 +426,6 @@ def randperm(n: int, *, dtype: Dtype | None = None, requires_grad: bool = False)
     def orders(batch: tuple[int, ...]) -> np.ndarray:
         if not batch:
             return generator().permutation(n)
-        return generator().permuted(np.broadcast_to(np.arange(n), (*batch, n)), axis=-1)
+        return generator().permuted(np.broadcast_to(np.arange(n, dtype=np.int64), (*batch, n)), axis=-1)
 
     return drawn(orders, kind, requires_grad)

@@ -475,7 +475,7 @@ FEW_SEEN = 5_000  # elements of columns: so many are put back one by one sooner 
 @lru_cache(100)
 def _places_seen(shape: Ints, kernel: Ints, places: Ints, stride: Ints, dilation: Ints) -> np.ndarray:
     """Where a padded image, read row by row, has what each element of its columns sees."""
-    every, found = np.arange(math.prod(shape)).reshape(shape), np.empty((*shape[:2], *kernel, *places), np.int64)
+    every, found = np.arange(math.prod(shape), dtype=np.int64).reshape(shape), np.empty((*shape[:2], *kernel, *places), np.int64)
     for at, seen in _seen(kernel, places, stride, dilation):
         found[at] = every[seen]
     return found.reshape(-1)
@@ -664,8 +664,8 @@ def _largest_at(
     windows = np.ndarray((*a.shape[:-2], *outputs, *kernel), a.dtype, padded, 0, steps)
     first = windows.reshape(*windows.shape[:-2], -1).argmax(-1)
     down, right = np.divmod(first, kernel[1])
-    rows = np.arange(outputs[0])[:, None] * stride[0] - padding[0] + down * dilation[0]
-    columns = np.arange(outputs[1]) * stride[1] - padding[1] + right * dilation[1]
+    rows = np.arange(outputs[0], dtype=np.int64)[:, None] * stride[0] - padding[0] + down * dilation[0]
+    columns = np.arange(outputs[1], dtype=np.int64) * stride[1] - padding[1] + right * dilation[1]
     return rows * size[1] + columns
 
 
@@ -679,7 +679,7 @@ def _put_back(grad: np.ndarray, indices: np.ndarray, size: Ints) -> np.ndarray:
     """Each gradient where its element came from; where windows overlap they add up."""
     images = grad.reshape(-1, grad.shape[-2] * grad.shape[-1])
     out = np.zeros((len(images), size[0] * size[1]), grad.dtype)
-    np.add.at(out, (np.arange(len(images))[:, None], indices.reshape(images.shape)), images)
+    np.add.at(out, (np.arange(len(images), dtype=np.int64)[:, None], indices.reshape(images.shape)), images)
     return out.reshape(*grad.shape[:-2], *size)
 
 

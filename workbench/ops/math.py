@@ -448,7 +448,7 @@ def _taylor() -> list[np.ndarray]:
 
     Its second derivative is -2 x times its first, which gives each coefficient from the two before.
     """
-    x = np.arange(LAST * STEPS + 1) / STEPS
+    x = np.arange(LAST * STEPS + 1.0) / STEPS
     terms = [np.array([math.erf(v) for v in x]), 2 / math.sqrt(math.pi) * np.exp(-x * x)]
     for n in range(TERMS - 1):
         terms.append(-2 * (x * (n + 1) * terms[n + 1] + n * terms[n]) / ((n + 1) * (n + 2)))

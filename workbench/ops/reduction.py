@@ -21,7 +21,7 @@ from .convert import in_dtype
 from .core.checks import bool_of, dim_index, dims_of, int_of, named, number_of, numpy_names
 from .core.op import define, method
 from .core.registry import ARRAYS, TENSORS, abbreviation, in_formulas
-from .core.results import in_rows, into, into_as, into_both, lying_as, pair, places_along
+from .core.results import as_int64, in_rows, into, into_as, into_both, lying_as, pair, places_along
 from .indexing import _at
 from .shape import summed, sums
 
@@ -172,9 +172,11 @@ _arg = {
     name: define(
         name,
         f"{name}(Tensor self, dim, keepdim)",
-        lambda a, dim, keepdim, best=best: best(a, dim, None, keepdims=keepdim) if a.ndim else np.zeros((), np.int64),
+        lambda a, dim, keepdim, name=name: (
+            as_int64(getattr(a, name)(dim, None, keepdims=keepdim)) if a.ndim else np.zeros((), np.int64)
+        ),
     )
-    for name, best in (("argmax", np.ndarray.argmax), ("argmin", np.ndarray.argmin))
+    for name in ("argmax", "argmin")
 }
 
 
@@ -362,10 +364,10 @@ def _order(a: np.ndarray, dim: int, descending: bool, k: int | None = None) -> n
     if not a.ndim:
         return np.zeros((), np.int64)
     if descending:  # equal elements keep their order, and nan is the greatest
-        order = a[_at(dim, BACKWARDS)].argsort(dim, "stable")
+        order = as_int64(a[_at(dim, BACKWARDS)].argsort(dim, "stable"))
         last = order[_at(dim, BACKWARDS if k is None else slice(None, -k - 1, -1))]
         return _from_the_end(a.shape[dim]).take(last)
-    order = a.argsort(dim, "stable")
+    order = as_int64(a.argsort(dim, "stable"))
     return order if k is None else order[_at(dim, slice(k))].copy()
 
 
@@ -375,7 +377,7 @@ BACKWARDS = slice(None, None, -1)
 @lru_cache(100)
 def _from_the_end(size: int) -> np.ndarray:
     """For each place counted from the end, the one counted from the front."""
-    return np.arange(size - 1, -1, -1)
+    return np.arange(size - 1, -1, -1, dtype=np.int64)
 
 
 _argsort = define("argsort", "argsort(Tensor self, dim, descending)", lambda a, *how: lying_as(a, _order(a, *how)))
@@ -402,9 +404,9 @@ def _middle(a: np.ndarray, dim: int) -> np.ndarray:
     """Where the median is: the first nan, or else the lower of the two in the middle."""
     if not a.ndim:
         return np.zeros((), np.int64)
-    middle = np.take(np.argsort(a, axis=dim, kind="stable"), (a.shape[dim] - 1) // 2, dim)
+    middle = as_int64(np.take(a.argsort(dim, "stable"), (a.shape[dim] - 1) // 2, dim))
     wrong = a != a
-    return np.where(wrong.any(dim), wrong.argmax(dim), middle) if wrong.any() else middle
+    return np.where(wrong.any(dim), as_int64(wrong.argmax(dim)), middle) if wrong.any() else middle
 
 
 def _no_median(dtype: np.dtype) -> np.ndarray:

@@ -36,6 +36,14 @@ def steps_of(a: np.ndarray) -> list[int]:
     return steps
 
 
+INT64 = np.dtype(np.int64)
+
+
+def as_int64(places: np.ndarray) -> np.ndarray:
+    """Places that NumPy found in int64, also on machines where its own integers have 32 bits."""
+    return places if places.dtype is INT64 else places.astype(INT64)
+
+
 def copied(a: np.ndarray) -> np.ndarray:
     """A copy that lies in memory as `a` does; row by row where an element of `a` is many."""
     return a.copy("C" if 0 in a.strides else "K")
@@ -65,7 +73,7 @@ def places_along(index: np.ndarray, dim: int, keepdim: bool = True) -> tuple[np.
 @functools.lru_cache(100)
 def grid(shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
     """For each dimension the places along it, in an array that broadcasts with those of the others."""
-    return tuple([np.arange(n).reshape((-1,) + (1,) * (len(shape) - i - 1)) for i, n in enumerate(shape)])
+    return tuple([np.arange(n, dtype=INT64).reshape((-1,) + (1,) * (len(shape) - i - 1)) for i, n in enumerate(shape)])
 
 
 class Pair(tuple):  # type: ignore[type-arg]

@@ -378,7 +378,7 @@ class _Lookup:
         self.indices = tuple([i.aligned(self.wide) for _, i in places])
         self.with_batch: tuple[Any, ...] = (None, *self.indices)
         if any([i.batched for _, i in places]):  # each sample is indexed by its own
-            self.with_batch = wrap(np.arange(size).reshape(size, *(1,) * self.wide)), *self.indices
+            self.with_batch = wrap(np.arange(size, dtype=np.int64).reshape(size, *(1,) * self.wide)), *self.indices
 
     def order(self) -> list[int]:
         """The dimensions of what is found, behind the batch, as NumPy would put those of one sample."""
@@ -456,7 +456,7 @@ def _for_each(index: Mapped, shape: Ints, dim: int, size: int) -> Tensor:
 
 def _in_own_rows(indices: Mapped, count: int, size: int) -> Tensor:
     """Indices of each sample's rows, where the rows of all samples lie one after the other."""
-    first = wrap(np.arange(size).reshape(-1, *(1,) * indices.ndim) * count)
+    first = wrap(np.arange(size, dtype=np.int64).reshape(-1, *(1,) * indices.ndim) * count)
     return indices.aligned(indices.ndim) + first
 
 

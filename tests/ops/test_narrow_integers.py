@@ -1,0 +1,91 @@
+"""Integers are int64 where PyTorch's are, also on machines (and in browsers) where NumPy's own have 32 bits.
+
+No such machine is at hand: NumPy is made to answer as it does there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as torch
+from workbench.ops.core.results import grid
+
+NAMED = ("argmax", "argmin", "argsort", "nonzero")
+
+
+def narrow(found: Any) -> Any:
+    """Integers as a machine of 32 bits has them."""
+    if isinstance(found, tuple):
+        return tuple([narrow(each) for each in found])
+    return found.astype(np.int32) if isinstance(found, (np.ndarray, np.integer)) and found.dtype == np.int64 else found
+
+
+class Narrow(np.ndarray):
+    """An array whose methods find places of 32 bits."""
+
+
+for _name in NAMED:
+
+    def _method(self: Any, *args: Any, name: str = _name, **how: Any) -> Any:
+        return narrow(getattr(self.view(np.ndarray), name)(*args, **how))
+
+    setattr(Narrow, _name, _method)
+
+
+def narrowed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy's that makes integers of 32 bits unless it is told a dtype."""
+
+    def called(*args: Any, **how: Any) -> Any:
+        found = function(*args, **how)
+        return found if how.get("dtype") is not None else narrow(found)
+
+    return called
+
+
+@pytest.fixture(autouse=True)
+def _narrow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    grid.cache_clear()
+    for name in ("arange", "flatnonzero", *NAMED):
+        monkeypatch.setattr(np, name, narrowed(getattr(np, name)))
+
+
+def x() -> Any:
+    """A matrix that finds places as on such a machine."""
+    t = torch.tensor([[0.5, -1.0, 2.0], [3.0, 0.25, -0.75]])
+    t._array = t._array.view(Narrow)
+    return t
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "torch.arange(3)", "torch.arange(1, 7, 2)", "torch.arange(2**40, 2**40 + 3)", "torch.randperm(4)",
+        "torch.randint(3, (2,))", "torch.tensor([1, 2])", "torch.tensor(3)", "torch.full((2,), 3)",
+        "x().argmax()", "x().argmin(1)", "x().argmax(0, True)", "x().argsort()", "x().argsort(0, descending=True)",
+        "x().sort()[1]", "x().sort(descending=True)[1]", "x().max(1)[1]", "x().min(0)[1]", "x().median(1)[1]",
+        "x().topk(2)[1]", "x().topk(2, largest=False)[1]", "x().nonzero()", "torch.where(x() > 0)[0]",
+        "(x() > 0).sum()", "(x() > 0).cumsum(0)", "(x() > 0).prod(1)", "x().long()", "x().int().sum()",
+        "torch.nn.functional.one_hot(torch.arange(3))",
+        "torch.nn.functional.max_pool2d(x()[None], 2, 1, return_indices=True)[1]",
+    ],
+)  # fmt: skip
+def test_integers_are_int64(call: str) -> None:
+    assert eval(call, {"torch": torch, "x": x}).dtype is torch.int64
+
+
+def test_large_ranges_are_exact() -> None:
+    assert torch.arange(2**40, 2**40 + 3).tolist() == [2**40, 2**40 + 1, 2**40 + 2]
+    assert torch.arange(0, 2**33, 2**32).tolist() == [0, 2**32]
+
+
+def test_derivatives_through_places() -> None:
+    a = torch.tensor([[1.0, 3.0], [4.0, 2.0]], requires_grad=True)
+    (a.sort(0)[0].cumsum(1) * a.max(1, keepdim=True)[0]).gather(1, torch.arange(2)[:, None]).sum().backward()
+    expected = a.detach().clone().requires_grad_()
+    value = expected[0, 0] * expected[0, 1] + (expected[1, 0] + expected[0, 1]) * expected[1, 0]
+    value.backward()
+    assert torch.equal(a.grad, expected.grad)
