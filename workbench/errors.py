@@ -41,12 +41,15 @@ def check_bool(given: Any, function: str, argument: str, position: int = 1) -> N
         raise TypeError(BOOL_KIND.format(function, argument, position, kind_of(given)))
 
 
-def check_hooks(function: str, *hooks: Any, of: Any = None) -> None:
-    """TypeError unless both hooks can be called; `of` is the saved tensor that they are for."""
-    if not all(map(callable, hooks)):
+def check_hooks(function: str, *hooks: Any, of: Any = None, named: dict[str, Any] | None = None) -> None:
+    """TypeError unless there are two hooks that can be called, none by name; `of` is the saved tensor they are for."""
+    if len(hooks) != 2 or named or not all(map(callable, hooks)):
         given = hooks if of is None else (of, *hooks)
         kind = "" if of is None else "self: torch._C._autograd.SavedTensor, "
-        raise TypeError(HOOKS_KIND.format(function, kind, ", ".join(map(repr, given))))
+        said = ", ".join(map(repr, given))
+        if named:
+            said += "; kwargs: " + ", ".join([f"{name}={hook!r}" for name, hook in named.items()])
+        raise TypeError(HOOKS_KIND.format(function, kind, said))
 
 
 def kind_of(given: Any) -> str:

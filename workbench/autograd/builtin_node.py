@@ -247,7 +247,7 @@ def _matrices(node: str, *names: str) -> None:
         FURTHER[f"{node}._saved_{name}_sym_strides"] = _of_saved(name, lambda t: t.stride())
 
 
-for _node in ("AddBackward0", "SubBackward0", "RsubBackward1"):
+for _node in ("AddBackward0", "SubBackward0", "RsubBackward0", "RsubBackward1"):
     FURTHER[f"{_node}._saved_alpha"] = lambda node: getattr(node, "a_alpha", 1)
 for _node in ("MeanBackward0", "MeanBackward1"):
     FURTHER[f"{_node}._saved_self_sym_numel"] = lambda node: Size(node.z_self).numel()

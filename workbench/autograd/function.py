@@ -296,6 +296,11 @@ def no_setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
     raise NotImplementedError(errors.NO_SETUP_CONTEXT)
 
 
+def _is_setup_context_defined(fn: Any) -> bool:
+    """Whether a `setup_context` is not the one of Function itself, which does nothing (PyTorch's own name)."""
+    return fn != no_setup_context
+
+
 def no_backward(ctx: Any, *grad_outputs: Any) -> Any:
     """Return one gradient per argument of forward, None where there is none."""
     raise NotImplementedError(errors.NO_BACKWARD)

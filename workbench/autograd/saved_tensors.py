@@ -200,9 +200,13 @@ class SavedTensor:
         saved = self._get()
         return saved.unpack if type(saved) is Packed else None
 
-    def register_hooks(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
-        """Pack this saved tensor now, and unpack it with the other hook whenever it is read."""
-        errors.check_hooks("register_hooks", pack_hook, unpack_hook, of=self)
+    def register_hooks(self, *hooks: Callable[[Any], Any], **named: Any) -> None:
+        """Pack this saved tensor now with the first hook, and unpack it with the second whenever it is read.
+
+        TypeError unless it is given two functions, which it takes in their places only, as PyTorch does.
+        """
+        errors.check_hooks("register_hooks", *hooks, of=self, named=named)
+        pack_hook, unpack_hook = hooks
         saved = self._get()
         if saved is FREED:
             raise RuntimeError(errors.HOOKS_ON_FREED)

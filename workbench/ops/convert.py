@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,13 @@ from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.forward_ad import unpack_dual
 from ..autograd.state import local
-from ..autograd.tensor import Tensor, bump, tensor_method, wrap
-from ..errors import warn
+from ..autograd.tensor import Size, Tensor, bump, tensor_method, wrap
+from ..errors import kind_of, warn
 from ..events import failed
 from . import messages
-from .core.checks import CPU, check_device, dim_index, not_a_tensor, tensors_only
+from .core.checks import CPU, check_device, dim_index, not_a_tensor, size_of, tensors_only
 from .core.op import define, method
+from .core.registry import REGISTRY
 from .core.results import placed, steps_of
 from .creation import full, tensor
 
@@ -249,6 +250,27 @@ def asarray(
 def _new_tensor(self: Tensor, data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf with a copy of `data` in this tensor's dtype."""
     return tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad)
+
+
+@method("new")
+@placed
+def new(self: Tensor, *given: Any, size: Any = None, data: Any = None) -> Tensor:
+    """A tensor in this one's dtype: of a shape, holding whatever the memory held, or of a sequence of numbers.
+
+    Of a tensor of the same dtype it is a view (torch.Tensor.new, which PyTorch keeps for old programs).
+    """
+    source = data if data is not None else given[0] if len(given) == 1 else None
+    if size is not None or len(given) > 1 or type(source) is int or isinstance(source, Size):
+        return self.new_empty(size_of("new", given, size, 1))
+    if not given and data is None:
+        return self.new_empty(0)
+    if isinstance(source, Tensor):
+        if source.dtype is not self.dtype:
+            raise TypeError(messages.NEW_DTYPE.format(self.dtype.c_name, source.dtype.c_name))
+        return REGISTRY["alias"].function(source)
+    if not isinstance(source, (str, Sequence)):
+        raise TypeError(messages.NEW_DATA.format(kind_of(source)))
+    return tensor(source if isinstance(source, str) else list(source), dtype=self.dtype)
 
 
 @method("new_full")

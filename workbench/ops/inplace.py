@@ -243,6 +243,13 @@ def _write_tangent(t: Tensor, tangent: Any) -> None:
 def _in_place(op: Callable[..., Tensor]) -> None:
     """Give Tensor the method that writes what `op` gives; where PyTorch has it, the function too."""
     name = f"{op.__name__}_"
+    writing = _writing(op, name)
+    setattr(Tensor, name, writing)
+    globals()[name] = writing
+
+
+def _writing(op: Callable[..., Tensor], name: str, operator: bool = False) -> Callable[..., Tensor]:
+    """The method; that of an operator has no answer for what is neither a tensor nor a number."""
     ufunc: Any = UFUNCS.get(op) or getattr(getattr(op, "op", None), "forward", None)
     operands = ufunc.nin if isinstance(ufunc, np.ufunc) else 1 if op is math.relu else 0
 
@@ -264,12 +271,16 @@ def _in_place(op: Callable[..., Tensor]) -> None:
                     pass  # the general way says what does not fit
                 else:
                     return _written(self, name)
+        if operator and not isinstance(args[0], OPERANDS):
+            return NotImplemented
         return write(self, name, op, *args, **options)
 
     named(writing, name)
     writing.__doc__ = f"{op.__name__}, written into the tensor itself."
-    setattr(Tensor, name, writing)
-    globals()[name] = writing
+    return writing
+
+
+OPERANDS = (Tensor, bool, int, float, np.generic, np.ndarray)
 
 
 FUNCTIONS = (
@@ -369,8 +380,11 @@ for _op in FUNCTIONS + METHODS:
     _in_place(_op)
 __all__ = [f"{_op.__name__}_" for _op in FUNCTIONS] + ["fill_", "index_put_", "zero_"]
 
-Tensor.__iadd__, Tensor.__isub__, Tensor.__imul__ = Tensor.add_, Tensor.sub_, Tensor.mul_
-Tensor.__itruediv__, Tensor.__ipow__, Tensor.__imod__ = Tensor.div_, Tensor.pow_, Tensor.remainder_
+for _name in ("add", "sub", "mul", "pow"):
+    setattr(Tensor, f"__i{_name}__", _writing(getattr(math, _name), f"{_name}_", operator=True))
+Tensor.__itruediv__ = _writing(math.div, "div_", operator=True)
+Tensor.__idiv__ = Tensor.__itruediv__
+Tensor.__imod__ = _writing(math.remainder, "remainder_", operator=True)
 
 
 _fill_op = define(
@@ -493,11 +507,11 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         src = wrap(np.array(src))
     if _is_quiet(self) and (given := _quiet_operand(self, src)) is not None:
         try:
-            np.copyto(self._array, given)
+            if given.ndim <= self._array.ndim:  # else NumPy overlooks leading dimensions of size 1
+                np.copyto(self._array, given)
+                return _written(self, "copy_")
         except ValueError:
             pass  # the general way says what does not fit
-        else:
-            return _written(self, "copy_")
     return write(self, "copy_", _copy, src)
 
 

@@ -475,7 +475,8 @@ FEW_SEEN = 5_000  # elements of columns: so many are put back one by one sooner 
 @lru_cache(100)
 def _places_seen(shape: Ints, kernel: Ints, places: Ints, stride: Ints, dilation: Ints) -> np.ndarray:
     """Where a padded image, read row by row, has what each element of its columns sees."""
-    every, found = np.arange(math.prod(shape), dtype=np.int64).reshape(shape), np.empty((*shape[:2], *kernel, *places), np.int64)
+    every = np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
+    found = np.empty((*shape[:2], *kernel, *places), np.int64)
     for at, seen in _seen(kernel, places, stride, dilation):
         found[at] = every[seen]
     return found.reshape(-1)

@@ -162,6 +162,7 @@ def _as_batch(t: Tensor, size: Shape) -> Tensor:
 
 
 Tensor.__matmul__ = lambda self, other: matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+Tensor.__rmatmul__ = lambda self, other: matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
 
 def _addmm_of(a: np.ndarray, mat1: np.ndarray, mat2: np.ndarray, beta: float, alpha: float) -> np.ndarray:

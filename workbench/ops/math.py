@@ -85,6 +85,16 @@ _rsub = define(
     tangent="-self_t",
     samples="r(3), 2.0; r(3), 1",
 )
+_rsub_tensors = define(
+    "RsubBackward0",
+    "rsub_tensors(Tensor self, Tensor other)",
+    lambda a, b: np.subtract(b, a),
+    kind="pointwise",
+    self="-grad",
+    other="grad",
+    tangent="-self_t + other_t",
+    samples="r(3), r(3); r(2, 3), r(3)",
+)
 mul = define(
     "MulBackward0",
     "mul(Tensor self, Tensor other)",
@@ -281,6 +291,9 @@ method("sub")(sub)
 def rsub(self: Tensor, other: Any) -> Tensor:
     """other - self."""
     other = python_number(other)
+    if isinstance(other, Tensor):
+        no_bools((other, self))
+        return _rsub_tensors(self, other)
     if isinstance(other, bool):
         no_bools((other, self))
     return _rsub(self, other) if isinstance(other, (int, float)) else NotImplemented
@@ -289,7 +302,7 @@ def rsub(self: Tensor, other: Any) -> Tensor:
 @method("__rtruediv__")
 def _rdiv(self: Tensor, other: Any) -> Tensor:
     other = python_number(other)
-    return mul(reciprocal(self), other) if isinstance(other, (int, float)) else NotImplemented
+    return mul(reciprocal(self), other) if isinstance(other, (Tensor, int, float)) else NotImplemented
 
 
 for _function in (
@@ -312,7 +325,8 @@ for _function in (
 Tensor.__add__ = Tensor.__radd__ = operator(_add)
 Tensor.__mul__ = Tensor.__rmul__ = operator(mul)
 Tensor.__sub__ = operator(_sub)
-Tensor.__truediv__ = operator(true_div)
+Tensor.__truediv__ = Tensor.__div__ = operator(true_div)
+Tensor.__rdiv__ = Tensor.__rtruediv__
 Tensor.__neg__ = neg
 Tensor.__abs__ = abs
 Tensor.__pos__ = lambda self: no_mask(errors.BOOL_POS)((self,))[0]
@@ -398,6 +412,8 @@ method("pow")(pow)
 @method("__rpow__")
 def _rpow(self: Tensor, base: Any) -> Tensor:
     base = python_number(base)
+    if isinstance(base, Tensor):
+        return pow(base, self)
     return _pow_base(base, self) if isinstance(base, (int, float)) else NotImplemented
 
 

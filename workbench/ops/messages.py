@@ -138,6 +138,12 @@ EMPTY_ALL = (
     "argument."
 )
 
+NEW_DATA = "new(): data must be a sequence (got {})"
+NEW_DTYPE = (
+    "expected TensorOptions(dtype={}, device=cpu, layout=Strided, requires_grad=false (default), pinned_memory=false "
+    "(default), memory_format=(nullopt)) (got TensorOptions(dtype={}, device=cpu, layout=Strided, requires_grad=false "
+    "(default), pinned_memory=false (default), memory_format=(nullopt)))"
+)
 DATA_IS_TEXT = "new(): invalid data type 'str'"
 NOT_A_SEQUENCE = "not a sequence"
 SEQUENCE_LENGTH = "expected sequence of length {} at dim {} (got {})"
@@ -289,6 +295,8 @@ CAT_0D = "zero-dimensional tensor (at position {}) cannot be concatenated"
 EMPTY_LIST = "{} expects a non-empty TensorList"
 STACK_SIZE = "stack expects each tensor to be equal size, but got {} at entry 0 and {} at entry {}"
 
+OUT_OF_DUAL = "Trying to use forward AD with {} that does not support it{}"
+OUT_OF_BATCH = "Batching rule not implemented for aten::{}.out; the fallback path doesn't work on out= or view ops."
 RANDOM_WRITE = (
     "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. "
     "If this is necessary for your usage, please file an issue with functorch."

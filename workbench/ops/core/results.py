@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ...autograd.forward_ad import tangent_of
 from ...autograd.grad_mode import no_grad
+from ...autograd.levels import is_batched
 from ...autograd.state import local
 from ...autograd.tensor import Tensor, bump
 from ...errors import kind_of, warn
@@ -153,8 +155,15 @@ def into_both(name: str, outs: Any, function: Callable[..., tuple[Tensor, Tensor
 
 
 def _check_no_gradient(name: str, tensors: list[Tensor]) -> None:
+    """An error where a derivative would have to go through what is written."""
+    word = name if name.startswith("aten::") else f"{name}_out"
+    if any([is_batched(t) is not None for t in tensors]):
+        raise RuntimeError(messages.OUT_OF_BATCH.format(word.removesuffix("_out").removeprefix("aten::")))
     if local.modes.grad and any([t.requires_grad for t in tensors]):
         raise RuntimeError(messages.NO_GRADIENT.format(name))
+    if any([tangent_of(t) is not None for t in tensors]):
+        reason = "." if word is name else " because it is an out= function"
+        raise NotImplementedError(messages.OUT_OF_DUAL.format(word, reason))
 
 
 def _write(name: str, out: Tensor, result: Tensor, given: list[Tensor]) -> Tensor:
