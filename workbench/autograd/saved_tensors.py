@@ -201,10 +201,7 @@ class SavedTensor:
         return saved.unpack if type(saved) is Packed else None
 
     def register_hooks(self, *hooks: Callable[[Any], Any], **named: Any) -> None:
-        """Pack this saved tensor now with the first hook, and unpack it with the second whenever it is read.
-
-        TypeError unless it is given two functions, which it takes in their places only, as PyTorch does.
-        """
+        """Pack this saved tensor now by the first of two hooks, and unpack it by the second whenever it is read."""
         errors.check_hooks("register_hooks", *hooks, of=self, named=named)
         pack_hook, unpack_hook = hooks
         saved = self._get()
