@@ -17,6 +17,7 @@ from workbench.autograd.backward import gradients
 from workbench.autograd.forward_ad import set_tangent, tangent_of
 from workbench.autograd.levels import at, entered, lift, value_below
 from workbench.autograd.tensor import Tensor
+from workbench.ops.core import jvp
 from workbench.ops.core.registry import SEVERAL, TENSORS
 
 STEP = 1e-6
@@ -181,3 +182,31 @@ def tangent(torch: Any, t: Any) -> Any:
 @pytest.mark.parametrize("text", entries(EXPRESSIONS))
 def test_an_expression_beside_torch(text: str) -> None:
     compare(shown, text)
+
+
+@each_sample
+def test_duals_that_nobody_records_have_the_tangents_of_the_general_way(
+    op: Any, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    args = arguments(op, text)
+    inputs, alone = [t.detach() for t in leaves(args)], jvp.push_duals_alone
+    for moves in range(1, 2 ** len(inputs)):
+        along = [v if moves >> i & 1 else None for i, v in enumerate(directions(inputs))]
+        found = []
+        for way in (alone, lambda op, args: None):
+            monkeypatch.setattr(jvp, "push_duals_alone", way)
+            with fwAD.dual_level():
+                new = [t if v is None else fwAD.make_dual(t, v) for t, v in zip(inputs, along, strict=True)]
+                outs = outputs(op, replaced(args, new))
+                again = [out * 1.0 if out.is_floating_point() else out for out in outs]
+                tangents = [fwAD.unpack_dual(out).tangent for out in (*outs, *again)]
+                found.append([facts(t) for t in (*outs, *tangents)])
+            assert all(tangent_of(out) is None for out in outs)
+        for one, other in zip(*found, strict=True):
+            assert one[1:] == other[1:]
+            np.testing.assert_allclose(one[0], other[0], rtol=1e-12, atol=1e-15)  # sums may be taken in another order
+
+
+def facts(t: Tensor | None) -> Any:
+    """What a tensor holds, how it lies in memory, and whether it is a view."""
+    return (0, None) if t is None else (t.tolist(), t.dtype, t.stride(), t._is_view(), t.requires_grad)

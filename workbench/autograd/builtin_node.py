@@ -413,7 +413,7 @@ def _is_watched(task: GraphTask, node: Any) -> bool:
 
 
 def _go_on(task: GraphTask, buffers: dict[Any, Any], left: list[Any]) -> None:
-    """Have a task run the rest of a backward that was begun without it: these nodes, with the gradients they wait for."""
+    """Have a task run the rest of a backward that was begun without it: these nodes, with what arrived at them."""
     task._waiting = waiting = dict.fromkeys(left, 0)
     for node in left:
         for parent in node.leads_to():

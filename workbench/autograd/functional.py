@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..events import failed
+from ..events import failed, listeners
 from .backward import grad
 from .forward_ad import dual_level, make_dual, unpack_dual
 from .grad_mode import enable_grad
@@ -245,9 +245,15 @@ def _rows(i: int, out: Tensor, given: tuple[Tensor, ...], create_graph: bool, st
     missing = errors.FUNCTIONAL_IGNORES.format(i, "{}")
     flat = errors.FUNCTIONAL_FLAT_JACOBIAN.format(i)  # PyTorch names the output there
     rows = []
-    elements = out.reshape(-1)
+    seen = create_graph or bool(listeners) or not out.requires_grad
+    elements = out.reshape(-1) if seen else out
     for k in range(elements.numel()):
-        row = _grads((elements[k],), given, None, create_graph, retain_graph=True)
+        if seen:
+            row = _grads((elements[k],), given, None, create_graph, retain_graph=True)
+        else:  # what a backward through one element's selection begins with
+            seed = np.zeros(out._array.size, out._array.dtype)
+            seed[k] = 1
+            row = _grads((out,), given, (wrap(seed.reshape(out._array.shape)),), False, retain_graph=True)
         rows.append(filled(row, given, strict, create_graph, missing, flat))
     joined = [Tensor._stack([row[j] for row in rows]) for j in range(len(given))]
     return [rows.view((*out.shape, *t.shape)) for rows, t in zip(joined, given, strict=True)]

@@ -40,7 +40,13 @@ def perform(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[T
         from .interpreters import interpret  # most programs run no transform
 
         return interpret(op, args)
-    if op.simple:
+    if state.dual is not None and not modes.paused:
+        from .jvp import push_duals_alone
+
+        found = push_duals_alone(op, args)
+        if found is not None:
+            return found
+    elif op.simple:
         quick = _unrecorded(op, args, modes)
         if quick is not None:
             return (quick,), ()

@@ -24,12 +24,13 @@ without transforms; it takes a third of the time of the way through the levels, 
 from __future__ import annotations
 
 import ast
+import weakref
 from typing import Any
 
 import numpy as np
 
 from ...autograd.backward import gradients
-from ...autograd.forward_ad import tangent_of
+from ...autograd.forward_ad import set_tangent, tangent_of
 from ...autograd.levels import Level, Lifted, entered, lift, value_below
 from ...autograd.state import local
 from ...autograd.tensor import Tensor, link_view, meta_of, part_of, wrap
@@ -72,8 +73,12 @@ def fitted_tangent(op: Any, t: Any, args: Any, moved: list[Any], out: np.ndarray
     t = np.asarray(t)
     if t.shape != out.shape:
         t = np.broadcast_to(t, out.shape)
-    elif t.dtype is out.dtype and t.strides == out.strides and not any(
-        [m is not None and (t is m or t.base is not None and (t.base is m or t.base is m.base)) for m in moved]
+    elif (
+        t.dtype is out.dtype
+        and t.strides == out.strides
+        and not any(
+            [m is not None and (t is m or t.base is not None and (t.base is m or t.base is m.base)) for m in moved]
+        )
     ):
         return t
     mixed = t.dtype is not out.dtype and _mixed(op.operands(dict(zip(op.order, args, strict=True))), moved)
@@ -241,16 +246,32 @@ def push_alone(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, T
     return alone(op, args, level, modes.grad)
 
 
-def _alone_text(op: Any) -> str:
-    """The code: values and tangents of the operands, the op on arrays, then its tangent."""
+def push_duals_alone(op: Any, args: tuple[Any, ...]) -> tuple[Tensors, Tensors] | None:
+    """An op's outputs for plain dual tensors with their tangents; None where the other way must be taken."""
+    modes = local.modes
+    if modes.dual is None or modes.inference or modes.saved_hooks or listeners:
+        return None
+    alone = op.slopes.get("duals")
+    if alone is None:
+        alone = op.slopes["duals"] = compiled(_alone_text(op, duals=True), "alone", ALONE, op)
+    return alone(op, args, modes.dual, modes.grad)
+
+
+def _alone_text(op: Any, duals: bool = False) -> str:
+    """The code: values and tangents of the operands, the op on arrays, then its tangent.
+
+    Of dual tensors, which hold their tangents themselves, the result is a plain tensor; else it is the level's.
+    """
     head = "def alone(op, args, level, grad):"
     if op.variadic or op.lists or op.several or (op.formulas and family(op) == "transposed"):
         return f"{head}\n    return None\n"
     operands = [i for i in op.places if op.order[i] in op.tensors]
     lines = [f"{', '.join([f'a{i}' for i in range(len(op.order))])}, = args"]
     for i in op.places:
-        lines += _operand_alone(op, i) if i in operands else _other_alone(i)
-    lines += [f"if {' and '.join([f'm{i} is None' for i in operands])}:", "    return None"]
+        operand = _dual_operand if duals else _operand_alone
+        lines += operand(op, i) if i in operands else _other_alone(i)
+    lines += [f"still = {' and '.join([f'm{i} is None' for i in operands])}"]
+    lines += ["if still:", "    return None"] if not duals or op.kind == "view" else []
     for i, j in zip(operands, operands[1:], strict=False) if op.meets else ():
         lines += [f"if type(r{i}) is ndarray is type(r{j}) and r{i}.dtype is not r{j}.dtype:", "    return None"]
     arrays = ", ".join([f"r{i}" if i in op.places else f"a{i}" for i in range(len(op.order))])
@@ -261,28 +282,34 @@ def _alone_text(op: Any) -> str:
         "    return None",
     ]
     if op.kind == "view":
+        view = "as_dual_view(op, x0, m0, out, moved)" if duals else "as_view(op, a0, x0, m0, out, moved, level)"
         lines += [
             f"moved = op.forward({arrays.replace('r0', 'm0._array', 1)})",
-            "return as_view(op, a0, x0, m0, out, moved, level), ()",
+            f"return {view}, ()",
         ]
         return "\n    ".join([head, *lines]) + "\n"
     extras = "extras" if op.extras else "()"
-    lines += ["out = asarray(out)", "lifted = lift(wrap(out), level)"]
+    lines += ["out = asarray(out)", f"lifted = {'wrap(out)' if duals else 'lift(wrap(out), level)'}"]
+    lift_extra = "wrap(a)" if duals else "lift(wrap(a), level)"
     if op.formulas:
         moved = ", ".join([f"None if m{i} is None else m{i}._array" for i in operands])
         moving = ", ".join([f"m{i} is not None" for i in operands])
         shared = " or ".join([f"m{i} is not None and t is m{i}._array" for i in operands])
         lines += [
-            "if out.dtype.kind != 'f':",
-            "    return (lifted,), ()",
+            "if still or out.dtype.kind != 'f':",
+            f"    return (lifted,), tuple([{lift_extra} for a in {extras}])",
             f"args, moved = ({arrays},), ({moved},)",
             f"t = (op.slopes.get(({moving},)) or formula(op, moved, ARRAYS))(args, moved, (out,), {extras})",
             "plain = type(t) is ndarray and t.dtype is out.dtype and t.shape == out.shape and t.base is None",
             f"if not plain or (t.ndim > 1 and t.strides != out.strides) or {shared}:",
             "    t = fitted(op, t, args, moved, out)",
-            "meta_of(lifted).tangent = wrap(t)",
+            "if t.strides == out.strides:",
+            "    meta_of(lifted).tangent = wrap(t)",
+            *["    level.marked.append(ref(lifted))"] * duals,
+            "else:",
+            "    set_tangent(lifted, wrap(t))",
         ]
-    lines += [f"return (lifted,), tuple([lift(wrap(a), level) for a in {extras}])"]
+    lines += [f"return (lifted,), tuple([{lift_extra} for a in {extras}])"]
     return "\n    ".join([head, *lines]) + "\n"
 
 
@@ -314,6 +341,26 @@ def _operand_alone(op: Any, i: int) -> list[str]:
     ]
 
 
+def _dual_operand(op: Any, i: int) -> list[str]:
+    """The same of a plain tensor, which may have a tangent."""
+    own = _operand_alone(op, i)
+    value = own.index(f"if type(x{i}) is Tensor:")
+    tangent = [
+        line.format(i)
+        for line in (
+            "    if grad and a{0}._meta is not None and a{0}.requires_grad:",
+            "        return None",
+            "    if a{0}._meta is not None:",
+            "        m{0} = tangent_of(a{0})",
+            "        if m{0} is not None and (type(m{0}) is not Tensor or grad and m{0}.requires_grad):",
+            "            return None",
+        )
+    ]
+    number = own.index("else:")
+    before = own.index(next(line for line in own[value:] if line.startswith("elif")))
+    return [own[0], *own[value:before], *tangent, *own[before : number + 2]]
+
+
 def _other_alone(i: int) -> list[str]:
     """A tensor that is no operand."""
     return [
@@ -339,8 +386,21 @@ def _as_view(op: Any, arg: Tensor, value: Tensor, tangent: Tensor, out: Any, mov
     return (lifted,)
 
 
+def _as_dual_view(op: Any, value: Tensor, tangent: Tensor, out: Any, moved: Any) -> Tensors:
+    """The same of a dual tensor."""
+    creation = op.creation()
+    made, beside = part_of(value, out), part_of(tangent, moved)
+    link_view(made, value, creation)
+    link_view(beside, tangent, creation)
+    set_tangent(made, beside)
+    return (made,)
+
+
 ALONE: dict[str, Any] = {
     "__name__": __name__,
+    "as_dual_view": _as_dual_view,
+    "ref": weakref.ref,
+    "set_tangent": set_tangent,
     "Lifted": Lifted,
     "Tensor": Tensor,
     "as_view": _as_view,
