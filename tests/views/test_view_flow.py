@@ -267,3 +267,28 @@ def test_data_in_a_long_row_have_no_box_where_gradients_flow(depth):
     board = trace.show("flow", depth=depth).storyboard
     assert board.layout.boxes and not any(box.kind == "constant" for box in board.at().boxes.values())
     assert any(box.id == "row.xs" for box in trace.show().storyboard.at().boxes.values())
+
+
+def words_of(trace, name):
+    """What stands out about the gradient of a leaf, on its box and on the arrow from it."""
+    board = trace.show("flow", depth=9).storyboard
+    scene = board.at(len(board.steps) - 1)
+    (box,) = [each for each in scene.boxes.values() if each.title == name]
+    (arrow,) = [each for each in scene.arrows.values() if each.source == box.id]
+    return box.lines[-1], arrow.label.split("\n")[-1]
+
+
+def test_a_bias_before_a_norm_has_a_gradient_that_is_zero_but_for_rounding():
+    torch.manual_seed(0)
+    first, norm, second = torch.nn.Linear(4, 5), torch.nn.BatchNorm1d(5), torch.nn.Linear(5, 2)
+    with torch.record() as trace:
+        (second(norm(first(torch.randn(8, 4)))) ** 2).mean().backward()
+    assert words_of(trace, "first.bias") == ("gradient zero but for rounding", "zero but for rounding")
+    assert 0 < float(first.bias.grad.norm()) < 1e-6
+
+
+def test_a_gradient_that_a_small_factor_made_small_vanishes():
+    bias = torch.zeros(5, requires_grad=True)
+    with torch.record() as trace:
+        ((torch.ones(8, 5) + bias) * 1e-7).sum().backward()
+    assert words_of(trace, "bias") == ("gradient VANISHING", "VANISHING")

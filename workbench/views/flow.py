@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from ..scene.labels import LABEL_COLUMNS, TEXT_COLUMNS, columns
 from ..scene.model import Arrow, ArrowTone, Box
-from ..trace.frame import EdgeState, Frame, Place
+from ..trace.frame import EdgeState, Frame
 from ..trace.records import BackwardStarted, NodeFinished
 from ..trace.schema import Record
 from ..trace.timeline import Timeline
@@ -21,6 +21,21 @@ from .value_display import text_of, whole
 
 LEGEND = "The broader an arrow, the larger its gradient; a leaf's grad is the sum of its arrows without the pale ones."
 _VANISHING = 1e-4  # of the seed: less is said to vanish
+# Edges to what is added to, or multiplies, numbers of the usual size: their gradients are sums of what the node
+# received. One that is as small as the rounding of such a sum is zero but for that.
+_SUMS = {
+    "add": (0, 1),
+    "sub": (0, 1),
+    "expand": (0,),
+    "addmm": (0,),
+    "convolution": (2,),
+    "native_batch_norm": (1, 2),
+    "native_layer_norm": (1, 2),
+    "native_group_norm": (1, 2),
+}
+_EPSILON = {"float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
+_ROUNDING = 4.0  # times the rounding of one sum: what is summed was rounded before
+_NEARLY_ZERO = "zero but for rounding"
 _MODULES = 8  # whose gradients are told one by one in a closed group
 _TERMS = 4  # gradients told one by one where they add up: numbers, or arrays on a line; of arrays below each other two
 # Operations that repeat a smaller operand, so that its gradient is a sum. (Others of these shapes, such as matrix
@@ -59,14 +74,15 @@ class Flow(Graph):
         for box in boxes:
             if box.id in frame.nodes or (box.id in frame.tensors and box.kind == "leaf"):
                 box.lines += (*self._rest(frame, box.id), *self._added(frame, box.id), *self._remade(frame, box.id))
-                box.lines += tuple(self._warnings(frame.place(box.id)))
+                box.lines += tuple(self._warnings(frame, box.id))
         for arrow in arrows:
             edge = frame.edges.get(arrow.id)
             if edge is not None and edge.state != "idle" and edge.grad is not None:
-                arrow.weight, arrow.tone = self._weight(edge.grad), self._tone(edge.grad)
+                word = self._word(edge.grad, _rounding(frame, arrow.id))
+                arrow.weight, arrow.tone = self._weight(edge.grad, word), self._tone(edge.grad, word)
                 if edge.lost:
                     arrow.weight, arrow.tone = 1, "faint"
-                arrow.label = self._label(frame, arrow.id, edge, edge.grad)
+                arrow.label = self._label(frame, arrow.id, edge, edge.grad, word)
             if edge is not None and (earlier := self._earlier(edge)):
                 arrow.label = "\n".join(filter(None, [arrow.label, earlier]))
         return boxes, arrows
@@ -147,34 +163,41 @@ class Flow(Graph):
         made = [self._say(_made_of, before, after) for _, before, after in frame.tensors[id].remade]
         return made if len(made) <= _TERMS else [*made[:_TERMS], f"and {len(made) - _TERMS} more by hooks"]
 
-    def _warnings(self, place: Place) -> list[str]:
-        words = [self._word(grad) for grad in place.received if grad is not None]
-        return list(dict.fromkeys(f"gradient {word}" for word in words if word in ("NOT FINITE", "VANISHING")))
+    def _warnings(self, frame: Frame, id: str) -> list[str]:
+        place = frame.place(id)
+        came = [key for keys in [*place.came.values()][-1:] for key in keys]
+        each = [_rounding(frame, key) for key in came]
+        rounding = sum(each) if each and all(each) else 0.0
+        words = [self._word(grad, rounding) for grad in place.received if grad is not None]
+        worth = ("NOT FINITE", "VANISHING", _NEARLY_ZERO)
+        return list(dict.fromkeys(f"gradient {word}" for word in words if word in worth))
 
-    def _word(self, grad: Value) -> str:
-        """What stands out about a gradient; empty for an ordinary one."""
+    def _word(self, grad: Value, rounding: float = 0.0) -> str:
+        """What stands out about a gradient, if anything does; `rounding` is a norm that this alone can have."""
         if grad.nonfinite:
             return "NOT FINITE"
         if not grad.norm:
             return "zero" if math.prod(grad.shape) else ""
-        return "VANISHING" if grad.norm < _VANISHING * self._seed else ""
+        if grad.norm >= _VANISHING * self._seed:
+            return ""
+        return _NEARLY_ZERO if grad.norm <= rounding else "VANISHING"
 
-    def _weight(self, grad: Value) -> int:
+    def _weight(self, grad: Value, word: str) -> int:
         if not math.isfinite(grad.norm):  # of numbers that are finite it may be too large for one
             return 4
-        if self._word(grad):
+        if word:
             return 1
         steps = math.log(self._largest / (grad.norm or self._largest)) / math.log(self._ratio)
         return max(1, 4 - math.floor(steps + 1e-6))
 
-    def _tone(self, grad: Value) -> ArrowTone:
+    def _tone(self, grad: Value, word: str) -> ArrowTone:
         if grad.nonfinite:
             return "bad"
-        if self._word(grad) or grad.min is None or grad.max is None:
+        if word or grad.min is None or grad.max is None:
             return "faint"
         return "plus" if grad.min >= 0 else "minus" if grad.max <= 0 else "mixed"
 
-    def _label(self, frame: Frame, key: str, edge: EdgeState, grad: Value) -> str:
+    def _label(self, frame: Frame, key: str, edge: EdgeState, grad: Value, word: str) -> str:
         found = self.slopes(frame, key) if edge.state == "flowing" else None
         norm = f"‖{number(grad.norm)}‖" if grad.shape and grad.is_known else ""
         text = self._say(whole if norm else text_of, grad, LABEL_COLUMNS)
@@ -184,7 +207,7 @@ class Flow(Graph):
             short = short if columns(short) <= LABEL_COLUMNS else found.label
             lines[1:] = [*lines[1:], found.label] if text else [short]
         which, told = self.which(edge), found is not None and "summed to" in found.label
-        lines += ["" if told else _summed(frame, key, edge), self._word(grad), which and f"for {which}", edge.lost]
+        lines += ["" if told else _summed(frame, key, edge), word, which and f"for {which}", edge.lost]
         return "\n".join(filter(None, lines))
 
 
@@ -210,6 +233,20 @@ def _summed(frame: Frame, key: str, edge: EdgeState) -> str:
     if before is None or math.prod(after) >= math.prod(before.shape) or not _repeated(after, before.shape):
         return ""
     return f"{before.shape} summed to {after}"
+
+
+def _rounding(frame: Frame, key: str) -> float:
+    """The norm that a gradient on an edge may have by rounding alone, where it is the sum of what its node received."""
+    edge = frame.edges[key]
+    node = frame.nodes.get(edge.target or "")
+    if node is None or edge.grad is None or len(node.received) < 1 or (before := node.received[0]) is None:
+        return 0.0
+    place = key.rpartition(".")[2]
+    summed = place.isdigit() and int(place) in _SUMS.get(node.made.operation, ())
+    times = math.prod(before.shape) / max(1, math.prod(edge.grad.shape))
+    if not summed or times <= 1 or not before.dtype.startswith("float"):
+        return 0.0
+    return _ROUNDING * _EPSILON.get(before.dtype, 0.0) * math.sqrt(times) * before.norm
 
 
 def _repeated(small: Sequence[int], large: Sequence[int]) -> bool:
