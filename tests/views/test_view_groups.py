@@ -226,7 +226,7 @@ def test_between_two_closed_groups_there_is_an_arrow_for_each_value() -> None:
     last = between(len(board.steps) - 1)
     assert [arrow.state for arrow in last] == ["done"] * 5
     # The first value is used twice inside: one arrow brings both gradients.
-    assert [arrow.label for arrow in last] == ["2 gradients", *["[1.]  ‖1‖"] * 4]
+    assert [arrow.label for arrow in last] == ["sum ‖2‖", *["[1.]  ‖1‖"] * 4]
     assert there(board, len(board.steps) - 1)[a].lines[-1] == "gradient in ‖2.83‖, out ‖16‖"
 
 

@@ -150,6 +150,7 @@ def arrow_fields(arrow: Arrow, scene: Scene) -> dict[str, Any]:
         "weight": arrow.weight,
         "tone": arrow.tone,
         "alt": clean(arrow.alt) or _arrow_alt(arrow, scene),
+        "together": None if arrow.together is None else list(arrow.together),
     }
 
 
@@ -212,7 +213,17 @@ _PAD, _ROUND_PAD = 18, 22  # left and right of a node's text, and of a tensor's 
 _OVER = 4  # and under a node's text
 _STRIP_PAD, STRIP = 12, 24  # beside, and the height of, the name of a level and the heading of a region
 _SMALLEST = 76  # px: a box with a single letter in it still looks like a box
-_SAME_SIZE = {"details", "goto", "alt", "note", "unsaid", "shade", "weight", "tone"}  # may change: no room is taken
+_SAME_SIZE = {
+    "details",
+    "goto",
+    "alt",
+    "note",
+    "unsaid",
+    "shade",
+    "weight",
+    "tone",
+    "together",
+}  # may change: no room is taken
 _ARGUMENT, _MOST_FOR_ARGUMENTS = 18, 720  # px of a box's upper edge for each arrow into it, at most for all
 
 

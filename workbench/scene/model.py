@@ -123,6 +123,9 @@ class Arrow:
     The arrows into one box stand in the order of its arguments. A label may have several lines (`\\n`). With a `weight`
     from 1 to 4 it is as broad as its gradient is large, and has the colour of its `tone`. A `note` is more for
     its words alone.
+
+    `together` is the label, the weight and the tone of one arrow that stands for all those from its source that brought
+    a gradient: of several the last to do so has it.
     """
 
     id: str
@@ -135,6 +138,7 @@ class Arrow:
     tone: ArrowTone = ""
     alt: str = ""
     note: str = ""
+    together: tuple[str, int, ArrowTone] | None = None
 
 
 @dataclass(slots=True)
@@ -215,7 +219,8 @@ def paths(scene: Scene) -> dict[str, list[str]]:
 class Folding:
     """What is seen of a scene while of its groups only the `opened` are open.
 
-    An arrow that stands for several has the id of the first of them: `members` has them all.
+    An arrow that stands for several has the id of the first of them: `members` has them all, and those from boxes in
+    the group that refer to what it leads from.
     """
 
     def __init__(self, scene: Scene, opened: Collection[str]) -> None:
@@ -225,6 +230,7 @@ class Folding:
         self.stands = {id: next((group for group in path if group in closed), id) for id, path in paths(scene).items()}
         self.frames = {group for group in self.groups.difference(closed) if self.stands[group] == group}
         self.members: dict[str, list[str]] = {}
+        self._from: dict[str, list[str]] = {}  # box -> the arrows that lead from it, or from one that refers to it
         together: dict[tuple[str, str, str], str] = {}
         for arrow in scene.arrows.values() if self.groups else ():
             source, target = self.stands[arrow.source], self.stands[arrow.target]
@@ -233,6 +239,13 @@ class Folding:
             elif source != target and arrow.kind not in LOOSE:
                 first = together.setdefault((arrow.source, target, arrow.kind), arrow.id)
                 self.members.setdefault(first, []).append(arrow.id)
+        for arrow in scene.arrows.values() if self.groups else ():
+            own = scene.boxes[arrow.source].refers
+            self._from.setdefault(own or arrow.source, []).append(arrow.id)
+            target = self.stands[arrow.target]
+            if own is not None and self.stands[arrow.source] == target:
+                first = together.get((own, target, arrow.kind))
+                self.members.get(first or "", []).append(arrow.id)
 
     def seen(self, scene: Scene) -> Scene:
         """A moment of the scene as it is seen."""
@@ -246,13 +259,16 @@ class Folding:
 
     def arrow(self, scene: Scene, id: str) -> Arrow:
         """One of the arrows that are seen, at a moment."""
-        arrow = _one_of([scene.arrows[member] for member in self.members[id]])
-        ends = {"source": self.stands[arrow.source], "target": self.stands[arrow.target]}
+        first, members = scene.arrows[id], self.members[id]
+        others = set(self._from.get(scene.boxes[first.source].refers or first.source, ())).difference(members)
+        whole = not any([scene.arrows[other].state in ("flowing", "done") for other in others])
+        arrow = _one_of([scene.arrows[member] for member in members], whole)
+        ends = {"source": self.stands[first.source], "target": self.stands[first.target], "together": None}
         return with_changes(arrow, {"id": id, **ends})
 
 
-def _one_of(arrows: list[Arrow]) -> Arrow:
-    """One arrow for several that bring the same value to the same box."""
+def _one_of(arrows: list[Arrow], whole: bool) -> Arrow:
+    """One arrow for several that bring the same value to the same box, perhaps all that brought a gradient for it."""
     there = [arrow for arrow in arrows if arrow.state != "future"]
     if len(arrows) == 1 or not there:
         return arrows[0]
@@ -262,6 +278,10 @@ def _one_of(arrows: list[Arrow]) -> Arrow:
     flowing = [arrow for arrow in moved if arrow.state == "flowing"]
     if len(moved) == 1:
         return moved[0]
+    told = next((arrow.together for arrow in moved if arrow.together is not None), None)
+    if told is not None and whole:
+        label, weight, tone = told
+        return replace((flowing or moved)[0], label=label, weight=weight, tone=tone)
     tones = {arrow.tone for arrow in moved}
     tone = tones.pop() if len(tones) == 1 else "mixed"
     # An arrow says last why it is pale.

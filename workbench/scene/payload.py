@@ -742,7 +742,7 @@ class _Packing:
         return lambda note: arrow_said(upper, lower, arrow["kind"], arrow["label"], note, arrow["state"])
 
 
-_EMPTY = ("label", "tone", "weight")  # of an arrow: mostly there is none
+_EMPTY = ("label", "tone", "weight", "together")  # of an arrow: mostly there is none
 
 
 def _box_words(box: Told) -> Callable[[str], str]:

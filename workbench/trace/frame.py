@@ -425,10 +425,13 @@ class Frame:
 
     def arrivals(self, id: str) -> list[EdgeState]:
         """The edges by which gradients came to a place in its last backward, in the order in which they did."""
+        return [self.edges[key] for key in self.came_to(id)]
+
+    def came_to(self, id: str) -> list[str]:
+        """The keys of these edges."""
         for keys in reversed(self.place(id).came.values()):
-            edges = [edge for key in keys if (edge := self.edges[key]).state != "idle"]
-            if edges:
-                return edges
+            if came := [key for key in keys if self.edges[key].state != "idle"]:
+                return came
         return []
 
     def edges_of(self, node: str) -> list[tuple[str, EdgeState]]:

@@ -182,13 +182,18 @@ class Flow(Graph):
             return ""
         return _NEARLY_ZERO if grad.norm <= rounding else "VANISHING"
 
+    def looks(self, grad: Value | None) -> tuple[int, ArrowTone]:
+        """How broad the arrow of a gradient is, and its tone."""
+        word = self._word(grad) if grad is not None else ""
+        return (1, "mixed") if grad is None else (self._weight(grad, word), self._tone(grad, word))
+
     def _weight(self, grad: Value, word: str) -> int:
         if not math.isfinite(grad.norm):  # of numbers that are finite it may be too large for one
             return 4
         if word:
             return 1
         steps = math.log(self._largest / (grad.norm or self._largest)) / math.log(self._ratio)
-        return max(1, 4 - math.floor(steps + 1e-6))
+        return min(4, max(1, 4 - math.floor(steps + 1e-6)))  # a sum may be larger than any that was sent
 
     def _tone(self, grad: Value, word: str) -> ArrowTone:
         if grad.nonfinite:

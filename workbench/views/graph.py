@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from ..scene.labels import CHIP_COLUMNS, TEXT_COLUMNS, columns, cut
-from ..scene.model import WITHIN, Arrow, Box, BoxState, Detail, Scene, Step
+from ..scene.model import WITHIN, Arrow, ArrowTone, Box, BoxState, Detail, Scene, Step
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import Hook, LevelEntered, OperationRan, TangentPushed
@@ -30,7 +30,7 @@ from ..trace.records import (
 )
 from ..trace.schema import Record, Saved
 from ..trace.timeline import Timeline
-from ..trace.values import Value, series
+from ..trace.values import Value, number, series
 from .groups import Lanes, Program, program_tree
 from .messages import COMPARE_KIND, COMPARE_TOO_LARGE
 from .player_steps import complete, failure, starts_of
@@ -242,11 +242,32 @@ class Graph:
             grad = grad if found is None else found.label if found.product else with_more(grad, found.label)
             label = f"{grad}\nfor {label}" if label else grad
         kind = "edge" if edge.differentiable else "constant"
-        return Arrow(id, source, target, kind, label, edge.state, note=", ".join(note))
+        together = self._together(frame, id, edge) if edge.differentiable else None
+        return Arrow(id, source, target, kind, label, edge.state, note=", ".join(note), together=together)
+
+    def _together(self, frame: Frame, key: str, edge: EdgeState) -> tuple[str, int, ArrowTone] | None:
+        """What one arrow tells of all that came to where this edge, the last of several, brought a gradient."""
+        came = frame.came_to(edge.source)
+        if edge.state == "idle" or edge.lost or len(came) < 2 or came[-1] != key:
+            return None
+        total = arrived(frame, edge.source)
+        if total is None:
+            return f"{len(came)} gradients", *self.looks(None)
+        return f"sum {total.text()}" if not total.shape else f"sum ‖{number(total.norm)}‖", *self.looks(total)
+
+    def looks(self, grad: Value | None) -> tuple[int, ArrowTone]:
+        """How broad the arrow of a gradient is, and its tone."""
+        return 0, ""
 
     def which(self, edge: EdgeState) -> str:
         """Which output of a node an edge comes from, if it has more than one."""
         return f"output {edge.output_nr}" if edge.source in self._several else ""
+
+
+def arrived(frame: Frame, id: str) -> Value | None:
+    """All that came to the only output of a node, or to a leaf, in its last backward; None if that is not known yet."""
+    received = frame.place(id).received
+    return received[0] if len(received) == 1 else None
 
 
 def _node_lines(say: Sayings, frame: Frame, node: NodeState, title: str, called: str) -> tuple[str, ...]:

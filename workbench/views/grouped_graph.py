@@ -26,7 +26,7 @@ from ..trace.records import COMPILED, NodeCreated, NodeFinished, NodeStarted, Te
 from ..trace.schema import Phase, Record, TensorSeen
 from ..trace.timeline import Timeline, phase_of
 from ..trace.values import Value, said, series
-from .graph import Graph, built
+from .graph import Graph, arrived, built
 from .groups import MOST, TANGENT, Group, Lanes, Program, grouped, wholes
 from .memory import bytes_of, bytes_said
 from .messages import NO_GROUP
@@ -367,7 +367,8 @@ def closed_box(frame: Frame, tally: Tally, came: Bundle, went: Bundle, view: Gra
     else:
         gone = f"{counted(tally.gone, 'operation')} gone" if tally.gone else ""
         lines.append("; ".join(filter(None, [kept if tally.most and not view.shows_gradients else "", gone])))
-    gradients = [f"{way} {norms_of(frame, each)}" for way, each in (("in", came), ("out", went)) if each.total.moved]
+    ways = [(way, norms_of(frame, each), each.total.moved) for way, each in (("in", came), ("out", went))]
+    gradients = [f"{way} {norms or f'{moved:,} gradients'}" for way, norms, moved in ways if moved]
     bad = "" if came.total.finite and went.total.finite else "NOT FINITE "
     lines.append(f"gradient {bad}{', '.join(gradients)}" if gradients and (bad or not flows) else "")
     lines += [] if flows else told
@@ -423,19 +424,20 @@ def total_of(grads: Sequence[Value]) -> Value | None:
 
 
 def norms_of(frame: Frame, bundle: Bundle) -> str:
-    """The norm of all that goes along these edges: gradients for one value add up."""
+    """The norm of all that goes along these edges: gradients for one value add up; "" where their sum is not known."""
     traffic = bundle.total
-    together = f"{traffic.norms} in {traffic.moved:,}" if traffic.moved > 1 else traffic.norms
-    if len(bundle.keys) > _ADDED:
-        return together
-    places: dict[tuple[str, int], list[Value]] = {}
-    for edge in [frame.edges[key] for key in bundle.keys]:
-        if edge.state != "idle" and edge.grad is not None:
-            places.setdefault((edge.source, edge.output_nr), []).append(edge.grad)
-    sums = [grads[0] if len(grads) == 1 else total_of(grads) for grads in places.values()]
-    known = [total for total in sums if total is not None]
-    if len(known) < len(sums):
-        return together
+    if traffic.moved < 2:
+        return traffic.norms
+    known: list[Value] = []
+    for (source, _), keys in bundle.places.items():
+        edges = [edge for key in keys if (edge := frame.edges[key]).state != "idle" and edge.grad is not None]
+        grads = [edge.grad for edge in edges if edge.grad is not None]
+        total = grads[0] if len(grads) == 1 else total_of(grads) if len(grads) <= _ADDED else None
+        if total is None and grads and {*frame.came_to(source)} <= keys.keys():
+            total = arrived(frame, source)
+        if total is None and grads:
+            return ""
+        known += [total] if total is not None else []
     if len(known) == 1:
         return known[0].text() if not (known[0].shape and known[0].is_known) else f"‖{known[0].norm:.3g}‖"
     return f"‖{math.hypot(*[total.norm for total in known]):.3g}‖" if known else "none"
@@ -488,6 +490,7 @@ class Bundle:
 
     def __init__(self) -> None:
         self.keys: dict[str, int] = {}  # and their places
+        self.places: dict[tuple[str, int], dict[str, None]] = {}  # output -> the edges by which gradients come to it
         self.flowing: dict[str, None] = {}
         self._rows: list[list[Traffic]] = [[]]  # of the edges, of pairs of them, of pairs of these …
 
@@ -499,6 +502,7 @@ class Bundle:
     def note(self, key: str, edge: EdgeState) -> None:
         """An edge is there, or has changed."""
         place = self.keys.setdefault(key, len(self.keys))
+        self.places.setdefault((edge.source, edge.output_nr), {})[key] = None
         if edge.state == "flowing":
             self.flowing[key] = None
         else:
@@ -641,7 +645,9 @@ class Cut:
         within: _Seen | None = None  # these
         # Where gradients flow, data have neither box nor arrow, unless a transform takes them.
         data = view.transformed or not view.shows_gradients
-        for key in keys:
+        # What all that came to a place is together, the last arrow to it tells.
+        more = [came[-1] for key in keys if (key in nodes or key in tensors) and len(came := frame.came_to(key)) > 1]
+        for key in dict.fromkeys([*keys, *more]):
             if key in inside:
                 continue
             if key in nodes:
@@ -680,12 +686,15 @@ class Cut:
                 if not (data or edge.differentiable):
                     continue
                 upper, lower = self.stands(source), self.stands(edge.target)
+                ending = "" if edge.differentiable else ".c"
+                if upper == lower and source != own and f"{self.stands(own)}>{lower}{ending}" in self._bundles:
+                    upper = self.stands(own)  # what the box brings that refers to it is part of the arrow from it
                 if upper == lower:
                     continue
                 if (upper, lower) == (source, edge.target):
                     seen.append(key)
                     continue
-                bundle = f"{upper}>{lower}{'' if edge.differentiable else '.c'}"
+                bundle = f"{upper}>{lower}{ending}"
                 self._bundles.setdefault(bundle, Bundle()).note(key, edge)
                 bundles[bundle] = None
                 given.append(upper)
@@ -868,8 +877,10 @@ class Cut:
         if len(keys) > 1:
             moved = traffic.moved
             label = f"{moved} of {len(keys)} gradients" if moved < len(keys) else f"{moved} gradients"
-            label = "\n".join([label, traffic.norms, *self._view.lost(frame, keys)])
-        return replace(looks, id=bundle, source=ends[0], target=ends[1], label=label, state=state)
+            label = "\n".join(
+                filter(None, [label, norms_of(frame, self._bundles[bundle]), *self._view.lost(frame, keys)])
+            )
+        return replace(looks, id=bundle, source=ends[0], target=ends[1], label=label, state=state, together=None)
 
     def _box(self, frame: Frame, id: str) -> Box:
         came, went = self._crossing.get(id, (Bundle(), Bundle()))

@@ -160,11 +160,16 @@ function asFrame({ lines, ...rest }) {
   return { ...rest, ...(rest.kind ? { lines: [] } : {}), ...(rest.state && rest.state !== "future" ? { state: "idle" } : {}) };
 }
 
-/** One arrow for several that bring the same value to the same box. */
-function bundled(arrows) {
+/** One arrow for several that bring the same value to the same box, perhaps all that brought a gradient for it. */
+function bundled(arrows, whole) {
   const there = arrows.filter(({ state }) => state !== "future"), moved = there.filter(({ state }) => state !== "idle");
   if (arrows.length === 1 || !there.length) return arrows[0];
   if (moved.length < 2) return moved[0] ?? there[0];
+  const all = moved.find(({ together }) => together)?.together;
+  if (all && whole) {
+    const [label, weight, tone] = all;
+    return { ...(moved.find(({ state }) => state === "flowing") ?? moved[0]), label, weight, tone };
+  }
   const tones = new Set(moved.map(({ tone }) => tone)), first = moved.find(({ state }) => state === "flowing") ?? moved[0];
   const tone = tones.size === 1 ? first.tone : "mixed", why = new Set(moved.map(({ label }) => label?.split("\n").at(-1)));
   const label = [`${moved.length} gradients`, ...(tone === "faint" && why.size === 1 ? why : [])].join("\n"); // said last
@@ -206,9 +211,18 @@ export function folded(story, opened) {
     first.set(name, one);
     members.set(one, [...(members.get(one) ?? []), id]);
   }
+  const leaving = new Map(), ownOf = (source) => boxes.get(source).refers ?? source;
+  for (const { id, source, target, kind } of now.values()) {
+    leaving.set(ownOf(source), [...(leaving.get(ownOf(source)) ?? []), id]);
+    // What a box in a closed group brings that refers to another is part of the arrow from that.
+    const group = stands(target);
+    if (ownOf(source) !== source && stands(source) === group) members.get(first.get(nameOf(ownOf(source), group, kind)))?.push(id);
+  }
   const of = new Map([...members].flatMap(([one, several]) => several.map((id) => [id, one])));
   const look = (one) => {
-    const { label, state, weight, tone, alt } = bundled(members.get(one).map((id) => now.get(id)));
+    const mine = members.get(one), others = leaving.get(ownOf(now.get(one).source)).filter((id) => !mine.includes(id));
+    const whole = !others.some((id) => ["flowing", "done"].includes(now.get(id).state));
+    const { label, state, weight, tone, alt } = bundled(mine.map((id) => now.get(id)), whole);
     return { label, state, weight, tone, alt };
   };
   const arrows = [...members.keys()].map((one) => {

@@ -1,0 +1,95 @@
+"""An arrow that stands for several tells what they brought together, or no number."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import Any
+
+import nested_programs
+import numpy as np
+import pytest
+
+import workbench as torch
+from workbench.autograd.scopes import scope
+from workbench.recording import record
+from workbench.views import grouped_graph
+
+NUMBER = re.compile(r"‖([^‖]+)‖")
+
+
+def array(value: Any) -> Any:
+    return np.array(value.values).reshape(value.shape)
+
+
+def sums_are_true(seed: int, patch: pytest.MonkeyPatch) -> int:
+    """Check every arrow that stands for several, with random groups open; how many of them told a number."""
+    trace, _, there = nested_programs.recorded(seed, torch, scope, record, trains=False)
+    choose = random.Random(seed)
+    frame = trace.frame(len(trace.events))
+    named = {name: each for name, each in there.items() if isinstance(each, torch.Tensor)}
+    for tensor in frame.tensors.values():
+        if tensor.role == "leaf" and tensor.name in named and tensor.grad is not None:
+            total = sum([array(frame.edges[key].grad) for key in frame.came_to(tensor.id)])
+            assert np.allclose(total, named[tensor.name].grad.numpy(), rtol=1e-4, atol=1e-6)
+    told = 0
+    for view in ("graph", "flow"):
+        for inside in (grouped_graph._INSIDES, 0):
+            patch.setattr(grouped_graph, "_INSIDES", inside)
+            board = trace.show(view, depth=choose.randrange(3)).storyboard
+            groups = [id for id, box in board.scene.boxes.items() if box.kind == "group"]
+            for each in (board, board.with_open(choose.sample(groups, len(groups) // 2))):
+                seen = each.at(len(each.steps) - 1)
+                for id, members in each.folding.members.items():
+                    edges = [frame.edges[key] for key in members if key in frame.edges]
+                    moved = [edge for edge in edges if edge.state != "idle" and edge.grad is not None]
+                    if len(moved) < 2 or len(edges) < len(members) or seen.arrows[id].kind != "edge":
+                        continue
+                    numbers = NUMBER.findall(seen.arrows[id].label)
+                    assert len(numbers) <= 1
+                    if numbers and len({edge.output_nr for edge in moved}) == 1:
+                        total = np.linalg.norm(sum([array(edge.grad) for edge in moved]))
+                        assert float(numbers[0]) == pytest.approx(total, rel=6e-3, abs=1e-6), (seed, id)
+                        told += 1
+        patch.undo()
+    return told
+
+
+def test_what_folded_arrows_tell_is_the_sum_of_what_they_stand_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sum([sums_are_true(seed, monkeypatch) for seed in range(8)]) > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 300))
+def test_what_folded_arrows_of_many_programs_tell_is_their_sum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    sums_are_true(seed, monkeypatch)
+
+
+def rnn() -> tuple[Any, dict[str, Any]]:
+    torch.manual_seed(0)
+    weights = {"Wxh": torch.randn(3, 4) / 2, "Whh": torch.randn(4, 4) / 5, "b": torch.zeros(4)}
+    Wxh, Whh, b = [each.requires_grad_() for each in weights.values()]
+    xs = torch.randn(20, 3)
+    with record() as trace:
+        h = torch.zeros(4)
+        for t in range(20):
+            h = torch.tanh(xs[t] @ Wxh + h @ Whh + b)
+        (h**2).sum().backward()
+    return trace, weights
+
+
+@pytest.mark.parametrize("view", ["graph", "flow"])
+@pytest.mark.parametrize("inside", [300, 0])
+def test_the_arrow_into_a_weight_of_a_closed_loop_tells_its_whole_gradient(
+    view: str, inside: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace, weights = rnn()
+    monkeypatch.setattr(grouped_graph, "_INSIDES", inside)
+    board = trace.show(view, depth=0).storyboard
+    scene = board.at(len(board.steps) - 1)
+    for name, weight in weights.items():
+        (box,) = [box for box in scene.boxes.values() if box.kind == "leaf" and box.title == name]
+        (arrow,) = [arrow for arrow in scene.arrows.values() if arrow.source == box.id]
+        (number,) = NUMBER.findall(arrow.label)
+        assert float(number) == pytest.approx(float(weight.grad.norm()), rel=6e-3)
+        assert "VANISHING" not in arrow.label and arrow.tone in ("", "mixed")
