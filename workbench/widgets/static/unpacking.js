@@ -1,7 +1,7 @@
 /** The storyboard that a notebook keeps in columns, as `scene/packing.py` makes them. */
 
 const { assign: merged, fromEntries: paired } = Object;
-const EMPTY = { label: "", tone: "", weight: 0 }; // what a row of an arrow leaves out
+const EMPTY = { label: "", tone: "", weight: 0, together: null }; // what a row of an arrow leaves out
 
 /**
  * The rows of a table: how many, and the columns by name, each with all its cells or those that there are and which;
