@@ -10,7 +10,6 @@ from test_player_window import HEIGHT, IN_SIGHT, SMALLEST, five_steps, one_numbe
 
 import workbench as torch
 from workbench import nn
-from workbench.scene.picture import playing
 from workbench.views import storyboard as told
 
 VIEW_BOX = "document.querySelector('.wb-picture').getAttribute('viewBox')"
@@ -164,42 +163,3 @@ def test_a_chart_stays_as_it_is(page, view):
     first = page.evaluate(VIEW_BOX)
     wear(page, "projector")
     assert page.evaluate(VIEW_BOX) == first
-
-
-def test_a_notebook_keeps_the_packing_of_a_graph_but_not_of_a_chart_or_a_long_film(page):
-    with torch.record() as trace:
-        five_steps()
-    with torch.record() as longer:
-        five_steps()
-        five_steps()
-    for told_in, view, packs in ((trace, "graph", True), (trace, "saved", False), (longer, "graph", False)):
-        page.evaluate("delete window.workbenchChoices")
-        page.set_content(f"<!doctype html><title>Page</title>{playing(told(told_in, view))}")
-        wait_until(page, "document.querySelector('.wb-player') !== null")
-        first = page.evaluate(VIEW_BOX)
-        page.locator('[data-action="menu"]').click()
-        page.locator('[data-action="theme-projector"]').click()
-        assert (page.evaluate(VIEW_BOX) != first) == packs
-        assert page.evaluate(HEIGHT) <= 620
-
-
-@pytest.mark.parametrize("view", ["graph", "flow", "saved", "versions"])
-def test_a_notebook_keeps_every_style_that_its_picture_wears(page, view):
-    with torch.record() as trace:
-        three_layers()
-    board = told(trace, view)
-    looks = """() => [...document.querySelectorAll(".wb-picture *")].map((part) => {
-        const { fill, stroke, strokeWidth, strokeDasharray, fontSize, visibility } = getComputedStyle(part);
-        return [part.getAttribute("class"), fill, stroke, strokeWidth, strokeDasharray, fontSize, visibility]; })"""
-    show(page, board.to_dict())
-    page.evaluate("player.go(0)")
-    told_here = [page.evaluate(looks)]
-    press(page, "last")
-    told_here.append(page.evaluate(looks))
-    page.evaluate("delete window.workbenchChoices")
-    page.set_content(f"<!doctype html><title>Page</title>{playing(board)}")
-    wait_until(page, "document.querySelector('.wb-player') !== null")
-    press(page, "first")
-    assert page.evaluate(looks) == told_here[0]
-    press(page, "last")
-    assert page.evaluate(looks) == told_here[1]

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser_page import open_page
 from player_page import press, show, states
 from player_story import storyboard
 
-from workbench.scene import payload as scripts
 from workbench.scene.images import to_svg
 from workbench.scene.model import Arrow, Box, Detail, Scene, Step
-from workbench.scene.payload import GIVEN, asset, bare, joined_modules, renamed, script, sent, short_names
-from workbench.scene.picture import inline
 from workbench.scene.storyboard import Storyboard
 
 STORY = storyboard().to_dict()
@@ -165,104 +159,6 @@ def test_jupyterlabs_theme_wins_over_the_systems(page, scheme):
         assert before != after
     finally:
         page.emulate_media(color_scheme="null")
-
-
-def test_all_scripts_are_small_together():
-    text = sent("following.js", "stepper.js", "unpacking.js") + inline()
-    assert len(text.encode()) <= 60_000
-
-
-@pytest.mark.parametrize("name", ["following.js", "stepper.js"])
-def test_a_script_is_plain(name):
-    text = script(name)
-    for never in (
-        "innerHTML",
-        "outerHTML",
-        "insertAdjacent",
-        "document.write",
-        "eval(",
-        "import ",
-        "export ",
-        "fetch(",
-    ):
-        assert never not in text
-    assert text.count("http") == 2  # the names of HTML and SVG, which are never asked for
-
-
-def test_modules_can_be_joined():
-    folder = Path(scripts.__file__).parents[1] / "widgets" / "static"
-    modules = sorted(path.name for path in folder.glob("*.js") if path.name != "inline.js")
-    for entry in ("following.js", "stepper.js", "unpacking.js"):
-        lines = "\n".join(asset(name) for name in modules if bare(asset(name)) in joined_modules(entry))
-        declared = re.findall(r"^(?:export )?(?:async )?(?:function|const|let) (\w+)", lines, re.MULTILINE)
-        assert len(declared) > 3 and len({*declared}) == len(declared), "a name is declared in two modules"
-    for name in modules:
-        for line in asset(name).splitlines():
-            assert line.count("`") % 2 == 0, f"{name}: a text over several lines would lose its indentation: {line}"
-    # What the joined script lacks are comments, imports, exports and spaces, and no code.
-    for name in modules:
-        plain = re.sub(r"^/\*\*.*?\*/$|(^| )//\s[^\n]*$", "", asset(name), flags=re.MULTILINE | re.DOTALL)
-        plain = re.sub(r"^\s*/\*\*.*?\*/$", "", plain, flags=re.MULTILINE | re.DOTALL)
-        plain = re.sub(r"^import [^;]*;|^export (default[^;]*;|(?=const|function))", "", plain, flags=re.MULTILINE)
-        assert spaceless(joined_modules(name)).endswith(spaceless(plain)), name
-
-
-def spaceless(code: str) -> str:
-    """Code without white space, what may end a block, and what may stand around a parameter."""
-    return re.sub(r"[;,](?=\})|\((?=\w+\)=>)|(?<=\w)\)(?==>)", "", re.sub(r"\s", "", code))
-
-
-GIVES = {
-    "following.js": ["initialize", "render"],
-    "stepper.js": ["initialize", "render"],
-    "player.js": ["mount"],
-    "unpacking.js": ["unpacked"],
-}
-# Names of the page that are variables of ours too.
-OURS_TOO = "close closed event find frames length name open opener scroll status stop viewport when".split()
-
-
-def test_only_names_that_a_script_declares_are_shortened(page):
-    text = joined_modules("following.js", "stepper.js", "unpacking.js") + bare(asset("inline.js"))
-    names = short_names(text)
-    assert len(names) > 300 and len({*names.values()} | names.keys() | GIVEN) == 2 * len(names) + len(GIVEN)
-    page.goto("about:blank")
-    of_the_page = page.evaluate("names => names.filter((name) => name in window)", sorted(names))
-    assert of_the_page == OURS_TOO, "is it declared in each module that uses it? If not, it belongs to GIVEN"
-    assert page.evaluate("names => names.filter((name) => !(name in window))", sorted(GIVEN)) == []
-
-
-@pytest.mark.parametrize("entry", ["following.js", "stepper.js", "player.js", "unpacking.js"])
-def test_what_a_script_gives_keeps_its_name(page, entry):
-    names = GIVES[entry]
-    given = page.evaluate(
-        """async (source) => {
-          const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-          return Object.keys((await import(url)).given);
-        }""",
-        f"{script(entry)}; export const given = {{ {', '.join(names)} }};",
-    )
-    assert given == names
-
-
-def test_a_short_name_stands_where_the_variable_stood():
-    text = (
-        'const story={boxes,steps:steps.boxes,"boxes":`boxes ${boxes.map(boxes=>({boxes}))} boxes`};'
-        "const{boxes:other,steps=boxes}=story;if(boxes){boxes?.boxes()}function steps(boxes,...steps){return{steps}}"
-        "const odd=yes?boxes:{boxes};for(const{story}of[/boxes/gi,...boxes])story.boxes=boxes"
-    )
-    assert renamed(text, {"boxes": "a", "steps": "b", "story": "c"}) == (
-        'const c={boxes:a,steps:b.boxes,"boxes":`boxes ${a.map(a=>({boxes:a}))} boxes`};'
-        "const{boxes:other,steps:b=a}=c;if(a){a?.boxes()}function b(a,...b){return{steps:b}}"
-        "const odd=yes?a:{boxes:a};for(const{story:c}of[/boxes/gi,...a])c.boxes=a"
-    )
-    assert short_names("const element=1,el=element+element.el;f(element)", ["f"]) == {"element": "a"}
-
-
-def test_spaces_in_strings_patterns_and_between_signs_stay():
-    text = 'const a = "x = 1" ;\nconst b = `${ a } = c`, d = /[ =] \\/ x/g;\nlet e = a + +b - -c ? 1 : [2,\n3, ];'
-    assert bare(text) == 'const a="x = 1";const b=`${ a } = c`,d=/[ =] \\/ x/g;let e=a + +b - -c?1:[2,3,];'
-    assert bare("function f() {\n  g();\n}\nconst h = 1;\n") == "function f(){g()}const h=1;"
 
 
 def test_a_name_written_from_the_right_leaves_its_shape_alone(page):

@@ -7,11 +7,11 @@ import json
 import pytest
 from browser_page import open_page, wait_until
 from ipywidgets.widgets import widget
-from player_page import STYLE, position, show
+from player_page import position, show
 from player_story import storyboard
 from traitlets import TraitError
 
-from workbench.scene.payload import sent
+from workbench.scene.payload import in_page, library
 from workbench.scene.picture import Picture
 from workbench.widgets import Player
 
@@ -43,13 +43,13 @@ def page(browser_tab):
     return browser_tab
 
 
-def test_the_widget_sends_script_style_and_storyboard():
+def test_the_widget_sends_the_library_and_its_storyboard():
     player, board = Player(storyboard()), storyboard()
     state = player.get_state()
     assert state["storyboard"] == board.to_dict()
-    assert state["_esm"] == sent("following.js") + "export default { initialize, render };"
-    assert state["_css"].endswith(STYLE)
-    assert "--wb-canvas" in state["_css"] and ".wb-state-future" in state["_css"]
+    version, script = library()
+    assert state["_esm"] == f"{script}\nexport default {in_page('following')};"
+    assert version in script and "--wb-canvas" in script and ".wb-state-future" in script
     json.dumps(state["storyboard"], allow_nan=False)
 
 

@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 from browser_page import open_page, wait_until
+from kept_story import kept_story
 from player_page import position
 from scene_samples import deep
 
@@ -15,8 +16,8 @@ from workbench.recording import record
 from workbench.scene import layout
 from workbench.scene.layout import level_of
 from workbench.scene.model import Box, Detail, Scene, Step, paths
-from workbench.scene.payload import LEFT_OUT, Plan, cut, shortened
-from workbench.scene.picture import MOST, Picture, _in_columns, img, playing, to_html
+from workbench.scene.picture import MOST, Picture, _packed, img, playing, to_html
+from workbench.scene.shortening import LEFT_OUT, Plan, cut, shortened
 from workbench.scene.storyboard import Storyboard
 from workbench.views import storyboard
 
@@ -82,7 +83,7 @@ def page():
 def test_a_picture_of_any_size_takes_no_more_than_its_room_and_plays_to_its_last_step(page, name, view):
     board = made(name, view)
     html = playing(board)
-    assert len(html) - len(img(board)) <= MOST
+    assert len(html.encode()) <= max(MOST, len(img(board)) + MOST // 2)
     load(page, html)
     page.wait_for_selector(".wb-player")
     captions = [said for _, _, said in board.stops]
@@ -116,81 +117,88 @@ def load(page, html):
     page.set_content(f"<!doctype html><html lang=en><title>Picture</title><body>{html}")
 
 
-def test_the_graph_of_six_layers_keeps_every_step_and_all_but_long_values(page):
-    board = storyboard(_recorded("six layers"), depth=1)
-    load(page, playing(board, len(playing(board, 10**9)) - len(img(board)) - 2_000))  # than all of it
-    page.wait_for_selector(".wb-player")
-    assert page.locator(".wb-slider").get_attribute("max") == str(len(board.stops) - 1)
-    page.evaluate("document.querySelector('.wb-kind-op').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
-    told = page.locator(".wb-details").inner_text()
-    assert LEFT_OUT in told and "tanh(self)" in told
-
-
 def test_a_saved_page_keeps_all_of_it(tmp_path):
-    board = made("1,000 steps", "saved")
+    board = made("3,000", "saved")
     Picture(board).save(tmp_path / "picture.html")
     page = (tmp_path / "picture.html").read_text(encoding="utf-8")
-    assert page == to_html(board) and len(page) > 2 * MOST
-    assert "left out of this notebook" in _text(board, 30_000) and "left out of this notebook" not in page
+    assert page == to_html(board)
+    gap = next(step for step in kept_story(playing(board))["steps"] if "left out" in step["caption"])
+    assert 'picture.save("picture.html") keeps all of it' in gap["caption"] and gap["caption"] not in page
 
 
-def _text(board, room):
-    """What a notebook keeps of the captions and details, of no more than so many characters."""
-
-    def tell(short):
-        bodies = [detail.body for box in short.scene.boxes.values() for detail in box.details]
-        return repr([step.caption for step in short.steps] + bodies).replace(LEFT_OUT, "-")
-
-    return shortened(board, tell, room)
+def _tell(short):
+    """What a click or a step says."""
+    bodies = [detail.body for box in short.scene.boxes.values() for detail in box.details]
+    return repr([step.caption for step in short.steps] + bodies)
 
 
-def test_what_goes_goes_in_order():
+def test_what_is_innermost_goes_first():
     details = tuple(Detail("Value", "value", {"name": "x", "text": f"{n}" * n}) for n in (30, 300))
     details += (Detail("Made at", "text", "m" * 150),)
     boxes = {str(n): Box(str(n), "leaf", "x", state="future", details=details) for n in range(60)}
     steps = [Step(f"step {n} " + "c" * 100, boxes={str(n): {"state": "idle"}}) for n in range(60)]
     board = Storyboard(Scene("all", boxes), steps)
 
-    def kept(room):
-        text = _text(board, room)
-        return text and [mark in text for mark in ("300300", "3030", "mmm", "step 30", "step 59", "left out of")]
+    def kept(plan):
+        text = shortened(board, _tell, len(_tell(cut(board, plan))))
+        return [mark in text for mark in ("300300", "3030", "mmm", "step 30", "step 59", "Steps 13 to 48 are left out")]
 
-    assert kept(1_000_000) == [True, True, True, True, True, False]
-    assert kept(30_000) == [False, True, True, True, True, False]
-    assert kept(20_000) == [False, False, True, True, True, False]
-    assert kept(15_000) == [False, False, False, True, True, False]
-    assert kept(8_000) == [False, False, False, False, True, True]
-    assert kept(500) is None
+    assert kept(Plan()) == [True, True, True, True, True, False]
+    assert kept(Plan(200)) == [False, True, True, True, True, False]
+    assert kept(Plan(0)) == [False, False, False, True, True, False]
+    assert kept(Plan(0, 0, 12)) == [False, False, False, False, True, True]
+    assert shortened(board, _tell, 500) is None
 
 
-@pytest.mark.parametrize("ends", [1, 3, 8])
-def test_steps_that_stay_show_what_they_showed(ends):
-    for board in (made("six layers"), deep(), made("six layers", "saved")):
-        short = cut(board, Plan(ends=ends))
+def test_groups_go_from_the_inside_out():
+    board = made("six layers")
+    sizes = []
+    for depth in range(4):
+        short = cut(board, Plan(0, depth))
+        inside = paths(short.scene)
+        closed = short.folding.groups - short.opened
+        deep = {1 + sum(outer in closed for outer in inside[id]) for id in closed}
+        assert deep == {*range(1, depth + 1)} or short.folding.groups == board.folding.groups
+        assert len(short.stops) == len(board.stops) and short.layout == board.layout
+        sizes.append(len(short.folding.groups))
+    assert sizes == sorted(sizes) and sizes[0] < sizes[-1] == len(board.folding.groups)
+
+
+@pytest.mark.parametrize("steps", [1, 3, 8])
+def test_steps_that_stay_show_what_they_showed(steps):
+    boards = [cut(made("six layers"), Plan(depth=0)), deep(), made("six layers", "saved")]
+    for board in (each for each in boards if len(each.steps) > 3 * steps):
+        short = cut(board, Plan(steps=steps))
         numbers = [sum(step.stands for step in short.steps[: n + 1]) for n in range(len(short.steps))]
         assert numbers[-1] == len(board.steps) and len(short.steps) < len(board.steps)
         assert numbers[short.start] == board.start + 1
+        there = {*range(len(board.steps))} - {number - 1 for number in numbers}
+        lost = board.scene.boxes.keys() - short.scene.boxes.keys()
+        assert lost <= {id for k in there for id in board.steps[k].boxes} | {
+            id for id, box in board.scene.boxes.items() if box.holder in lost
+        }
         for n, number in enumerate(numbers):
             found, told = short.at(n), board.at(number - 1)
-            for id, box in told.boxes.items():
+            assert {id for id, box in told.boxes.items() if box.state != "future"} - found.boxes.keys() <= lost
+            for id, box in ((id, told.boxes[id]) for id in found.boxes):
                 assert (found.boxes[id].state, found.boxes[id].lines) == (box.state, box.lines)
                 goto = found.boxes[id].goto
                 assert goto is None or box.goto is None or numbers[goto] >= box.goto + 1
-            assert {a.id: (a.state, a.label) for a in found.arrows.values()} == {
-                a.id: (a.state, a.label) for a in told.arrows.values()
+            drawn = [each for each in told.arrows.values() if each.state != "future"]
+            assert {a.id: (a.state, a.label) for a in found.arrows.values() if a.state != "future"} == {
+                a.id: (a.state, a.label) for a in drawn if not {a.source, a.target} & lost
             }
         gaps = [n for n, step in enumerate(short.steps) if step.stands > 1]
         first = numbers[gaps[0] - 1] + 1
-        assert short.steps[gaps[0]].caption == (
-            f"Steps {first} to {numbers[gaps[0]]} are left out of this notebook, to keep it small: "
-            'picture.save("picture.html") keeps all of it.'
-        )
+        said = short.steps[gaps[0]].caption
+        assert said.startswith(f"Steps {first} to {numbers[gaps[0]]} are left out of this notebook, to keep it small")
+        assert said.endswith(': picture.save("picture.html") keeps all of it.')
         assert short.layout == board.layout
 
 
 def test_of_many_rounds_the_first_and_the_last_stay_with_their_boxes():
     board = made("400 rounds")
-    short = cut(board, Plan(0, 0, 24, 0.0, False))
+    short = cut(board, Plan(0, 0, steps=24))
     captions = [said for _, _, said in board.stops]
     assert [step.caption for step in short.steps[:24]] == captions[:24]
     assert [step.caption for step in short.steps[-24:]] == captions[-24:]
@@ -204,7 +212,7 @@ def test_of_many_rounds_the_first_and_the_last_stay_with_their_boxes():
 
 def test_a_group_whose_inside_is_left_out_says_so():
     board = made("1,000 steps")
-    short = cut(board, Plan(0, 0, 24, 0.2))
+    short = cut(board, Plan(0, 1))
     lost = (board.folding.groups - short.folding.groups) & short.scene.boxes.keys()
     assert short.folding.groups and lost
     opened = Storyboard(short.scene, short.steps, opened=short.folding.groups)
@@ -225,44 +233,12 @@ def test_what_does_not_fit_at_all_stays_an_image_and_says_so(page):
 
 
 def test_a_part_of_a_picture_is_not_laid_out_anew():
-    board = made("six layers")
-    for plan in (Plan(0, 0), Plan(0, 0, ends=20)):
-        short = cut(board, plan)
-        assert short.levels and all(level is board.levels[frame] for frame, level in short.levels.items())
-    lost = cut(board, Plan(0, 0, groups=0.5))
+    board = made("1,000 steps")
+    short = cut(board, Plan(0))
+    assert short.levels and all(level is board.levels[frame] for frame, level in short.levels.items())
+    lost = cut(board, Plan(0, 3))
     kept = [frame for frame, level in lost.levels.items() if level is board.levels[frame]]
-    assert len(board.levels) > len(lost.levels) > 2 and len(kept) > len(lost.levels) // 2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "most"), [("six layers", 5), ("1,000 steps", 6), ("400 rounds", 6)])
-def test_a_picture_is_shortened_with_few_trials(name, most):
-    tries = []
-
-    def tell(short):
-        told = repr([step.caption for step in short.steps] + [*short.scene.boxes])
-        tries.append(len(told))
-        return told
-
-    board = storyboard(_recorded(name), depth=1)
-    for part in (0.9, 0.7, 0.5, 0.3):
-        del tries[:]
-        room = int(part * len(tell(board)))
-        text = shortened(board, tell, room)
-        assert text is not None and len(text) <= room and len(tries) <= most + 1
-
-
-def test_a_long_story_is_not_told_whole_to_find_that_it_is_too_long():
-    board = storyboard(_recorded("1,000 steps"))
-    told = []
-
-    def tell(short):
-        told.append(len(short.steps))
-        assert short is not board
-        return _in_columns(short)
-
-    text = shortened(board, tell, 20_000)
-    assert text is not None and 10_000 < len(text) <= 20_000 and max(told) < len(board.steps) // 2
+    assert len(board.levels) > len(lost.levels) > 2 and len(kept) >= len(lost.levels) // 2
 
 
 def test_only_what_a_notebook_keeps_of_a_picture_is_laid_out(monkeypatch):
@@ -277,18 +253,18 @@ def test_only_what_a_notebook_keeps_of_a_picture_is_laid_out(monkeypatch):
 
 def test_of_what_is_too_long_whatever_groups_hold_no_group_is_laid_out(monkeypatch):
     done = []
-    board = made("six layers")
     monkeypatch.setattr(layout, "level_of", lambda *args: done.append(args[1]) or level_of(*args))
-    whole = cut(board, Plan(0, 0))
-    length = _in_columns(whole, 2_000)
-    assert not done and 2_000 < length < len(_in_columns(whole))
+    board = storyboard(_recorded("six layers"))
+    shown = board.layout and len(done)
+    assert shown < len(board.folding.groups) and _packed(board, room=2_000) and len(done) == shown
+    assert len(_packed(board, room=10**9)) > len(_packed(board, room=2_000)) and len(done) > shown
 
 
 def test_a_group_that_holds_something_else_is_not_laid_out_in_the_whole_too(monkeypatch):
     done = []
     monkeypatch.setattr(layout, "level_of", lambda *args: done.append(args[1]) or level_of(*args))
-    board = storyboard(_recorded("six layers"))
-    lost = cut(board, Plan(0, 0, groups=0.5))
+    board = storyboard(_recorded("1,000 steps"))
+    lost = cut(board, Plan(0, 1))
     del done[:]
     own = {frame for frame, level in lost.levels.items() if level is not board.levels[frame]}
     assert own and sorted(done, key=str) == sorted([*lost.levels, *own], key=str)
@@ -299,3 +275,19 @@ def test_levels_stand_in_the_same_order_in_every_process():
     outer = {id: len(path) for id, path in paths(made("six layers").scene).items()}
     place = {id: n for n, id in enumerate(made("six layers").scene.boxes)}
     assert levels == sorted(levels, key=lambda id: (-outer[id], -place[id])) and len(levels) > 5
+
+
+def test_a_picture_is_shortened_with_few_trials():
+    board, tries = storyboard(_recorded("1,000 steps")), []
+
+    def tell(short):
+        told = repr([step.caption for step in short.steps] + [*short.scene.boxes])
+        tries.append(len(told))
+        return told
+
+    whole = len(tell(board))
+    for part in (0.9, 0.5, 0.1, 0.01):
+        del tries[:]
+        text = shortened(board, tell, int(part * whole))
+        assert text is None or len(text) <= part * whole
+        assert len(tries) <= 6

@@ -8,16 +8,12 @@ from typing import Any
 from browser_page import wait_until
 from playwright.sync_api import Page
 
-from workbench.scene.payload import asset, script
-from workbench.scene.theme import live_css
+from workbench.scene.payload import in_page, library
 
-SCRIPT = script("following.js", "player.js", "fold.js")
-STYLE = asset("player.css")
-
-_PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Player</title>
-<style>{style}</style></head>
-<body><main><h1>A page</h1><div id="here"></div></main><script type="module">{script}
-window.leaked = []; window.moves = []; window.render = render; window.mount = mount; window.folded = folded;
+_PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Player</title></head>
+<body><main><h1>A page</h1><div id="here"></div></main><script type="module">{library}
+window.leaked = []; window.moves = []; window.render = {following}.render; window.mount = {mount};
+window.folded = {folded};
 document.addEventListener("keydown", (event) => window.leaked.push(event.key));
 window.player = mount(document.getElementById("here"), {story}, {{ moved: (k) => window.moves.push(k) }});
 </script></body></html>"""
@@ -31,8 +27,9 @@ def show(page: Page, story: Any, again: bool = False) -> None:
     """Load a page that plays this storyboard dict: a new page, or the same one whose cell was run again."""
     embedded = json.dumps(story).replace("<", "\\u003c")
     if not again:
-        page.evaluate("delete window.workbenchChoices")
-    page.set_content(_PAGE.format(style=live_css(".wb-player") + STYLE, script=SCRIPT, story=embedded))
+        page.evaluate("delete window.workbenchLibraries")
+    parts = {name: in_page(name) for name in ("following", "mount", "folded")}
+    page.set_content(_PAGE.format(library=library()[1], story=embedded, **parts))
     wait_until(page, "window.player !== undefined")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -12,14 +13,14 @@ import pytest
 from boxes import name_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kept_story import kept_story
 
 import workbench as torch
 from workbench.events import listeners
 from workbench.scene.labels import heading_size
 from workbench.scene.model import Plot, Scene
-from workbench.scene.picture import MOST, has_room, playing
 from workbench.scene.routes import Place
-from workbench.tools.explore import _KEPT, Exploration
+from workbench.tools.explore import Exploration
 from workbench.widgets.live import ExplorationView
 
 X = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -126,17 +127,12 @@ def test_a_saved_picture_plays_the_positions_of_the_first_input() -> None:
 
 
 @pytest.mark.slow
-def test_a_notebook_keeps_as_many_positions_as_it_has_room_for() -> None:
-    small, large = torch.explore(lambda x: x * x, x=1.0), torch.explore(chain, x=2.0, w=1.0)
-    for found, most in ((small, 1), (large, 5)):
-        html = found._repr_mimebundle_()["text/html"]
-        every, detailed = next(kept for kept in _KEPT if has_room(found._story(*kept), MOST))
-        kept = found._story(every, detailed)
-        assert every <= most and len(kept.steps) == 20 // every + 1 and detailed == (most == 1)
-        assert playing(kept, MOST) in html and "too large" not in html
-        assert kept.steps[kept.start].caption == found.sentence
-        assert kept.at(0).boxes["t1"].lines == found.storyboard.at(0).boxes["t1"].lines
-        assert kept.at(1).boxes["t1"].lines == found.storyboard.at(every).boxes["t1"].lines
+def test_a_notebook_keeps_every_position() -> None:
+    for found in (torch.explore(lambda x: x * x, x=1.0), torch.explore(chain, x=2.0, w=1.0)):
+        board, html = found.storyboard, found._repr_mimebundle_()["text/html"]
+        kept = kept_story(re.sub("</div>$", "", html))
+        assert len(html) < 151_000 and [step["caption"] for step in kept["steps"]] == [s.caption for s in board.steps]
+        assert len(board.steps) == 21 and board.steps[board.start].caption == found.sentence
 
 
 def test_nothing_moves_in_the_picture_unless_the_graph_is_another() -> None:

@@ -164,13 +164,13 @@ def _state_words(kind: str, state: str) -> str:
 
 
 def box_said(title: str, kind: str, note: str, lines: Iterable[str], state: str) -> str:
-    """A box in words; unpacking.js says the same of what is packed."""
+    """A box in words."""
     said = [f"{title} ({KIND_WORDS[kind]})", note, *lines, _state_words(kind, state)]
     return "; ".join(part for part in said if part)
 
 
 def arrow_said(upper: str, lower: str, kind: str, label: str, note: str, state: str) -> str:
-    """An arrow in words, between two boxes of these titles; unpacking.js says the same of what is packed."""
+    """An arrow in words, between two boxes of these titles."""
     said = WAYS[kind if kind in LOOSE else state].format(upper=upper, lower=lower)
     more = "; ".join(filter(None, (label.replace("\n", ", "), note)))
     return f"{said}: {more}" if more and kind not in LOOSE else said

@@ -11,14 +11,12 @@ import errno
 import hashlib
 import json
 import os
-import re
 import secrets
 import stat
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, partial
 from html import escape
-from math import inf
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -36,32 +34,18 @@ from .messages import (
     READ_ONLY,
     UNKNOWN_SUFFIX,
 )
-from .model import PLACED
-from .payload import (
-    HOW,
-    Plan,
-    asset,
-    bare,
-    bare_css,
-    compressed,
-    cut,
-    dense,
-    packed_levels,
-    packed_story,
-    script,
-    shortened,
-    with_short_names,
-)
+from .payload import compressed, in_page, inline, library
+from .shortening import HOW, shortened
 from .storyboard import Storyboard
 from .text import to_dot, to_mermaid, to_sentence, to_text
-from .theme import THEMES, Theme, live_css, theme_named
+from .theme import Theme, live_css, theme_named
 
 
 class Picture:
     """A storyboard with all its faces: in a notebook the player, an image where that cannot run, and always text.
 
-    A notebook keeps at most 46 kB of it beside the image, of most about 31, and says what of a larger one is left out;
-    `save` keeps all.
+    A notebook keeps at most 150 kB of it, of a film 400 kB, and says what of a larger one is left out; `save` keeps
+    all.
     """
 
     def __init__(self, storyboard: Storyboard) -> None:
@@ -100,12 +84,7 @@ _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'"
 )
-MOST = 46_000  # characters that a picture adds to a notebook beside its image; the player takes up to 34,600 of them
-_WIRE = 10  # characters at least of each piece of an arrow's way, where groups open
-_FEW_PARTS = 5  # of a film
-_RULE = re.compile(r"([^{}]+)(\{[^{}]*\})")
-_OF_CHARTS = rf"kind-(?:{'|'.join(PLACED)})(?![\w-])|shade-"  # classes that only charts have
-_OF_FLOW = "tone-|weight-"  # and only arrows whose breadth says how large a gradient is
+MOST, MOST_OF_FILM = 150_000, 400_000  # bytes of a picture in a notebook; about 45,000 of them are the library
 _TOO_LARGE = f"This picture is too large to be played in a notebook: {HOW}, and plays it."
 _LARGE = 300_000  # characters of JSON: more are packed
 _PAGE_CSS = """
@@ -135,7 +114,7 @@ _PAGE = """<!doctype html>
 </main>
 <script type="{kind}" id="storyboard">{storyboard}</script>
 <script type="module">
-{player}
+{library}
 const held = document.getElementById("storyboard");
 const unpacked = () => {{
   const packed = new Blob([Uint8Array.from(atob(held.textContent), (each) => each.charCodeAt(0))]);
@@ -143,7 +122,7 @@ const unpacked = () => {{
 }};
 let storyboard = null; // of a damaged page the player says so
 try {{ storyboard = JSON.parse(held.type === "application/gzip" ? await unpacked() : held.textContent); }} catch {{}}
-mount(document.getElementById("player"), storyboard, {{ theme: "{theme}", dressed: document.documentElement }});
+{mount}(document.getElementById("player"), storyboard, {{ theme: "{theme}", dressed: document.documentElement }});
 </script>
 </body>
 </html>
@@ -159,112 +138,48 @@ def to_html(storyboard: Storyboard, theme: str | Theme | None = None) -> str:
     return _PAGE.format(
         policy=escape(_POLICY),
         title=escape(storyboard.title or "Autograd workbench"),
-        style=live_css(":root") + asset("player.css") + _PAGE_CSS,
+        style=live_css(":root") + _PAGE_CSS,
         still=img(storyboard, theme or "light"),
         theme=chosen,
         kind=kind,
         storyboard=data,
-        player=_player(),
+        library=library()[1],
+        mount=in_page("mount"),
     )
 
 
-def playing(storyboard: Storyboard, most: int = MOST) -> str:
+def playing(storyboard: Storyboard) -> str:
     """The picture as a notebook keeps it: an image, and a script that puts the player in its place.
 
-    Where no script may run, as in a notebook that nobody trusts, the image stays. Both of them, without the image, have
-    at most so many characters: a story that is too long for that is told in part, and one that is so even then not.
+    Where no script may run, as in a notebook that nobody trusts, the image stays. All of it has at most the bytes that
+    a notebook keeps of a picture, or of a film, and all but the image at least half of them: a story that is too long
+    for that is told in part.
     """
-    room = most - len(_placed(storyboard, "", ""))
-    story = shortened(storyboard, lambda short: _in_columns(short, room), room)
-    image = img(storyboard)
+    image, most = img(storyboard), MOST_OF_FILM if any(step.chapter for step in storyboard.steps) else MOST
+    room = max(most - len(image.encode()), most // 2) - len(_placed("", ""))
+    story = shortened(storyboard, partial(_packed, room=room), room)
     if story is None:
         return f"<div>{image}</div><p>{escape(_TOO_LARGE, quote=False)}</p>"
-    return _placed(storyboard, image, story)
+    return _placed(image, story)
 
 
-def has_room(storyboard: Storyboard, most: int) -> bool:
-    """Whether a notebook keeps every step of the picture, if not every detail, in so many characters."""
-    room = most - len(_placed(storyboard, "", ""))
-    story = _in_columns(cut(storyboard, Plan(0, 0)), room)
-    return isinstance(story, str) and len(story) <= room
+def _packed(storyboard: Storyboard, room: int) -> str:
+    """The storyboard as a picture's script has it; of one that is too long no inside of a group is laid out."""
+    flat = compressed(_as_json(storyboard.flat_dict()))
+    fits = storyboard.folding.groups and len(flat) <= room
+    return compressed(_as_json(storyboard.to_dict())) if fits else flat
 
 
-def _placed(storyboard: Storyboard, image: str, story: str) -> str:
-    scene, changes = storyboard.scene, (change for step in storyboard.steps for change in step.arrows.values())
-    there = {
-        _OF_CHARTS: any(box.kind in PLACED for box in scene.boxes.values()),
-        _OF_FLOW: any(arrow.weight for arrow in scene.arrows.values()) or any("weight" in each for each in changes),
-    }
-    absent = "|".join(styles for styles, used in there.items() if not used)
-    name, (library, player) = f"wb-play-{_digest(story)}", _library(_left_out(storyboard), absent)
-    act = f"{inline()}({json.dumps(name)},{json.dumps(library)},"
-    return f'<div class="{name}">{image}</div><script>{act}"{player}","{story}");</script>'
-
-
-def _in_columns(storyboard: Storyboard, room: float = inf) -> str | int:
-    """The storyboard in columns, or about how long it is, if that is too long whatever is laid out inside of groups."""
-    told = storyboard.flat_dict()
-    story = packed_story(told)
-    if storyboard.folding.groups:
-        # dense() needs 15 characters for 16 of compressed().
-        length = len(compressed(_as_json(story))) * 15 // 16 + _WIRE * storyboard.levels.wires
-        if length > room:
-            return length
-        story["levels"] = packed_levels(told, storyboard.levels_dict())
-    return dense(_as_json(story))
+def _placed(image: str, story: str) -> str:
+    version, _ = library()
+    name = f"wb-play-{_digest(version + story)}"
+    act = f"{inline()}({json.dumps(name)},{json.dumps(version)},"
+    return f'<div class="{name}">{image}</div><script>{act}"{_packed_library()}","{story}");</script>'
 
 
 @cache
-def inline() -> str:
-    """What plays a picture in the notebook's page: a function, as text."""
-    return with_short_names(bare(asset("inline.js")))
-
-
-def _left_out(storyboard: Storyboard) -> tuple[str, ...]:
-    """The player's modules that a picture does without."""
-    parts = sum(step.chapter != "" for step in storyboard.steps)
-    boxes = storyboard.scene.boxes.values()
-    leads = any("goto" in change for step in storyboard.steps for change in step.boxes.values())
-    needed = {
-        "fold.js": bool(storyboard.folding.groups),
-        "rounds.js": parts > 0,
-        "stacked.js": leads or any(box.goto is not None or box.plot or box.kind == "story" for box in boxes),
-        # A long film has no room for it: more of its steps are kept.
-        "compact.js": parts <= _FEW_PARTS
-        and all(not box.plot and (box.kind == "story" or box.kind not in PLACED) for box in boxes),
-    }
-    return tuple(name for name, yes in needed.items() if not yes)
-
-
-@cache
-def _library(without: tuple[str, ...], absent: str) -> tuple[str, str]:
-    """The player as a script that sets itself as `mount` on its own element, packed, and the name that it goes by.
-
-    It has no styles of the classes that are `absent`.
-    """
-    # Each theme's values stand nine times in the stylesheet, and their names with them: here once, and as numbers.
-    style = bare_css(live_css(".wb-player", lambda name: f"@{name}@") + asset("player.css"))
-    if absent:
-        style = _RULE.sub(partial(_without, re.compile(rf"\.wb-(?:{absent})")), style)
-    names = {name: f"--wb-{number}" for number, name in enumerate(THEMES["light"].values)}
-    values = {name: [theme.values[each] for each in names] for name, theme in THEMES.items()}
-    text = (
-        f"(()=>{{'use strict';const themes={json.dumps(values)};"
-        "const style=document.createElement('style'),declared=(_,name)=>"
-        "themes[name].map((value,i)=>`--wb-${i}:${value}`).join(';');"
-        f"style.textContent={json.dumps(style)}.replace(/@(\\w+)@/g,declared);document.head.append(style);"
-        f"{script('player.js', 'unpacking.js', without=without)}"
-        "document.currentScript.mount=(el,told)=>mount(el,unpacked(told));})()"
-    )
-    text = re.sub(r"--wb-([\w-]+)", lambda found: names.get(found[1], found[0]), text)
-    data = dense(text)
-    return _digest(data), data
-
-
-def _without(classes: re.Pattern[str], rule: re.Match[str]) -> str:
-    """A rule of a stylesheet without what has one of these classes."""
-    kept = [each for each in re.split(r",(?![^(]*\))", rule[1]) if not classes.search(each)]
-    return ",".join(kept) + rule[2] if kept else ""
+def _packed_library() -> str:
+    return compressed(library()[1])
 
 
 def _digest(text: str) -> str:
@@ -285,11 +200,6 @@ def img(storyboard: Storyboard, theme: str | Theme = "light") -> str:
     data = base64.b64encode(to_svg(storyboard, theme=theme).encode()).decode()
     alt = escape(to_sentence(storyboard))
     return f'<img alt="{alt}" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
-
-
-def _player() -> str:
-    # No text in it may end the script element.
-    return script("player.js").replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 _Face = Callable[[Storyboard, int | None, Any], str | bytes]  # the last is a theme; only .html gets None

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -340,15 +340,14 @@ def picture_css() -> str:
     return files("workbench.scene").joinpath("static/picture.css").read_text(encoding="utf-8")
 
 
-def live_css(root: str = ".wb-picture", variables: Callable[[str], str] = css_variables) -> str:
-    """The stylesheet of a live page for elements matching `root`: light, or dark where the reader wants it.
+def live_css(root: str) -> str:
+    """The themes' values on elements matching `root` of a live page: light, or dark where the reader wants it.
 
     JupyterLab's own theme wins over the system's, because a light notebook may stand on a dark desktop; what the reader
-    chooses in a player (`data-wb-theme` on it or around it) wins over both, and paper over all. `variables` gives the
-    declarations of the theme of a name.
+    chooses in a player (`data-wb-theme` on it or around it) wins over both, and paper over all.
     """
     # Never `:has()`: at each change in a large picture the browser would look through all of it.
-    said = {name: variables(name) for name in THEMES}
+    said = {name: css_variables(name) for name in THEMES}
     chosen = "".join(
         f':is([data-wb-theme="{name}"] {root}, {root}[data-wb-theme="{name}"]) {{ {declared} }}\n'
         for name, declared in said.items()
@@ -359,7 +358,6 @@ def live_css(root: str = ".wb-picture", variables: Callable[[str], str] = css_va
         f'[data-jp-theme-light="true"] {root} {{ {said["light"]} }}\n'
         f'[data-jp-theme-light="false"] {root} {{ {said["dark"]} }}\n'
         f"{chosen}@media print {{ {root}:is(*, #wb) {{ {said['print']} }} }}\n"
-        f"{picture_css()}"
     )
 
 

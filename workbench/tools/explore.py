@@ -22,8 +22,7 @@ from ..live_recording import bring_widgets
 from ..ops.creation import get_rng_state, set_rng_state, tensor
 from ..scene.layout import LayoutUnavailable
 from ..scene.model import Box, Detail, Plot, Scene, Step, changed
-from ..scene.payload import LEFT_OUT
-from ..scene.picture import MOST, Picture, has_room, playing
+from ..scene.picture import Picture, playing
 from ..scene.storyboard import Storyboard
 from ..trace.describe import named_in
 from ..trace.recorder import Recorder
@@ -50,10 +49,7 @@ from .jacobian import function_name
 widget_factory: Callable[[Exploration], Any] | None = None
 
 POSITIONS = 21  # of the first input in a saved picture
-# What a notebook keeps of them, as far as it has room: each, each second and so on, and whether a click tells more.
 _ALL = 100  # levels of groups, all of them open: the picture is of one moment, and changes in place
-_KEPT = ((1, True), (1, False), (2, False), (5, False), (10, False))
-_LEFT_OUT = (Detail("Details", "text", LEFT_OUT),)
 _FINE = 2 * POSITIONS - 1  # points of a curve
 _STEPS = 100  # of a slider
 _BEYOND = (0.02, 0.04)  # of a plot's width and height: how far a tangent goes beyond it, or a corner would hide it
@@ -158,7 +154,6 @@ class Exploration(Picture):
         self._all = Storyboard(Scene())  # every graph that was met, all in one place, of which one is there
         self._graphs: dict[Any, str] = {}  # with how the ids of its boxes and arrows begin there
         self._run = self._ran(self.values)
-        self._samples = self._sample()
         super().__init__(self._story())
         self.audience: list[Callable[[], None]] = []  # told of every move
         self._view: Any = None
@@ -204,9 +199,8 @@ class Exploration(Picture):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         bring_widgets()
-        stories = (self._story(*kept) for kept in _KEPT)
         try:
-            html = playing(next((story for story in stories if has_room(story, MOST)), self.storyboard))
+            html = playing(self.storyboard)
         except LayoutUnavailable as problem:
             return {"text/plain": f"{self!r}\n\n{problem}"}
         if widget_factory is None:
@@ -332,25 +326,20 @@ class Exploration(Picture):
                 found.append((nth, self._said(values, run), self._graphs[run.graph] + _PLOT, scene))
         return found
 
-    def _story(self, every: int = 1, detailed: bool = True) -> Storyboard:
-        """The positions one after the other, every so many of them."""
+    def _story(self) -> Storyboard:
+        """The positions one after the other."""
+        samples = self._sample()  # every graph is met before the first is told
         boxes, arrows = self._all.scene.boxes, self._all.scene.arrows
-        if not detailed:
-            boxes = {id: replace(box, details=_LEFT_OUT) for id, box in boxes.items()}
         before: tuple[dict[str, Any], dict[str, Any]] = boxes, arrows
         steps: list[Step] = []
         start = 0
-        for nth, told, focus, scene in self._samples:
-            if nth % every:
-                continue
+        for nth, told, focus, scene in samples:
             start = len(steps) if nth <= _starting(next(iter(self.inputs.values())), POSITIONS) else start
             now = boxes | scene.boxes, arrows | scene.arrows  # a graph that was met later is not in the scene
             changes = [
                 {id: new for id, each in part.items() if (new := changed(old[id], each))}
                 for part, old in zip(now, before, strict=True)
             ]
-            for change in () if detailed else changes[0].values():
-                change.pop("details", None)
             steps.append(Step(told, "position", None, focus, changes[0], changes[1]))
             before = now
         first = next(iter(self.inputs.values()))

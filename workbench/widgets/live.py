@@ -16,11 +16,10 @@ import traitlets
 
 from ..scene.messages import NO_STEP
 from ..scene.model import Scene
-from ..scene.payload import asset, sent
+from ..scene.payload import in_page, library
 from ..scene.picture import img, playing
 from ..scene.storyboard import Storyboard
 from ..scene.text import to_text
-from ..scene.theme import live_css
 from ..tools.explore import Exploration
 from ..views.stepper_picture import story_of
 
@@ -69,14 +68,15 @@ def _is_only_viewed() -> bool:
     return in_code or "google.colab" in sys.modules
 
 
-SCRIPT = sent("stepper.js") + "export default { initialize, render };"
-STYLE = live_css(".wb-player") + asset("player.css") + asset("stepper.css")
+def module(part: str) -> str:
+    """The module of a widget that this part of the library draws: the page reads the library once, whatever asks."""
+    return f"{library()[1]}\nexport default {in_page(part)};"
 
 
 class Growing(Live):
     """One still picture after the other, as of a graph that a cell builds."""
 
-    _esm, _css = SCRIPT, STYLE
+    _esm = module("stepper")
 
     # The browser keeps what it was given up to date by the changes that it is sent.
     shown = traitlets.Dict().tag(sync=True, to_json=lambda _, self: {"picture": self._story, "status": self._status})
@@ -149,8 +149,7 @@ class Player(Live):
     `position` is the step shown, counted from 0: it follows the reader, and setting it moves the player.
     """
 
-    _esm = sent("following.js") + "export default { initialize, render };"
-    _css = live_css(".wb-player") + asset("player.css")
+    _esm = module("following")
     _of_page = ("position",)
 
     storyboard = traitlets.Dict(read_only=True).tag(sync=True)

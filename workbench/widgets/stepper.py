@@ -35,7 +35,7 @@ from ..stepper.steps import (
 )
 from ..trace.values import Value
 from ..views.stepper_picture import Changes, Stage, places_of, story_of
-from .live import SCRIPT, STYLE, Live
+from .live import Live, module
 
 CONDITIONS = ["not finite", "norm > 100", "norm < 1e-6"]  # what a run can stop at besides places
 COLUMNS = 24  # of a gradient's text where two are told beside each other
@@ -64,7 +64,7 @@ atexit.register(_working.clear)
 class StepperView(Live):
     """A stepper in a notebook, in as many places as are wanted. It does not keep the stepper alive."""
 
-    _esm, _css = SCRIPT, STYLE
+    _esm = module("stepper")
 
     # The browser keeps what it was given up to date by the changes that it is sent.
     shown = traitlets.Dict().tag(sync=True, to_json=lambda _, self: self.whole())

@@ -2,6 +2,7 @@
 
 import { fill, focusOn, html, keysAt, labelOf, list, max, picture, standsAt, upon, words } from "./drawing.js";
 import { keyList, menu } from "./menu.js";
+import { playerRoot } from "./root.js";
 import { button, icon, viewport } from "./window.js";
 
 /** @typedef {"auto"|"light"|"dark"|"projector"|"print"} Theme */
@@ -17,11 +18,12 @@ const COMMON_KEYS = [
   ["Shift ← ↑ → ↓", "move the picture"], ["t", "theme"], ["Esc", "close"], ["?", "this list"],
 ];
 
+const chosenIn = new WeakMap();
 /** What was chosen in a notebook since its page was opened: the theme, and how each graph was looked at. */
 function choicesIn(el) {
-  const all = (window.workbenchChoices ??= new WeakMap()), place = el.closest(".jp-NotebookPanel") ?? document;
-  if (!all.has(place)) all.set(place, { pictures: new Map() });
-  return all.get(place);
+  const place = el.closest(".jp-NotebookPanel") ?? document;
+  if (!chosenIn.has(place)) chosenIn.set(place, { pictures: new Map() });
+  return chosenIn.get(place);
 }
 /**
  * How a picture is looked at: as one of the same graph that has gone, whose cell was run again, or as nobody has chosen.
@@ -194,7 +196,7 @@ function contents(box, boxes) {
 
 /** Put a picture up in `el`. @param {HTMLElement} el @param {Storyboard} story @param {Items} items @param {Habits} habits */
 export function easel(el, story, items, { label, name = "", bar, below = [], keys = [], bound = {}, ...habits }) {
-  const root = html("div", { class: `wb-player ${name}`.trim(), role: "group", "aria-label": label, tabindex: -1 });
+  const root = playerRoot("div", name, { role: "group", "aria-label": label, tabindex: -1 });
   const choices = choicesIn(el), chosen = habits.chosen ?? recalled(choices.pictures, story, root);
   const { boxes, arrows } = items, drawn = picture(story, items);
   const view = viewport(drawn, words(story.title) || "Picture", chosen, habits.resized);

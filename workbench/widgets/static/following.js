@@ -23,5 +23,3 @@ export function render({ model, el }) {
     player.destroy();
   };
 }
-
-export default { initialize, render };

@@ -4,7 +4,8 @@
  * draws there as soon as both are on the page, in whatever order they come.
  */
 
-/** The page's places, the same for every module that is loaded in it: it is searched once, whatever comes. */
+let known;
+/** The page's places: it is searched once, whatever comes. */
 function watched() {
   const draws = new Map(), drawn = new Map();
   const fill = (place) => {
@@ -45,7 +46,7 @@ function watched() {
 
 /** Draw a model's picture in its places from now on, by `render`; gives what ends that. */
 export function inhabit(model, render) {
-  const places = (window.workbenchPlaces ??= watched()), name = model.get("place"), draw = (el) => render({ model, el });
+  const places = (known ??= watched()), name = model.get("place"), draw = (el) => render({ model, el });
   places.add(name, draw);
   return () => places.remove(name, draw);
 }

@@ -11,6 +11,7 @@ import { compact } from "./compact.js";
 import { easel, findable, labelsOf, withHeld } from "./easel.js";
 import { folded } from "./fold.js";
 import { prediction } from "./predicting.js";
+import { playerRoot } from "./root.js";
 import { parts } from "./rounds.js";
 import { stacked } from "./stacked.js";
 import { button, icon } from "./window.js";
@@ -110,7 +111,7 @@ function stage(el, storyboard, options = {}) {
   if (storyboard?.format !== FORMAT || storyboard.version !== VERSION) {
     const { format = "no format", version = "" } = storyboard ?? {};
     const found = `${format} ${version}`.trim().slice(0, 80);
-    fill(el, html("p", { class: "wb-player wb-problem" },
+    fill(el, playerRoot("p", "wb-problem", {},
       `This player reads ${FORMAT} ${VERSION} and was given ${found}; make the picture again here.`));
     return { root: el, go() {}, at() {}, destroy: () => fill(el) };
   }
@@ -118,7 +119,7 @@ function stage(el, storyboard, options = {}) {
   let number = 0; // of a step among all, of which some may be left out
   const numbers = steps.map((step) => (number += step.stands ?? 1));
   const { bar, caption, show, playing } = controls(numbers, { visit, move, play });
-  const film = steps.some(({ chapter }) => chapter) ? parts(steps, visit) : null; // else rounds.js may be missing
+  const film = parts(steps, visit);
   const guess = prediction(story, () => {
     focusOn(root);
     arrive(seen + 1);

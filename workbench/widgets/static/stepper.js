@@ -10,6 +10,7 @@ import { renderGrowing } from "./growing.js";
 import { folded } from "./fold.js";
 import { AGAIN, BUSY, change, living, lostWith, refreshed, renewed, wire } from "./kernel.js";
 import { inhabit } from "./places.js";
+import { playerRoot } from "./root.js";
 import { button, icon } from "./window.js";
 
 /** What a box can be marked with, in a word, and the sign of that: one with a bar in it, an eye, an equals sign struck out. */
@@ -324,7 +325,6 @@ export function initialize({ model }) {
 export function render(view) {
   const { picture, status } = view.model.get("shown");
   if (picture) return status?.scopes ? renderStepper(view) : renderGrowing(view);
-  fill(view.el, html("p", { class: "wb-player wb-problem" }, lostWith("picture") + AGAIN));
+  fill(view.el, playerRoot("p", "wb-problem", {}, lostWith("picture") + AGAIN));
 }
 
-export default { initialize, render };

@@ -1,0 +1,246 @@
+"""How much of a picture a notebook keeps: all of it, or as much as there is room for.
+
+What is innermost goes first: what clicks show, the longest before the others; then what closed groups hold, from the
+inside out; then steps in the middle. What is gone is said where it was.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from math import inf
+from typing import Any
+
+from .labels import bundle_size
+from .model import Box, Detail, Folding, Scene, Step, changed, paths, with_changes
+from .storyboard import Storyboard, stops
+
+HOW = 'picture.save("picture.html") keeps all of it'
+LEFT_OUT = f"Left out of this notebook, to keep it small: {HOW}."
+_MANY = 20_000  # changes in all steps: a story of more is not told whole to find that it is too long
+_LONG = 200  # characters of a detail: it goes before the shorter ones
+_ENDS = (400, 200, 100, 50, 25, 12, 6, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is kept of a picture.
+
+    `details` of at most so many characters (0: none), groups that open down to this `depth`, and so many `steps` at
+    each end and around where a player opens, without the boxes that only come in between.
+    """
+
+    details: float = inf
+    depth: float = inf
+    steps: float = inf
+
+
+def shortened(board: Storyboard, tell: Callable[[Storyboard], str], room: int) -> str | None:
+    """The storyboard as `tell` tells it, or as much of it as there is room for; None if not even its ends fit."""
+    plans = _plans(board)
+
+    @cache
+    def told(n: int) -> str:
+        return tell(cut(board, plans[n]))
+
+    if sum(len(step.boxes) + len(step.arrows) for step in board.steps) <= _MANY and len(told(0)) <= room:
+        return told(0)
+    n = bisect_left(range(len(plans)), True, key=lambda n: len(told(n)) <= room)
+    return told(n) if n < len(plans) else None
+
+
+def _plans(board: Storyboard) -> list[Plan]:
+    """Each keeps less than the one before."""
+    deepest = max(_depths(board).values(), default=0)
+    return [
+        *(Plan(details) for details in (inf, _LONG, 0)),
+        *(Plan(0, depth) for depth in range(deepest - 1, -1, -1)),
+        *(Plan(0, 0, steps) for steps in _ENDS if 2 * steps < len(board.steps)),
+    ]
+
+
+def _depths(board: Storyboard) -> dict[str, int]:
+    """How deep each group that is closed at first lies in others that are, itself counted."""
+    closed = board.folding.groups.difference(board.opened)
+    inside = paths(board.scene)
+    return {id: 1 + sum(outer in closed for outer in inside[id]) for id in closed}
+
+
+def cut(board: Storyboard, plan: Plan) -> Storyboard:
+    """As much of a storyboard as the plan keeps; all that it keeps stands where it stood."""
+    return board if plan == Plan() else _Cutting(board, plan).storyboard()
+
+
+class _Cutting:
+    """What goes, and where the steps that stay have come to."""
+
+    def __init__(self, board: Storyboard, plan: Plan) -> None:
+        self._lost = {id for id, depth in _depths(board).items() if depth > plan.depth}
+        self._board, self._plan = board, plan = shut(board, self._lost) if self._lost else board, plan
+        self._runs = _runs(board, plan.steps)
+        self._place = {old: new for new, run in enumerate(self._runs) for old in run}
+        boxes, arrows = board.scene.boxes, board.scene.arrows
+        crowd = _crowd(board, self._runs) if plan.steps < inf else set[str]()
+        self._hidden = crowd | {id for id, box in boxes.items() if box.holder in crowd}
+        self._arrows = {id: arrow for id, arrow in arrows.items() if not {arrow.source, arrow.target} & self._hidden}
+        self._details: dict[int, Detail] = {}  # by identity: what is the same stays so
+
+    def storyboard(self) -> Storyboard:
+        board = self._board
+        boxes: dict[str, Box] = {}
+        for id, box in board.scene.boxes.items():
+            if id not in self._hidden:
+                fields = self._fields({"details": box.details, "goto": box.goto}, id)
+                boxes[id] = with_changes(box, {"region": None if box.region in self._hidden else box.region, **fields})
+        steps = [self._step(run) for run in self._runs]
+        scene, start = Scene(board.title, boxes, self._arrows), self._place.get(board.start)
+        runs = {
+            group: [(self._place[first], self._place[last], said) for first, last, said in told]
+            for group, told in board.runs.items()
+            if group not in self._hidden
+        }
+        opened = board.opened - self._hidden
+        short = Storyboard(scene, steps, board.title, start, legend=board.legend, opened=opened, runs=runs)
+        short.stand_as_in(board)
+        return short
+
+    def _step(self, run: range) -> Step:
+        steps = self._board.steps
+        step = replace(steps[run[-1]], boxes={}, arrows={})
+        for old in run:
+            for id, fields in steps[old].boxes.items():
+                if id not in self._hidden:
+                    step.boxes[id] = step.boxes.get(id, {}) | self._fields(fields, id)
+            for id, fields in steps[old].arrows.items():
+                if id in self._arrows:
+                    step.arrows[id] = step.arrows.get(id, {}) | fields
+        if len(run) > 1:
+            step.caption, step.cursor, step.stands = self._gap(run), None, len(run)
+            step.place, step.chapter = None, self._begun(run)
+        if len(run) > 1 or step.focus in self._hidden:
+            step.focus = None
+        if step.place in self._hidden:
+            step.place = None
+        return step
+
+    def _gap(self, run: range) -> str:
+        """What is left out: whole parts of a film, or steps."""
+        hidden = len(self._hidden)
+        begun = [chapter for old in run if (chapter := self._board.steps[old].chapter)]
+        which = f"{begun[0][:1].upper()}{begun[0][1:]}" if begun else f"Steps {run[0] + 1:,} to {run[-1] + 1:,} are"
+        which += f" to {begun[-1]} are" if len(begun) > 1 else " is" if begun else ""
+        few = "1 box that comes" if hidden == 1 else f"{hidden:,} boxes that come"
+        more = f", and {few} in between" if hidden else ""
+        return f"{which} left out of this notebook, to keep it small{more}: {HOW}."
+
+    def _begun(self, run: range) -> str:
+        """The part of a film that begins in these steps, if there is more of it after them."""
+        after = self._board.steps[run[-1] + 1 : run[-1] + 2]
+        begun = [chapter for old in run if (chapter := self._board.steps[old].chapter)]
+        return begun[-1] if begun and after and not after[0].chapter else ""
+
+    def _fields(self, fields: dict[str, Any], owner: str) -> dict[str, Any]:
+        """The fields of a box, as they are now."""
+        told = dict(fields)
+        if not self._plan.details:
+            told |= {"details": (_NO_DETAILS,)} if told.get("details") else {}
+        elif "details" in told:
+            details = tuple([self._detail(each) for each in told["details"]])
+            told["details"] = details
+        if "details" in told and owner in self._lost:
+            told["details"] = (*told["details"], _INSIDE)
+        if told.get("goto") is not None:
+            told["goto"] = self._place[told["goto"]]
+        return told
+
+    def _detail(self, detail: Detail) -> Detail:
+        """A section of what a click shows, as it is now."""
+        key = id(detail)
+        if key not in self._details:
+            self._details[key] = _detail(detail, self._plan.details)
+        return self._details[key]
+
+
+_INSIDE = Detail("Inside", "text", LEFT_OUT)
+_NO_DETAILS = Detail("Details", "text", LEFT_OUT)
+
+
+def _detail(detail: Detail, longest: float) -> Detail:
+    """A section of what a click shows; what is too long is left out, and says so."""
+    if detail.kind != "value":
+        return detail if len(str(detail.body)) <= longest else Detail(detail.heading, "text", LEFT_OUT)
+    body = detail.body
+    return detail if len(str(body.get("text"))) <= longest else replace(detail, body={**body, "text": LEFT_OUT})
+
+
+def _runs(board: Storyboard, ends: float) -> list[range]:
+    """The steps that are kept, and between them those that are left out as one."""
+    count = len(board.steps)
+    near = int(min(ends, count))
+    around = range(max(0, board.start - near // 2), min(count, board.start + near // 2 + 1))
+    marks = sorted({*range(near), *range(count - near, count), *around})
+    runs = [range(mark, mark + 1) for mark in marks[:1]]
+    for before, mark in pairwise(marks):
+        runs += [range(before + 1, mark)] * (mark > before + 1) + [range(mark, mark + 1)]
+    return runs
+
+
+def _crowd(board: Storyboard, runs: Iterable[range]) -> set[str]:
+    """The boxes that come in steps which are left out, of which nothing is told later, and not where it opens."""
+    there = {id for k in (-1, board.start) for id, box in board.at(k).boxes.items() if box.state != "future"}
+    coming: set[str] = set()
+    for run in runs:
+        changes = [(id, fields) for old in run for id, fields in board.steps[old].boxes.items()]
+        if len(run) == 1:
+            coming -= {id for id, _ in changes}
+            there |= {id for id, _ in changes}
+        else:
+            coming |= {id for id, _ in changes} - there
+    regions = {box.region for id, box in board.scene.boxes.items() if id not in coming}
+    return coming - regions
+
+
+def shut(board: Storyboard, groups: Collection[str]) -> Storyboard:
+    """The storyboard without what is in these groups, which are closed in it: each is one box that does not open."""
+    folding = Folding(board.scene, board.folding.groups.difference(groups))
+    members = {id: one for one, several in folding.members.items() for id in several}
+    now = Scene(board.title, dict(board.scene.boxes), dict(board.scene.arrows))
+    boxes = {id: box for id, box in now.boxes.items() if folding.stands[id] == id}
+    scene = Scene(board.title, boxes, dict(folding.seen(now).arrows))
+    drawn = dict(scene.arrows)
+    steps: list[Step] = []
+    place: dict[int, int] = {}
+    for first, last, said in stops(board.steps, folding, board.runs):
+        step = replace(board.steps[last], caption=said, boxes={}, arrows={})
+        step.chapter = next((each.chapter for each in board.steps[first : last + 1] if each.chapter), "")
+        for old in range(first, last + 1):
+            place[old] = len(steps)
+            for id, fields in board.steps[old].boxes.items():
+                if id in boxes:
+                    step.boxes[id] = step.boxes.get(id, {}) | fields
+            for id, fields in board.steps[old].arrows.items():
+                now.arrows[id] = with_changes(now.arrows[id], fields)
+        moved = {members[old] for n in range(first, last + 1) for old in board.steps[n].arrows if old in members}
+        for id in [id for id in scene.arrows if id in moved]:
+            looks = folding.arrow(now, id)
+            step.arrows[id] = changed(drawn[id], looks)
+            drawn[id] = looks
+        for name in ("focus", "place"):
+            if getattr(step, name) in now.boxes:
+                setattr(step, name, folding.stands[getattr(step, name)])
+        steps.append(step)
+    runs = {
+        group: [(place[first], place[last], said) for first, last, said in told]
+        for group, told in board.runs.items()
+        if group in boxes and group not in groups
+    }
+    start = place.get(board.start)
+    short = Storyboard(scene, steps, board.title, start, legend=board.legend, opened=board.opened, runs=runs)
+    labels = board.sizes[1]
+    several = {id: ids for id, ids in folding.members.items() if len(ids) > 1}
+    sizes = {id: bundle_size(max(labels[each] for each in ids), len(ids)) for id, ids in several.items()}
+    short.stand_as_in(board, sizes)
+    return short
