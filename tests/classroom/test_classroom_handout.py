@@ -137,7 +137,7 @@ def test_otters_copy_has_a_question_for_each_exercise_of_the_course() -> None:
         *("# BEGIN TESTS", "# END TESTS", "# END QUESTION"),
     ]
     tests = [cell for cell in made.cells if cell.source.startswith("# HIDDEN")]
-    assert len(tests) == 2 and all(test.outputs[0].data["text/plain"] == "True" for test in tests)
+    assert len(tests) == 1 and all(test.outputs[0].data["text/plain"] == "True" for test in tests)
 
 
 WRONG = {

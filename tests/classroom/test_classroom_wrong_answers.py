@@ -1,4 +1,4 @@
-"""Wrong answers that beginners give: none earns a point it should not, none is told what is not so, none a bare error.
+"""Wrong answers that beginners give: none earns a point, none is told what is not so, none a bare error.
 
 They were written down from what is known of beginners' mistakes and from the questions, not from the hints.
 """
@@ -85,13 +85,11 @@ def test_every_exercise_has_its_wrong_answers() -> None:
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_answer_earns_nothing_and_is_told_nothing_false(name: str) -> None:
-    exercise = exercises()[name]
     assert verdict_of(name, solution_of(name)).right
     failed = []
-    for written, misconception, *why in WRONG[name]:
+    for written, misconception in WRONG[name]:
         verdict = verdict_of(name, written)
-        points = exercise.points / 2 if why else 0
-        wanted = (False, points, misconception)
+        wanted = (False, 0, misconception)
         if (verdict.right, verdict.points, verdict.misconception) != wanted or bare(verdict.says):
             failed.append(f"{written}\n  -> {verdict.says}\n  wanted {wanted[1:]}")
     assert not failed, "\n" + "\n".join(failed)

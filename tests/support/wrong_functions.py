@@ -5,7 +5,7 @@ from __future__ import annotations
 _X = "(x,) = ctx.saved_tensors\n"
 _GRADIENT = "the gradient is right; what is wrong is what was asked for beyond it"
 
-WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
+WRONG: dict[str, list[tuple[str, str | None]]] = {
     "cube-backward": [
         (_X + "return 3 * x**2", "the local slope without the chain"),
         (_X + "return x**3 * grad_output", "forward in place of its slope"),
@@ -14,12 +14,10 @@ WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
         (
             _X + "return 3 * x.detach() ** 2 * grad_output",
             "an intermediate breaks double backward",
-            _GRADIENT,
         ),
         (
             _X + "with torch.no_grad():\n    return 3 * x**2 * grad_output",
             "an intermediate breaks double backward",
-            _GRADIENT,
         ),
         (_X + "grad_input = 3 * x**2 * grad_output", None),
         ("x = ctx.saved_tensors\nreturn 3 * x**2 * grad_output", None),
@@ -63,7 +61,6 @@ WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
             "ctx.result = 1 / (1 + (-x).exp())\nreturn ctx.result\n---\n"
             "return grad_output * ctx.result * (1 - ctx.result)",
             "an output kept as an attribute of ctx",
-            _GRADIENT,
         ),
         (
             "ctx.save_for_backward(x)\nreturn 1 / (1 + (-x).exp())\n---\n"
@@ -79,13 +76,11 @@ WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
             "s = 1 / (1 + (-x).exp())\nctx.save_for_backward(x, s)\nreturn s\n---\n"
             "x, s = ctx.saved_tensors\nreturn grad_output * s * (1 - s)",
             None,
-            _GRADIENT,
         ),
         (
             "ctx.save_for_backward(x)\nreturn 1 / (1 + (-x).exp())\n---\n"
             "(x,) = ctx.saved_tensors\ns = 1 / (1 + (-x).exp())\nreturn grad_output * s * (1 - s)",
             None,
-            _GRADIENT,
         ),
         (
             "s = 1 / (1 + (-x).exp())\nctx.save_for_backward(s)\nreturn s\n---\n"
@@ -125,7 +120,6 @@ WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
             "s = 1 / (1 + (-x).exp())\nctx.save_for_backward(s * (1 - s))\nreturn s\n---\n"
             "(slope,) = ctx.saved_tensors\nreturn grad_output * slope",
             None,
-            _GRADIENT,
         ),
         (
             "s = 1 / (1 + (-x).exp())\nctx.save_for_backward(s)\nreturn s\n---\nreturn grad_output * s * (1 - s)",
@@ -139,7 +133,6 @@ WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
             "s = 1 / (1 + (-x).exp())\nctx.save_for_backward(s)\nctx.x = x\nreturn s\n---\n"
             "(s,) = ctx.saved_tensors\nreturn grad_output * s * (1 - s)",
             None,
-            _GRADIENT,
         ),
     ],
     "second-derivative": [
@@ -162,13 +155,11 @@ WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
             "result = x.tanh()\nctx.save_for_backward(1 - result * result)\nreturn result\n---\n"
             "(slope,) = ctx.saved_tensors\nreturn slope * grad_output",
             "an intermediate breaks double backward",
-            _GRADIENT,
         ),
         (
             "result = x.tanh()\nctx.save_for_backward(result)\nreturn result\n---\n"
             "(result,) = ctx.saved_tensors\nresult = result.detach()\nreturn (1 - result**2) * grad_output",
             "history is cut in backward",
-            _GRADIENT,
         ),
         (
             "result = x.tanh()\nctx.save_for_backward(result)\nreturn result\n---\n"
@@ -179,12 +170,10 @@ WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
             "result = x.tanh()\nctx.save_for_backward(result)\nreturn result\n---\n"
             "(result,) = ctx.saved_tensors\nwith torch.no_grad():\n    return (1 - result**2) * grad_output",
             "history is cut in backward",
-            _GRADIENT,
         ),
         (
             "ctx.result = x.tanh()\nreturn ctx.result\n---\nreturn (1 - ctx.result**2) * grad_output",
             None,
-            _GRADIENT,
         ),
         (
             "ctx.save_for_backward(x)\nreturn x.tanh()\n---\n(x,) = ctx.saved_tensors\n"
@@ -215,7 +204,6 @@ WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
             "result = x.tanh()\nctx.save_for_backward(result.detach())\nreturn result\n---\n"
             "(result,) = ctx.saved_tensors\nreturn (1 - result**2) * grad_output",
             "an intermediate breaks double backward",
-            _GRADIENT,
         ),
         (
             "result = x.tanh()\nctx.save_for_backward(result)\nreturn result\n---\n"

@@ -1,12 +1,12 @@
 """Wrong answers that beginners give to the exercises of lessons 0 to 3: what they type, and which misconception it is.
 
 None stands for a mistake that no hint of the exercise is about. What is typed replaces the solution in the lesson's
-cell; for a value it is the value alone. `---` parts two places. A third element says why the answer earns a half.
+cell; for a value it is the value alone. `---` parts two places.
 """
 
 from __future__ import annotations
 
-WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
+WRONG: dict[str, list[tuple[str, str | None]]] = {
     "slope-of-a-line": [
         ("29", "the value in place of the slope"),
         ("13", "the constant takes part"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 _LOOP = "for _ in range(steps):\n    loss = ((w * x - 1) ** 2).sum()\n"
 _STEP = "    with torch.no_grad():\n        w -= 0.1 * w.grad\n        w.grad = None\n"
 
-WRONG: dict[str, list[tuple[str, str | None] | tuple[str, str | None, str]]] = {
+WRONG: dict[str, list[tuple[str, str | None]]] = {
     "half-detached": [
         ("32", "a gradient passes a detach"),
         ("0", "detach stops everything"),

@@ -24,10 +24,9 @@ The exercises of the notebook `07-….ipynb` are the tuple `LESSON_7` in the mod
     )
 
 A probe takes an answer, runs it and returns what came of it: numbers, words, tensors, lists and dicts of these. An
-answer is right, and gets the points, if all probes find what they find in the solution. `half` names the probes which
-together are worth half of the points; name none that an answer passes by doing nothing, such as the value of a Function
-whose forward is given. An answer in which all probes find what they find in a misconception gets its hint. So probe for
-what tells answers apart: gradients with different weights, inputs of different signs, what backward itself returns.
+answer is right, and gets the points, if all probes find what they find in the solution; a part that is right earns
+nothing. An answer in which all probes find what they find in a misconception gets its hint. So probe for what tells
+answers apart: gradients with different weights, inputs of different signs, what backward itself returns.
 A misconception may be shown by several answers (`also`). Without probes an exercise asks for a value: it is compared.
 
 In the notebook the exercise is one cell. The markers enclose whole bodies, or lines that give a name a value that it
@@ -155,25 +154,23 @@ class Exercise:
     probes: Mapping[str, Probe] = field(default_factory=dict)
     misconceptions: tuple[Misconception, ...] = ()
     points: float = 1
-    half: tuple[str, ...] = ()
 
     def judge(self, answer: Any) -> Verdict:
         """Run the probes on an answer, and say what is right, what is not, and why."""
         if answer is ... or (_is_empty(answer, self.solution) and not _is_empty(self.solution)):
             return Verdict(self.name, 0, self.points, f"Not answered yet ({counted(self.points)}).", None, False)
         if (kind := _kind(self.solution)) != _kind(answer):
-            return self._wrong(0, f"A {kind} is asked for; yours is a {_kind(answer)}.")
+            return self._wrong(f"A {kind} is asked for; yours is a {_kind(answer)}.")
         if _is_function(self.solution) and not _is_function(answer):
-            return self._wrong(0, NOT_A_FUNCTION)
+            return self._wrong(NOT_A_FUNCTION)
         found = self._evidence(answer)
         right = {aspect for aspect in found if alike(found[aspect], self._expected[aspect])}
         if len(right) == len(found):
             return Verdict(self.name, self.points, self.points, f"Right. ({counted(self.points)})")
-        points = self.points / 2 if self.half and right.issuperset(self.half) else 0
         for each, shown in zip(self.misconceptions, self._shown, strict=True):
             if any(alike(found, one) for one in shown):
-                return self._wrong(points, f"{each.name[0].upper()}{each.name[1:]}: {each.hint}", each.name)
-        return self._wrong(points, self._difference(found, right))
+                return self._wrong(f"{each.name[0].upper()}{each.name[1:]}: {each.hint}", each.name)
+        return self._wrong(self._difference(found, right))
 
     @property
     def is_code(self) -> bool:
@@ -192,9 +189,9 @@ class Exercise:
         probes = self.probes or {_VALUE: lambda value: value}
         return {aspect: evidence(probe, answer) for aspect, probe in probes.items()}
 
-    def _wrong(self, points: float, sentence: str, misconception: str | None = None) -> Verdict:
-        says = f"Not yet ({points:g} of {counted(self.points)}). {sentence}"
-        return Verdict(self.name, points, self.points, says, misconception)
+    def _wrong(self, sentence: str, misconception: str | None = None) -> Verdict:
+        says = f"Not yet (0 of {counted(self.points)}). {sentence}"
+        return Verdict(self.name, 0, self.points, says, misconception)
 
     def _difference(self, found: dict[str, Any], right: set[str]) -> str:
         if not self.probes:

@@ -82,7 +82,7 @@ def solved(notebook: Any) -> Any:
 def nbgrader(notebook: Any) -> Any:
     """The source of an nbgrader assignment: each exercise as a cell to fill in and a locked cell that gives points.
 
-    Hidden tests are those of the exercise's own cell, or else the whole judgement with partial credit, which also says
+    Hidden tests are those of the exercise's own cell, or else the whole judgement, which also says
     why. No cell has an output: nbgrader runs them all.
     """
     made = copy.deepcopy(notebook)
@@ -101,10 +101,7 @@ def _clear(notebook: Any) -> None:
 
 
 def otter(notebook: Any) -> Any:
-    """The master notebook of an otter assignment: each exercise as a question, with hidden tests of equal points.
-
-    An answer passes as many of its tests as it has shares of the points, so that partial credit is given.
-    """
+    """The master notebook of an otter assignment: each exercise as a question, with a hidden test."""
     made = copy.deepcopy(notebook)
     list(_marked(made))
     _clear(made)
@@ -127,20 +124,15 @@ def _for_otter(notebook: Any, cell: Any) -> list[Any]:
     if known is None:
         return [cell]
     answer = _checked(name, cell.source)
-    shares = 2 if known.half else 1
-    tests = []
-    for passed in range(1, shares + 1):
-        test = copy.deepcopy(cell)
-        least = known.points * passed / shares - 0.01
-        judged = f"find({name!r}).judge({answer}).points > {least:g}"
-        test.source = f"# HIDDEN\nfrom workbench.classroom.exercise import find\n{judged}"
-        told = {"output_type": "execute_result", "execution_count": 1, "metadata": {}, "data": {"text/plain": "True"}}
-        test.outputs, test.execution_count = [type(cell)(told)], 1
-        tests.append(test)
+    test = copy.deepcopy(cell)
+    judged = f"find({name!r}).judge({answer}).right"
+    test.source = f"# HIDDEN\nfrom workbench.classroom.exercise import find\n{judged}"
+    told = {"output_type": "execute_result", "execution_count": 1, "metadata": {}, "data": {"text/plain": "True"}}
+    test.outputs, test.execution_count = [type(cell)(told)], 1
     config = ("# BEGIN QUESTION", f"name: {name}", f"points: {known.points:g}", "check_cell: false")
     begin, solution, end = _raw(notebook, *config), _raw(notebook, "# BEGIN SOLUTION"), _raw(notebook, "# END SOLUTION")
     return [
-        *(begin, solution, cell, end, _raw(notebook, "# BEGIN TESTS"), *tests),
+        *(begin, solution, cell, end, _raw(notebook, "# BEGIN TESTS"), test),
         *(_raw(notebook, "# END TESTS"), _raw(notebook, "# END QUESTION")),
     ]
 

@@ -212,7 +212,6 @@ LESSON_7 = (
             ),
         ),
         points=2,
-        half=("the gradient", "gradcheck"),
     ),
     Exercise(
         "scale-backward",
@@ -278,7 +277,6 @@ LESSON_7 = (
             ),
         ),
         points=2,
-        half=("the gradient", "gradcheck"),
     ),
 )
 
@@ -478,7 +476,6 @@ LESSON_8 = (
             ),
         ),
         points=2,
-        half=("the gradient", "gradcheck"),
     ),
     Exercise(
         "slope-penalty",

@@ -282,7 +282,6 @@ LESSON_11 = (
             ),
         ),
         points=2,
-        half=("the gradient", "gradcheck"),
     ),
     Exercise(
         "silu-that-keeps-one",
@@ -331,7 +330,6 @@ LESSON_11 = (
             ),
         ),
         points=2,
-        half=("the gradient", "gradcheck"),
     ),
 )
 
