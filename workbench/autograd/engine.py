@@ -45,7 +45,7 @@ def count_uses(roots: Roots) -> dict[Node, int]:
 
 def nodes_towards(targets: set[Node], roots: Roots, uses: dict[Node, int]) -> set[Node] | None:
     """The targets and the nodes with a path to one, of those that can be reached from the roots; None if all do."""
-    if all([node in targets or any([parent is not None for parent in node.leads_to()]) for node in uses]):
+    if all([node in targets or any(node.leads_to()) for node in uses]):
         return None
     needed, left = set(targets), uses.copy()
     order = [node for node in dict.fromkeys(node for node, _ in roots) if not left[node]]
