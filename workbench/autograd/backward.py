@@ -23,9 +23,7 @@ _warned_create_graph = False
 
 
 def _tuple(value: Any) -> tuple[Any, ...]:
-    if type(value) is tuple:
-        return value
-    return (value,) if isinstance(value, Tensor) or _is_edge(value) else tuple(value)
+    return value if type(value) is tuple else (value,) if isinstance(value, Tensor) or _is_edge(value) else tuple(value)
 
 
 def _is_edge(value: Any) -> bool:

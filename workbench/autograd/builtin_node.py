@@ -315,7 +315,9 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
     if not users:
         _walk(root, output._nr, seed, bool(keep_graph), inputs, None)
         return True
-    task = GraphTask([(root, output._nr)], [seed], bool(keep_graph), False, counted=False)
+    task = GraphTask([], [], bool(keep_graph), False)
+    task.roots, task.seeds = [(root, output._nr)], [seed]
+    del task._waiting
     task._begun, task.outer = True, None
     before, depth = modes.grad, modes.depth
     try:

@@ -169,7 +169,6 @@ class GraphTask:
         create_graph: bool,
         targets: list[tuple[Node, int]] | None = None,
         accumulate: bool = False,
-        counted: bool = True,
     ) -> None:
         self.roots, self.seeds = roots, seeds
         self.keep_graph, self.create_graph = keep_graph, create_graph
@@ -187,18 +186,16 @@ class GraphTask:
         self.callbacks: list[Any] = []
         self.kept: dict[Any, Any] = {}  # what others keep for as long as this backward: a list or dict for each
         self.sums: dict[Node, int] = {}  # how often a gradient was added in place to the first that came to a leaf
-        if counted:  # else when first asked for: what runs the nodes in its own order does not ask
-            self._waiting = count_uses(roots)  # how many deliveries each reachable node waits for
+        self._waiting = count_uses(roots)  # how many deliveries each reachable node waits for
         if targets is not None:
             self._needed = nodes_towards({node for node, _ in targets}, roots, self._waiting)
             for index, (node, nr) in enumerate(() if accumulate else targets):
                 self._captures.setdefault(node, []).append((nr, index))
 
     def __getattr__(self, name: str) -> Any:
-        if name != "_waiting":
-            raise AttributeError(name)
-        self._waiting = count_uses(self.roots)
-        return self._waiting
+        if name == "_waiting":  # of a task in whose place nodes run in their own order: counted if anybody asks
+            self._waiting = count_uses(self.roots)
+        return object.__getattribute__(self, name)
 
     def begin(self) -> None:
         """Deliver the seeds."""

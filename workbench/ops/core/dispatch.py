@@ -43,8 +43,7 @@ def perform(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[T
     if state.dual is not None and not modes.paused:
         from .jvp import push_duals_alone
 
-        found = push_duals_alone(op, args)
-        if found is not None:
+        if (found := push_duals_alone(op, args)) is not None:
             return found
     elif op.simple:
         quick = _unrecorded(op, args, modes)
@@ -168,12 +167,8 @@ def _meet(op: Any, operands: list[Any]) -> list[np.ndarray]:
     common = dtypes.result_type(standing)
     if op.kind == "float" and not common.is_floating_point:
         common = dtypes.get_default_dtype()
-    return [
-        (t._array if t._array.dtype is common.np else t._array.astype(common.np))
-        if isinstance(t, Tensor)
-        else scalar_array(t, common.np)
-        for t in operands
-    ]
+    arrays = [t._array if isinstance(t, Tensor) else scalar_array(t, common.np) for t in operands]
+    return [a if a.dtype is common.np else a.astype(common.np) for a in arrays]
 
 
 def record_node(op: Any, given: dict[str, Any], operands: list[Any], needs: list[bool], out: Tensor) -> Any:
