@@ -12,7 +12,8 @@ from workbench.scene.model import Arrow, Box, Detail, Scene, Step, changed
 from workbench.scene.storyboard import Storyboard
 
 BOX = {"id", "kind", "holder", "x", "y", "w", "h", "title", "lines", "state", "alt", "details"}
-ARROW = {"id", "kind", "source", "target", "d", "lx", "ly", "lw", "lh", "label", "state", "weight", "tone", "alt"}
+ARROW = {"id", "kind", "source", "target", "d", "lx", "ly", "lw", "lh"}
+ARROW |= {"label", "state", "weight", "tone", "alt", "together"}
 STEP = {"caption", "phase", "cursor", "focus", "boxes", "arrows"}
 
 

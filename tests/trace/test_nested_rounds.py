@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
+import absent
 import nested_programs
 import pytest
 
@@ -54,14 +55,14 @@ def test_rounds_of_many_programs_are_those_in_which_they_were(seed: int) -> None
 @pytest.mark.oracle
 @pytest.mark.parametrize("seed", range(14, 22))
 def test_rounds_of_pytorchs_programs_are_those_in_which_they_were(seed: int) -> None:
-    check(seed, pytest.importorskip("torch"))
+    check(seed, pytest.importorskip("torch", reason=absent.TORCH))
 
 
 @pytest.mark.oracle
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 400))
 def test_rounds_of_many_of_pytorchs_programs_are_those_in_which_they_were(seed: int) -> None:
-    check(seed, pytest.importorskip("torch"))
+    check(seed, pytest.importorskip("torch", reason=absent.TORCH))
 
 
 def counted(trace: Any) -> list[tuple[str, int]]:
@@ -141,5 +142,5 @@ def test_a_backward_inside_of_a_loop_makes_no_rounds() -> None:
 
 @pytest.mark.oracle
 def test_a_backward_of_pytorchs_inside_of_a_loop_makes_no_rounds() -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason=absent.TORCH)
     assert adapted(torch, workbench.record(torch)) == [("for xs, ys, xq, yq in data", 2)]

@@ -262,9 +262,10 @@ class Folding:
         first, members = scene.arrows[id], self.members[id]
         others = set(self._from.get(scene.boxes[first.source].refers or first.source, ())).difference(members)
         whole = not any([scene.arrows[other].state in ("flowing", "done") for other in others])
-        arrow = _one_of([scene.arrows[member] for member in members], whole)
-        ends = {"source": self.stands[first.source], "target": self.stands[first.target], "together": None}
-        return with_changes(arrow, {"id": id, **ends})
+        ends: dict[str, Any] = {"source": self.stands[first.source], "target": self.stands[first.target]}
+        if len(members) > 1:
+            ends["together"] = None
+        return with_changes(_one_of([scene.arrows[member] for member in members], whole), {"id": id, **ends})
 
 
 def _one_of(arrows: list[Arrow], whole: bool) -> Arrow:

@@ -397,6 +397,7 @@ class Frame:
         while stack:
             id = stack.pop()
             place = self.place(id)
+            self.touch_last(place)
             place.state, place.received, place.error, place.waiting, place.hooked = "idle", (), "", 0, ()
             if len(self._orders) == 1:  # another, inside of which this one runs, goes on after it
                 place.came = {}
@@ -434,6 +435,12 @@ class Frame:
                 return came
         return []
 
+    def touch_last(self, place: Place) -> None:
+        """What all that came to a place is together is told by the last edge to it, so that edge is told anew."""
+        last = next((next(reversed(keys)) for keys in reversed(place.came.values()) if keys), None)
+        if last is not None:
+            self.touched[last] = None
+
     def edges_of(self, node: str) -> list[tuple[str, EdgeState]]:
         """The differentiable edges of a node with their keys, in the order of `next_functions`."""
         edges = self.edges
@@ -450,6 +457,7 @@ class Frame:
         if edge.target is not None:
             place.waiting -= 1
         place.state = "pending" if place.waiting > 0 else "ready"
+        self.touch_last(place)
         came = place.came.pop(task, {})
         came.pop(key, None)
         came[key] = None
@@ -501,6 +509,7 @@ class Frame:
             self._orders[task] = max(self._orders[task], order)
         place = self.tensors[id] if node is None else node
         place.state = "running"
+        self.touch_last(place)
         self._running = self.focus = id
         self.touched[id] = None
 

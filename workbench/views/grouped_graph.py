@@ -94,12 +94,14 @@ class Links:
         self.homes: dict[str, Group] = {}  # tensor -> the innermost group that all its users lie in
         self._references: dict[tuple[str, str], str] = {}  # (tensor, user) -> the box that stands for it there
         tensors = [id for id in self.users if id not in self.group_of]
-        # What a person named stands outside; the parameters of a module, with a dot in their names, do not.
+        # What a person named stands outside; the parameters of a module, with a dot in their names, do not, nor does what
+        # lies in the frame of a transform.
         apart = [id for id in tensors if (name := names.get(id)) and "." not in name]
+        apart = [id for id in apart if lanes is None or not lanes.framed(id)]
         self.rows = self._rows([known[id] for id in apart]) if len(apart) > _APART else {}
         apart = [id for id in apart if id not in self.rows]
         for id in tensors:
-            stays = id in apart and len(apart) <= _APART and not (lanes is not None and lanes.framed(id))
+            stays = id in apart and len(apart) <= _APART
             self.homes[id] = whole if stays else self._common(self.users[id], whole)
             self._share(id, self.users[id], whole)
         if lanes is None:
@@ -645,9 +647,7 @@ class Cut:
         within: _Seen | None = None  # these
         # Where gradients flow, data have neither box nor arrow, unless a transform takes them.
         data = view.transformed or not view.shows_gradients
-        # What all that came to a place is together, the last arrow to it tells.
-        more = [came[-1] for key in keys if (key in nodes or key in tensors) and len(came := frame.came_to(key)) > 1]
-        for key in dict.fromkeys([*keys, *more]):
+        for key in dict.fromkeys(keys):
             if key in inside:
                 continue
             if key in nodes:
