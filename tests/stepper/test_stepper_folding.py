@@ -33,7 +33,7 @@ def test_parts_are_boxes_that_open_and_the_backward_is_told_on_those_that_are_cl
 
     groups = {box.title for box in stage.scene.boxes.values() if box.kind == "group"}
     assert {"Sequential", "0 › Linear", "2 › Linear"} <= groups
-    assert told() == ("idle", ("5 operations, 49 parameters", "saved 432 bytes"))
+    assert told() == ("idle", ("5 operations, 49 parameters", "saved 272 bytes"))
     stage.follow(s.run("addmm"))
     assert told()[0] == "ready" and told()[1][-1].startswith("gradient in ‖")
     stage.follow(s.step())
@@ -41,7 +41,7 @@ def test_parts_are_boxes_that_open_and_the_backward_is_told_on_those_that_are_cl
     stage.follow(s.run())
     assert told()[0] == "done" and "out ‖" not in told()[1][-1]
     stage.follow(s.back(len(s.steps)))
-    assert told() == ("idle", ("5 operations, 49 parameters", "saved 432 bytes"))
+    assert told() == ("idle", ("5 operations, 49 parameters", "saved 272 bytes"))
 
 
 def test_a_long_loop_opens_on_one_screen_and_what_is_open_has_its_place_for_good():

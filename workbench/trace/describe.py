@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary, ref
 
 import numpy as np
 
-from ..events import tag, tag_of_new
+from ..events import next_tag, tag, tag_of_new
 from .call_records import HookRan, HooksFound, LevelEntered
 from .records import CheckpointDropped, CheckpointKept, NodeCreated, TensorsFound
 from .schema import Raw
@@ -94,6 +94,8 @@ class Describer:
         self._dead: list[ref[Any]] = []
         self._died = self._dead.append
         self._slots: dict[int, ref[Any]] = {}  # memory -> the tensor whose gradient lies there
+        # Of what was saved: the array that owns its memory -> that array, and the number of the tensor or storage.
+        self._storages: dict[int, tuple[Callable[[], Any], int]] = {}
         self._names: dict[int, str] = {}  # tensor -> the first variable found that holds it
         self._repeating = 0  # checkpoints that are run again
         self._again: list[Any] = []  # what they have kept: two nodes may save the same, which no node of the graph made
@@ -265,17 +267,31 @@ class Describer:
                 if hasattr(thing, "hook"):
                     saved.append((name, None, *self._packed(node, thing, tensors)))
                 continue  # else nothing is saved there, or it is freed
-            known = None
-            for tensor in tensors:
-                if tensor._array is array:
-                    known = tensor._tag
-                    break
-            if known is None and array is not thing:
-                known = tag(thing)
+            own = next((tensor for tensor in tensors if tensor._array is array), None)
+            known = None if own is None else own._tag
+            if own is None and array is not thing:
+                own, known = thing, tag(thing)
                 if known not in self._tensors:
                     self._describe(thing, found)
-            saved.append((name, known, self._copy(array) if known is None else None, version))
+            copy, storage = self._copy(array) if own is None else None, self._storage(array, own)
+            saved.append((name, known, copy, version, None, storage))
         return tuple(saved)
+
+    def _storage(self, array: Any, tensor: Any) -> tuple[int, int] | None:
+        """The number of the storage that a saved array shows, and its bytes, unless its tensor, if known, tells it."""
+        memory = under = array
+        while (under := getattr(under, "base", None)) is not None:
+            memory = under if hasattr(under, "nbytes") else memory
+        owner = None if tensor is None else self._base(tensor) or tensor._tag
+        entry = self._storages.get(id(memory))
+        if entry is None or entry[0]() is not memory:
+            # A number that no array holds lives as long as it is known here.
+            alive = ref(memory) if isinstance(memory, np.ndarray) else lambda: memory
+            entry = self._storages[id(memory)] = alive, next_tag() if owner is None else owner
+        base = None if owner is None or owner == tensor._tag or tensor._meta is None else tensor._meta.base
+        seen = array if base is None else base._array
+        told = entry[1] == owner and memory.nbytes == seen.nbytes
+        return None if told else (entry[1], memory.nbytes)
 
     def _packed(self, node: Any, packed: Any, tensors: list[Any]) -> tuple[Any, ...]:
         """What a hook returned, the version, and the hook and the tensor it was given, if that is one of `tensors`."""

@@ -535,7 +535,7 @@ def _is_checked(kind: type, name: str) -> bool:
 
 LARGE = 5_000  # events: of fewer the plain form is short enough, and easier to read
 _IDS = {*_PLACES, "base", "id", "task", "op", "ctx", "call", "checkpoint"}  # fields that name something
-_LETTERS = frozenset("ntblokcm")
+_LETTERS = frozenset("ntblokcms")
 _MOST_HOLES, _MOST_PARTS = 100, 1_000  # of one form
 _PLAIN = frozenset("bool float16 float32 float64 int16 int32 int64 int8 uint8".split())  # can be summed up again
 _SHORT = {"float32": np.float32, "float16": np.float16}  # their numbers are written with the digits that tell them

@@ -46,7 +46,7 @@ from .records import (
     TensorShown,
     TensorWritten,
 )
-from .schema import Argument, Code, Packing, Raw, Record, Saved, SourceLine, TensorSeen
+from .schema import Argument, Code, Packing, Raw, Record, Saved, SourceLine, Storage, TensorSeen
 from .source import Paths, Stack, code_of, line_in, line_of, source, stepping, text_of, user_frame
 from .values import LIMIT, read, value
 
@@ -381,7 +381,8 @@ class Reader:
         self._names = names
         self._records: list[Record] = []
         self.ids: dict[int, str] = {}
-        self._counts = {"n": 0, "t": 0, "b": 0, "l": 0, "o": 0, "k": 0, "c": 0, "m": 0}
+        self._counts = {"n": 0, "t": 0, "b": 0, "l": 0, "o": 0, "k": 0, "c": 0, "m": 0, "s": 0}
+        self._storages: dict[int, str] = {}  # those that no tensor has told of
         self._last: dict[str, TensorSeen] = {}
         self._code: dict[type, tuple[Code, ...]] = {}
         self.paths = Paths()
@@ -434,12 +435,29 @@ class Reader:
         self.paths.see(stack)
         return self.source(stack)
 
-    def saved(self, slot: str, own: int | None, copy: Any, at: int, packed: tuple[Any, ...] | None = None) -> Saved:
+    def saved(
+        self,
+        slot: str,
+        own: int | None,
+        copy: Any,
+        at: int,
+        packed: tuple[Any, ...] | None = None,
+        storage: tuple[int, int] | None = None,
+    ) -> Saved:
         """What a node, or a checkpoint, keeps."""
+        shown = None if storage is None else self._storage(*storage)
         if packed is None:
-            return Saved(slot, self.place(own), value(copy), at)
+            return Saved(slot, self.place(own), value(copy), at, storage=shown)
         hook, line, kept, of = packed
-        return Saved(slot, None, value(copy), at, Packing(hook, source(line), kept, self.place(of)))
+        return Saved(slot, None, value(copy), at, Packing(hook, source(line), kept, self.place(of)), shown)
+
+    def _storage(self, serial: int, size: int) -> Storage:
+        """The storage with the serial number of its owner, or one of its own."""
+        id = self.ids.get(serial) or self._storages.get(serial)
+        if id is None:
+            self._counts["s"] += 1
+            id = self._storages[serial] = f"s{self._counts['s']}"
+        return Storage(id, size)
 
     def changed(self, tensor: int) -> str:
         """The id of a tensor that is not as it was when last seen."""

@@ -2,7 +2,7 @@
 
 Every field is JSON's own (ids, names, numbers, nested facts), so that a record outlives the engine and the
 process. Ids count in order of arrival: nodes `n1`, tensors `t1`, backward tasks `b1`, levels `l1`, operations without
-a node `o1`, checkpoints `k1`. A leaf's id stands for its AccumulateGrad node too.
+a node `o1`, checkpoints `k1`, storages `s1`. A leaf's id stands for its AccumulateGrad node too.
 """
 
 from __future__ import annotations
@@ -98,11 +98,20 @@ class Packing:
 
 
 @dataclass(frozen=True, slots=True)
+class Storage:
+    """Memory and its bytes: it has the id of the tensor that it was first kept for, or one of its own."""
+
+    id: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Saved:
     """A tensor kept for backward.
 
     Its value is given only where it is no tensor the trace knows, or one that has it only by the write to come.
-    What a hook `packed` has the value of what the hook returned, None where that is no tensor.
+    What a hook `packed` has the value of what the hook returned, None where that is no tensor. The `storage` is told
+    where the tensor, or its base, does not tell it.
     """
 
     name: str
@@ -110,6 +119,7 @@ class Saved:
     value: Value | None
     version: int
     packed: Packing | None = None
+    storage: Storage | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from ..trace.timeline import Timeline, phase_of
 from ..trace.values import Value, said, series
 from .graph import Graph, arrived, built
 from .groups import MOST, TANGENT, Group, Lanes, Program, grouped, wholes
-from .memory import bytes_of, bytes_said
+from .memory import bytes_said, kept_of
 from .messages import NO_GROUP
 from .player_steps import NOTHING, Effort, caption_of, changed_fields, cursor_at, opening, place_of_stop, some, tell
 
@@ -94,8 +94,8 @@ class Links:
         self.homes: dict[str, Group] = {}  # tensor -> the innermost group that all its users lie in
         self._references: dict[tuple[str, str], str] = {}  # (tensor, user) -> the box that stands for it there
         tensors = [id for id in self.users if id not in self.group_of]
-        # What a person named stands outside; the parameters of a module, with a dot in their names, do not, nor does what
-        # lies in the frame of a transform.
+        # What a person named stands outside; the parameters of a module, with a dot in their names, do not, nor does
+        # what lies in the frame of a transform.
         apart = [id for id in tensors if (name := names.get(id)) and "." not in name]
         apart = [id for id in apart if lanes is None or not lanes.framed(id)]
         self.rows = self._rows([known[id] for id in apart]) if len(apart) > _APART else {}
@@ -327,8 +327,7 @@ def _kept(frame: Frame, id: str, node: NodeState) -> list[tuple[str, int]]:
     kept = []
     for index, (saved, value) in enumerate(zip(node.made.saved, node.saved, strict=True)):
         if value is not None:
-            owner = f"{id}.{index}" if saved.tensor is None else frame.tensors[saved.tensor].base or saved.tensor
-            kept.append((owner, bytes_of(value)))
+            kept.append(kept_of(frame, f"{id}.{index}", saved, value)[:2])
     return kept
 
 

@@ -354,6 +354,17 @@ def owner_of(frame: Frame, tensor: str) -> tuple[str, int, bool]:
     return owner, bytes_of(state.value), state.node is None and (state.requires_grad or state.name is not None)
 
 
+def kept_of(frame: Frame, place: str, saved: Saved, value: Value | None) -> tuple[str, int, bool]:
+    """The storage that a saved tensor keeps, its bytes, and whether it lives anyway; else told by `place`."""
+    if saved.storage is not None:
+        id, size = saved.storage.id, saved.storage.size
+        owner, _, anyway = owner_of(frame, id) if id in frame.tensors else (id, 0, False)
+        return owner, size, anyway
+    if saved.tensor is not None:
+        return owner_of(frame, saved.tensor)
+    return place, bytes_of(value) if value else 0, False
+
+
 class Ledger:
     """Goes through the events of a trace and keeps the account."""
 
@@ -426,21 +437,22 @@ class Ledger:
     def _held(self, holder: str, index: int | str, saved: Saved) -> Held:
         known = tensor_of(saved)
         name = saved.name.replace("saved_tensors", "saved")
+        memory, size, anyway = kept_of(self._frame, f"{holder}.{index}", saved, saved.value)
         if saved.tensor is not None:
-            return self._tensor(saved.tensor)
+            return Held(self._called(memory, saved.tensor), memory, size, anyway=anyway)
         name = self._frame.called(known) if known else name
-        return Held(as_kept(saved, name), f"{holder}.{index}", bytes_of(saved.value) if saved.value else 0)
+        return Held(as_kept(saved, name), memory, size, anyway=anyway)
 
-    def _tensor(self, tensor: str, name: str = "", freed: bool = True) -> Held:
-        """A tensor that is held: its memory has the name of the tensor that owns it, if that has one."""
-        memory, size, anyway = owner_of(self._frame, tensor)
-        named = memory if self._frame.variable(memory) else tensor
-        return Held(name or self._frame.called(named), memory, size, freed, anyway)
+    def _called(self, memory: str, tensor: str) -> str:
+        """What a tensor is called that is held: as the one that owns its memory, if that has a name."""
+        named = memory in self._frame.tensors and self._frame.variable(memory)
+        return self._frame.called(memory if named else tensor)
 
     def _on_ctx(self, node: str, each: Attribute) -> Held | None:
         name = f"ctx.{each.name}"
         if each.tensor is not None:
-            return self._tensor(each.tensor, name, freed=False)
+            memory, size, anyway = owner_of(self._frame, each.tensor)
+            return Held(name, memory, size, freed=False, anyway=anyway)
         return Held(name, f"{node}.{name}", bytes_of(each.value), freed=False) if each.value else None
 
     def _hold(self, id: str, name: str, source: SourceLine | None, kept: list[Held]) -> None:

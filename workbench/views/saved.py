@@ -35,7 +35,7 @@ from ..trace.schema import Attribute, Phase, Record, SourceLine
 from ..trace.timeline import Timeline
 from ..trace.values import Value, series
 from .graph import AGAIN
-from .memory import bytes_of, bytes_said, owner_of
+from .memory import bytes_said, kept_of
 from .player_steps import NOTHING, opening
 from .training import mark_steps
 from .value_display import COLUMNS, ROWS, exact, grid_of, pages_of, sentence_of, summary_of
@@ -477,9 +477,7 @@ def kept_at_a_glance(trace: Timeline, title: str) -> Storyboard:
 def _row(frame: Frame, made: NodeCreated, counted: dict[str, tuple[int, bool]]) -> _Row:
     row, mine = _Row(made, [], 0, 0), set()
     for n, (saved, value) in enumerate(zip(made.saved, frame.nodes[made.node].saved, strict=True)):
-        memory, size, anyway = f"{made.node}.{n}", 0 if value is None else bytes_of(value), False
-        if saved.tensor is not None:
-            memory, size, anyway = owner_of(frame, saved.tensor)
+        memory, size, anyway = kept_of(frame, f"{made.node}.{n}", saved, value)
         also = ", kept above" if memory in counted and not anyway else ", lives anyway" if anyway else ""
         kind = f" {value.shape}" if value is not None else ""
         row.names.append(f"{slot_name(frame, made.node, n)}{kind}{also}")

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from ...events import next_tag
 from ...trace.describe import in_brackets, named_in
@@ -196,6 +197,8 @@ class TorchDescriber:
         self._hooked: dict[int, HookedTensor] = {}  # tensors that hooks were registered on
         # What shares memory with others, which a write changes too.
         self._sharers: dict[int, Any] = {}  # weakly
+        # Of what was saved: the storage, which keeps its address as long as it is known here, and its number.
+        self._storages: dict[int, tuple[StorageWeakRef, int]] = {}
 
     # What a trace asks for.
 
@@ -537,7 +540,8 @@ class TorchDescriber:
         for name, thing, hook in items:
             if hook is not None:
                 copy = self._copy(thing) if isinstance(thing, torch.Tensor) else None
-                told.append((name, None, copy, 0, _packing(hook, thing)))
+                storage = self._storage(thing, None) if copy is not None else None
+                told.append((name, None, copy, 0, _packing(hook, thing), storage))
                 continue
             if not isinstance(thing, torch.Tensor):
                 continue
@@ -551,8 +555,26 @@ class TorchDescriber:
                 serial = self._tag(tensor)
             if serial is not None and serial not in self._tensors:
                 self._describe(tensor, found)
-            told.append((name, serial, self._copy(tensor) if serial is None else None, version_of(tensor)))
+            copy = self._copy(tensor) if serial is None else None
+            told.append((name, serial, copy, version_of(tensor), None, self._storage(tensor, serial)))
         return tuple(told)
+
+    def _storage(self, tensor: torch.Tensor, serial: int | None) -> tuple[int, int] | None:
+        """The number of the storage that a saved tensor shows, and its bytes, unless the tensor, if known, tells it."""
+        if _is_wrapped(tensor):
+            return None
+        try:
+            storage = tensor.untyped_storage()
+            size, at = storage.nbytes(), storage._cdata
+        except (RuntimeError, NotImplementedError):
+            return None
+        base = tensor._base
+        owner = self._base(tensor, serial or 0) or serial
+        entry = self._storages.get(at)
+        if entry is None:
+            entry = self._storages[at] = StorageWeakRef(storage), next_tag() if owner is None else owner
+        seen = tensor if base is None or owner == serial else base
+        return None if (entry[1], size) == (owner, seen.nbytes) else (entry[1], size)
 
     def _attributes(self, node: Any, found: dict[int, Any]) -> tuple[Any, ...]:
         """What forward put on `ctx`."""
