@@ -102,6 +102,7 @@ RIGHT = [
     ("slope-by-hand", "return 0.2 * (w * x + b - 7) * x * 10.0"),
     ("maximum-routes", "return Value(a.data, [(a, 1.0)]) if a.data > b.data else Value(b.data, [(b, 1.0), (a, 0.0)])"),
     ("bias-backward", "return grad_output * 1, torch.ones(len(rows), dtype=rows.dtype) @ grad_output"),
+    ("bias-backward", "return [grad_output, grad_output.sum(0)]"),
     ("number-none-or-zero", '["Number", None, "none", "ZERO"]'),
     ("small-leaf", "return torch.tensor([number / 10 for number in numbers], requires_grad=True)"),
     (
@@ -112,6 +113,11 @@ RIGHT = [
     (
         "three-steps",
         "for _ in range(3):\n    loss_of(w).backward()\n    w.data -= 0.1 * w.grad\n    w.grad.zero_()\nreturn w",
+    ),
+    (
+        "three-steps",
+        "from workbench.func import grad\nfor _ in range(3):\n    slope = grad(loss_of)(w)\n    with torch.no_grad():\n"
+        "        w -= 0.1 * slope\nreturn w",
     ),
     (
         "batch-in-pieces",
@@ -172,6 +178,11 @@ RIGHT = [
         "    return float(loss)\n\nreturn [once() for _ in range(steps)]",
     ),
     (
+        "training-loop",
+        "def closure():\n    optimizer.zero_grad()\n    loss = loss_of(model)\n    loss.backward()\n    return loss\n\n"
+        "return [optimizer.step(closure).item() for _ in range(steps)]",
+    ),
+    (
         "clip-by-norm",
         "norm = sum(grad.norm() ** 2 for grad in grads) ** 0.5\nscale = min(1.0, float(most / norm))\n"
         "return [grad * scale for grad in grads]",
@@ -186,6 +197,57 @@ RIGHT = [
 def test_another_right_answer_is_right(name: str, written: str) -> None:
     verdict = verdict_of(name, written)
     assert verdict.right, verdict
+
+
+# What is said of a wrong answer is true of that very answer.
+TOLD = [
+    ("scale-backward", "return [grad_output * ctx.factor, None]", "a list is one value."),
+    (
+        "fused-yes-or-no",
+        "z, t = ctx.saved_tensors\nreturn [(z.sigmoid() - t) * grad_output, None]",
+        "a list is one value.",
+    ),
+    ("pushes-and-walks", "{3, 100}", "A list of 2 numbers is asked for; yours is of the type set."),
+    ("tangent-of-a-cube", "60 + 0j", "A number is asked for; yours is a complex number."),
+    ("tangent-of-a-cube", "10**400", "A number is asked for; yours is a number too large to compare."),
+    (
+        "fixed-goal",
+        "goal.detach_()\nreturn (v - goal) ** 2",
+        "asked for a gradient does not any more: which line did that?",
+    ),
+    (
+        "cube-backward",
+        "(x,) = ctx.saved_tensors\nreturn 3 * (x * grad_output) ** 2",
+        "Right: the value. Not right: the gradient and the second derivative.",
+    ),
+    ("cube-backward", "(x,) = ctx.saved_tensors\nreturn 3 * x^2 * grad_output", "A power is written **"),
+    ("cube-backward", "(x,) = ctx.saved_tensor\nreturn 3 * x**2 * grad_output", "There is nothing of that name in it"),
+    ("update-a-weight", "with torch.no_grad():\n    w.set_(w - rate * w.grad)", "there is Tensor.data. It came from"),
+    (
+        "leaky-relu",
+        "(x,) = ctx.saved_tensors\ngrad_output *= torch.where(x > 0, 1.0, 0.1)\nreturn grad_output",
+        "Probed for the gradient, your code has written into the gradient that it was given, which others read, too.",
+    ),
+    (
+        "per-sample-gradients",
+        "return vmap(lambda sample: 2 * ((w * sample).sum() - 1) * sample)(batch)",
+        "Right: the gradients. Not right: the calls of loss.",
+    ),
+    (
+        "training-loop",
+        "losses = []\nfor _ in range(steps):\n    optimizer.zero_grad()\n    loss = loss_of(model)\n"
+        "    loss.backward()\n    with torch.no_grad():\n"
+        "        for each in model.parameters():\n            each -= 0.1 * each.grad\n"
+        "    losses.append(loss.item())\nreturn losses",
+        "Right: the parameters, the losses and whether each loss is a number. Not right: who makes the steps.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "written", "said"), TOLD)
+def test_what_is_told_is_true_of_that_answer(name: str, written: str, said: str) -> None:
+    verdict = verdict_of(name, written)
+    assert not verdict.right and said in verdict.says
 
 
 def solution_of(name: str) -> str:

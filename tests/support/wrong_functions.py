@@ -7,6 +7,9 @@ _GRADIENT = "the gradient is right; what is wrong is what was asked for beyond i
 
 WRONG: dict[str, list[tuple[str, str | None]]] = {
     "cube-backward": [
+        (_X + "return 3 * (x * grad_output) ** 2", None),
+        (_X + "grad_output *= 3 * x**2\nreturn grad_output", None),
+        (_X + "return 3 * x^2 * grad_output", None),
         (_X + "return 3 * x**2", "the local slope without the chain"),
         (_X + "return x**3 * grad_output", "forward in place of its slope"),
         (_X + "return 3 * x * grad_output", "one power too few"),
@@ -37,6 +40,7 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         (_X + "return 3 * x**2 * x.grad", None),
     ],
     "scale-backward": [
+        ("return [grad_output * ctx.factor, None]", None),
         ("return grad_output * ctx.factor", "wrong number of gradients"),
         ("return None, grad_output * ctx.factor", "gradients in another order"),
         ("return grad_output, None", "the factor is forgotten"),
@@ -57,6 +61,21 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ("return grad_output * ctx.factor * ctx.factor, None", None),
     ],
     "sigmoid-function": [
+        (
+            "s = 1 / (1 + (-x).exp())\nctx.save_for_backward(s)\nreturn s.clone()\n---\n"
+            "(s,) = ctx.saved_tensors\nreturn grad_output * s * (1 - s)",
+            None,
+        ),
+        (
+            "s = 1 / (1 + (-x).exp())\nctx.save_for_backward(s.detach())\nreturn s\n---\n"
+            "(s,) = ctx.saved_tensors\nreturn grad_output * s * (1 - s)",
+            None,
+        ),
+        (
+            "s = 1 / (1 + (-x).exp())\nctx.save_for_backward(s)\nctx.kept = [s]\nreturn s\n---\n"
+            "(s,) = ctx.saved_tensors\nreturn grad_output * s * (1 - s)",
+            None,
+        ),
         (
             "ctx.result = 1 / (1 + (-x).exp())\nreturn ctx.result\n---\n"
             "return grad_output * ctx.result * (1 - ctx.result)",
@@ -299,6 +318,7 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ("(8, 60)", None),
     ],
     "pushes-and-walks": [
+        ("{3, 100}", None),
         ("[100, 3]", "pushes and walks are mixed up"),
         ("[1, 1]", "one is enough"),
         ("[1, 100]", "one push for all inputs"),
@@ -316,6 +336,7 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ("300", None),
     ],
     "sin-jvp": [
+        (_X + "return [tangent * x.cos()]", None),
         (_X + "return x.cos()", "the local slope without the chain"),
         ("return tangent", "the slope is forgotten"),
         ("return tangent.sin()", "the function of the tangent"),
@@ -373,6 +394,7 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ("[]", None),
     ],
     "per-sample-gradients": [
+        ("return vmap(lambda s: 2 * ((w * s).sum() - 1) * s)(batch)", None),
         (
             "return grad(lambda w: vmap(loss, in_dims=(None, 0))(w, batch).mean())(w)",
             "the average of the gradients",

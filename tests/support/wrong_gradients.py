@@ -43,6 +43,7 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ('["w.grad", "b.grad"]', None),
     ],
     "slope-by-hand": [
+        ("return int(2 * (w * x + b - 7) * x)", None),
         ("return 2 * (w * x + b - 7)", "the local slope without the chain"),
         ("return x", "only the last step of the chain"),
         ("return 2 * (w * x + b - 7) + x", "slopes add along a path"),
@@ -95,6 +96,7 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ('"2 * p + 1"', None),
     ],
     "maximum-routes": [
+        ("return Value(abs(max(a.data, b.data)), [(a, float(a.data > b.data)), (b, float(b.data > a.data))])", None),
         ('return Value(max(a.data, b.data), [(a, 1.0), (b, 1.0)], "max")', "max distributes"),
         ('return Value(max(a.data, b.data), [(a, 0.5), (b, 0.5)], "max")', "max shares"),
         (
@@ -315,6 +317,11 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
     ],
     "batch-in-pieces": [
         (
+            "losses = [((w * points[i : i + 2] - target[i : i + 2]) ** 2).mean() / 3 for i in (0, 2, 4)]\n"
+            "for loss in losses:\n    loss.backward()\nreturn w.grad",
+            "all points at one time",
+        ),
+        (
             "w.grad = None\nfor i in (0, 2, 4):\n"
             "    ((w * points[i:i + 2] - target[i:i + 2]) ** 2).mean().backward()\nreturn w.grad",
             "the mean of each piece",
@@ -334,18 +341,18 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
             "    (((w * points[i:i + 2] - target[i:i + 2]) ** 2).mean() / 2).backward()\nreturn w.grad",
             "divided by the size of a piece",
         ),
-        ("w.grad = None\n((w * points - target) ** 2).mean().backward()\nreturn w.grad", "all points in one graph"),
+        ("w.grad = None\n((w * points - target) ** 2).mean().backward()\nreturn w.grad", "all points at one time"),
         (
             "total = 0\nfor i in (0, 2, 4):\n"
             "    total = total + ((w * points[i:i + 2] - target[i:i + 2]) ** 2).mean() / 3\n"
             "total.backward()\nreturn w.grad",
-            "all points in one graph",
+            "all points at one time",
         ),
         (
             "for _ in range(3):\n    (((w * points - target) ** 2).mean() / 3).backward()\nreturn w.grad",
-            "all points in one graph",
+            "all points at one time",
         ),
-        ("return torch.autograd.grad(((w * points - target) ** 2).mean(), w)[0]", "all points in one graph"),
+        ("return torch.autograd.grad(((w * points - target) ** 2).mean(), w)[0]", "all points at one time"),
         (
             "for i in range(3):\n"
             "    (((w * points[i:i + 2] - target[i:i + 2]) ** 2).mean() / 3).backward()\nreturn w.grad",

@@ -39,6 +39,7 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ('["x", "w1", "w3"]', None),
     ],
     "fixed-goal": [
+        ("goal.detach_()\nreturn (v - goal) ** 2", None),
         ("return (v - goal) ** 2", "the goal learns, too"),
         ("return (v.detach() - goal) ** 2", "the guess is held still"),
         ("with torch.no_grad():\n    return (v - goal) ** 2", "detach against no_grad"),

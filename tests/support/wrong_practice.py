@@ -28,6 +28,8 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ("-1536", None),
     ],
     "fused-yes-or-no": [
+        (_ZT + "return [(z.sigmoid() - t) * grad_output, None]", None),
+        (_ZT + "grad_output.mul_(z.sigmoid() - t)\nreturn grad_output, None", None),
         (_ZT + "return z.sigmoid() * grad_output, None", "the probability alone"),
         (_ZT + "return (t - z.sigmoid()) * grad_output, None", "the sign is turned"),
         (_ZT + "return (z - t) * grad_output, None", "the score in place of the probability"),
@@ -121,6 +123,18 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ),
     ],
     "training-loop": [
+        (
+            _LOOP + "    optimizer.zero_grad()\n    loss = loss_of(model)\n    loss.backward()\n"
+            "    with torch.no_grad():\n        for p in model.parameters():\n            p -= 0.1 * p.grad\n"
+            "    losses.append(loss.item())\nreturn losses",
+            None,
+        ),
+        (
+            "losses = torch.zeros(steps)\nfor step in range(steps):\n    optimizer.zero_grad()\n"
+            "    loss = loss_of(model)\n    loss.backward()\n    optimizer.step()\n"
+            "    losses[step] = loss.item()\nreturn losses",
+            None,
+        ),
         (
             _LOOP + "    loss = loss_of(model)\n    loss.backward()\n    optimizer.step()\n"
             "    losses.append(loss.item())\nreturn losses",
@@ -220,6 +234,7 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ),
     ],
     "clip-by-norm": [
+        (_NORM + "scale = most / norm\nreturn [grad * scale**2 if norm > most else grad for grad in grads]", None),
         (
             "return [grad * (most / grad.norm()) if grad.norm() > most else grad for grad in grads]",
             "each tensor is clipped alone",
@@ -268,6 +283,8 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ("torch.nn.utils.clip_grad_norm_(grads, most)\nreturn grads", None),
     ],
     "leaky-relu": [
+        (_X + "grad_output *= torch.where(x > 0, 1.0, 0.1)\nreturn grad_output", None),
+        (_X + "return max(x, 0.1 * x) * grad_output", None),
         (_X + "return torch.where(x > 0, grad_output, torch.zeros_like(grad_output))", "a dead ReLU"),
         (
             _X + "return torch.where(x > 0, torch.ones_like(x), 0.1 * torch.ones_like(x))",

@@ -244,7 +244,9 @@ def _value_compared(mine: Any, right: Any) -> str:
     """How a wrong value differs from the right one, without telling the right one."""
     if isinstance(right, str | dict | list):  # words: no distance
         return "That is not it." if type(mine) is type(right) else f"{_kind_in_words(right)} is asked for."
-    said = compared(None if isinstance(mine, Odd) else mine, right, 1e-4).removeprefix("Not yet: ")
+    if isinstance(mine, Odd):
+        return f"{_kind_in_words(right)} is asked for; yours is {mine.kind}."
+    said = compared(mine, right, 1e-4).removeprefix("Not yet: ")
     return "That is close, and not close enough." if said == "Right." else said[0].upper() + said[1:]
 
 
@@ -411,6 +413,8 @@ def returned(*cases: _Case) -> Probe:
     def backward(answer: Any, case: _Case) -> list[str]:
         out = tensor(_call(answer, _leaves(case, True)))
         found = answer.backward(out.grad_fn, _weights(out))
+        if isinstance(found, list):
+            return ["a list"]
         return ["None" if each is None else "a gradient" for each in (found if isinstance(found, tuple) else [found])]
 
     return lambda answer: [backward(answer, case) for case in cases]
@@ -430,9 +434,21 @@ def checked(*cases: _Case) -> Probe:
 
 
 def checked_twice(*cases: _Case) -> Probe:
-    """Whether `gradgradcheck` agrees with an answer whose gradient is right: it can be differentiated again."""
+    """Whether `gradgradcheck` agrees with an answer whose gradient is right: it can be differentiated again.
+
+    The gradients that gradcheck sends back are 0 and 1, of which a square cannot be told: others are sent, too.
+    """
     both = (torch.autograd.gradcheck, torch.autograd.gradgradcheck)
-    return lambda answer: [all(_agrees(check, answer, case) for check in both) for case in cases]
+
+    def probe(answer: Any) -> list[bool]:
+        def weighted(*arguments: Any) -> Any:
+            out = _call(answer, arguments)
+            return out * _weights(out)
+
+        asked = [(check, each) for each in (answer, weighted) for check in both]
+        return [all(_agrees(check, each, case) for check, each in asked) for case in cases]
+
+    return probe
 
 
 def _call(answer: Any, arguments: Sequence[Any]) -> Any:
@@ -451,7 +467,11 @@ def _gradients(answer: Any, arguments: list[Any]) -> list[Any]:
     out = _call(answer, arguments)
     first = tensor(out[0] if isinstance(out, tuple) and out else out)
     leaves = [each for each in arguments if isinstance(each, torch.Tensor)]
-    return list(torch.autograd.grad(first, leaves, _weights(first), allow_unused=True))
+    weights = _weights(first)
+    found = list(torch.autograd.grad(first, leaves, weights, allow_unused=True))
+    if not torch.equal(weights, _weights(first)):
+        raise Unusable("your code has written into the gradient that it was given, which others read, too")
+    return found
 
 
 def _weights(out: Any) -> Any:
@@ -460,7 +480,9 @@ def _weights(out: Any) -> Any:
 
 def on_ctx(node: Any) -> int:
     """How many tensors a Function has kept as attributes of ctx, where the engine does not look after them."""
-    return sum(isinstance(each, torch.Tensor) for each in vars(node).values())
+    kept = [[each] if isinstance(each, torch.Tensor) else each for each in vars(node).values()]
+    held = [list(each.values()) if isinstance(each, dict) else each for each in kept]
+    return sum(isinstance(one, torch.Tensor) for each in held if isinstance(each, list | tuple) for one in each)
 
 
 def words(value: Any) -> list[str]:
@@ -503,7 +525,8 @@ def slopes_of(function: Callable[..., Any], *cases: _Case) -> Probe:
 
             @staticmethod
             def backward(ctx: Any, *grad_output: Any) -> Any:
-                return answer(*grad_output, *ctx.saved_tensors)
+                found = answer(*grad_output, *ctx.saved_tensors)
+                return tuple(found) if isinstance(found, list) else found
 
         return [_agrees(torch.autograd.gradcheck, ByHand, case) for case in cases]
 
@@ -560,32 +583,40 @@ _CALLED_OTHERWISE = r"(missing \d+ required|takes .*argument|unexpected keyword)
 # What the words of Python and of the engine mean, for a reader who has not met them.
 _MEANINGS = (
     ("context manager", "What stands behind with is not ready for it: are brackets missing?"),
+    ("the workbench has not", "Write it with what there is."),
+    (r"bitwise_xor|type\(s\) for \^", "A power is written **; ^ is another operation."),
     ("'(method|function|builtin_function_or_method)'", "Something is not called: are brackets missing?"),
     ("NoneType", "Something is None there: a .grad to which nothing came, or what a function without a return gives."),
     (f"^TypeError: .*{_CALLED_OTHERWISE}", "A call there has too few or too many arguments."),
-    ("^(NameError|UnboundLocalError)", "That name has no value in your code: look for a typing error."),
+    ("^(NameError|UnboundLocalError)", "That name has no value there: is it mistyped, or is an import missing?"),
     ("values to unpack", "There are more names before the = than values after it, or fewer."),
     ("'tuple'", "A tuple is no number and no tensor: take out what is in it, also if that is only one."),
-    ("^(TypeError|AttributeError)", "A value there is of another type than that line needs: print its type."),
+    ("^AttributeError: attribute .* not writable", "It can be read, and not set."),
+    ("^AttributeError", "There is nothing of that name in it: look for a typing error, or print its type."),
+    ("^TypeError", "A value there is of another type than that line needs: print its type."),
     ("^ZeroDivisionError", "Your code divides by 0 there: which numbers came in?"),
     ("^(IndexError|KeyError)", "There is no such place or dimension: print the length or the shape."),
+    ("One of the differentiated", "A tensor that asked for a gradient does not any more: which line did that?"),
     ("does not require grad", "That result has no history: look for detach, no_grad, item() or a constant before it."),
     ("a second time", "What that graph had saved was freed by its first backward: where does your code make it?"),
     ("leaf Variable .* in-place", "A leaf is written while the engine records."),
     ("only for scalar outputs", "A walk back begins at one number, and there are several."),
     ("by an inplace operation", "A tensor that was saved for backward was written over before backward read it."),
-    ("incorrect number of gradients", "A backward owes one value for each argument of its forward."),
+    (
+        "incorrect number of gradients",
+        "A backward owes one value for each argument of its forward; a list is one value.",
+    ),
     ("invalid gradient", "A gradient has the shape of what it is the gradient of."),
-    ("expected Variable or None", "A backward returns tensors, or None."),
+    ("expected Variable or None", "A gradient, or a tangent, is a tensor, or None."),
     ("cannot be converted to Scalar", "item() and float() take one number, and there are several."),
-    ("^RuntimeError: Boolean value", "An if asks for one truth value, and there are several."),
+    ("^RuntimeError: Boolean value", "An if, a max() or the like asks for one truth value, and there are several."),
     ("must match|shapes", "Two shapes do not fit: print both."),
 )
 
 
 @dataclass(frozen=True)
 class Odd:
-    """A result of which no numbers can be made."""
+    """A result of which no numbers can be made; `kind` says what it is, in words."""
 
     kind: str
 
@@ -662,8 +693,8 @@ def _plain(value: Any, depth: int = 0) -> Any:
     try:
         array = np.asarray(value)
     except Exception:  # its conversion is the learner's
-        return Odd(type(value).__name__)
-    return array.astype(np.float64) if array.dtype.kind in "biuf" else Odd(type(value).__name__)
+        return Odd(_oddity(value))
+    return array.astype(np.float64) if array.dtype.kind in "biuf" else Odd(_oddity(value))
 
 
 def _own_line(error: BaseException, answer: Any) -> str | None:

@@ -12,7 +12,7 @@ from .exercise import Exercise, Misconception, Unusable, results, slopes_of, ten
 
 # Lesson 0, slopes and a graph
 
-_W_X_B = ([3.0, 2.0, 0.5], [1.0, -2.0, 4.0], [0.5, 3.0, -1.0])  # w, x, b
+_W_X_B = ([3.0, 2.0, 0.4], [1.0, -2.0, 4.0], [0.5, 3.0, -1.0])  # w, x, b
 
 
 def _w_slope(w, x, b):
@@ -187,12 +187,15 @@ def _through_maximum(answer, *numbers):
     return out.data, [each.grad for each in inputs]
 
 
+_MAXIMUM_OF = ((2.0, -1.5), (-4.0, 0.5), (-1.25, -3.0))
+
+
 def _maximum_value(answer):
-    return [_through_maximum(answer, 2.0, -1.5)[0], _through_maximum(answer, -4.0, 0.5)[0]]
+    return [_through_maximum(answer, *pair)[0] for pair in _MAXIMUM_OF]
 
 
 def _maximum_gradients(answer):
-    return [_through_maximum(answer, 2.0, -1.5)[1], _through_maximum(answer, -4.0, 0.5)[1]]
+    return [_through_maximum(answer, *pair)[1] for pair in _MAXIMUM_OF]
 
 
 def _maximum_checked(answer):
@@ -213,7 +216,7 @@ def _maximum_checked(answer):
         point = tuple(torch.tensor(number, dtype=torch.float64, requires_grad=True) for number in numbers)
         return torch.autograd.gradcheck(ByOwnEngine.apply, point, raise_exception=False)
 
-    return [agrees(2.0, -1.5), agrees(-4.0, 0.5)]
+    return [agrees(*pair) for pair in _MAXIMUM_OF]
 
 
 LESSON_1 = (
@@ -481,11 +484,11 @@ def _trained(answer):
 
 
 def _losses_of(answer):
-    """For each loss that was asked for, whether it was that of the weight that was given."""
+    """For each loss that was asked for, whether it was that of the weight that was given, also inside `func.grad`."""
     w = torch.tensor([1.0, -2.0], requires_grad=True)
     asked = []
     with suppress(Exception):
-        answer(w, lambda given: asked.append(given is w) or _distance(given))
+        answer(w, lambda given: asked.append(torch.equal(given, w)) or _distance(given))
     return asked
 
 
@@ -516,15 +519,19 @@ def _batch_gradient(answer):
 
 
 def _walks_back(answer):
-    """The number of walks back, and whether one of them meets a gradient of more than two points."""
+    """The number of walks back, and whether graphs of more than two points were there at one time.
+
+    A walk back meets a gradient of more points, or more than half of the nodes were made before the first walk.
+    """
     w = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
     with torch.record() as trace:
         answer(w, _POINTS, _TARGET)
-    grads = [grad for event in trace.events if type(event).__name__ == "NodeStarted" for grad in event.grads if grad]
-    return [
-        len([event for event in trace.events if type(event).__name__ == "BackwardStarted"]),
-        any(max(grad.shape, default=1) > 2 for grad in grads),
-    ]
+    kinds = [type(event).__name__ for event in trace.events]
+    walks = kinds.count("BackwardStarted")
+    first = kinds[: kinds.index("BackwardStarted")] if walks else []
+    started = [event for event, kind in zip(trace.events, kinds, strict=True) if kind == "NodeStarted"]
+    large = any(grad and max(grad.shape, default=1) > 2 for event in started for grad in event.grads)
+    return [walks, large or 2 * first.count("NodeCreated") > kinds.count("NodeCreated")]
 
 
 def _whole_batch(w, points, target):
@@ -534,6 +541,13 @@ def _whole_batch(w, points, target):
 
 def _sum_of_pieces(w, points, target):
     sum(_batch_loss(w, points[start : start + 2], target[start : start + 2]) / 3 for start in (0, 2, 4)).backward()
+    return w.grad
+
+
+def _graphs_first(w, points, target):
+    losses = [_batch_loss(w, points[start : start + 2], target[start : start + 2]) / 3 for start in (0, 2, 4)]
+    for loss in losses:
+        loss.backward()
     return w.grad
 
 
@@ -686,11 +700,11 @@ LESSON_3 = (
         {"the gradient": _batch_gradient, "the walks back": _walks_back, "gradcheck": _batch_checked},
         (
             Misconception(
-                "all points in one graph",
-                "the gradient is right, but more than two points were in one graph, and the memory is too small for "
-                "that. A graph is freed by its own backward: when should that run?",
+                "all points at one time",
+                "the gradient is right, but more than two points were in graphs at one time, and the memory is too "
+                "small for that. A graph is freed by its own backward: when should that run?",
                 _whole_batch,
-                (_sum_of_pieces, _whole_batch_thrice),
+                (_sum_of_pieces, _whole_batch_thrice, _graphs_first),
             ),
             Misconception(
                 "the mean of each piece",

@@ -103,10 +103,12 @@ def _with_targets(probe):
 
 
 def _values_returned(answer):
-    """How many values backward returns for its two arguments: none, one, or one for each."""
+    """How many values backward returns for its two arguments: none, one, or one for each; a list is told as that."""
     z, t = (torch.tensor(numbers, dtype=torch.float64) for numbers in ([0.5, -1.5], [1.0, 0.0]))
     out = tensor(answer.apply(z.requires_grad_(), t))
     found = answer.backward(out.grad_fn, torch.ones_like(out))
+    if isinstance(found, list):
+        return "a list"
     return 0 if found is None else min(len(found), 2) if isinstance(found, tuple) else 1
 
 
@@ -403,19 +405,23 @@ def _trained(answer, steps=3):
 
     optimizer, made = torch.optim.SGD(model.parameters(), lr=0.1), []
     step = optimizer.step
-    vars(optimizer)["step"] = lambda: made.append(1) or step()
+    vars(optimizer)["step"] = lambda *given, **named: made.append(1) or step(*given, **named)
     losses = answer(model, optimizer, loss_of, steps)
     return {"weight": model.weight, "bias": model.bias, "losses": losses, "steps": bool(made)}
 
 
 def _learned(answer):
-    return [[after["weight"], after["bias"], after["steps"]] for after in (_trained(answer), _trained(answer, 5))]
+    return [[after["weight"], after["bias"]] for after in (_trained(answer), _trained(answer, 5))]
+
+
+def _makes_steps(answer):
+    return _trained(answer)["steps"]
 
 
 def _losses(answer):
     found = [_trained(answer, steps)["losses"] for steps in (3, 5)]
     if not all(isinstance(losses, list | tuple) for losses in found):
-        raise Unusable("your code returned None" if None in found else "your code returned no list")
+        raise Unusable(f"your code returned {'None' if found[0] is None else 'no list'}")
     return [loss for losses in found for loss in losses]
 
 
@@ -509,7 +515,12 @@ LESSON_12 = (
         "training-loop",
         "A training loop that returns the losses as numbers.",
         training,
-        {"the parameters": _learned, "the losses": _losses, "whether each loss is a number": _are_numbers},
+        {
+            "the parameters": _learned,
+            "who makes the steps": _makes_steps,
+            "the losses": _losses,
+            "whether each loss is a number": _are_numbers,
+        },
         (
             Misconception(
                 "zero_grad is forgotten in a loop",
