@@ -11,6 +11,7 @@ import pytest
 from oracle import torch
 
 import workbench
+from workbench.views.stepper_picture import Stage
 
 if torch is None:
     pytest.skip(absent.TORCH, allow_module_level=True)
@@ -139,6 +140,28 @@ def test_a_run_goes_over_the_modules_that_the_variables_hold() -> None:
     assert s.steps[-1].op == "tanh"
     with pytest.raises(ValueError, match="its scopes are net, net/0, net/0/layer1, net/0/layer2, net/2"):
         s.over("layer3")
+
+
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x, weight)
+        return x @ weight.T
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        x, weight = ctx.saved_tensors
+        return grads[0] @ weight, grads[0].T @ x
+
+
+def test_a_function_is_not_told_as_the_module_whose_parameters_it_takes() -> None:
+    layer, x = torch.nn.Linear(3, 2), torch.ones(4, 3)
+    s = workbench.step((Product.apply(x, layer.weight) * layer(x)).sum())
+    boxes = Stage(s).scene.boxes.values()
+    (own,) = [box for box in boxes if box.kind == "function"]
+    assert own.title == "Product.apply(…, layer.weight)" and own.region is None
+    assert {step.op: step.scope for step in s.run().steps}["addmm"] == "layer"
+    assert [step.scope for step in s.steps if step.op == "Product"] == [None]
 
 
 def test_a_tensor_of_another_graph_is_refused() -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import linecache
 import textwrap
+from typing import Any
 
+import absent
 import pytest
 
+import workbench
 import workbench as torch
 from workbench import nn
 from workbench.recording import Trace, record
@@ -90,6 +93,40 @@ def test_modules_of_one_class_are_told_apart_by_the_variables_that_call_them():
         assert {"G › Sequential", "D › Sequential", "D › Sequential, 2nd call"} <= titles
         captions = " ".join([step.caption for step in board.steps])
         assert "Sequential" not in captions and "to 1 › ReLU in D" in captions and "`D(torch" not in captions
+
+
+def titles_of_different_modules(torch: Any, recording: Any) -> list[str]:
+    linear, x = torch.nn.Linear, torch.ones(3, 2)
+    to_mu, heads, parts = linear(2, 2), [linear(2, 2), linear(2, 2)], {"q": linear(2, 2), "k": linear(2, 2)}
+    with recording as trace:
+        mu = to_mu(x)
+        both = heads[0](mu) * heads[-1](mu)
+        (parts["q"](both) * parts["k"](mu)).sum().backward()
+    return [box.title for box in trace.show(open=[]).storyboard.at().boxes.values() if box.kind == "group"]
+
+
+DIFFERENT = ["mu = to_mu › Linear", "heads[0] › Linear", "heads[-1] › Linear"]
+DIFFERENT += ['parts["q"] › Linear', 'parts["k"] › Linear']
+
+
+def test_different_modules_are_no_calls_of_one():
+    assert titles_of_different_modules(workbench, record()) == DIFFERENT
+
+
+@pytest.mark.oracle
+def test_different_modules_of_pytorch_are_no_calls_of_one():
+    torch = pytest.importorskip("torch", reason=absent.TORCH)
+    assert titles_of_different_modules(torch, workbench.record(torch)) == DIFFERENT
+
+
+@pytest.mark.oracle
+def test_what_a_function_of_pytorch_calls_is_not_called_by_its_name():
+    torch = pytest.importorskip("torch", reason=absent.TORCH)
+    net, x = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()), torch.ones(3, 2)
+    with workbench.record(torch) as trace:
+        (torch.utils.checkpoint.checkpoint(net, x, use_reentrant=False) + net(x)).sum().backward()
+    told = {box.title for box in trace.show(depth=9).storyboard.scene.boxes.values() if "Sequential" in box.title}
+    assert not [title for title in told if "checkpoint" in title]
 
 
 def test_modules_that_one_variable_calls_have_their_class_alone():

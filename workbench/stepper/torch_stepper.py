@@ -184,7 +184,8 @@ def _target(driver: Driver, tensor: torch.Tensor) -> Any:
 def give_scopes(nodes: Iterable[Node], modules: dict[Node, str]) -> None:
     """Give nodes the scopes of modules, as "net/0"; `modules` has the dotted path of each leaf that is a parameter.
 
-    A node that uses a module's parameters was made in it, and so was what lies between two nodes of one module.
+    A node that uses a module's parameters was made in it, and so was what lies between two nodes of one module; but a
+    Function may be applied to them anywhere.
     """
     order = _inputs_first(nodes)
     paths = {leaf: path.replace(".", "/") for leaf, path in modules.items()}
@@ -192,7 +193,7 @@ def give_scopes(nodes: Iterable[Node], modules: dict[Node, str]) -> None:
     bits = {path: 1 << i for i, path in enumerate(sorted({each for all in prefixes.values() for each in all}))}
     own: dict[Node, str] = {}
     for node in order:
-        if type(node) is AccumulateGrad:
+        if type(node) is AccumulateGrad or hasattr(type(node), "_forward_cls"):
             continue
         used = [paths[to] for to, _ in node.edges() if to in paths]
         if used:

@@ -694,7 +694,8 @@ class _Frame:
 _Point = tuple[Listing, int, int]  # of a frame: its instructions, the one that says how far it is, and the one it is at
 # A scope's title and serial, the frame that entered it, where that was, and whether it has no name but its class's.
 _Entered = tuple[str, int, int, int | None, bool]
-_CALLED = re.compile(r"([^\W\d][\w.]*(?:\[\w+\])?)\(")  # the variable of a call
+_CALLED = re.compile(r"""([^\W\d][\w.]*(?:\[(?:-?\w+|'[^']*'|"[^"]*")\][\w.]*)*)\(""")  # the variable of a call
+_CALLS = frozenset(("__call__", "_wrapped_call_impl", "_call_impl", "inner"))  # what runs between a call of a module and it
 
 
 class Paths:
@@ -910,10 +911,12 @@ class Paths:
             forward = False
             while waiting and waiting[0][2] < after:
                 scope, serial, inside, lasti, unnamed = waiting.pop(0)
+                calls = [each.listing.code.co_name for each in frames[place + 1 : inside + 1]]
+                unnamed = unnamed and not forward and bool(calls) and _CALLS.issuperset(calls)
                 forward |= inside > place
                 while loops and (inside > place or (lasti is not None and loops[0].has(lasti))):
                     told += _round(frame, loops.pop(0))
-                called = _CALLED.match(source.text(frame.offset)) if unnamed and inside == place + 1 else None
+                called = _CALLED.match(source.text(frame.offset)) if unnamed else None
                 told.append(("scope", serial, 0, scope, 0, called[1] if called else ""))
             for loop in loops:
                 told += _round(frame, loop)
