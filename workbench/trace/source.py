@@ -695,7 +695,7 @@ _Point = tuple[Listing, int, int]  # of a frame: its instructions, the one that 
 # A scope's title and serial, the frame that entered it, where that was, and whether it has no name but its class's.
 _Entered = tuple[str, int, int, int | None, bool]
 _CALLED = re.compile(r"""([^\W\d][\w.]*(?:\[(?:-?\w+|'[^']*'|"[^"]*")\][\w.]*)*)\(""")  # the variable of a call
-_CALLS = frozenset(("__call__", "_wrapped_call_impl", "_call_impl", "inner"))  # what runs between a call of a module and it
+_CALLS = frozenset(("__call__", "_wrapped_call_impl", "_call_impl", "inner"))  # of a module, before its forward
 
 
 class Paths:
