@@ -334,3 +334,158 @@ def test_what_is_added_to_itself_and_a_bias_that_is_added_in_place(text: str) ->
         return eval(text, known)
 
     compare(program)
+
+
+BEFORE = """
+v.zero_() | v.fill_(0.0) | b[:1] = 0.0 | b[:1] = y | v.mul_(0.0) | v.mul_(1e-30) | v.mul_(y * 1e-30) | v.copy_(y)
+v.clamp_(3.0, 3.0) | v.masked_fill_(v > 0, 0.0) | v[v > 0] = 0.0 | v.unsqueeze(0).zero_() | b.view(3, 1)[:1].zero_()
+"""
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("after", ["b.sqrt().sum()", "b.clone().rsqrt_().sum()", "b.view(3).log().sum()", "b.sum()"])
+@pytest.mark.parametrize("text", entries(BEFORE))
+def test_what_arrives_at_a_written_part_is_replaced_whatever_its_size(
+    text: str, after: str, create_graph: bool
+) -> None:
+    def program(torch: Any) -> Any:
+        x, y = (torch.tensor(v, requires_grad=True, dtype=torch.float64) for v in ([1.0, 2.0, 0.5], [0.25]))
+        known = {"b": (b := x * 1), "v": b[:1], "y": y}
+        exec(text, known)
+        options = {"create_graph": create_graph, "allow_unused": True, "materialize_grads": True}
+        grads = torch.autograd.grad(eval(after, known), (x, y), **options)
+        if create_graph:
+            grads += torch.autograd.grad(sum(g.sum() for g in grads if g.grad_fn), (x, y), **options)
+        return [g.tolist() for g in grads]
+
+    compare(program)
+
+
+PLACES = "[0, 0] | [[0], [0]] | [] | [[0, 0], [0, 0]] | [False]"
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+@pytest.mark.parametrize("places", entries(PLACES))
+@pytest.mark.parametrize("shape", [(1,), (1, 2), (2, 2)])
+def test_a_value_put_in_several_places_has_their_gradients_sum(
+    shape: tuple[int, ...], places: str, accumulate: bool
+) -> None:
+    def program(torch: Any) -> Any:
+        kind = torch.bool if "False" in places else torch.int64
+        x, where, func = torch.ones(shape, dtype=torch.float64), torch.tensor(eval(places), dtype=kind), torch.func
+
+        def put(x: Any, v: Any) -> Any:
+            return x.index_put((where,), v, accumulate) * 3
+
+        def tried(run: Any) -> Any:
+            return [list(t.shape) + [t.tolist()] for t in run]
+
+        leaves = [x.clone().requires_grad_() for _ in range(2)]
+        put(*leaves).sum().backward()
+        batch = torch.stack([x, x])
+        return (
+            tried([t.grad for t in leaves]),
+            tried(func.grad(lambda *t: put(*t).sum(), (0, 1))(x, x)),
+            tried(func.jacrev(put, (0, 1))(x, x)),
+            tried(func.jvp(put, (x, x), (x, x * 2))),
+            None if "False" in places else tried(func.vmap(func.grad(lambda *t: put(*t).sum(), (0, 1)))(batch, batch)),
+        )
+
+    compare(program)
+
+
+@pytest.mark.parametrize("name", ["scatter", "scatter_add"])
+@pytest.mark.parametrize("source", [(), (1,), (3,)])
+@pytest.mark.parametrize("index", ["0", "[0]", "[]", "[0, 0]", "[[0]]"])
+@pytest.mark.parametrize("shape", [(), (3,), (0,)])
+def test_places_without_dimensions_take_the_first_elements(
+    shape: tuple[int, ...], index: str, source: tuple[int, ...], name: str
+) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.ones(shape, requires_grad=True)
+        src = torch.arange(1.0, 1.0 + torch.Size(source).numel()).reshape(source).requires_grad_()
+        places = torch.tensor(eval(index), dtype=torch.int64)
+        out = getattr(x, name)(0, places, src)
+        return out.tolist(), raised(lambda: (out * 3).sum().backward()), x.grad, src.grad
+
+    compare(program)
+
+
+@same
+def test_masks_and_integers_are_written_by_their_operators(torch: Any) -> Any:
+    told = []
+    for values, other in (([[1, 2], [3, 4]], 6), ([[True, True], [False, True]], torch.tensor([True, False]))):
+        for write in ("v &= o", "v |= o", "v ^= o"):
+            x = torch.tensor(values)
+            known = {"v": x[0], "o": other}
+            was = known["v"]
+            exec(write, known)
+            told.append((x, known["v"] is was, x._version))
+    mask = torch.tensor([True, False])
+    refused = [raised(mask.__iand__, 2), mask.__ior__("a")]
+    powers = [mask**True, mask**False, True ** mask.long(), mask**2, raised(lambda: mask**mask), mask.pow(True)]
+    mask **= False
+    return told, refused, powers, mask, torch.tensor(True).clamp(mask), mask.clamp(max=torch.tensor(False))
+
+
+@same
+def test_a_batch_that_took_another_shape_in_place_has_it(torch: Any) -> Any:
+    calls = ("squeeze_()", "unsqueeze_(0)", "transpose_(0, 2)", "unsqueeze_(-1).mul_(2)", "squeeze_().t_()")
+    x, told = torch.arange(12.0).reshape(3, 2, 1, 2), []
+    for dim in (0, 1, 3):
+        for call in calls:
+
+            def shaped(t: Any, call: str = call) -> Any:
+                t = t.clone()
+                eval(f"t.{call}", {"t": t})
+                return t.sin()
+
+            out = torch.func.vmap(shaped, in_dims=dim)(x)
+            told.append((list(out.shape), out.tolist()))
+    return told
+
+
+NOTHING = """
+e.roll(1, 1) | e.roll((1, 2), (0, 3)) | e.roll(1, -3) | torch.cat([e, e], 1) | torch.cat([e], 5) | torch.cat([e, e], -2)
+torch.cat([e, torch.ones(2)], 1) | torch.cat([e, torch.ones(2, 2)], 1) | F.embedding(i, E) | F.embedding(i[:0], E)
+F.embedding(i[0], E) | F.embedding(i, E.T) | F.embedding(i[:0], E.T)
+"""
+
+
+@pytest.mark.parametrize("text", entries(NOTHING))
+def test_no_elements_have_gradients_too(text: str) -> None:
+    def program(torch: Any) -> Any:
+        known = {"torch": torch, "F": torch.nn.functional, "e": torch.zeros(0, requires_grad=True)}
+        known |= {"E": torch.zeros(2, 0, requires_grad=True), "i": torch.tensor([0, 1])}
+        out = eval(text, known)
+        out.sum().backward()
+        return list(out.shape), [None if t.grad is None else list(t.grad.shape) for t in (known["e"], known["E"])]
+
+    compare(program)
+
+
+@pytest.mark.parametrize("call", entries("prod(0) | prod(-1) | prod(0, keepdim=True) | amax(0) | std(0) | norm(dim=0)"))
+def test_dimensions_of_a_number_in_forward_mode(call: str) -> None:
+    def program(torch: Any) -> Any:
+        x, func = torch.tensor(2.0, dtype=torch.float64), torch.func
+        known = {"f": lambda t: eval(f"t.{call}", {"t": t})}
+        f = known["f"]
+        return func.jvp(f, (x,), (x,)), func.jvp(func.grad(lambda t: f(t) ** 2), (x,), (x,))
+
+    compare(program)
+
+
+@pytest.mark.parametrize("name", ["mm", "mv", "dot", "bmm"])
+def test_products_of_other_dimensions_in_a_batch(name: str) -> None:
+    def program(torch: Any) -> Any:
+        shapes, told = ((), (2,), (2, 2), (2, 2, 2)), []
+        for left in shapes:
+            for right in shapes:
+                a, b = torch.ones(3, *left), torch.ones(3, *right)
+                for given, dims in (((a, b), 0), ((a, b[0]), (0, None)), ((a[0], b), (None, 0))):
+                    told.append(
+                        raised(lambda *t: torch.func.vmap(getattr(torch, name), in_dims=t[0])(*t[1]), dims, given)
+                    )
+        return told
+
+    compare(program)

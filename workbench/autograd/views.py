@@ -161,12 +161,14 @@ class CopySlices(Node):
         return [result, *others]
 
     def vjp_tensors(self, grad: Any, needed: Container[Node] | None = None) -> list[Any]:
-        """The same on tensors: take the part out, run it through, put it back."""
-        part = grad.strided_copy(self.geometry, self.layout)
-        first, *others = self._through("vjp_tensors", part, needed)
+        """The same on tensors: take the part out, run it through, put it where zeros then are."""
+        first, *others = self._through("vjp_tensors", grad.strided_copy(self.geometry, self.layout), needed)
         if first is None or not self._leads_on(needed):
             return [None, *others]
-        return [grad + (first - part).strided_scatter(self.geometry, self.layout), *others]
+        written = blank(self.layout, np.dtype(bool))
+        strided(written, self.geometry)[...] = True
+        rest = grad.masked_fill(wrap(written), 0.0)
+        return [rest + first.strided_scatter(self.geometry, self.layout), *others]
 
     vjp_towards, vjp_tensors_towards = vjp, vjp_tensors
 

@@ -80,8 +80,6 @@ _clamp = define(
 
 
 def _between(a: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    if a.dtype.kind == "b":
-        raise NotImplementedError(messages.NO_KERNEL.format("clamp_cpu", "Bool"))
     return np.minimum(np.maximum(a, low), high)
 
 
@@ -130,7 +128,10 @@ def clamp(self: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None 
             if limit is not None and not isinstance(limit, Tensor):
                 raise TypeError(not_a_tensor("clamp", name, position, limit))
         kinds = [(t.dtype, 2 if t._array.ndim else 1) for t in (self, *limits)]
-        low, high = _limits(dtypes.result_type(kinds).np)
+        kind = dtypes.result_type(kinds)
+        if kind is dtypes.bool_ and None not in (min, max):
+            raise NotImplementedError(messages.NO_KERNEL.format("clamp_cpu", "Bool"))
+        low, high = _limits(kind.np)
         return _clamp_tensors(self, low if min is None else min, high if max is None else max)
     low = None if min is None else number_of("clamp", "min", 1, min)
     return _clamp(self, low, None if max is None else number_of("clamp", "max", 2, max))

@@ -28,7 +28,7 @@ from .core.op import define, method
 from .core.registry import TENSORS, in_formulas
 from .core.results import copied, places_along
 from .creation import index_array
-from .shape import _alias, _unsqueeze, sum_to_array, unsqueeze
+from .shape import _alias, _unsqueeze, is_expandable, sum_to_array, unsqueeze
 
 Shape = tuple[int, ...]
 INDEX_DTYPES = (INT64, np.dtype(np.int32))
@@ -85,7 +85,7 @@ def _check_sizes(function: str, t: Tensor, dim: int, index: Tensor, src: Tensor 
         raise RuntimeError(messages.GATHER_SIZE.format(too_large, list(places), list(shape), dim))
     beyond = src is not None and any(n > m for n, m in zip(places, src._array.shape or (1,), strict=True))
     if too_large is not None or beyond:
-        wanted = f"no larger than self {list(shape)} apart from dimension {dim}"
+        wanted = f"no larger than self {list(t._array.shape)} apart from dimension {dim}"
         if src is not None:
             wanted += f" and to be no larger size than src {list(src._array.shape)}"
         raise RuntimeError(messages.SCATTER_SIZE.format(list(places), wanted))
@@ -223,7 +223,7 @@ def _put_at(a: np.ndarray, dim: int, index: np.ndarray, src: Any, add: bool) -> 
         return out
     places, values = places_along(index, dim), src
     if isinstance(src, np.ndarray) and src.ndim and src.shape != index.shape:
-        values = src[tuple([slice(n) for n in index.shape])]
+        values = src[tuple([slice(n) for n in index.shape or (1,)])]
     whole = out if out.ndim else out.reshape(1)
     if add:
         np.add.at(whole, places, values)
@@ -233,11 +233,13 @@ def _put_at(a: np.ndarray, dim: int, index: np.ndarray, src: Any, add: bool) -> 
 
 
 def _fitting(grad: Any, shape: tuple[int, ...], node: str) -> Any:
-    """A gradient for `src`; RuntimeError where `src` was larger than its index."""
-    if grad.shape != shape:
+    """A gradient for `src`, summed where that had no dimension; RuntimeError where `src` was larger than its index."""
+    if grad.shape == shape:
+        return grad
+    if not is_expandable(shape, grad.shape):
         got, want = list(grad.shape), list(shape)
         raise RuntimeError(errors.INVALID_GRADIENT_SHAPE.format(node, 1, got, want))
-    return grad
+    return sum_to_array(grad, shape) if isinstance(grad, np.ndarray) else grad.sum_to_size(shape)
 
 
 in_formulas("fitting", _fitting, _fitting)

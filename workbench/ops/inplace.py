@@ -382,6 +382,9 @@ __all__ = [f"{_op.__name__}_" for _op in FUNCTIONS] + ["fill_", "index_put_", "z
 
 for _name in ("add", "sub", "mul", "pow"):
     setattr(Tensor, f"__i{_name}__", _writing(getattr(math, _name), f"{_name}_", operator=True))
+for _name in ("and", "or", "xor"):
+    _bits = getattr(comparison, f"bitwise_{_name}")
+    setattr(Tensor, f"__i{_name}__", _writing(_bits, f"bitwise_{_name}_", operator=True))
 Tensor.__itruediv__ = _writing(math.div, "div_", operator=True)
 Tensor.__idiv__ = Tensor.__itruediv__
 Tensor.__imod__ = _writing(math.remainder, "remainder_", operator=True)
@@ -646,7 +649,7 @@ def reshaped(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any) -> Ten
     new: Any = op(seen, *args)
     t._array = new._array
     if type(t) is Lifted:
-        t._value = new._value
+        t._value, t._given = new._value, new._given
     bump(t)
     set_tangent(t, tangent_of(new))
     node = made_by(new)

@@ -305,7 +305,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
         raise RuntimeError(messages.CAT_0D.format(shapes.index(())))
     first = shapes[0]
     if shapes.count(first) == len(shapes):
-        dim = dim_index(dim, len(first))
+        dim = dim_index(dim, len(first)) if first != (0,) else 0
         sizes: tuple[int | None, ...] = (first[dim],) * len(shapes)
     else:
         ndim = len(first if first != (0,) else next(s for s in shapes if s != (0,)))

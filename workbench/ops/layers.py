@@ -257,7 +257,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def _added_rows(grad: np.ndarray, indices: np.ndarray, num_weights: int, padding_idx: int | None) -> np.ndarray:
     """Each row added where it was taken from, but for those that were taken as padding."""
     out = np.zeros((num_weights, grad.shape[-1]), grad.dtype)
-    np.add.at(out, indices.reshape(-1), grad.reshape(-1, grad.shape[-1]))
+    np.add.at(out, indices.reshape(-1), grad.reshape(indices.size, grad.shape[-1]))
     if padding_idx is not None:
         out[padding_idx] = 0
     return out
@@ -310,6 +310,8 @@ def embedding(
     if input.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError(messages.EMBEDDING_DTYPE.format(input.dtype.type_name))
     found = elements(input)
+    if found.size and not count:
+        raise RuntimeError(messages.SELECT_NO_DIM)
     if found.size and not 0 <= found.min() <= found.max() < count:
         raise IndexError(messages.OUT_OF_RANGE)
     if max_norm is not None:

@@ -390,6 +390,8 @@ def _power(self: Tensor, exponent: Any) -> Any:
     if isinstance(exponent, Tensor):
         return _pow_tensors(self, exponent)
     exponent = python_number(exponent)
+    if isinstance(exponent, bool) and self.dtype is dtypes.bool_:
+        return self | (not exponent)
     return _pow_number(self, exponent) if isinstance(exponent, (int, float)) else NotImplemented
 
 

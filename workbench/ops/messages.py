@@ -5,6 +5,11 @@ What autograd says in the same words is in errors.py.
 
 NOT_EXPANDABLE = "size {{{}}} is not expandable to size {{{}}}."
 DIM_TWICE = "dim {} appears multiple times in the list of dims"
+PRODUCT_NDIM = (
+    "Shape mismatch: Got incorrect dims for {}(a, b). a has dim {}and b has dim {}but expected them to have dim {} "
+    "and dim {}"
+)
+DOT_SHAPES = "Got wrong shapes for dot"
 THREE_ARGUMENTS = "{}() takes 2 positional arguments but {} were given"
 DEPRECATED_ORDER = (
     "This overload of {0} is deprecated:\n\t{0}(Tensor input, Number alpha, Tensor other, *, Tensor out = None)\n"

@@ -476,7 +476,7 @@ def roll(self: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         raise IndexError(errors.NO_DIMS.format(dims[0]))
     if len(shifts) != len(dims) and (dims or len(shifts) != 1):
         raise RuntimeError(messages.ROLL_COUNTS.format(len(shifts), len(dims)))
-    return _roll(self, shifts, tuple([dim_index(d, self._array.ndim) for d in dims]))
+    return _roll(self, shifts, tuple([dim_index(d, self._array.ndim) if self._array.size else 0 for d in dims]))
 
 
 @method()
@@ -648,11 +648,16 @@ def fit_tensors(fit: tuple[Any, ...], *grads: Any) -> list[Any]:
     ]
 
 
+def is_expandable(shape: Ints, to: Ints) -> bool:
+    """Whether a tensor of one shape can be expanded to the other."""
+    return len(shape) <= len(to) and all([n in (1, m) for n, m in zip(shape[::-1], to[::-1], strict=False)])
+
+
 @method()
 def sum_to_size(self: Tensor, *given: Any, size: Any = None) -> Tensor:
     """Sum over the dimensions that broadcasting from `size` would repeat; the tensor itself if there are none."""
     wanted, have = ints_of("sum_to_size", "size", given, size), self._array.shape
-    if len(wanted) > len(have) or any([n not in (1, m) for n, m in zip(wanted[::-1], have[::-1], strict=False)]):
+    if not is_expandable(wanted, have):
         raise RuntimeError(messages.NOT_EXPANDABLE.format(list(wanted), list(have)))
     return summed_to(self, wanted) if wanted else self.sum()
 

@@ -483,7 +483,7 @@ def _fit(op: Any) -> list[str]:
     arrays = [f"a{i}" for i in range(len(op.tensors))]
     shapes = [*arrays[1:], *(f"{name}._array" for name in op.kept if name not in op.lists)]
     same = [f"a0.shape == {each}.shape" for each in shapes]
-    same += [f"all([t is None or t._array.shape == a0.shape for t in {name}])" for name in op.lists]
+    same += ["False"] if op.lists else []  # what is looked up may have any shape
     same += [] if op.meets else [f"{each}.dtype is r.dtype" for each in arrays]
     if not same:
         return ["node.fit = None"]

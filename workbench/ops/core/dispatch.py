@@ -230,7 +230,7 @@ def _version_of(saved: Any) -> Any:
 def _fit(operands: list[Any], kept: list[Any], needs: list[bool], result: np.ndarray) -> tuple[Any, ...] | None:
     """What each wanted gradient must be made into; None where all fit already."""
     arrays = [t._array for t in operands if isinstance(t, Tensor)]
-    shapes = {a.shape for a in arrays} | {t._array.shape for t in kept if isinstance(t, Tensor)}
+    shapes = {a.shape for a in arrays} | {t._array.shape if isinstance(t, Tensor) else None for t in kept}
     if len(shapes) == 1 and all([a.dtype is result.dtype for a in arrays]):
         return None
     return tuple([(t._array.shape, t._array.dtype) if need else None for t, need in zip(operands, needs, strict=True)])

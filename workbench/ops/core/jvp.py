@@ -228,6 +228,8 @@ def _adding_up(words: dict[str, Any]) -> Any:
         if slope is None:
             return None
         x = slope * tangent
+        if not x.ndim:
+            return x
         if dim is None and not keepdim:
             return words["sum_all"](x) if result.ndim < x.ndim else x
         return words["sum_dim"](x, (dim,) if isinstance(dim, int) else words["over"](x.shape, dim), keepdim)

@@ -29,6 +29,7 @@ from ...autograd import dtypes
 from ...autograd.levels import Level, Lifted, at
 from ...autograd.tensor import Tensor, wrap
 from ...autograd.views import layout_of
+from .. import messages
 from .registry import DIMS, REGISTRY, SIZES, TENSORS
 
 Ints = tuple[int, ...]
@@ -266,24 +267,34 @@ def _column(vector: Mapped) -> Mapped:
     return Mapped(vector.shaped((*vector.shape, 1)), vector.batched)
 
 
+def _check_ndim(op: Any, a: Mapped, b: Mapped, *dims: int) -> None:
+    if (a.ndim, b.ndim) != dims:
+        raise RuntimeError(messages.PRODUCT_NDIM.format(op.name, a.ndim, b.ndim, *dims))
+
+
 @batches("mm")
 def _mm(op: Any, size: int, self: Mapped, mat2: Mapped) -> Results:
+    _check_ndim(op, self, mat2, 2, 2)
     return alone(multiplied(self, mat2, size))
 
 
 @batches("mv")
 def _mv(op: Any, size: int, self: Mapped, vec: Mapped) -> Results:
+    _check_ndim(op, self, vec, 2, 1)
     return alone(multiplied(self, _column(vec), size).squeeze(2))
 
 
 @batches("dot")
 def _dot(op: Any, size: int, self: Mapped, tensor: Mapped) -> Results:
+    if self.ndim != 1 or tensor.ndim != 1:
+        raise RuntimeError(messages.DOT_SHAPES)
     row = Mapped(self.shaped((1, *self.shape)), self.batched)
     return alone(multiplied(row, _column(tensor), size).reshape(size))
 
 
 @batches("bmm")
 def _bmm(op: Any, size: int, self: Mapped, mat2: Mapped) -> Results:
+    _check_ndim(op, self, mat2, 3, 3)
     count = self.shape[0]
     x, y = (m.full(size).reshape(size * count, *m.shape[1:]) for m in (self, mat2))
     return alone(x.bmm(y).reshape(size, count, self.shape[1], mat2.shape[2]))
