@@ -77,6 +77,11 @@ def test_each_element_is_compared_with_its_own_size_and_rounding_is_forgiven() -
     assert check(1e-6, 0.0) == "Not yet: yours is too large."
 
 
+@pytest.mark.parametrize("word", ["leaf", "Leaf", " leaf "])
+def test_capitals_and_blanks_make_no_other_word(word: str) -> None:
+    assert check(word, "leaf") == "Right."
+
+
 @pytest.mark.parametrize("word", ["b", "c", "none of them", ""])
 def test_of_a_wrong_word_nothing_is_said_that_holds_for_two_choices_only(word: str) -> None:
     assert check(word, "a") == "Not yet: it is another word."

@@ -323,13 +323,19 @@ def compared(prediction: Any, truth: Any, tolerance: float) -> str:
     if isinstance(right, bool | str):
         if type(mine) is not type(right):
             return f"{asked} is asked for."
-        return "Right." if mine == right else OTHER_WAY_ROUND if isinstance(right, bool) else ANOTHER_WORD
+        differs = OTHER_WAY_ROUND if isinstance(right, bool) else ANOTHER_WORD
+        return "Right." if _folded(mine) == _folded(right) else differs
     if isinstance(mine, bool | str) or bool(mine.ndim) != bool(right.ndim):
         yours = _kind_in_words(mine)
         return f"{asked} is asked for; yours is {yours[0].lower()}{yours[1:]}."
     if mine.shape != right.shape:
         return f"A value of shape {list(right.shape)} is asked for; yours has shape {list(mine.shape)}."
     return _numbers_compared(mine, right, tolerance)
+
+
+def _folded(value: bool | str) -> bool | str:
+    """A word without what makes it no other word: capitals, and blanks around it."""
+    return value.strip().casefold() if isinstance(value, str) else value
 
 
 def _numbers_compared(mine: np.ndarray, right: np.ndarray, tolerance: float) -> str:
