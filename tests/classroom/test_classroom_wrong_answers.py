@@ -100,6 +100,7 @@ RIGHT = [
     ("who-has-a-grad", '("b", "w")'),
     ("slope-by-hand", "error = w * x + b - 7\nreturn x * error + error * x"),
     ("slope-by-hand", "return 0.2 * (w * x + b - 7) * x * 10.0"),
+    ("slope-by-hand", "return torch.tensor(2 * (w * x + b - 7) * x)"),
     ("maximum-routes", "return Value(a.data, [(a, 1.0)]) if a.data > b.data else Value(b.data, [(b, 1.0), (a, 0.0)])"),
     ("bias-backward", "return grad_output * 1, torch.ones(len(rows), dtype=rows.dtype) @ grad_output"),
     ("bias-backward", "return [grad_output, grad_output.sum(0)]"),
@@ -222,6 +223,10 @@ TOLD = [
     ),
     ("cube-backward", "(x,) = ctx.saved_tensors\nreturn 3 * x^2 * grad_output", "A power is written **"),
     ("cube-backward", "(x,) = ctx.saved_tensor\nreturn 3 * x**2 * grad_output", "There is nothing of that name in it"),
+    ("update-a-weight", "w -= rate * w.grad()", "Something is called there that is no function"),
+    ("small-leaf", "return (torch.tensor(numbers) * 0.1).requires_grad", "your code returned a truth value"),
+    ("checkpoint-two-parts", "return checkpoint(part, checkpoint(part, x))", "give it use_reentrant=False."),
+    ("sin-jvp", "(x,) = ctx.saved_tensors\ntangent *= x.cos()\nreturn tangent", "written into the tangent"),
     ("update-a-weight", "with torch.no_grad():\n    w.set_(w - rate * w.grad)", "there is Tensor.data. It came from"),
     (
         "leaky-relu",

@@ -317,6 +317,11 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
     ],
     "batch-in-pieces": [
         (
+            "for i in (0, 2, 4):\n    loss = ((w * points[i : i + 2] - target[i : i + 2]) ** 2).mean() / 3\n"
+            "    loss.backward(retain_graph=True)\nreturn w.grad",
+            "all points at one time",
+        ),
+        (
             "losses = [((w * points[i : i + 2] - target[i : i + 2]) ** 2).mean() / 3 for i in (0, 2, 4)]\n"
             "for loss in losses:\n    loss.backward()\nreturn w.grad",
             "all points at one time",

@@ -508,6 +508,8 @@ def tensor(value: Any) -> Any:
 def _named(value: Any) -> str:
     if value is None:
         return "None (is a return missing?)"
+    if isinstance(value, bool):
+        return "a truth value"
     return "a number" if isinstance(value, int | float) else f"a value of the type {type(value).__name__}"
 
 
@@ -591,6 +593,8 @@ _MEANINGS = (
     ("context manager", "What stands behind with is not ready for it: are brackets missing?"),
     ("the workbench has not", "Write it with what there is."),
     (r"bitwise_xor|type\(s\) for \^", "A power is written **; ^ is another operation."),
+    ("object is not callable", "Something is called there that is no function: print its type."),
+    ("use_reentrant=True", "The older kind of checkpoint cannot be checked here: give it use_reentrant=False."),
     ("'(method|function|builtin_function_or_method)'", "Something is not called: are brackets missing?"),
     ("NoneType", "Something is None there: a .grad to which nothing came, or what a function without a return gives."),
     (f"^TypeError: .*{_CALLED_OTHERWISE}", "A call there has too few or too many arguments."),

@@ -8,7 +8,18 @@ import workbench as torch
 from workbench.autograd.function import once_differentiable
 from workbench.func import grad, hessian, jacrev, jvp, vmap
 
-from .exercise import Exercise, Misconception, checked, checked_twice, gradients, on_ctx, results, returned, tensor
+from .exercise import (
+    Exercise,
+    Misconception,
+    Unusable,
+    checked,
+    checked_twice,
+    gradients,
+    on_ctx,
+    results,
+    returned,
+    tensor,
+)
 
 # Lesson 7, your own Function
 
@@ -570,7 +581,10 @@ class SinWrongSign(Sin):
 
 def _sin_tangents(answer):
     x, t = torch.tensor([0.5, -1.0]), torch.tensor([2.0, -3.0])
-    return jvp(answer.apply, (x,), (t,))[1]
+    pushed = jvp(answer.apply, (x,), (t,))[1]
+    if t.tolist() != [2.0, -3.0]:
+        raise Unusable("your code has written into the tangent that it was given, which is not its own")
+    return pushed
 
 
 def _sin_checked(answer):

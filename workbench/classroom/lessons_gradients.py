@@ -91,7 +91,7 @@ LESSON_0 = (
         _w_slope,
         {
             "the slope": results(*_W_X_B),
-            "exactness": lambda slope: abs(slope(5, 3, 2) - 60) < 1e-12 and abs(slope(-1, 2, 4) + 20) < 1e-12,
+            "exactness": lambda slope: bool(abs(slope(5, 3, 2) - 60) < 1e-12 and abs(slope(-1, 2, 4) + 20) < 1e-12),
             "gradcheck": lambda slope: slopes_of(_loss_of_w, [3.0], [-1.0])(_backward_of(slope)),
         },
         (
@@ -521,7 +521,7 @@ def _batch_gradient(answer):
 def _walks_back(answer):
     """The number of walks back, and whether graphs of more than two points were there at one time.
 
-    A walk back meets a gradient of more points, or more than half of the nodes were made before the first walk.
+    A walk back meets a gradient of more points or keeps its graph, or more than half of the nodes were made before it.
     """
     w = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
     with torch.record() as trace:
@@ -531,7 +531,8 @@ def _walks_back(answer):
     first = kinds[: kinds.index("BackwardStarted")] if walks else []
     started = [event for event, kind in zip(trace.events, kinds, strict=True) if kind == "NodeStarted"]
     large = any(grad and max(grad.shape, default=1) > 2 for event in started for grad in event.grads)
-    return [walks, large or 2 * first.count("NodeCreated") > kinds.count("NodeCreated")]
+    kept = any(getattr(event, "keep_graph", False) for event in trace.events)
+    return [walks, large or kept or 2 * first.count("NodeCreated") > kinds.count("NodeCreated")]
 
 
 def _whole_batch(w, points, target):
@@ -548,6 +549,13 @@ def _graphs_first(w, points, target):
     losses = [_batch_loss(w, points[start : start + 2], target[start : start + 2]) / 3 for start in (0, 2, 4)]
     for loss in losses:
         loss.backward()
+    return w.grad
+
+
+def _graphs_kept(w, points, target):
+    for start in (0, 2, 4):
+        loss = _batch_loss(w, points[start : start + 2], target[start : start + 2]) / 3
+        loss.backward(retain_graph=True)
     return w.grad
 
 
@@ -704,7 +712,7 @@ LESSON_3 = (
                 "the gradient is right, but more than two points were in graphs at one time, and the memory is too "
                 "small for that. A graph is freed by its own backward: when should that run?",
                 _whole_batch,
-                (_sum_of_pieces, _whole_batch_thrice, _graphs_first),
+                (_sum_of_pieces, _whole_batch_thrice, _graphs_first, _graphs_kept),
             ),
             Misconception(
                 "the mean of each piece",
