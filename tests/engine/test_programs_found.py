@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import pytest
@@ -489,3 +490,44 @@ def test_products_of_other_dimensions_in_a_batch(name: str) -> None:
         return told
 
     compare(program)
+
+
+VALUES = "inf | -inf | nan | 1e40 | -1 | 2**40 | 300 | 2.75 | True | 65520.0"
+NUMBERS_WRITTEN = """
+t.masked_fill(t > 0, v) | t.clone().masked_fill_(t > 0, v) | t.clone().__setitem__(0, v)
+t.clone().__setitem__(t > 0, v) | t.scatter(0, i, v) | t.clone().scatter_(0, i, v) | t.clone().__setitem__(i, v)
+"""
+
+
+@pytest.mark.parametrize("text", entries(NUMBERS_WRITTEN))
+def test_a_number_that_the_dtype_cannot_hold_is_refused(text: str) -> None:
+    def program(torch: Any) -> Any:
+        known = {"inf": float("inf"), "nan": float("nan"), "i": torch.tensor([0])}
+        told = []
+        for kind in (torch.int64, torch.int32, torch.uint8, torch.float16, torch.float32, torch.float64, torch.bool):
+            for value in entries(VALUES):
+                if value != "1e40" or "__setitem__" not in text or not kind.is_floating_point:
+                    known |= {"t": torch.tensor([1, 2], dtype=kind), "v": eval(value, known)}
+                    told.append(raised(eval, text, known))
+        return told
+
+    compare(program)
+
+
+@same
+def test_what_a_mask_takes_of_a_number_has_a_second_derivative_in_transforms(torch: Any) -> Any:
+    x, func = torch.tensor(2.0), torch.func
+    told = []
+    with warnings.catch_warnings():  # PyTorch's warn of their speed
+        warnings.simplefilter("ignore")
+        for select in (lambda t: t.masked_select(t > 0), lambda t: t.masked_select(t < 0), lambda t: t[t > 0]):
+            told += [func.jacrev(select)(x), func.hessian(lambda t, select=select: (select(t) ** 2).sum())(x)]
+    return told
+
+
+@same
+def test_shapes_that_do_not_fit_in_a_batch(torch: Any) -> Any:
+    def tried(*size: int) -> Any:
+        return raised(torch.func.vmap(lambda a: torch.ones(3).add_(a)), torch.ones(4, *size))
+
+    return tried(3, 2), tried(2), tried(3), raised(torch.tensor(1.0).unflatten, 0, (1,))[1].splitlines()[:2]

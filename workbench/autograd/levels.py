@@ -189,6 +189,11 @@ def place_of_write(t: Tensor, given: tuple[Any, ...], name: str) -> Level | None
     if wide is not None and wide is not own:  # samples would have to be written on top of each other
         if name == "add_":
             others = [a._array.shape for a in given[1:] if level_of(a) is wide]
+            for other in others:
+                ndim = max(t._array.ndim, len(other)) + 1  # with the batch
+                one, two = ((1,) * (ndim - len(each)) + each for each in (t._array.shape, other))
+                if (error := errors.no_broadcast(one, two)) is not None:
+                    raise error
             shape = (wide.size, *np.broadcast_shapes(t._array.shape, *others))
             raise RuntimeError(errors.WRITE_TOO_WIDE.format(list(t._array.shape), list(shape)))
         if name in ("sub_", "mul_", "div_", "copy_") or (name == "masked_fill_" and not isinstance(given[-1], Tensor)):

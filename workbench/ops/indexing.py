@@ -17,6 +17,7 @@ from .core.checks import (
     all_within,
     check_broadcast,
     dim_index,
+    held,
     not_a_tensor,
     number_of,
     numpy_names,
@@ -345,7 +346,7 @@ def _unselected(grad: np.ndarray, a: np.ndarray, mask: np.ndarray) -> np.ndarray
 
 
 def _unselected_tensor(grad: Tensor, t: Tensor, mask: Tensor) -> Tensor:
-    shape = np.broadcast_shapes(t.shape, mask.shape)
+    shape = np.broadcast_shapes(t.shape, mask.shape) or (1,)
     where = np.broadcast_to(mask._array, shape)
     return TENSORS["index_backward"](grad, shape, (wrap(where),)).sum_to_size(t.shape)
 
@@ -372,7 +373,7 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
 def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: float | None = None) -> Tensor:
     """A copy in which the elements of `src` (or one number) have gone where `index` says along `dim`."""
     if not isinstance(src, Tensor):
-        number = number_of("scatter", "value", 3, value if src is None else src)
+        number = held(number_of("scatter", "value", 3, value if src is None else src), self.dtype)
         return _scatter_number(self, check_places("scatter", self, dim, index), index, number)
     return _scatter(self, check_places("scatter", self, dim, index, src), index, src)
 
@@ -392,7 +393,7 @@ def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     check_mask(mask)
     check_broadcast([mask._array.shape, self._array.shape])
     if not isinstance(value, Tensor):
-        return _fill_number(self, mask, number_of("masked_fill", "value", 2, value))
+        return _fill_number(self, mask, held(number_of("masked_fill", "value", 2, value), self.dtype))
     if value._array.ndim:
         raise RuntimeError(messages.MASKED_FILL_VALUE.format(value._array.ndim))
     return _fill(self, mask, value)

@@ -559,6 +559,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if not isinstance(value, Tensor):
         if not isinstance(value, (bool, int, float, np.integer)):
             raise TypeError(messages.ASSIGN_KIND.format(kind_of(value), self.dtype.word))
+        value = value if self.dtype.is_floating_point else fitting(value, self.dtype)
         value = wrap(np.asarray(value, dtype=self._array.dtype))
     if where is not None:
         lead = _leading_ones(value)

@@ -270,6 +270,7 @@ T_OLD = (
 MT_0D_OLD = "Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases."
 MT_1D = "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor."
 FLATTEN_DIMS = "flatten() has invalid args: start_dim cannot come after end_dim"
+UNFLATTEN_0D = "unflatten got an unexpected error:\n"
 UNFLATTEN_EMPTY = "unflatten: sizes must be non-empty"
 UNFLATTEN_SIZES = "unflatten: Provided sizes {} don't multiply up to the size of dim {} ({}) in the input tensor"
 ROLL_COUNTS = "shifts and dimensions must align. shifts: {}, dims:{}"

@@ -329,6 +329,8 @@ def unflatten(self: Tensor, dim: int, sizes: Any) -> Tensor:
     """One dimension as several of these sizes (one may be -1)."""
     shape, sizes = self._array.shape, ints_of("unflatten", "sizes", (sizes,), position=2)
     dim = dim_index(dim, len(shape))
+    if not shape:
+        raise RuntimeError(messages.UNFLATTEN_0D + errors.NO_DIMS.format(dim))
     known = prod([n for n in sizes if n != -1])
     if not sizes:
         raise RuntimeError(messages.UNFLATTEN_EMPTY)

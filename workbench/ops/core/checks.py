@@ -511,6 +511,12 @@ def fitting(value: float, dtype: dtypes.dtype, word: str = "") -> Any:
     return int(value) % (limits.max + 1) if kind.kind == "u" else value
 
 
+def held(value: float, dtype: dtypes.dtype) -> Any:
+    """The same, in less time where it is plain."""
+    usual = dtype is dtypes.float32 or dtype is dtypes.float64
+    return value if usual and not 3e38 < abs(value) < math.inf else fitting(value, dtype)
+
+
 INT64, UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
 FEW = 50  # elements: of no more Python or a product computes much sooner than NumPy's own functions
 
