@@ -679,3 +679,19 @@ def test_a_write_into_a_view_is_no_other_round():
             z.sum()
         made = [event for event in trace.events if isinstance(event, NodeCreated) and event.path]
         assert {part.title for event in made for part in event.path if part.kind == "round"} == {"round 1"}
+
+
+def test_a_while_that_goes_on_early_is_one_loop() -> None:
+    w, n = torch.ones(2, requires_grad=True), 0
+    with record() as trace:
+        h = w * 1
+        while n < 4:
+            n += 1
+            for _ in range(2):
+                h = h * w
+            if n == 2:
+                continue
+            h = h + w
+    told = [event.path[:2] for event in trace.events if isinstance(event, NodeCreated)][1:]
+    assert {(loop.key, loop.title) for loop, _ in told} == {(told[0][0].key, "while n < 4")}
+    assert [turn.number for _, turn in told] == [1, 1, 1, 2, 2, 3, 3, 3, 4, 4, 4]

@@ -477,13 +477,28 @@ class Listing:
 
     @cached_property
     def loops(self) -> tuple[Loop, ...]:
-        """The loops: where normal flow jumps back; outer ones first."""
+        """The loops: where normal flow jumps back; outer ones first.
+
+        The test of a `while` is there twice, and `continue` jumps to the first: these are one loop.
+        """
+        found: list[Loop] = []
+        for first, last in sorted(self._jumps_back.items()):
+            loop = Loop(first, last, *self._head(first, last))
+            same = [each for each in found if each.first < first <= each.last < last and each.title == loop.title]
+            if same and loop.title.startswith("while "):
+                same[0].last = last
+            else:
+                found.append(loop)
+        return tuple(sorted(found, key=lambda loop: loop.first - loop.last))
+
+    @cached_property
+    def _jumps_back(self) -> dict[int, int]:
+        """Where normal flow jumps back to, and the last instruction that does."""
         lasts: dict[int, int] = {}
         for offset, (_, back) in self._ways.items():
             for first in back if self._steps[self._step(offset)].opname != _WAITS else ():
                 lasts[first] = max(lasts.get(first, 0), offset)
-        ranges = sorted(lasts.items(), key=lambda each: each[0] - each[1])
-        return tuple([Loop(first, last, *self._head(first, last)) for first, last in ranges])
+        return lasts
 
     def _head(self, first: int, last: int) -> tuple[str, tuple[str, ...], bool]:
         """How a loop begins in the source, the variables that nothing else in it sets, whether it is a statement."""
@@ -553,7 +568,7 @@ class Listing:
 
     @cached_property
     def _heads(self) -> frozenset[int]:
-        return frozenset([loop.first for loop in self.loops])
+        return frozenset(self._jumps_back)
 
     def _leaving(self, head: int) -> list[int]:
         step = self._steps[self._step(head)]
