@@ -20,6 +20,9 @@ from .player_steps import last_backward
 from .value_display import text_of, whole
 
 LEGEND = "The broader an arrow, the larger its gradient; a leaf's grad is the sum of its arrows without the pale ones."
+SHARED = (
+    "Broad arrows carry large gradients; a leaf's grad is that of its arrows and of what uses it, without pale ones."
+)
 _VANISHING = 1e-4  # of the seed: less is said to vanish
 # Edges to what is added to, or multiplies, numbers of the usual size: their gradients are sums of what the node
 # received. One that is as small as the rounding of such a sum is zero but for that.
@@ -50,6 +53,7 @@ class Flow(Graph):
     """
 
     legend = LEGEND
+    shared_legend = SHARED
     shows_gradients = True
 
     def __init__(self, events: Iterable[Record]) -> None:

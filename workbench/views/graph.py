@@ -63,6 +63,7 @@ class Graph:
     """Draws the frames of one trace; an output has a box if a backward starts there or it is shown."""
 
     legend = LEGEND
+    shared_legend = LEGEND  # where boxes refer to a tensor that stands elsewhere
     shows_gradients = False  # its story is the gradients on their way
     label = staticmethod(label_of)  # a gradient on an arrow
 

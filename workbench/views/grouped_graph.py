@@ -1224,7 +1224,7 @@ def _tell(trace: Timeline, teller: _Teller, view: Graph, opened: Collection[str]
         view.title,
         start=start,
         still=still,
-        legend=view.legend,
+        legend=view.shared_legend if any([box.refers for box in teller.boxes.values()]) else view.legend,
         opened=opened,
         runs=runs,
     )
