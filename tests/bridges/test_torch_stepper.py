@@ -309,3 +309,20 @@ def test_what_cannot_be_stepped_is_refused_in_a_sentence() -> None:
     x = torch.ones(2, dtype=torch.complex64, requires_grad=True)
     with pytest.raises(TypeError, match="real floating-point gradients"):
         workbench.step((x * x).abs().sum())
+
+
+def test_a_sparse_gradient_is_stepped_through_as_its_numbers() -> None:
+    net = torch.nn.Embedding(4, 2, sparse=True)
+
+    def loss() -> Any:
+        return (net(torch.tensor([1, 2, 1])) * 3).sum()
+
+    loss().backward()
+    (plain,) = grads(net)
+    for start in (None, plain.clone()):  # the second adds to a gradient that is there
+        net.weight.grad = start
+        s = workbench.step(loss()).run()
+        want = plain.to_dense() * (1 if start is None else 2)
+        assert net.weight.grad.is_sparse and torch.equal(net.weight.grad.to_dense(), want)
+        assert "EmbeddingBackward0" in str(s) and s.back(2).run().done
+        assert torch.equal(net.weight.grad.to_dense(), want)

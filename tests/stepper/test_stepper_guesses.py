@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from workbench.widgets.stepper import closeness, typed
+from workbench.stepper.typed import typed
+from workbench.widgets.stepper import closeness
 
 
 @pytest.mark.parametrize(

@@ -191,3 +191,21 @@ def test_where_it_stands_in_words() -> None:
         "grad:    bias: [1.086 1.]\n"
         "grad:    weight: [0.3614 0.003254]"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "last", "stopped"),
+    [
+        ("not finite", "SqrtBackward0", "a gradient that is not finite"),
+        (" norm > 1e1 ", "MulBackward0", "a norm over 10"),
+        ("norm<100", "SumBackward0", "a norm under 100"),
+    ],
+)
+def test_a_condition_is_said_in_words_in_python_too(text: str, last: str, stopped: str) -> None:
+    s = w.step((leaf(0.0, 4.0).sqrt() * 10.0).sum())
+    assert s.run(until=text).steps[-1].name == last and s.reason == stopped
+    s.back(s.position)
+    s.breakpoint(text)
+    assert s.run().steps[-1].name == last
+    with pytest.raises(ValueError, match="Type a number such as 0.5"):
+        s.run(until="norm > many")

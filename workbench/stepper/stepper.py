@@ -327,7 +327,7 @@ class Stepper(PausedBackward):
         """Run to the end, or to the next breakpoint, or until a place or condition such as `breakpoint` takes.
 
         A node, tensor, operation ("mul", "MulBackward0") or scope is stopped at before it runs; a function of the
-        step just taken right after the step for which it is true.
+        step just taken right after the step for which it is true, as are "not finite" and "norm > 10".
         """
         stops = list(self.breakpoints)
         if until is not None:

@@ -19,6 +19,7 @@ from ..autograd.tensor import Tensor, wrap
 from ..trace.call_records import HookRan
 from ..trace.schema import Record
 from ..trace.values import Value, said
+from .typed import condition
 
 if TYPE_CHECKING:
     from .stepper import PausedBackward
@@ -457,20 +458,25 @@ class Breakpoint:
 
 
 def breakpoint_at(place: Any, **about: Any) -> Breakpoint:
-    """A breakpoint from what a user names: an operation, a scope, a node, a tensor or a function of the step."""
+    """A breakpoint from what a user names: an operation, a scope, a node, a tensor or a function of the step.
+
+    Or a condition in words: `not finite`, `norm > 10`, `norm < 1e-6`.
+    """
     if isinstance(place, Tensor):
         place = place_of(place)[0]
         if place is None:
             raise ValueError(NO_HISTORY)
+    if isinstance(place, str) and (found := condition(place)):
+        place, about = None, about | found
     for bound in (about.get("over"), about.get("under")):
         if bound is not None and not isinstance(bound, Real):
             raise TypeError(BOUND.format(bound))
     if place is None or isinstance(place, str | Node):
-        found = Breakpoint(place, **about)
+        stop = Breakpoint(place, **about)
     elif callable(place):
-        found = Breakpoint(when=place, **about)
+        stop = Breakpoint(when=place, **about)
     else:
         raise TypeError(NOT_A_STOP.format(type(place).__name__))
-    if found.place is None and not found.is_about_gradients:
+    if stop.place is None and not stop.is_about_gradients:
         raise ValueError(EMPTY_STOP)
-    return found
+    return stop

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import atexit
 import io
-import operator
-import re
 import sys
 import time
 import weakref
@@ -23,7 +20,6 @@ from ..stepper.stepper import Stepper
 from ..stepper.steps import (
     Breakpoint,
     Difference,
-    Step,
     against,
     at_output,
     counted,
@@ -33,6 +29,7 @@ from ..stepper.steps import (
     other_branch,
     ran_of,
 )
+from ..stepper.typed import typed
 from ..trace.values import Value
 from ..views.stepper_picture import Changes, Stage, places_of, story_of
 from .live import Live, module
@@ -45,13 +42,9 @@ PAUSE = 0.05  # s between two pictures of a stepper that code drives, at least
 _PREDICT_FIRST = "Predict first: type what you expect, or switch predicting off."
 _CHOOSE = "Choose a node of this backward first."
 _NO_OUTPUT = "Choose which output's gradient to change, by its number, not {!r}."
-_NO_NUMBERS = "Type a number such as 0.5, -2e-3 or 1/3, or a list of numbers such as [1, 2], not {!r}."
 
 RIGHT = 0.005  # a guess this close, relative to the gradient's norm, is right: nobody types more than 3 digits
-_LONGEST = 10_000  # characters of what a reader types
 _TOLD = 2000  # characters of what is answered, and of what code printed
-_SIGNS = {ast.UAdd: operator.pos, ast.USub: operator.neg}
-_OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 
 
 _widgets: weakref.WeakKeyDictionary[Stepper, StepperView] = weakref.WeakKeyDictionary()
@@ -200,7 +193,7 @@ class StepperView(Live):
         what, text, guesses = str(message.get("do")), str(message.get("text", "")), message.get("guesses")
         runs: dict[str, Callable[[], Any]] = {
             "run": s.run,
-            "until": lambda: s.run(until=_condition(text)),
+            "until": lambda: s.run(until=text),
             "over": lambda: s.over(_scope(s, text)),
             "back": lambda: s.back(min(1, s.position)),
             "switch": lambda: s.switch({str(nr): each for nr, each in enumerate(s.branches)}.get(text, text)),
@@ -294,24 +287,6 @@ def view_of(stepper: Stepper, stage: Stage) -> StepperView:
     return view
 
 
-def _condition(text: str) -> Any:
-    """What is typed to stop at: a place, `not finite`, or a bound of the norm as in `norm > 10`."""
-    bound = re.fullmatch(r"\s*norm\s*([<>])\s*(\S+)\s*", text)
-    if bound:
-        number, is_over = typed(bound[2]), bound[1] == ">"
-        stop = Breakpoint(over=number) if is_over else Breakpoint(under=number)
-    elif text.strip() == CONDITIONS[0]:
-        stop = Breakpoint(nonfinite=True)
-    else:
-        return text
-
-    def reached(step: Step) -> bool:
-        return stop.stops_after(step)
-
-    reached.__name__ = str(stop)
-    return reached
-
-
 def _output(nr: Any) -> int:
     """The number of an output, as a page names it."""
     try:
@@ -363,40 +338,6 @@ def _leave(ipython: Any, heard: Callable[[], None]) -> None:
 
 
 # Numbers that a reader types, and how close a guess at a gradient came.
-
-
-def typed(text: str) -> Any:
-    """The number or list of numbers that a text says, as in `0.5`, `1/3`, `[1, -2e-3]`; ValueError for all else."""
-    try:
-        if len(text) > _LONGEST:
-            raise ValueError
-        found = _number(ast.parse(text.strip(), mode="eval").body)
-        np.array(found, dtype=np.float64)  # as many numbers in each row
-    except (ValueError, SyntaxError, ArithmeticError, RecursionError, MemoryError, TypeError):
-        short = text if len(text) <= 40 else f"{text[:39]}…"
-        raise ValueError(_NO_NUMBERS.format(short)) from None
-    return found
-
-
-def _number(part: ast.expr) -> Any:
-    if isinstance(part, ast.Constant) and type(part.value) in (int, float):
-        return float(part.value)  # pyright: ignore[reportArgumentType]  its type was just looked at
-    if isinstance(part, ast.Name) and part.id in ("nan", "inf"):
-        return float(part.id)
-    if isinstance(part, ast.UnaryOp) and type(part.op) in _SIGNS:
-        return _SIGNS[type(part.op)](_number(part.operand))
-    if isinstance(part, ast.BinOp) and type(part.op) in _OPERATORS:
-        return _OPERATORS[type(part.op)](_single(part.left), _single(part.right))
-    if isinstance(part, ast.List | ast.Tuple):
-        return [_number(each) for each in part.elts]
-    raise ValueError
-
-
-def _single(part: ast.expr) -> float:
-    value = _number(part)
-    if isinstance(value, list):
-        raise ValueError
-    return value
 
 
 def closeness(guess: Any, gradient: Any) -> str:

@@ -74,10 +74,10 @@ def _mirror_of_function(function: type) -> type[Mirror]:
 
 def array_of(tensor: torch.Tensor) -> Any:
     """A tensor's numbers; TypeError for those that NumPy cannot hold."""
-    if not tensor.is_floating_point() or tensor.layout is not torch.strided or tensor.device.type == "meta":
+    if not tensor.is_floating_point() or tensor.device.type == "meta":
         raise TypeError(NO_NUMBERS.format(tensor.dtype))
     with unobserved():
-        plain = tensor.detach()
+        plain = tensor.detach() if tensor.layout is torch.strided else tensor.detach().to_dense()
         return (plain if plain.dtype in _PLAIN else plain.float()).cpu().numpy()
 
 
