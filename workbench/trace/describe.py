@@ -279,15 +279,17 @@ class Describer:
 
     def _storage(self, array: Any, tensor: Any) -> tuple[int, int] | None:
         """The number of the storage that a saved array shows, and its bytes, unless its tensor, if known, tells it."""
-        memory = under = array
-        while (under := getattr(under, "base", None)) is not None:
-            memory = under if hasattr(under, "nbytes") else memory
+        if not isinstance(array, np.ndarray):
+            return None
+        memory = array
+        while isinstance(memory.base, np.ndarray):
+            memory = memory.base
         owner = None if tensor is None else self._base(tensor) or tensor._tag
-        entry = self._storages.get(id(memory))
-        if entry is None or entry[0]() is not memory:
-            # A number that no array holds lives as long as it is known here.
-            alive = ref(memory) if isinstance(memory, np.ndarray) else lambda: memory
-            entry = self._storages[id(memory)] = alive, next_tag() if owner is None else owner
+        storages, at = self._storages, id(memory)
+        entry = storages.get(at)
+        if entry is None:
+            gone = ref(memory, lambda _: storages.pop(at, None))
+            entry = storages[at] = gone, next_tag() if owner is None else owner
         base = None if owner is None or owner == tensor._tag or tensor._meta is None else tensor._meta.base
         seen = array if base is None else base._array
         told = entry[1] == owner and memory.nbytes == seen.nbytes

@@ -167,6 +167,9 @@ class NodeSeen(NodeCreated.Raw):
         return NodeCreated.Raw.read(self._replace(tensors=tuple(told)), at)
 
 
+_STORAGES = 1_000
+
+
 class TorchDescriber:
     """Describes what it is shown in tuples, each under its serial number; `trace.recorder` makes records of them."""
 
@@ -199,6 +202,7 @@ class TorchDescriber:
         self._sharers: dict[int, Any] = {}  # weakly
         # Of what was saved: the storage, which keeps its address as long as it is known here, and its number.
         self._storages: dict[int, tuple[StorageWeakRef, int]] = {}
+        self._most_storages = _STORAGES  # of more, those that are gone are forgotten
 
     # What a trace asks for.
 
@@ -572,6 +576,9 @@ class TorchDescriber:
         owner = self._base(tensor, serial or 0) or serial
         entry = self._storages.get(at)
         if entry is None:
+            if len(self._storages) >= self._most_storages:
+                self._storages = {at: each for at, each in self._storages.items() if not each[0].expired()}
+                self._most_storages = 2 * len(self._storages) + _STORAGES
             entry = self._storages[at] = StorageWeakRef(storage), next_tag() if owner is None else owner
         seen = tensor if base is None or owner == serial else base
         return None if (entry[1], size) == (owner, seen.nbytes) else (entry[1], size)
