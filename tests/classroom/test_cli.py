@@ -232,6 +232,7 @@ def test_ctrl_c_stops_a_run_with_one_sentence_and_no_page(tmp_path: Path) -> Non
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
+@pytest.mark.browser
 def test_a_page_shows_everything_with_the_network_gone(tmp_path: Path) -> None:
     require_chromium()
     (tmp_path / "dot.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')
@@ -303,6 +304,7 @@ trace.show()
 """
 
 
+@pytest.mark.browser
 def test_the_player_steps_in_the_page(tmp_path: Path) -> None:
     require_chromium()
     notebook = write(tmp_path / "recorded.ipynb", RECORDED)

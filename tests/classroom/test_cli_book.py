@@ -64,6 +64,7 @@ def test_a_book_is_a_page_for_each_lesson_and_its_contents(made: Path) -> None:
     assert 'rel="next"' not in (made / "02-no-title.html").read_text()
 
 
+@pytest.mark.browser
 def test_an_exercise_is_open_and_its_solution_folded(made: Path) -> None:
     require_chromium()
     with open_page(offline=True) as page:
@@ -86,6 +87,7 @@ def contents(made: Path) -> Iterator[object]:
         assert (page.requests_outside, page.console_errors) == ([], [])
 
 
+@pytest.mark.browser
 def test_the_contents_lead_to_lessons_and_their_sections(contents: object) -> None:
     links = contents.locator("main .lessons > li > a")
     assert links.all_inner_texts() == ["0 · Slopes and a graph", "1 · Leaves & .grad", "02-no-title"]
@@ -96,6 +98,7 @@ def test_the_contents_lead_to_lessons_and_their_sections(contents: object) -> No
     assert contents.title() == "0 · Slopes and a graph"
 
 
+@pytest.mark.browser
 def test_the_search_finds_words_in_any_lesson_and_from_any_page(contents: object, made: Path) -> None:
     contents.get_by_role("searchbox").fill("ZEBRA")
     assert contents.locator("#book-found a").all_inner_texts() == ["1 · Leaves & .grad › 1 · A zebra"]
@@ -111,6 +114,7 @@ def test_the_search_finds_words_in_any_lesson_and_from_any_page(contents: object
     wait_until(contents, "document.querySelector(':target')?.textContent.includes('The first backward')")
 
 
+@pytest.mark.browser
 def test_a_player_steps_in_light_and_dark_and_paper_is_light(made: Path) -> None:
     require_chromium()
     paper = "getComputedStyle(document.body).backgroundColor"
@@ -135,6 +139,7 @@ def test_a_player_steps_in_light_and_dark_and_paper_is_light(made: Path) -> None
         assert (page.requests_outside, page.console_errors) == ([], [])
 
 
+@pytest.mark.browser
 def test_paper_cuts_no_line_of_code(made: Path) -> None:
     require_chromium()
     with open_page((700, 900), offline=True) as page:

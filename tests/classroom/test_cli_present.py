@@ -74,6 +74,7 @@ def test_a_slide_begins_at_each_heading_and_a_question_ends_one(talk: Any) -> No
     assert "prediction = None" not in talk.locator("main").evaluate("main => main.textContent")
 
 
+@pytest.mark.browser
 def test_an_answer_is_covered_until_the_room_has_guessed(talk: Any) -> None:
     go_to(talk, "print(check(prediction, x.grad))")
     assert "The answer" not in shown(talk)
@@ -85,6 +86,7 @@ def test_an_answer_is_covered_until_the_room_has_guessed(talk: Any) -> None:
     assert where(talk) == number + 1
 
 
+@pytest.mark.browser
 def test_a_solution_opens_before_the_next_slide(talk: Any) -> None:
     go_to(talk, "slope-of-a-line")
     number = where(talk)
@@ -93,6 +95,7 @@ def test_a_solution_opens_before_the_next_slide(talk: Any) -> None:
     assert "answer = 4" in shown(talk) and where(talk) == number
 
 
+@pytest.mark.browser
 def test_a_picture_fills_the_screen_and_keys_step_it(talk: Any) -> None:
     for _ in range(40):
         if talk.locator("main.picture .on .wb-player").is_visible():
@@ -115,6 +118,7 @@ def test_a_picture_fills_the_screen_and_keys_step_it(talk: Any) -> None:
     assert where(talk) == number + 1
 
 
+@pytest.mark.browser
 def test_text_is_as_large_as_fits_the_screen(talk: Any) -> None:
     talk.keyboard.press("ArrowRight")
     size = "document.querySelector('main .on p').getBoundingClientRect().height"
@@ -125,6 +129,7 @@ def test_text_is_as_large_as_fits_the_screen(talk: Any) -> None:
     )
 
 
+@pytest.mark.browser
 def test_the_overview_shows_all_slides_and_leads_to_each(talk: Any) -> None:
     talk.keyboard.press("o")
     slides = talk.locator("#talk-all li button")

@@ -117,6 +117,7 @@ def load(page, html):
     page.set_content(f"<!doctype html><html lang=en><title>Picture</title><body>{html}")
 
 
+@pytest.mark.slow
 def test_a_saved_page_keeps_all_of_it(tmp_path):
     board = made("3,000", "saved")
     Picture(board).save(tmp_path / "picture.html")

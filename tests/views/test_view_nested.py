@@ -36,13 +36,13 @@ def drawn_with_anything_open(seed: int, patch: pytest.MonkeyPatch) -> None:
         patch.undo()
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_nested_programs_are_drawn_with_anything_open(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn_with_anything_open(seed, monkeypatch)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5, 305))
+@pytest.mark.parametrize("seed", range(3, 305))
 def test_many_nested_programs_are_drawn_with_anything_open(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn_with_anything_open(seed, monkeypatch)
 
