@@ -321,7 +321,7 @@ def compared(prediction: Any, truth: Any, tolerance: float) -> str:
     except Exception:  # whatever a learner can write, and whatever its conversion raises
         return f"{asked} is asked for; yours is {_oddity(prediction)}."
     if isinstance(right, bool | str):
-        if type(mine) is not type(right):
+        if not isinstance(mine, bool | str) or type(mine) is not type(right):
             return f"{asked} is asked for."
         differs = OTHER_WAY_ROUND if isinstance(right, bool) else ANOTHER_WORD
         return "Right." if _folded(mine) == _folded(right) else differs

@@ -541,7 +541,8 @@ def _whole_batch(w, points, target):
 
 
 def _sum_of_pieces(w, points, target):
-    sum(_batch_loss(w, points[start : start + 2], target[start : start + 2]) / 3 for start in (0, 2, 4)).backward()
+    pieces = [_batch_loss(w, points[start : start + 2], target[start : start + 2]) / 3 for start in (0, 2, 4)]
+    torch.stack(pieces).sum().backward()
     return w.grad
 
 

@@ -444,6 +444,7 @@ def _moved(step):
 
     def after(rate):
         w, detached = _leaf(), []
+        assert w.grad is not None
         start, slope = w.tolist(), w.grad.tolist()
         vars(w)["detach"] = lambda: detached.append(1) or torch.Tensor.detach(w)
         step(w, rate)

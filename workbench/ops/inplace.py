@@ -7,10 +7,10 @@ result's place in the graph, and its version counts one more write.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from numpy._core.umath import clip
+from numpy._core.umath import clip  # pyright: ignore[reportAttributeAccessIssue]  # NumPy's stub leaves it out
 
 from ..autograd import state
 from ..autograd.anomaly_mode import remember
@@ -559,7 +559,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if not isinstance(value, Tensor):
         if not isinstance(value, (bool, int, float, np.integer)):
             raise TypeError(messages.ASSIGN_KIND.format(kind_of(value), self.dtype.word))
-        value = value if self.dtype.is_floating_point else fitting(value, self.dtype)
+        value = value if self.dtype.is_floating_point else fitting(cast(Any, value), self.dtype)
         value = wrap(np.asarray(value, dtype=self._array.dtype))
     if where is not None:
         lead = _leading_ones(value)

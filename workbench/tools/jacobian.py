@@ -343,7 +343,8 @@ class _Checking:
     """The pairs of one check, and its steps."""
 
     def __init__(self, f: Callable[..., Any], found: Jacobians, exact: Jacobians | str | None, mode: Mode) -> None:
-        self.function, self.mode, self.eps = function_name(f), mode, found.eps
+        self.mode: Mode = mode
+        self.function, self.eps = function_name(f), found.eps
         self.exact, self.why = (None, exact) if isinstance(exact, str) else (exact, "")
         wanted = [k for k, each in enumerate(found.given) if any(each is t for t in found.inputs)]
         names = variables_of(f, len(found.given))

@@ -72,6 +72,19 @@ _PLAIN = (int, float, bool, str, type(None))
 _NOWHERE: tuple[int | None, int] = None, 0  # where a leaf comes from
 
 
+def _is_array(thing: Any) -> bool:
+    return isinstance(thing, np.ndarray)
+
+
+def _at_end(memory: Any, known: dict[int, Any], at: int) -> Callable[[], Any]:
+    """A weak reference to an array; when that is gone, it is not `known` any more."""
+
+    def forget(_: Any) -> None:
+        known.pop(at, None)
+
+    return ref(memory, forget)
+
+
 class Describer:
     """Puts down what it is shown, each thing under its serial number, in raw events that a Reader makes records of."""
 
@@ -279,18 +292,18 @@ class Describer:
 
     def _storage(self, array: Any, tensor: Any) -> tuple[int, int] | None:
         """The number of the storage that a saved array shows, and its bytes, unless its tensor, if known, tells it."""
-        if not isinstance(array, np.ndarray):
+        if not _is_array(array):
             return None
         memory = array
-        while isinstance(memory.base, np.ndarray):
+        while _is_array(memory.base):
             memory = memory.base
         owner = None if tensor is None else self._base(tensor) or tensor._tag
         storages, at = self._storages, id(memory)
         entry = storages.get(at)
         if entry is None:
-            gone = ref(memory, lambda _: storages.pop(at, None))
-            entry = storages[at] = gone, next_tag() if owner is None else owner
-        base = None if owner is None or owner == tensor._tag or tensor._meta is None else tensor._meta.base
+            entry = storages[at] = _at_end(memory, storages, at), next_tag() if owner is None else owner
+        meta = None if tensor is None or owner == tensor._tag else tensor._meta
+        base = None if meta is None else meta.base
         seen = array if base is None else base._array
         told = entry[1] == owner and memory.nbytes == seen.nbytes
         return None if told else (entry[1], memory.nbytes)

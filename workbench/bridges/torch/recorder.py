@@ -96,7 +96,7 @@ class TorchRecorder(BackwardRecorder):
             if self in _open:
                 _open.remove(self)
             mode = getattr(self, "_mode", None)
-            if mode in torch.overrides._get_current_function_mode_stack():
+            if mode is not None and mode in torch.overrides._get_current_function_mode_stack():
                 mode.__exit__(None, None, None)
         finally:
             self._uninstall()

@@ -114,7 +114,7 @@ def _unrecorded(op: Any, args: tuple[Any, ...], modes: Any) -> Tensor | None:
                 kind = array.dtype
             elif array.dtype is not kind:
                 return None
-        elif op.numbers and kind in (numbers := SCALARS.get(type(t), ())):
+        elif op.numbers and kind is not None and kind in (numbers := SCALARS.get(type(t), {})):
             arrays[place] = numbers[kind][t]
         else:
             return None
