@@ -284,6 +284,7 @@ class Left:
     """What one program left behind."""
 
     points: int = 0  # at which a KeyboardInterrupt was raised
+    met: set[str] = field(default_factory=set)  # the functions in which it was raised
     wrong: list[str] = field(default_factory=list)  # where it left something switched on
     beginnings: int = 0  # of `__exit__`, and others that no context manager can mend
     after_those: list[str] = field(default_factory=list)  # where something was left there
@@ -381,6 +382,7 @@ def sweep(
                 if wanted and not places[at].endswith(wanted):
                     continue
                 interrupter, found = _interrupted(torch, run, at, state, before)
+                left.met.add(places[at])
                 if interrupter.excused:
                     left.beginnings += 1
                     told = left.after_those
