@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import time
 import warnings
@@ -18,6 +19,7 @@ from workbench.recording import Trace, load, record
 from workbench.trace.frame import Frame
 from workbench.trace.records import NodeFinished
 from workbench.trace.schema import Code
+from workbench.trace.values import number
 from workbench.views import storyboard
 from workbench.views.graph import Graph
 from workbench.views.slopes import evaluated, expression_text, read_formulas, settled, simple, slope
@@ -254,6 +256,17 @@ def test_large_arrays_are_told_by_the_formula_alone():
 
     found = dict(told(program, torch.ones(50, 50, requires_grad=True)))
     assert found["x"].endswith("grad × y, elementwise") and found["ExpBackward0"].endswith("grad × 2")
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 1, 1), (1, 1), (2, 1, 3), (1,), (1, 4, 1)])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_a_mean_over_any_dimensions_even_of_one_element_says_its_slope(shape, keepdim):
+    everything = range(len(shape))
+    for dims in (each for n in (1, 2, 3) for each in itertools.combinations(everything, n)):
+        x = torch.tensor(np.arange(1.0, np.prod(shape) + 1).reshape(shape), requires_grad=True)
+        found = dict(told(lambda x, dims=dims: (x.mean(dims, keepdim=keepdim) * 2).sum().backward(), x))
+        factor = 1 / np.prod([shape[dim] for dim in dims])
+        assert f" × {number(factor)}" in found["x"] or (factor == 1 and "grad" in found["x"]), (dims, found["x"])
 
 
 def test_a_saved_trace_says_the_same(tmp_path):

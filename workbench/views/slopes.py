@@ -297,6 +297,7 @@ def _gives(grad: np.ndarray, by: Any, result: np.ndarray) -> bool:
                 product = np.broadcast_to(product, result.shape)
         except ValueError:
             continue
+        product = product[(None,) * (result.ndim - product.ndim)]
         near = _NEAR * float(np.abs(product).max(initial=0.0))
         ahead = tuple(range(product.ndim - result.ndim))
         alike = tuple(d for d, size in enumerate(result.shape) if size == 1 != product.shape[d + len(ahead)])
