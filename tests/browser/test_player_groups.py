@@ -37,9 +37,7 @@ def browser_tab():
 
 @pytest.fixture
 def page(browser_tab, picture):
-    story = picture.storyboard.to_dict()  # it opens at its end: these tests begin after the forward
-    phases = [step.phase for step in picture.storyboard.steps]
-    show(browser_tab, story | {"start": phases.index("backward") - 1})
+    show(browser_tab, picture.storyboard.to_dict())
     yield browser_tab
     assert browser_tab.console_errors == []
     assert browser_tab.requests_outside == []
