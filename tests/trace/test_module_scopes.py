@@ -231,19 +231,19 @@ def test_modules_of_a_large_model_are_boxes_that_open() -> None:
     trace = deep(60)
     assert {event.scope for event in trace.events if isinstance(event, NodeCreated)} >= {"Net/layers/59", "Net/act"}
     (whole,) = [box for box in trace.show("graph", open=[]).storyboard.at().boxes.values() if box.kind == "group"]
-    assert whole.title == "net › Net" and whole.lines[:2] == ("(3, 2) → (3, 2)", "181 operations, 240 parameters")
+    assert whole.title == "Net" and whole.lines[:2] == ("(3, 2) → (3, 2)", "181 operations, 240 parameters")
     loop = ("for layer in self.layers × 60", "180 operations, 240 parameters")
-    few = [("layers.0 › Linear", "2 operations, 4 parameters")]
+    few = [("layers/0", "2 operations, 4 parameters")]
     for options, layers in (({"open": ["Net"]}, [loop]), ({}, few)):
         boxes = trace.show("graph", **options).storyboard.at().boxes
         frames = [id for id, box in boxes.items() if box.kind == "region"]
-        assert boxes[frames[0]].title == "net › Net"
+        assert boxes[frames[0]].title == "Net"
         groups = [box for box in boxes.values() if box.kind == "group" and box.region == frames[:3][-1]]
         inside = [(box.title, box.lines[1]) for box in groups]
         assert inside == layers
         assert [boxes[id].title for id in frames[2:]] == ["round 1", "round 60"][: 2 * (not options)]
     frames = [box.title for box in trace.show("graph", open=["Net/layers/7"]).storyboard.at().boxes.values()]
-    assert {"round 9"} <= set(frames) and any("layers.7 › Linear" in title for title in frames)
+    assert {"layers/7", "round 9"} <= set(frames)
 
 
 def test_the_stepper_runs_over_a_module_and_stops_before_one() -> None:

@@ -640,14 +640,14 @@ def test_a_net_whose_gradients_were_not_cleared_says_so_where_the_film_opens_tho
     first, last, said = next(stop for stop in board.stops if stop[0] <= board.start <= stop[1])
     assert said.startswith("Gradients were not cleared: backward adds to what 4 gradients have of step 1. ")
     assert board.chapter(board.start) == board.chapter(board.still) == "step 2 of 3" and board.start == board.still
-    (net,) = [box for box in board.at(last).boxes.values() if box.title == "net › Sequential"]
+    (net,) = [box for box in board.at(last).boxes.values() if box.title == "Sequential"]
     assert "4 grads add to those of step 1" in net.lines
     told = " ".join(said for _, _, said in board.stops)
     names = "net.0.weight, net.0.bias, net.2.weight and net.2.bias"
     assert told.count(f"Sequential: SGD changes {names}.") == 3 and "sub_" not in told
     after = board.at(next(last for _, last, said in board.stops if "SGD changes" in said))
     assert re.fullmatch(
-        r"changed by ‖[\d.]+‖", next(box for box in after.boxes.values() if box.title == "net › Sequential").lines[-1]
+        r"changed by ‖[\d.]+‖", next(box for box in after.boxes.values() if box.title == "Sequential").lines[-1]
     )
 
 

@@ -378,13 +378,9 @@ class EventsLetGo(Building):
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class TensorsFound(Building):
-    """Tensors that were there before anybody listened, held by the user's variables.
-
-    Of a graph that was there too it may tell what the program has `assigned` to variables of these names.
-    """
+    """Tensors that were there before anybody listened, held by the user's variables."""
 
     tensors: tuple[TensorSeen, ...]
-    assigned: tuple[Code, ...] = ()
 
     @property
     def quiet(self) -> bool:
@@ -400,11 +396,10 @@ class TensorsFound(Building):
         """It as it is put down."""
 
         tensors: tuple[Any, ...]
-        assigned: tuple[tuple[str, str], ...] = ()
 
         def read(self, at: Reader) -> TensorsFound:
             """The record."""
-            return TensorsFound(at.seen(self.tensors), tuple([Code(*each) for each in self.assigned]))
+            return TensorsFound(at.seen(self.tensors))
 
 
 @kind_of_event
