@@ -71,7 +71,7 @@ def _recorded(name):
 
 
 @pytest.fixture(scope="module")
-def page():
+def page(one_browser):  # which stops last: of itself, the lowest pytest stops it first
     with open_page(offline=True) as page:
         yield page
         assert page.console_errors == [] and page.requests_outside == []
@@ -221,6 +221,7 @@ def test_a_group_whose_inside_is_left_out_says_so():
     assert all((box.details[-1].heading, box.details[-1].body) == ("Inside", LEFT_OUT) for box in groups)
 
 
+@pytest.mark.browser
 def test_what_does_not_fit_at_all_stays_an_image_and_says_so(page):
     boxes = {str(n): Box(str(n), "leaf", f"{n * 7919 % 10007} {n}", (f"{n * n % 99991}",)) for n in range(3_000)}
     html = playing(Storyboard(Scene("crowd", {id: boxes[id] for id in boxes})))
