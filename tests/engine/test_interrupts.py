@@ -51,12 +51,12 @@ def test_the_windows_that_were_open() -> None:
         assert not left.wrong
 
 
-OURS = {"record.__enter__", "record.__exit__", "_leave", "Recorder.watch", "Recorder._bury", "watch", "unwatch"}
+ENDS = {"record.__enter__", "record.__exit__", "_leave", "Recorder.watch", "Recorder._bury", "watch", "unwatch"}
 
 
 def test_a_recording_of_lines_leaves_no_watcher_behind() -> None:
-    left = interrupts.sweep(torch, EVERY["record_lines"], interrupts.our_state, wanted=tuple(OURS))
-    assert left.met == OURS  # how often each is met differs between Pythons
+    left = interrupts.sweep(torch, EVERY["record_lines"], interrupts.our_state, wanted=tuple(ENDS))
+    assert left.met == ENDS  # how often each is met differs between Pythons
     assert not left.wrong
 
 

@@ -24,7 +24,7 @@ def saved(tmp_path_factory):
 
 
 @pytest.fixture
-def page(one_browser, saved):
+def page(saved):
     with open_page(offline=True) as page:
         page.goto(saved)
         page.wait_for_selector(".wb-picture")

@@ -28,7 +28,7 @@ SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
 @pytest.fixture
-def page(one_browser):
+def page():
     with open_page(offline=True) as page:
         yield page
         assert page.requests_outside == []

@@ -21,8 +21,6 @@ from workbench.scene.shortening import LEFT_OUT, Plan, cut, shortened
 from workbench.scene.storyboard import Storyboard
 from workbench.views import storyboard
 
-pytestmark = pytest.mark.usefixtures("one_browser")
-
 
 def six_layers():
     torch.manual_seed(0)
@@ -71,7 +69,7 @@ def _recorded(name):
 
 
 @pytest.fixture(scope="module")
-def page(one_browser):  # which stops last: of itself, the lowest pytest stops it first
+def page():
     with open_page(offline=True) as page:
         yield page
         assert page.console_errors == [] and page.requests_outside == []
