@@ -19,8 +19,9 @@ from workbench.views import storyboard
 
 VIEWS = ("flow", "graph", "saved", "memory", "versions", "function", "error", "compare")
 # All that the stylesheets could change, of each part of a player at its first, its middle and its last step.
+PAINTED = "const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));"
 LOOKS = """async (root) => {
-  const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  PAINTED
   const at = (action) => root.querySelector(`[data-action="${action}"]`).click();
   const looks = () => [root, ...root.querySelectorAll("*")].map((part) => {
     const style = getComputedStyle(part), own = part.closest(".wb-below") ? ["color", "display", "fontSize"] : NAMES;
@@ -32,7 +33,7 @@ LOOKS = """async (root) => {
     for (let n = 0; n < 3; n += 1) await painted(); // what is told of its size has settled then
     found.push(looks());
   }
-  return found; }""".replace(
+  return found; }""".replace("PAINTED", PAINTED).replace(
     "NAMES",
     '["fill", "stroke", "strokeWidth", "strokeDasharray", "fontSize", "fontWeight", "visibility", "display", "color", '
     '"backgroundColor", "width", "height", "padding", "margin", "opacity", "rx"]',
@@ -76,6 +77,8 @@ def load(page: Page, *pictures: str) -> None:
     parts = map("<div>{}</div>".format, pictures)
     page.set_content(f'<!doctype html><html lang="en"><title>Page</title>{"".join(parts)}')
     wait_until(page, f"document.querySelectorAll('.wb-player').length === {len(pictures)}")
+    # A theme with large text has its player built again, packed, once the browser has told its size.
+    page.evaluate(f"async () => {{ {PAINTED} for (let n = 0; n < 3; n += 1) await painted(); }}")
 
 
 def looks(page: Page) -> list[list[list[str]]]:
