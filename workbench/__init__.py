@@ -218,7 +218,7 @@ _on_first_use = {
     "save": "serialization",
     "jacobian": "tools.jacobian",
     "check": "tools.jacobian",
-    "compare": "views.graph",
+    "compare": "views.compare",
     "step": "stepper",
     "live": "live_recording",
     "explain": "explanation",

@@ -43,7 +43,7 @@ from .stepper import step as step
 from .tools.explore import explore as explore
 from .tools.jacobian import check as check
 from .tools.jacobian import jacobian as jacobian
-from .views.graph import compare as compare
+from .views.compare import compare as compare
 
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 def abs_(self: Tensor, *args: Any, **options: Any) -> Tensor: ...

@@ -112,6 +112,14 @@ class Shares(EventFields):
     source: Any
 
 
+class Unrecorded(EventFields):
+    """The operation `name` gave `outputs` without a node: no gradient goes through it, whatever `args` ask for."""
+
+    name: str
+    args: tuple[Any, ...]
+    outputs: tuple[Any, ...]
+
+
 class Keeps(EventFields):
     """A checkpoint keeps (name, tensor, version) for backward, with `node` in no graph."""
 

@@ -117,7 +117,7 @@ class _Painter:
     def __call__(self, event: Event) -> None:
         begin = time.monotonic()
         self._hear(event)
-        if begin >= self._next:
+        if begin >= self._next and event[0] != "unrecorded":  # of which nothing is drawn by itself
             self._paint()
             end = time.monotonic()
             self._next = max(begin + PAUSE, end + SHARE * (end - begin))

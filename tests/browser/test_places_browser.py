@@ -107,6 +107,13 @@ def test_notebook_7_leaves_the_player_its_keys(notebook: Page) -> None:
     player.press("Escape", "End", "ArrowUp", "ArrowDown", "a", "b", "d", "d", "x", "m", "Enter")
     assert player.says("position") == "7 / 7"
     assert not player.root.locator(".wb-keys").is_visible()
+    player.press("Escape")
+    over = "document.elementFromPoint(3, 3).closest('.wb-player') !== null"
+    for key, whole in (("f", True), ("f", False), ("f", True), ("Escape", False)):
+        player.press(key)
+        assert notebook.evaluate(over) == whole
+    view = player.root.locator(".wb-view").bounding_box()
+    assert view["height"] <= 0.75 * notebook.evaluate("document.querySelector('.jp-WindowedPanel-outer').clientHeight")
     # Not only where the player itself has the focus: every part of it can have it.
     player.click("First step")
     for key in ("b", "ArrowDown", "ArrowRight"):
@@ -166,6 +173,7 @@ def test_a_page_made_of_a_notebook_plays_every_picture_with_no_network(
         for title in (TITLES[RECORDED], TITLES[LIVE], TITLES[ERROR]):
             player = Player(page, title)
             player.root.wait_for()
+            assert player.root.locator(".wb-view").bounding_box()["height"] <= 0.75 * page.viewport_size["height"]
             player.press("Home")
             first, _, last = player.says("position").partition(" / ")
             assert first == "1" and (last > "1" or title == TITLES[ERROR])

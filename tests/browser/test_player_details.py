@@ -108,12 +108,12 @@ def test_tab_goes_through_bar_picture_boxes_and_details_in_order(page):
     page.locator('[data-id="n1"]').click()
     page.locator('[data-action="first"]').focus()
     order = [focused(page)]
-    for _ in range(11):
+    for _ in range(12):
         page.keyboard.press("Tab")
         order.append(focused(page))
     # The boxes are one stop: the one that was clicked, or the one that the step is about.
     assert order == [
-        "first", "back", "play", "step", "last", "wb-slider", "fit", "own", "menu", "n1", "close", "PRE",
+        "first", "back", "play", "step", "last", "wb-slider", "fit", "own", "full", "menu", "n1", "close", "PRE",
     ]  # fmt: skip
     page.evaluate("player.go(1)")
     page.locator('[data-action="menu"]').focus()
@@ -158,8 +158,8 @@ def test_the_key_list_opens_and_closes(page):
     page.locator(".wb-player").focus()
     page.keyboard.press("?")
     keys = page.locator(".wb-keys kbd").all_inner_texts()
-    assert keys == ["→", "←", "Home", "End", "Space", "p", "↑ ↓", "Enter", "/", "+ −", "0", "1", "Shift ← ↑ → ↓",
-                    "t", "Esc", "?"]  # fmt: skip
+    assert keys == ["→", "←", "Home", "End", "Space", "p", "↑ ↓", "Enter", "/", "+ −", "0", "1", "f",
+                    "Shift ← ↑ → ↓", "t", "Esc", "?"]  # fmt: skip
     page.locator('[data-id="n1"]').click()
     page.keyboard.press("Escape")
     assert not page.locator(".wb-keys").is_visible()

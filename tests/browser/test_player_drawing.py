@@ -11,7 +11,7 @@ from player_story import storyboard
 from playwright.sync_api import Page
 
 from workbench.scene.images import drawn
-from workbench.scene.model import Box, Plot, Scene, Step
+from workbench.scene.model import Arrow, Box, Plot, Scene, Step
 from workbench.scene.storyboard import Storyboard
 
 SHAPES = """(keys) => Object.fromEntries([...document.querySelectorAll(".wb-box, .wb-arrow, .wb-over")]
@@ -75,3 +75,21 @@ def browser_tab():
         show(page, storyboard().to_dict())
         yield page
         assert page.console_errors == []
+
+
+def test_a_cut_has_the_same_mark_where_its_label_stands():
+    boxes = {id: Box(id, kind, id) for id, kind in (("h", "op"), ("t", "constant"), ("far", "constant"), ("u", "op"))}
+    ways = [("h", "t", "cut"), ("t", "u", "constant"), ("h", "far", "cut"), ("u", "far", "edge")]
+    arrows = {a + b: Arrow(a + b, a, b, kind, "detach, line 3" * (kind == "cut")) for a, b, kind in ways}
+    story = Storyboard(Scene("Cut", boxes, arrows), [Step("there"), Step("moved", boxes={"u": {"state": "running"}})])
+    with open_page() as page:
+        show(page, story.to_dict())
+        for k in (1, 0, 1):
+            assert_alike(page, story, k)
+        mark, label = page.locator(".wb-kind-cut .wb-cut"), page.locator(".wb-kind-cut .wb-label")
+        assert mark.count() == label.count() == 2
+        for n in range(2):
+            strokes, text = mark.nth(n).bounding_box(), label.nth(n).bounding_box()
+            assert text["y"] - 4 <= strokes["y"] + strokes["height"] / 2 <= text["y"] + text["height"] + 4
+        said = page.locator(".wb-kind-cut").first.get_attribute("aria-label")
+        assert said == "from h to t, and no gradient back: detach, line 3"

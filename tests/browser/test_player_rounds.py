@@ -158,7 +158,7 @@ def test_the_row_fits(page, width, height):
         for each in page.locator(".wb-parts .wb-button:visible").all():
             box = each.bounding_box()
             assert box["x"] + box["width"] <= row["x"] + row["width"] + 1
-        assert page.locator(".wb-player").bounding_box()["height"] <= (620 if width > 1000 else 640)
+        assert page.locator(".wb-player").bounding_box()["height"] < height + 1
     finally:
         page.set_viewport_size({"width": 1280, "height": 720})
 
@@ -173,3 +173,56 @@ def test_a_notebook_plays_a_film_whatever_stands_for_it_as_a_still(browser_tab, 
     browser_tab.locator(".wb-player").press("End")
     assert browser_tab.locator("[data-action=last]").get_attribute("aria-disabled") == "true"
     assert browser_tab.console_errors == []
+
+
+def test_the_losses_are_drawn_beside_the_slider_and_a_click_goes_to_a_step(page, film):
+    chart = page.locator(".wb-curve")
+    assert page.locator(".wb-parts .wb-curve").count() == 1
+    losses = film.curves.numbers["loss"]
+    said = chart.get_attribute("aria-label")
+    assert said.startswith(f"Of 5 steps: loss {losses[0]:.4g} first, loss {losses[-1]:.4g} last")
+    assert said.endswith(f"loss {losses[0]:.4g} now, in step 1")
+    press(page, "phase-backward")
+    box = chart.bounding_box()
+    page.mouse.click(box["x"] + box["width"] * 0.5, box["y"] + 4)
+    assert part(page) == "step 3 of 5"
+    assert page.get_by_role("slider", name="Training step").get_attribute("aria-valuetext") == "step 3 of 5, backward"
+    assert page.locator(".wb-curve-said").inner_text() == f"loss {losses[2]:.4g}"
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 4)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] + 40, box["y"] - 30)
+    page.mouse.up()
+    assert part(page) == "step 5 of 5"
+    assert chart.get_attribute("aria-label").endswith(f"loss {losses[-1]:.4g} now, in step 5")
+    page.get_by_role("slider", name="Training step").press("Home")
+    assert part(page) == "step 1 of 5"
+
+
+def test_a_click_on_the_losses_goes_to_the_nearest_step_that_is_told(page):
+    board = trained(60)
+    show(page, board.to_dict())
+    told = {int(each.chapter.split()[1]) for each in board.steps if each.chapter}
+    chart = page.locator(".wb-curve").bounding_box()
+    page.mouse.click(chart["x"] + chart["width"] * 0.4, chart["y"] + 4)
+    at = int(part(page).split()[1])
+    assert at in told and abs(at - 24.6) <= min(abs(each - 24.6) for each in told) + 0.5
+    assert page.locator(".wb-curve-told").get_attribute("d").count("M") == len(told) < 60
+
+
+def test_a_film_without_losses_has_no_curve(page, film):
+    show(page, {key: told for key, told in film.to_dict().items() if key != "curves"})
+    assert page.locator(".wb-curve").count() == 0
+    assert part(page) == "step 1 of 5"
+
+
+def test_a_loss_that_is_not_finite_is_crossed_out(page):
+    w = torch.tensor(2.0, requires_grad=True)
+    with torch.record() as trace:
+        for factor in (1.0, float("inf"), float("nan"), 0.0):
+            loss = w * factor
+            loss.backward()
+    show(page, trace.show().storyboard.to_dict())
+    assert page.locator(".wb-curve-bad").get_attribute("d").count("M") == 2
+    page.get_by_role("slider", name="Training step").press("Home")
+    page.get_by_role("slider", name="Training step").press("ArrowRight")
+    assert page.locator(".wb-curve").get_attribute("aria-label").endswith("loss inf now, in step 2")

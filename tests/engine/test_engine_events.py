@@ -15,12 +15,25 @@ from workbench.autograd.backward import make_task
 
 
 @pytest.fixture
-def heard() -> Iterator[list[Any]]:
+def everything() -> Iterator[list[Any]]:
     """The events since the test began."""
     told: list[Any] = []
     events.listeners.append(told.append)
     yield told
     events.listeners.remove(told.append)
+
+
+@pytest.fixture
+def heard() -> Iterator[list[Any]]:
+    """The events since the test began, without those of what makes no node."""
+    told: list[Any] = []
+
+    def hear(event: Any) -> None:
+        told.extend([event] if event[0] != "unrecorded" else [])
+
+    events.listeners.append(hear)
+    yield told
+    events.listeners.remove(hear)
 
 
 def kinds(told: list[Any]) -> list[str]:
@@ -52,13 +65,32 @@ def test_a_forward_tells_each_node_with_its_arguments_and_outputs(heard: list[An
     assert total is z.grad_fn and total_args[0] is y and total_outputs == (z,)
 
 
-def test_what_is_not_recorded_is_not_told(heard: list[Any]) -> None:
+def test_what_is_not_recorded_is_told_without_a_node(everything: list[Any]) -> None:
     x = w.tensor([1.0, 2.0], requires_grad=True)
     with w.no_grad():
-        (x * 2).exp()
-    _ = x > 0, x.shape, w.ones(2) * 2
-    Exp.apply(w.ones(2), 2)
-    assert heard == []
+        y = x * 2
+    more = x > 0, w.ones(2) * 2, w.ones(2, dtype=w.int64) * 2.5, w.stack([x.shape[0] * w.ones(2)])
+    applied = Exp.apply(w.ones(2), 2)
+    assert {event[0] for event in everything} == {"unrecorded"}
+    told = {event[1]: event for event in everything}
+    (_, name, (given, number), (result,)) = everything[0]
+    assert (name, number) == ("mul", 2) and given is x and result is y
+    assert everything[1][1] == "gt" and everything[1][2][0] is x and everything[1][3][0] is more[0]
+    assert told["stack"][3][0] is more[3]
+    assert [*map(id, told["Exp"][3])] == [*map(id, applied)]
+    assert all(isinstance(each, w.Tensor) for event in everything for each in event[3])
+
+
+def test_detach_in_place_is_told_while_the_node_is_known(everything: list[Any]) -> None:
+    y = w.tensor([1.0, 2.0], requires_grad=True) * 2
+    node, known = y.grad_fn, []
+    events.listeners.append(lambda event: known.append(event[2][0].grad_fn))
+    try:
+        y.detach_()
+    finally:
+        del events.listeners[-1]
+    assert everything[-1][:2] == ("unrecorded", "detach_") and everything[-1][2][0] is everything[-1][3][0] is y
+    assert known == [node] and y.grad_fn is None
 
 
 def test_what_is_detached_is_told_because_it_shares_memory(heard: list[Any]) -> None:

@@ -23,8 +23,14 @@ NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]\d+)?")
 TOLD = {
     "mlp": ("MLP", "fc1", "torch.relu(fc1)", "net(x) - y", "… ** 2", "loss = ….mean()", "seed 1.0"),
     "residual": ("Block", "fc1", "F.layer_norm(fc1, x.shape[-1:])", "out + x", "loss = net(x).sum()", "x"),
-    "attention": ("Attention", "self.split(q)", "q @ …", "torch.softmax(scores, -1)", "weights @ v", "net(x) ** 2"),
-    "rnn": ("RNN", "for x in xs × 20", "head", "net(xs) ** 2", "loss = ….sum()"),
+    "attention": (
+        *("Attention", "self.split(q)", "scores = q @ k.transpose(-2, -1) …", "torch.softmax(scores, -1)"),
+        *("mixed = (weights @ v).transpose(1…", "loss = (net(x) ** 2).mean()"),
+    ),
+    "rnn": (
+        *("RNN", "for x in xs × 20", "round 1: cell", "18 more rounds (2 to 19)"),
+        *("head", "loss = (net(xs) ** 2).sum()"),
+    ),
     "training": ("w", "b", "x @ w", "x @ w + b - y", "loss = ….mean()"),
     "double": ("second order: recorded while backward ran", "grad 12.0", "slope", "y"),
     "function": ("y = Square.apply(x)", "SquareBackward (3,)  [1. 4. 9.]", "saved x", "(3,)  [1. -2. 3.]"),

@@ -154,22 +154,24 @@ def test_one_arrow_brings_a_value_into_a_closed_group_however_often_it_is_used_i
     assert "s" not in seen.boxes
 
 
-def test_an_arrow_for_several_says_how_many_gradients_went() -> None:
-    steps = [
-        Step("", arrows={"n1>n3": {"state": "flowing", "label": "1.0"}}),
-        Step("", arrows={"n1>n3": {"state": "done"}, "n1>n2": {"state": "flowing", "label": "2.0"}}),
-    ]
-    board = Storyboard(nested(), steps, opened=["outer"])
-    told = [[(each.label, each.state) for each in board.at(k).arrows.values()][2] for k in (-1, 0, 1)]
-    assert told == [("", "idle"), ("1.0", "flowing"), ("2 gradients", "flowing")]
+def test_an_arrow_for_several_tells_the_sum_of_their_gradients_where_that_is_known_and_else_no_number() -> None:
+    for sum_of_all, last in ((None, ""), (("3.0", 2, "plus"), "3.0")):
+        both = {"state": "flowing", "label": "2.0", "together": sum_of_all}
+        steps = [
+            Step("", arrows={"n1>n3": {"state": "flowing", "label": "1.0"}}),
+            Step("", arrows={"n1>n3": {"state": "done"}, "n1>n2": both}),
+        ]
+        board = Storyboard(nested(), steps, opened=["outer"])
+        told = [[(each.label, each.state) for each in board.at(k).arrows.values()][2] for k in (-1, 0, 1)]
+        assert told == [("", "idle"), ("1.0", "flowing"), (last, "flowing")]
 
 
 # The labels and tones of two arrows, and what one arrow says that stands for both.
 PALE = [
-    (["1.0\ncleared", "2.0\ncleared"], ["faint", "faint"], "2 gradients\ncleared"),
-    (["1.0\ncleared", "2.0\nhanded to the caller"], ["faint", "faint"], "2 gradients"),
-    (["1.0\nall +", "2.0\nall +"], ["plus", "plus"], "2 gradients"),
-    (["1.0\ncleared", "2.0\ncleared"], ["faint", "plus"], "2 gradients"),
+    (["1.0\ncleared", "2.0\ncleared"], ["faint", "faint"], "cleared"),
+    (["1.0\ncleared", "2.0\nhanded to the caller"], ["faint", "faint"], ""),
+    (["1.0\nall +", "2.0\nall +"], ["plus", "plus"], ""),
+    (["1.0\ncleared", "2.0\ncleared"], ["faint", "plus"], ""),
 ]
 
 

@@ -195,8 +195,22 @@ def test_steps_that_stay_show_what_they_showed(steps):
         assert short.layout == board.layout
 
 
-def test_of_many_rounds_the_first_and_the_last_stay_with_their_boxes():
+def test_of_many_rounds_all_boxes_stay_that_are_seen_where_it_opens():
     board = made("400 rounds")
+    short = cut(board, Plan(0, 0, steps=24))
+    assert board.start > len(board.steps) - 24 and short.start == len(short.steps) - (len(board.steps) - board.start)
+    seen = {id for id, box in board.at().boxes.items() if box.state != "future"}
+    assert set(short.scene.boxes) == seen and len(seen) > 400
+    assert [(box.state, box.lines) for box in short.at().boxes.values()] == [
+        (box.state, box.lines) for box in board.at().boxes.values()
+    ]
+    assert "boxes" not in next(step.caption for step in short.steps if step.stands > 1)
+
+
+def test_of_many_rounds_the_first_and_the_last_stay_with_their_boxes():
+    made_of = made("400 rounds")
+    told = {"opened": made_of.opened, "runs": made_of.runs}
+    board = Storyboard(made_of.scene, made_of.steps, made_of.title, start=3, **told)  # before what is left out
     short = cut(board, Plan(0, 0, steps=24))
     captions = [said for _, _, said in board.stops]
     assert [step.caption for step in short.steps[:24]] == captions[:24]
@@ -236,7 +250,7 @@ def test_a_part_of_a_picture_is_not_laid_out_anew():
     board = made("1,000 steps")
     short = cut(board, Plan(0))
     assert short.levels and all(level is board.levels[frame] for frame, level in short.levels.items())
-    lost = cut(board, Plan(0, 3))
+    lost = cut(board, Plan(0, 2))
     kept = [frame for frame, level in lost.levels.items() if level is board.levels[frame]]
     assert len(board.levels) > len(lost.levels) > 2 and len(kept) >= len(lost.levels) // 2
 
@@ -256,7 +270,10 @@ def test_of_what_is_too_long_whatever_groups_hold_no_group_is_laid_out(monkeypat
     monkeypatch.setattr(layout, "level_of", lambda *args: done.append(args[1]) or level_of(*args))
     board = storyboard(_recorded("six layers"))
     shown = board.layout and len(done)
-    assert shown < len(board.folding.groups) and _packed(board, room=2_000) and len(done) == shown
+    (between,) = [id for id, box in board.scene.boxes.items() if box.title.startswith("4 more (2 › Linear")]
+    inside = {id for id in board.folding.groups if between in paths(board.scene)[id]}
+    assert len(inside) == 4 and not {between, *inside} & {*done}
+    assert _packed(board, room=2_000) and len(done) == shown
     assert len(_packed(board, room=10**9)) > len(_packed(board, room=2_000)) and len(done) > shown
 
 

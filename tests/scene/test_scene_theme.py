@@ -44,8 +44,11 @@ def _contrast(one: str, other: str) -> float:
 def test_every_text_in_a_box_has_contrast(theme, kind, state):
     sheet, group = Stylesheet(flat_css(theme)), f"wb-box wb-kind-{kind} wb-state-{state}"
     frame = sheet.of(group, "wb-frame")["fill"]
+    canvas, region = theme.colours["canvas"], sheet.of("wb-box wb-kind-region", "wb-frame")["fill"]
+    assert (frame == "none") == (state == "freed")  # what is freed has no frame: its text stands on what is behind it
     for role in ("wb-title", "wb-text") + (("wb-word",) if state == "freed" else ()):
-        assert _contrast(sheet.of(group, role)["fill"], frame) >= 4.5, role
+        for behind in [canvas, region] if state == "freed" else [frame]:
+            assert _contrast(sheet.of(group, role)["fill"], behind) >= 4.5, role
 
 
 @pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)

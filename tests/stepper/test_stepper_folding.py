@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import workbench as torch
 from workbench.stepper import Stepper
 from workbench.views.stepper_picture import Stage
@@ -31,17 +33,23 @@ def test_parts_are_boxes_that_open_and_the_backward_is_told_on_those_that_are_cl
         box = stage.board().with_open(()).at().boxes[part]
         return box.state, box.lines
 
+    def gradient() -> str:
+        box = stage.board().with_open(()).at().boxes[part]
+        return "".join([detail.body for detail in box.details if detail.heading == "Gradient"])
+
     groups = {box.title for box in stage.scene.boxes.values() if box.kind == "group"}
     assert {"Sequential", "0 › Linear", "2 › Linear"} <= groups
-    assert told() == ("idle", ("5 operations, 49 parameters", "saved 272 bytes"))
+    assert told() == ("idle", ("5 operations, 49 parameters, saved 272 bytes",))
     stage.follow(s.run("addmm"))
-    assert told()[0] == "ready" and told()[1][-1].startswith("gradient in ‖")
+    assert told()[0] == "ready" and gradient() == "in ‖1.41‖"
     stage.follow(s.step())
     assert told()[0] == "running"
     stage.follow(s.run())
-    assert told()[0] == "done" and "out ‖" not in told()[1][-1]
+    assert told() == ("done", ("5 operations, 49 parameters, saved 272 bytes: freed",)) and "out ‖" not in gradient()
+    layer = next(box for box in stage.board().at().boxes.values() if box.title == "0 › Linear")
+    assert [float(norm) for norm in re.findall("‖([^‖]+)‖", layer.lines[0])] == [2.01, 1.01]  # weight and bias
     stage.follow(s.back(len(s.steps)))
-    assert told() == ("idle", ("5 operations, 49 parameters", "saved 272 bytes"))
+    assert told() == ("idle", ("5 operations, 49 parameters, saved 272 bytes",))
 
 
 def test_a_long_loop_opens_on_one_screen_and_what_is_open_has_its_place_for_good():

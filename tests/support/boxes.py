@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from workbench.scene.model import Box
+from workbench.scene.model import Box, Scene
+from workbench.scene.storyboard import Storyboard
 
 
 def name_of(box: Box) -> str:
@@ -15,3 +16,9 @@ def name_of(box: Box) -> str:
         if below and box.kind in ("op", "function")
         else re.sub(r"(Backward\w*|CopySlices), \d+\w\w$", r"\1", box.title)
     )
+
+
+def before_backward(board: Storyboard) -> Scene:
+    """The picture after the last step before the first backward: all that the forward made, and no gradient."""
+    first = next(k for k, step in enumerate(board.steps) if step.phase == "backward")
+    return board.at(first - 1)

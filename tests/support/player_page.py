@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from workbench.scene.payload import in_page, library
 
 _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Player</title></head>
-<body><main><h1>A page</h1><div id="here"></div></main><script type="module">{library}
+<body>{around[0]}<div id="here"></div>{around[1]}<script type="module">{library}
 window.leaked = []; window.moves = []; window.render = {following}.render; window.mount = {mount};
 window.folded = {folded};
 document.addEventListener("keydown", (event) => window.leaked.push(event.key));
@@ -23,13 +23,27 @@ _STATES = """() => { const texts = (g) => [...g.querySelectorAll("text")].map((t
   return Object.fromEntries([...document.querySelectorAll("[data-id]")].map(read)); }"""
 
 
-def show(page: Page, story: Any, again: bool = False) -> None:
-    """Load a page that plays this storyboard dict: a new page, or the same one whose cell was run again."""
+_PLAIN = "<main><h1>A page</h1>", "</main>"
+# A notebook as JupyterLab shows it: an element that scrolls, in one that cuts off whatever is placed outside it.
+_NOTEBOOK = (
+    '<main style="contain: strict; position: fixed; inset: 60px 0 0"><h1 style="position: absolute">A page</h1>'
+    '<div class="jp-WindowedPanel-outer" style="width: {}px; height: {}px; overflow: auto; transform: translate(0)">'
+    '<div style="height: 80px"></div>',
+    '<div style="height: 900px"></div></div></main>',
+)
+
+
+def show(page: Page, story: Any, again: bool = False, notebook: tuple[int, int] | None = None) -> None:
+    """Load a page that plays this storyboard dict: a new page, or the same one whose cell was run again.
+
+    It stands in a page of its own, or in a notebook that shows so much at once.
+    """
+    around = _PLAIN if notebook is None else (_NOTEBOOK[0].format(*notebook), _NOTEBOOK[1])
     embedded = json.dumps(story).replace("<", "\\u003c")
     if not again:
         page.evaluate("delete window.workbenchLibraries")
     parts = {name: in_page(name) for name in ("following", "mount", "folded")}
-    page.set_content(_PAGE.format(library=library()[1], story=embedded, **parts))
+    page.set_content(_PAGE.format(library=library()[1], story=embedded, around=around, **parts))
     wait_until(page, "window.player !== undefined")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import re
 import threading
 import weakref
 from typing import Any
@@ -231,17 +232,25 @@ def test_modules_of_a_large_model_are_boxes_that_open() -> None:
     trace = deep(60)
     assert {event.scope for event in trace.events if isinstance(event, NodeCreated)} >= {"Net/layers/59", "Net/act"}
     (whole,) = [box for box in trace.show("graph", open=[]).storyboard.at().boxes.values() if box.kind == "group"]
-    assert whole.title == "Net" and whole.lines[:2] == ("(3, 2) → (3, 2)", "181 operations, 240 parameters")
-    loop = ("for layer in self.layers × 60", "180 operations, 240 parameters")
-    few = [("layers/0", "2 operations, 4 parameters")]
-    for options, layers in (({"open": ["Net"]}, [loop]), ({}, few)):
+    assert whole.title == "Net" and whole.lines == (
+        "(3, 2) → (3, 2)",
+        "181 operations, 240 parameters, saved 2.359 KiB: freed",
+    )
+    loop = ("for layer in self.layers × 60", "180 operations, 240 parameters, saved 2.352 KiB: freed")
+    rounds = [
+        ("round 1", "3 operations, 4 parameters, saved 48 bytes: freed"),
+        ("58 more rounds (2 to 59)", "3 operations × 58, 232 parameters, saved 2.289 KiB: freed"),
+        ("round 60", "3 operations, 4 parameters, saved 64 bytes: freed"),
+    ]
+    for options, around, inner in (({"open": ["Net"]}, [], [loop]), ({}, [loop[0]], rounds)):
         boxes = trace.show("graph", **options).storyboard.at().boxes
         frames = [id for id, box in boxes.items() if box.kind == "region"]
-        assert boxes[frames[0]].title == "Net"
-        groups = [box for box in boxes.values() if box.kind == "group" and box.region == frames[:3][-1]]
-        inside = [(box.title, box.lines[1]) for box in groups]
-        assert inside == layers
-        assert [boxes[id].title for id in frames[2:]] == ["round 1", "round 60"][: 2 * (not options)]
+        assert [boxes[id].title for id in frames] == ["Net", *around]
+        groups = [box for box in boxes.values() if box.kind == "group" and box.region == frames[-1]]
+        assert [(box.title, box.lines[1]) for box in groups] == inner
+    boxes = trace.show("graph", open=["round 1"]).storyboard.at().boxes.values()
+    (layer,) = [box for box in boxes if box.title == "layers/0"]  # which has no bias
+    assert re.fullmatch(r"weight \(2, 2\) ‖[^‖]+‖", layer.lines[1])
     frames = [box.title for box in trace.show("graph", open=["Net/layers/7"]).storyboard.at().boxes.values()]
     assert {"layers/7", "round 9"} <= set(frames)
 

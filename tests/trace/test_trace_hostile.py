@@ -115,7 +115,7 @@ def test_a_tensor_whose_memory_is_shown_is_no_checkpoint() -> None:
         if event["kind"] == "CheckpointDropped":
             event["checkpoint"] = "t1"
     trace = Trace.from_dict(json.loads(hostile.text(events)))
-    assert "held" in str(trace.show("memory"))
+    assert "kept" in str(trace.show("memory"))
 
 
 CHANGING = {

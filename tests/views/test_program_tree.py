@@ -15,6 +15,7 @@ from workbench import nn
 from workbench.recording import Trace, record
 from workbench.trace.records import NodeCreated
 from workbench.views.groups import MOST, Group, program_tree
+from workbench.views.opening import ROOM
 
 
 def outline(trace: Trace, closed: tuple[str, ...] = ()) -> str:
@@ -191,10 +192,11 @@ def test_two_residual_blocks() -> None:
         net(x).sum().backward()
     assert outline(trace, ("conv1", "conv2", "norm2")) == tree("""
         Two:
-          stem:
-            TBackward0
-            AddmmBackward0
-          torch.relu(stem)
+          x = torch.relu(self.stem(x)):
+            stem:
+              TBackward0
+              AddmmBackward0
+            torch.relu(stem)
           layer1:
             conv1: 2 nodes
             norm1:
@@ -211,8 +213,9 @@ def test_two_residual_blocks() -> None:
             torch.relu(out)
             conv2: 2 nodes
             norm2: 10 nodes
-            out + short
-            torch.relu(…)
+            return torch.relu(out + short):
+              out + short
+              torch.relu(…)
           layer2:
             conv1: 2 nodes
             norm1:
@@ -232,8 +235,9 @@ def test_two_residual_blocks() -> None:
             down:
               TBackward0
               AddmmBackward0
-            out + short
-            torch.relu(…)
+            return torch.relu(out + short):
+              out + short
+              torch.relu(…)
           head:
             TBackward0
             AddmmBackward0
@@ -253,7 +257,7 @@ def test_resnet18() -> None:
         for n in (1, 2, 3, 4)
     ).replace("      \n", "")
     assert outline(trace, ("conv1", "conv2", "down", "stem", "fc")) == (
-        f"ResNet18:\n  stem: 2 nodes\n  torch.relu(stem)\n{layers}  fc: 2 nodes\n"
+        f"ResNet18:\n  x = torch.relu(self.stem(x)):\n    stem: 2 nodes\n    torch.relu(stem)\n{layers}  fc: 2 nodes\n"
         "F.cross_entropy(net(x), y):\n  LogSoftmaxBackward0\n  NllLossBackward0"
     )
 
@@ -271,34 +275,113 @@ def test_attention() -> None:
         outline(trace, ("q", "k", "v", "out"))
         == f"Attention:\n{heads}"
         + """\
-  k.transpose(-2, -1)
-  q @ …:
-    ExpandBackward0
-    CloneBackward0
-    UnsafeViewBackward0
-    ExpandBackward0, 2nd
-    CloneBackward0, 2nd
-    UnsafeViewBackward0, 2nd
-    BmmBackward0
-    UnsafeViewBackward0, 3rd
-  … / (D // self.h) ** 0.5
+  scores = q @ k.transpose(-2, -1) / (D /…:
+    k.transpose(-2, -1)
+    q @ …:
+      ExpandBackward0
+      CloneBackward0
+      UnsafeViewBackward0
+      ExpandBackward0, 2nd
+      CloneBackward0, 2nd
+      UnsafeViewBackward0, 2nd
+      BmmBackward0
+      UnsafeViewBackward0, 3rd
+    … / (D // self.h) ** 0.5
   torch.softmax(scores, -1)
-  weights @ v:
-    ExpandBackward0
-    ViewBackward0
-    ExpandBackward0, 2nd
-    CloneBackward0
-    UnsafeViewBackward0
-    BmmBackward0
-    UnsafeViewBackward0, 2nd
-  ….transpose(1, 2)
-  ….reshape(B, T, D):
-    CloneBackward0
-    UnsafeViewBackward0
+  mixed = (weights @ v).transpose(1, 2).r…:
+    weights @ v:
+      ExpandBackward0
+      ViewBackward0
+      ExpandBackward0, 2nd
+      CloneBackward0
+      UnsafeViewBackward0
+      BmmBackward0
+      UnsafeViewBackward0, 2nd
+    ….transpose(1, 2)
+    ….reshape(B, T, D):
+      CloneBackward0
+      UnsafeViewBackward0
   out: 4 nodes
-net(x) ** 2
-….mean()"""
+(net(x) ** 2).mean().backward():
+  net(x) ** 2
+  ….mean()"""
     )
+
+
+class Stem(nn.Module):
+    """Small modules before a large one, and a line of two results, neither of which needs the other."""
+
+    def __init__(self, large: int) -> None:
+        super().__init__()
+        self.first, self.act, self.second = nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4)
+        self.body = nn.Sequential(*[layer for _ in range(large) for layer in (nn.Linear(4, 4), nn.ReLU())])
+        self.left, self.right = nn.Linear(4, 2), nn.Linear(4, 2)
+
+    def forward(self, x: Any) -> Any:
+        x = self.first(x)
+        x = self.act(x)
+        x = self.second(x)
+        x = self.body(x)
+        left, right = self.left(x), self.right(x)
+        return left * right
+
+
+def stem(large: int) -> str:
+    net, x = Stem(large), torch.randn(5, 4)
+    with record() as trace:
+        net(x).sum().backward()
+    return outline(trace, ("first", "second", "body", "left", "right"))
+
+
+def test_small_modules_before_a_large_one_are_one_run_and_a_line_of_independent_parts_is_none() -> None:
+    assert stem(3) == tree("""
+        Stem:
+          first … second:
+            first: 2 nodes
+            act
+            second: 2 nodes
+          body: 9 nodes
+          left: 2 nodes
+          right: 2 nodes
+          left * right
+        net(x).sum()
+        """)
+
+
+def test_a_row_of_few_operations_has_neither_runs_nor_lines() -> None:
+    x, w = torch.ones(3), torch.ones(3, requires_grad=True)
+    with record() as few:
+        y = (x * w + 1).exp()
+        z = (y * 2 + w).sin()
+        loss = (z - 1).pow(2).mean()
+        loss.backward()
+    assert [group.title for group in program_tree(few.events).groups()] == []
+    with record() as many:
+        y = (x * w + 1).exp()
+        z = (y * 2 + w).sin()
+        u = (z * 3 + w).cos()
+        v = (u * 4 + w).tanh()
+        loss = (v - 1).pow(2).mean()
+        loss.backward()
+    assert outline(many, ("y = (x * w + 1).exp()",)) == tree("""
+        y = (x * w + 1).exp(): 3 nodes
+        z = (y * 2 + w).sin():
+          y * 2
+          y * 2 + w
+          z = ….sin()
+        u = (z * 3 + w).cos():
+          z * 3
+          z * 3 + w
+          u = ….cos()
+        v = (u * 4 + w).tanh():
+          u * 4
+          u * 4 + w
+          v = ….tanh()
+        loss = (v - 1).pow(2).mean():
+          v - 1
+          (v - 1).pow(2)
+          loss = ….mean()
+        """)
 
 
 @pytest.mark.parametrize("steps", [20, 100])
@@ -310,7 +393,8 @@ def test_an_unrolled_rnn(steps: int) -> None:
     assert outline(trace, ("ih", "hh", "head")) == (
         f"RNN:\n  for x in xs × {steps}:\n    round 1: cell:{one}\n"
         f"    {steps - 2} more rounds (2 to {steps - 1}): {6 * (steps - 2)} nodes\n"
-        f"    round {steps}: cell:{one}\n  head: 2 nodes\nnet(xs) ** 2\n….sum()"
+        f"    round {steps}: cell:{one}\n  head: 2 nodes\n"
+        "(net(xs) ** 2).sum().backward():\n  net(xs) ** 2\n  ….sum()"
     )
 
 
@@ -342,12 +426,14 @@ def test_the_time_steps_of_a_recurrent_layer_are_rounds(layer: Any, line: str, o
         f"{line}:\n  F.linear(input, w_ih, b_ih): 3 nodes\n  ….unbind(0)\n  loop × 8:\n    round 1:\n{one}\n"
         f"    6 more rounds (2 to 7): {6 * each} nodes\n    round 8:\n{one}\n  out = stack(outputs[::turn])\n"
     )
-    assert told.endswith("\nout**2\n(out**2).sum()")
+    loss = "(out**2).sum().backward()"
+    assert told.endswith(f"\n{loss}:\n  out**2\n  (out**2).sum()")
     board = trace.show().storyboard
     seen = [box for id, box in board.at().boxes.items() if id not in board.opened]
-    assert "loop × 8" in [box.title for box in seen] and len(seen) <= 25
-    assert board.layout.width < 1310 and board.layout.height < 494
-    assert [box.title for box in trace.show(open=[]).storyboard.at().boxes.values() if box.kind == "group"] == [line]
+    assert "loop × 8" in [box.title for box in board.at().boxes.values()] and len(seen) <= 25
+    assert board.layout.width <= ROOM[0] / 0.6 and board.layout.height <= ROOM[1] / 0.6
+    groups = [box for box in trace.show(open=[]).storyboard.at().boxes.values() if box.kind == "group"]
+    assert [group.title for group in groups] == [line, loss]
 
 
 def test_layers_and_directions_of_a_recurrent_layer_are_rounds_around_those_of_time() -> None:
@@ -580,7 +666,8 @@ def test_derivatives_of_derivatives_are_in_the_expression_that_asks_for_them_if_
         y = (x * x.exp().sin().tanh() * x.cos() * x.sigmoid() * (x + 1).log() ** 3 / x.sqrt()).sum()
         (g,) = torch.autograd.grad(y, x, create_graph=True)
         g.sum().backward()
-    (group,) = program_tree(trace.events).groups()
+    line, group = program_tree(trace.events).groups()
+    assert line.kind == "line" and line.title.startswith("y = (x * x.exp()") and len(line.items) == 15
     assert group.kind == "call" and group.names[0] == "torch.autograd.grad(y, x, create_graph=True)"
     assert len(group.items) > 20
 

@@ -28,7 +28,7 @@ def test_the_same_program_twice_has_no_difference():
     assert [step.caption for step in picture.storyboard.steps] == [
         "Two traces side by side, as they ended: no difference."
     ]
-    assert {box.state for box in picture.storyboard.at().boxes.values()} == {"idle", "done", "freed"}
+    assert {box.state for box in picture.storyboard.at().boxes.values()} == {"idle", "done"}
 
 
 def test_rounding_is_no_difference():
@@ -123,8 +123,11 @@ def test_a_failure_differs_from_none():
 def test_both_sides_are_marked_with_a_word_when_a_step_comes_to_them():
     board = torch.compare(run(lambda x: x * x), run(Halved.apply)).storyboard
     marked = [[id for id, box in board.at(k).boxes.items() if box.state == "differs"] for k in range(len(board.steps))]
-    assert marked == [[], ["a.n1", "b.n1"], ["a.n1", "b.n1"], ["a.n1", "b.n1"], ["a.t1", "a.n1", "b.t1", "b.n1"]]
-    assert board.at().boxes["a.n1"].lines[-3:] == ("≠ operation", "≠ sources", "≠ saved")
+    whole = ["a.t1", "a.n1", "b.t1", "b.n1"]
+    assert marked == [whole, ["a.n1", "b.n1"], ["a.n1", "b.n1"], ["a.n1", "b.n1"], whole]
+    assert board.at(0).boxes == board.at(len(board.steps) - 1).boxes
+    assert board.at(1).boxes["a.n1"].lines[-1] == "≠ operation"
+    assert board.at().boxes["a.n1"].lines[-1] == "≠ operation, sources, saved"
     assert board.steps[1].focus == "a.n1"
     assert "(differs" in repr(torch.compare(run(lambda x: x * x), run(Halved.apply)))
 
@@ -135,6 +138,62 @@ def test_both_graphs_stand_in_a_frame_of_their_own():
     assert regions == {"a": "First: Graph of loss", "b": "Second: Graph of loss"}
     places = board.layout.boxes
     assert places["a"].x + places["a"].w <= places["b"].x
+
+
+def test_it_opens_with_all_differences_marked_and_what_is_saved_told_in_words():
+    picture = torch.compare(run(lambda x: x.exp()), run(lambda x: x.exp(), 1.0, 0.0))
+    board = picture.storyboard
+    assert (board.start, board.steps[0].focus) == (0, None)
+    assert board.steps[0].caption == "Two traces side by side, as they ended: 5 differences."
+    assert [id for id, box in board.at(0).boxes.items() if box.state == "differs"] == [
+        f"{side}.{id}" for side in "ab" for id in ("t1", "n1", "n2")
+    ]
+    assert not [box for box in board.scene.boxes.values() if box.kind == "saved"]
+
+
+def trained_once(activation, layers=2):
+    torch.manual_seed(0)
+    middle = [part for _ in range(layers - 1) for part in (torch.nn.Linear(8, 8), activation())]
+    net = torch.nn.Sequential(torch.nn.Linear(4, 8), activation(), *middle, torch.nn.Linear(8, 1))
+    x = torch.ones(5, 4)
+    with torch.record() as trace:
+        loss = (net(x) ** 2).mean()
+        loss.backward()
+    return trace
+
+
+@pytest.mark.parametrize("layers", [2, 12])
+def test_both_programs_are_in_sight_their_groups_open_as_deep_as_there_is_room(layers):
+    board = torch.compare(trained_once(torch.nn.Tanh, layers), trained_once(torch.nn.ReLU, layers)).storyboard
+    assert board.layout.width <= 1640  # at 0.6 of its size it fits 986 px
+    scene = board.at(0)
+    marked = {id.partition(".")[0] for id, box in scene.boxes.items() if box.state == "differs"}
+    assert marked == {"a", "b"}
+    titles = [box.title for box in scene.boxes.values()]
+    assert "First: Graph of loss" in titles and "Second: Graph of loss" in titles
+    if layers == 2:  # the layers are boxes, and what differs in them is said there
+        assert len([box for box in scene.boxes.values() if box.kind in ("op", "group") and "≠" in box.lines[-1]]) >= 10
+    for step in board.steps[1:]:  # what only one has lies in a box, too
+        assert step.focus in scene.boxes
+
+
+def test_of_two_trainings_both_are_in_sight_too():
+    traces = []
+    for rate in (0.1, 0.2):
+        torch.manual_seed(0)
+        net = torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
+        x, y = torch.randn(32, 4), torch.randn(32, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=rate)
+        with torch.record() as trace:
+            for _ in range(4):
+                optimizer.zero_grad()
+                loss = ((net(x) - y) ** 2).mean()
+                loss.backward()
+                optimizer.step()
+        traces.append(trace)
+    board = torch.compare(*traces).storyboard
+    assert "Of the training, step 2 is drawn" in board.steps[0].caption
+    assert board.layout.width <= 1640
 
 
 def test_empty_traces():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise
 from math import inf
 from time import process_time
 
@@ -116,10 +118,12 @@ def test_of_large_parameters_the_change_is_summed_up():
                 for p in (w, v):
                     p -= 0.5 * p.grad
     board = storyboard(trace)
-    at = parts(board)[0][1][-1]
-    assert "changed by ‖1.33‖" in named(board, at, "w").lines
-    assert "changed: its norm was 54.8" in named(board, at, "v").lines
-    assert board.chapter() == "step 1 of 2" and board.still == at
+    first, last = (steps[-1] for _, steps in parts(board))
+    assert "changed by ‖1.33‖" in named(board, first, "w").lines
+    assert "changed: its norm was 54.8" in named(board, first, "v").lines
+    assert not any("changed" in line for line in named(board, last, "w").lines)  # its gradient was 2 w: now it is 0
+    assert "changed: its norm was 27.4" in named(board, last, "v").lines
+    assert board.chapter() == "step 2 of 2" and board.still == board.start == last
 
 
 @pytest.mark.parametrize("clear", ["first", "last"])
@@ -164,9 +168,8 @@ def test_a_thousand_steps_open_like_ten():
 def test_the_step_that_is_asked_is_told_and_shown():
     losing = Losing(1000)
     board = storyboard(losing.trace, step=500)
-    assert board.chapter(board.start) == board.chapter() == "step 500 of 1,000"
-    assert board.steps[board.start].phase == "forward"
-    assert board.steps[board.still].phase == "update"
+    assert board.chapter() == "step 500 of 1,000" and board.start == board.still
+    assert board.steps[board.start].phase == "update"
     assert number(named(board, board.still, "w")) == pytest.approx(losing.after[499], rel=1e-3)
     with pytest.raises(ValueError, match=r"no training step 1001 in this trace, which has the steps 1 to 1,000"):
         storyboard(losing.trace, step=1001)
@@ -179,7 +182,7 @@ def test_the_step_that_is_asked_is_told_and_shown():
 def test_the_text_says_the_step():
     text = to_text(storyboard(Losing(3).trace))
     assert re.search(r"^ ?\d+\. Step 2 of 3\. w\.grad is cleared\.$", text, re.MULTILINE)
-    assert re.search(r"the graph is shown after step \d+, in step 1 of 3:", text)
+    assert re.search(r"the graph is shown after step \d+, in step 3 of 3:", text)
 
 
 def odd() -> tuple[Trace, list[float]]:
@@ -635,20 +638,35 @@ def test_a_film_says_that_gradients_were_not_cleared_and_opens_where_that_is_see
 
 
 @pytest.mark.parametrize("view", ["graph", "flow"])
-def test_a_net_whose_gradients_were_not_cleared_says_so_where_the_film_opens_though_it_is_closed(view):
-    board = storyboard(learning(3, clears=False), view)
+@pytest.mark.parametrize("opened", [None, []])
+def test_a_net_whose_gradients_were_not_cleared_says_so_where_the_film_opens_though_its_layers_are_closed(view, opened):
+    board = storyboard(learning(3, clears=False), view, open=opened)
     first, last, said = next(stop for stop in board.stops if stop[0] <= board.start <= stop[1])
     assert said.startswith("Gradients were not cleared: backward adds to what 4 gradients have of step 1. ")
-    assert board.chapter(board.start) == board.chapter(board.still) == "step 2 of 3" and board.start == board.still
-    (net,) = [box for box in board.at(last).boxes.values() if box.title == "Sequential"]
-    assert "4 grads add to those of step 1" in net.lines
+    assert board.chapter() == "step 2 of 3" and board.start == board.still
+    closed = {box.title: box.lines for box in board.at(last).boxes.values() if box.kind == "group"}
+    layers = ["0 › Linear", "2 › Linear"]
+    assert [*closed] == (layers if opened is None else ["Sequential"])
+    count = 2 if opened is None else 4
+    assert all(f"{count} grads add to those of step 1" in lines for lines in closed.values())
     told = " ".join(said for _, _, said in board.stops)
-    names = "net.0.weight, net.0.bias, net.2.weight and net.2.bias"
-    assert told.count(f"Sequential: SGD changes {names}.") == 3 and "sub_" not in told
-    after = board.at(next(last for _, last, said in board.stops if "SGD changes" in said))
-    assert re.fullmatch(
-        r"changed by ‖[\d.]+‖", next(box for box in after.boxes.values() if box.title == "Sequential").lines[-1]
-    )
+    if opened is not None:
+        names = "net.0.weight, net.0.bias, net.2.weight and net.2.bias"
+        assert told.count(f"Sequential: SGD changes {names}.") == 3 and "sub_" not in told
+    after = board.at(next(last for _, last, said in reversed(board.stops) if "SGD changes" in said))
+    changed = [box.lines[-1] for box in after.boxes.values() if box.title in closed]
+    assert len(changed) == len(closed) and all(re.fullmatch(r"changed by ‖[\d.]+‖", line) for line in changed)
+
+
+@pytest.mark.parametrize("view", ["graph", "flow"])
+def test_a_layer_of_one_parameter_says_that_its_gradient_was_not_cleared_too(view):
+    layer, x = torch.nn.Linear(4, 1, bias=False), torch.ones(3, 4)
+    with record() as trace:
+        for _ in range(2):
+            layer(x).sin().sum().backward()
+    board = storyboard(trace, view, open=[])
+    (box,) = [box for box in board.at().boxes.values() if box.title == "layer › Linear" or box.title == "Linear"]
+    assert "grad adds to that of step 1" in box.lines
 
 
 def test_where_gradients_were_not_cleared_an_error_is_told_first():
@@ -669,14 +687,24 @@ def test_where_gradients_are_cleared_the_net_is_there(view):
     cleared = [last for _, last, said in board.stops if "are cleared" in said]
     assert len(cleared) == 5
     for k in cleared:
-        closed = [box for box in there(board, k).values() if box.kind == "group" and box.id not in board.opened]
-        counts = [int(re.fullmatch(r"(\d+) parameters", box.lines[0])[1]) for box in closed]
-        assert sum(counts) == 49 and all(box.state == "idle" for box in closed)
+        layers = [box for box in there(board, k).values() if box.kind == "group"]
+        rows = ["weight (8, 4), bias (8,)", "weight (1, 8), bias (1,)"]  # without a norm: there is no gradient
+        assert [box.lines for box in layers] == [(row,) for row in rows]
+        assert all(box.state == "idle" for box in layers)
+    closed = board.with_open([])
+    for k in cleared:
+        (net,) = [box for box in there(closed, k).values() if box.kind == "group"]
+        assert (net.title, net.lines, net.state) == ("Sequential", ("49 parameters",), "idle")
 
 
-def test_a_film_whose_gradients_are_cleared_opens_at_its_first_step_and_says_nothing_of_adding():
+def test_a_film_whose_gradients_are_cleared_opens_at_the_end_of_its_last_step_and_says_nothing_of_adding():
     board = storyboard(trained(clears=True))
-    assert board.chapter(board.start) == board.chapter(board.still) == "step 1 of 3"
+    assert board.chapter() == "step 3 of 3" and board.start == board.still == len(board.steps) - 1
+    ((_, one), *_) = reversed(parts(board))
+    for name in "wb":
+        lines = named(board, board.start, name).lines
+        assert any(line.startswith("grad ") for line in lines) and any("changed by" in line for line in lines)
+        assert not any("changed by" in line for line in named(board, one[0], name).lines)
     assert "not cleared" not in " ".join(step.caption for step in board.steps)
     assert "adds to" not in "".join("".join(box.lines) for box in board.at(len(board.steps) - 1).boxes.values())
 
@@ -700,7 +728,7 @@ def test_gradients_that_are_cleared_between_two_backwards_of_a_step_are_cleared(
     if forgotten:
         assert "Gradients were not cleared: backward adds to what made.grad has of step 1." in told
     assert ("not cleared" in told) == forgotten and "judge.grad have" not in told
-    assert board.chapter(board.start) == ("step 2 of 3" if forgotten else "step 1 of 3")
+    assert board.chapter(board.start) == ("step 2 of 3" if forgotten else "step 3 of 3")
 
 
 # Loops inside each other.
@@ -723,8 +751,8 @@ def test_a_step_of_the_second_epoch_is_told_by_the_loops_variable():
     board = storyboard(trace, step=5)
     titles = [title for title, _ in parts(board)]
     assert titles == [f"epoch {epoch}, step {n} ({3 * epoch - 3 + n} of 6)" for epoch in (1, 2) for n in (1, 2, 3)]
-    assert board.chapter(board.start) == board.chapter() == titles[4]
-    assert board.steps[board.start].phase == "forward"
+    assert board.chapter() == titles[4] and board.start == board.still == parts(board)[4][1][-1]
+    assert board.steps[board.start].phase == "update"
     for (_, steps), data in zip(parts(board), [*batches, *batches], strict=True):  # which come again in each epoch
         gives = re.search(r"mul\(w, .*?\) gives ([\d.]+);", " ".join(board.steps[at].caption for at in steps))
         assert gives and float(gives[1]) == pytest.approx(float(data) * number(named(board, steps[0], "w")), rel=1e-3)
@@ -812,25 +840,35 @@ def test_a_film_keeps_its_parts_whatever_groups_are_left_out():
         assert "<script" in playing(board)
 
 
-def test_a_film_opens_as_much_as_fits_below_its_two_rows_of_controls():
+def test_a_film_opens_as_much_as_can_be_read_whole():
     def model(value):
         value = value * 1.5
         value = value.sin()
+        value = value.exp()
+        value = value.cos()
+        value = value.tanh()
         return value.exp()
+
+    def loss_of(value):
+        value = value - 1.5
+        value = value**2
+        value = value.log()
+        value = value.cos()
+        return value + 3
 
     w = torch.tensor(0.5, requires_grad=True)
     with record() as trace:
         for _ in range(3):
-            loss = model(w) + 1
+            loss = loss_of(model(w))
             loss.backward()
             with torch.no_grad():
                 w -= 0.1 * w.grad
             w.grad = None
     board = trace.show().storyboard
-    assert board.opened == frozenset() and board.layout.height <= 454
     (call,) = [id for id, box in board.scene.boxes.items() if box.title == "model(w)"]
-    opened = board.with_open({call})
-    assert 454 < opened.layout.height <= 494
+    (other,) = [id for id, box in board.scene.boxes.items() if box.title.startswith("loss_of")]
+    assert board.opened == {call} and board.layout.height <= 558 / 0.6
+    assert board.with_open({call, other}).layout.height > 558 / 0.6
 
 
 def test_a_notebook_keeps_every_step_that_the_film_of_a_network_tells():
@@ -848,3 +886,68 @@ def test_a_notebook_keeps_every_step_that_the_film_of_a_network_tells():
     html = playing(board)
     assert len(html.encode()) <= MOST_OF_FILM and LEFT_OUT not in str(kept_story(html))
     assert len(kept_story(html)["steps"]) == len(board.steps)
+
+
+def descent(steps: int, far: float = 0.01) -> Trace:
+    w, x = torch.tensor(2.0, requires_grad=True), torch.tensor([1.0, 3.0])
+    with torch.record() as trace:
+        for _ in range(steps):
+            w.grad = None
+            loss = (w * x).square().mean()
+            loss.backward()
+            with torch.no_grad():
+                w -= far * w.grad
+    return trace
+
+
+def curve_lines(trace: Trace, view: str = "graph") -> list[str]:
+    return [line for line in str(trace.show(view)).splitlines() if re.match("[a-z_]+ of steps 1 to ", line)]
+
+
+@pytest.mark.parametrize("view", ["graph", "flow", "saved"])
+def test_the_losses_of_a_training_are_told_in_one_line(view):
+    assert curve_lines(descent(3), view) == ["loss of steps 1 to 3: 20, 16.2, 13.12"]
+
+
+def test_losses_of_steps_that_are_left_out_are_known_too():
+    curves = descent(60).show().storyboard.curves
+    losses = curves.numbers["loss"]
+    assert len(losses) == 60 and losses[0] == 20.0
+    assert all(after == pytest.approx(0.81 * before, rel=1e-5) for before, after in pairwise(losses))
+    told = descent(60).show().storyboard.to_dict()["curves"]["told"]
+    assert told["step 1 of 60"] == 0 and told["step 60 of 60"] == 59 and len(told) == 12
+    (line,) = curve_lines(descent(60))
+    assert line.startswith("loss of steps 1 to 60: 20, 16.2, 13.12, 10.63, …, ")
+    assert line.endswith("; least 7.973e-05 in step 60")
+
+
+def test_two_steps_and_losses_of_several_numbers_make_no_curve():
+    assert descent(2).show().storyboard.curves is None
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    with torch.record() as trace:
+        for _ in range(4):
+            (w * w).backward(torch.ones(2))
+    assert trace.show().storyboard.curves is None
+
+
+def test_a_loss_that_is_not_finite_is_told_as_such():
+    w = torch.tensor(2.0, requires_grad=True)
+    with torch.record() as trace:
+        for factor in (1.0, math.inf, math.nan, 0.0):
+            loss = w * factor
+            loss.backward()
+    assert curve_lines(trace) == ["loss of steps 1 to 4: 2, inf, nan, 0"]
+    assert trace.show().storyboard.to_dict()["curves"]["numbers"] == [[2.0, "inf", "nan", 0.0]]
+
+
+def test_several_losses_in_one_step_have_their_own_curves_and_gradients_inside_have_none():
+    a, b = (torch.tensor(each, requires_grad=True) for each in (1.0, 2.0))
+    with torch.record() as trace:
+        for factor in (1.0, 2.0, 3.0):
+            (slope,) = torch.autograd.grad(a * a, a, create_graph=True)
+            loss_d = (slope - 1.0) * factor
+            loss_d.backward()
+            loss_g = b * factor
+            loss_g.backward()
+    numbers = trace.show().storyboard.curves.numbers
+    assert dict(numbers) == {"loss_d": (1.0, 2.0, 3.0), "loss_g": (2.0, 4.0, 6.0)}

@@ -120,7 +120,7 @@ def test_every_label_of_an_array_says_its_signs():
     assert signs == {"all +", "+ and 0", "all −"}
     _, scene = told(lambda a: sum((a * torch.tensor(by)).sum() for by in ([-1.0, 0.0], [-1.0, 2.0])), [1.0, 2.0])
     signs = {line.split("‖ ")[1] for arrow in scene.arrows.values() for line in arrow.label.split("\n") if "‖" in line}
-    assert signs == {"− and 0", "+ and −"}
+    assert signs == {"− and 0", "+ and −", "all +"}  # the last of the gradients into both sums
 
 
 def test_a_gradient_that_vanishes_and_one_that_is_not_finite_have_a_word_and_a_look():
@@ -243,13 +243,15 @@ def test_the_flow_of_a_small_network_opens_layer_by_layer_in_a_window():
         loss.backward()
     board = trace.show("flow").storyboard
     seen = {box.title: box for box in board.at().boxes.values()}
-    assert len(seen) <= 25 and board.layout.width <= 1310 and board.layout.height <= 494  # text of 11 px
+    assert len(seen) <= 25 and board.layout.width <= 962 / 0.6 and board.layout.height <= 558 / 0.6
     assert {"Sequential", "0 › Linear", "1 › Tanh", "2 › Linear", "net(x) - y"} <= seen.keys()
     assert not {"x", "y"} & seen.keys()
-    for title, layer in (("0 › Linear", net[0]), ("2 › Linear", net[2])):
-        norm = math.hypot(*[p.grad.norm().item() for p in layer.parameters()])
-        count = sum(p.numel() for p in layer.parameters())
-        assert seen[title].lines == (f"{count} parameters, grad ‖{norm:.3g}‖",)
+    for title, layer, shapes in (
+        ("0 › Linear", net[0], "(16, 4) → (16, 8)"),
+        ("2 › Linear", net[2], "(16, 8) → (16, 1)"),
+    ):
+        rows = [f"{name} {tuple(p.shape)} ‖{p.grad.norm().item():.3g}‖" for name, p in layer.named_parameters()]
+        assert seen[title].lines == (shapes, ", ".join(rows))
     (whole,) = [box for box in trace.show("flow", depth=0).storyboard.at().boxes.values() if box.title == "Sequential"]
     norms = [math.hypot(*[p.grad.norm().item() for p in layer.parameters()]) for layer in (net[0], net[2])]
     assert whole.lines == (

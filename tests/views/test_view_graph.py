@@ -6,7 +6,7 @@ import sys
 
 import pytest
 import trace_samples as samples
-from boxes import name_of
+from boxes import before_backward, name_of
 from trace_samples import leaf
 
 import workbench as torch
@@ -43,14 +43,70 @@ def line():
     return storyboard(samples.square_line())
 
 
-def test_the_player_opens_where_the_graph_is_complete(line):
+def test_a_picture_opens_at_the_end_of_the_backward(line):
     assert line.title == "Graph of loss"
-    assert line.steps[line.start].phase == "forward" and line.steps[line.start + 1].phase == "backward"
-    assert {each.state for each in line.at().boxes.values()} == {"idle"}
+    assert line.start == line.still == len(line.steps) - 1
+    assert line.steps[line.start].caption == "The backward pass is over." and line.steps[line.start].focus is None
+    scene = line.at()
+    assert {each.state for each in scene.boxes.values() if each.kind != "saved"} == {"done", "idle"}
+    assert {each.state for each in scene.boxes.values() if each.kind == "saved"} == {"freed"}
+    assert [each.title for each in scene.boxes.values() if each.state == "idle"] == ["b"]
+    assert all(each.label for each in scene.arrows.values() if each.kind == "edge")
+
+
+def test_it_opens_at_the_end_of_the_last_backward_whatever_comes_after_it():
+    with record() as trace:
+        x = leaf(2.0)
+        (x * 3).backward()
+        (x * 4).backward()
+        y = x * 5
+    board = storyboard(trace)
+    assert board.steps[board.start].caption == "The backward pass is over."
+    assert board.steps[board.start + 1].phase == "forward"
+    assert box(board.at(), "x").lines[-1] == "grad 7.0" and y.requires_grad
+
+
+def test_without_a_backward_it_opens_at_its_end():
+    with record() as trace:
+        y = leaf(2.0).exp().sin()
+    board = storyboard(trace)
+    assert board.start == board.still == len(board.steps) - 1 == 1
+    assert {each.state for each in board.at().boxes.values()} == {"idle"} and y.requires_grad
+
+
+def test_it_is_about_the_node_that_gives_the_first_number_that_is_not_finite():
+    with record() as trace:
+        x = leaf(-1.0, 4.0)
+        y = x.log()
+        loss = (y * 2).sum()
+        loss.backward()
+    board = storyboard(trace)
+    step = board.steps[board.start]
+    assert board.at().boxes[step.focus].title == "y = x.log()"
+    assert step.caption == ("The backward pass is over. The first numbers that are not finite come from LogBackward0.")
+
+
+def test_it_is_about_the_node_that_sends_the_first_gradient_that_is_not_finite():
+    with record() as trace:
+        x = leaf(0.0, 4.0)
+        loss = (x.sqrt() * 2).sum()
+        loss.backward()
+    board = storyboard(trace)
+    step = board.steps[board.start]
+    assert name_of(board.at().boxes[step.focus]) == "SqrtBackward0" and "that are not finite" in step.caption
+
+
+def test_a_mask_of_minus_infinity_is_no_number_that_is_pointed_out():
+    with record() as trace:
+        x = leaf(1.0, 2.0, 3.0)
+        masked = x.masked_fill(torch.tensor([False, False, True]), float("-inf"))
+        (masked.softmax(0) * 2).exp().sum().backward()
+    board = storyboard(trace)
+    assert (board.steps[board.start].focus, board.steps[board.start].caption) == (None, "The backward pass is over.")
 
 
 def test_each_box_says_what_it_is(line):
-    boxes = [(each.kind, each.title, each.lines, each.holder) for each in line.at().boxes.values()]
+    boxes = [(each.kind, each.title, each.lines, each.holder) for each in before_backward(line).boxes.values()]
     assert boxes == [
         ("leaf", "x", ("(3,) float64  [1. 2. 3.]",), None),
         ("function", "y = Square.apply(x)", ("SquareBackward (3,) float64", "[1. 4. 9.]"), None),
@@ -67,7 +123,7 @@ def test_each_box_says_what_it_is(line):
 
 
 def test_arrows_lead_from_what_made_a_value_to_what_used_it_in_the_order_of_arguments(line):
-    scene = line.at()
+    scene = before_backward(line)
     arrows = [
         (name_of(scene.boxes[each.source]), name_of(scene.boxes[each.target]), each.kind, each.label)
         for each in scene.arrows.values()
@@ -165,8 +221,9 @@ def test_a_functions_details_hold_its_source_and_what_came_and_went(line):
     assert details(square, "Gradient in")[0]["text"] == "[2. 2. 2.]"
     assert details(square, "Gradient out")[0]["text"] == "[4. 8. 12.]"
     assert details(square, "Saved") == ["What was saved is freed: this node cannot run again."]
-    assert details(line.at().boxes["n1"], "Saved")[0]["name"] == "x"
-    assert details(line.at().boxes["n1"], "Gradient out") == []
+    before = before_backward(line).boxes["n1"]
+    assert details(before, "Saved")[0]["name"] == "x"
+    assert details(before, "Gradient out") == []
 
 
 def test_an_operations_details_hold_its_formulas(line):

@@ -99,6 +99,16 @@ def after(board, stop):
     return there(board, board.stops[stop][1])
 
 
+def after_forward(board):
+    """The last step before the first backward."""
+    return next(k for k, step in enumerate(board.steps) if step.phase != "forward") - 1
+
+
+def gradient(box):
+    """What a closed group tells of the gradients that came in and went out."""
+    return "".join([detail.body for detail in box.details if detail.heading == "Gradient"])
+
+
 def there(board, k=None):
     return {id: box for id, box in board.at(k).boxes.items() if box.state != "future"}
 
@@ -131,9 +141,11 @@ def test_a_long_chain_is_one_box_that_says_what_is_inside() -> None:
         ("op", "total = y.sum()"),
         ("output", "total"),
     ]
-    lines = next(box for box in boxes.values() if box.kind == "group").lines
-    assert lines == ("(2,) → (2,)", "3,000 operations", "saved 15.62 KiB")
-    assert "for _ in range(times) × 1,000 (group): (2,) → (2,), 3,000 operations" in repr(picture)
+    forward = there(picture.storyboard, after_forward(picture.storyboard))
+    before, after = (next(box for box in seen.values() if box.kind == "group") for seen in (forward, boxes))
+    assert before.lines == ("(2,) → (2,)", "3,000 operations, saved 15.62 KiB")
+    assert after.lines == ("(2,) → (2,)", "3,000 operations, saved 15.62 KiB: freed")
+    assert "for _ in range(times) × 1,000 (group, done): (2,) → (2,), 3,000 operations" in repr(picture)
 
 
 def test_what_happens_inside_is_one_step_each_way() -> None:
@@ -150,8 +162,8 @@ def test_what_happens_inside_is_one_step_each_way() -> None:
     states = ["idle", "idle", "idle", "ready", "running", "done", "done"]
     assert [after(board, stop)[group].state for stop in range(7)] == states
     last = after(board, 6)[group]
-    assert last.lines[2] == "saved 1.562 KiB: freed"
-    assert last.lines[3].startswith("gradient in ‖1.41‖, out ‖")
+    assert last.lines == ("(2,) → (2,)", "300 operations, saved 1.562 KiB: freed")
+    assert gradient(last).startswith("in ‖1.41‖, out ‖")
     assert after(board, 6)["t1"].lines[-1].startswith("grad [")  # what the chain did to x
 
 
@@ -167,7 +179,7 @@ def test_closed_scopes_of_a_large_graph_tell_their_leaves() -> None:
     board = layers(4, 30).show("graph", open=[]).storyboard
     groups = {box.title: box for box in there(board).values() if box.kind == "group"}
     assert groups.keys() == {"layer1", "layer2", "layer3", "layer4"}
-    assert groups["layer1"].lines[1] == "61 operations, 1 leaf"
+    assert groups["layer1"].lines[1] == "61 operations, 1 leaf, saved 488 bytes: freed"
     assert any("layer1 runs backward" in caption and "1 leaf inside" in caption for caption in captions(board))
 
 
@@ -222,12 +234,13 @@ def test_between_two_closed_groups_there_is_an_arrow_for_each_value() -> None:
     def between(k=None):
         return [arrow for arrow in board.at(k).arrows.values() if (arrow.source, arrow.target) == (a, b)]
 
-    assert [arrow.label for arrow in between()] == [""] * 5
+    assert [arrow.label for arrow in between(after_forward(board))] == [""] * 5
+    assert between() == between(len(board.steps) - 1)
     last = between(len(board.steps) - 1)
     assert [arrow.state for arrow in last] == ["done"] * 5
     # The first value is used twice inside: one arrow brings both gradients.
-    assert [arrow.label for arrow in last] == ["sum ‖2‖", *["[1.]  ‖1‖"] * 4]
-    assert there(board, len(board.steps) - 1)[a].lines[-1] == "gradient in ‖2.83‖, out ‖16‖"
+    assert [arrow.label for arrow in last] == ["‖2‖", *["[1.]  ‖1‖"] * 4]
+    assert gradient(there(board, len(board.steps) - 1)[a]) == "in ‖2.83‖, out ‖16‖"
 
 
 @pytest.mark.slow
@@ -355,9 +368,13 @@ def test_gradient_flow_is_grouped_too() -> None:
 def test_a_closed_group_says_what_it_gives() -> None:
     with torch.record() as trace:
         out, _ = torch.nn.RNN(3, 4)(torch.ones(2, 3))
-        (out**2).sum().backward()
-    (box,) = [box for box in there(trace.show(open=[]).storyboard).values() if box.kind == "group"]
-    assert box.lines[0] == "(2, 3), (1, 4) → (2, 4)"  # the input, and the state at the beginning
+        loss = (out**2).sum()
+        loss.backward()
+    number = float(loss)
+    rnn, loss = [box for box in there(trace.show(open=[]).storyboard).values() if box.kind == "group"]
+    assert rnn.title == "RNN" and rnn.lines[0] == "(2, 3), (1, 4) → (2, 4)"  # the input, and the state at the beginning
+    assert loss.title == "loss = (out**2).sum()" and loss.lines[0].startswith("(2, 4) → ")
+    assert float(loss.lines[0].rpartition(" ")[2]) == pytest.approx(number, rel=1e-3)
 
 
 def test_a_caption_counts_what_joined_in_its_step_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,7 +113,7 @@ def test_very_many_leaves_of_one_operation_are_one_box_with_it_until_it_opens():
         total.backward()
     board = trace.show().storyboard
     assert board.layout.width < 800
-    assert "torch.stack(many) (group): → (100, 2), 1 operation, 100 leaves" in str(trace.show())
+    assert "torch.stack(many) (group, done): → (100, 2), 1 operation, 100 leaves" in str(trace.show())
     captions = [step.caption for step in board.steps]
     assert captions[0].startswith("stack((many[0], many[1], many[2], …, many[99]), 0) gives")
     assert any(each.endswith("to many[1], [1. 1.] to many[2] and gradients to 97 more.") for each in captions)
@@ -150,7 +150,7 @@ def test_the_input_of_a_closed_module_is_told_where_nobody_gave_it_a_name():
     net = Net()
     with torch.record() as trace:
         net(torch.randn(2, 1, 4, 4)).sum().backward()
-    assert "Net (group): (2, 1, 4, 4) → (2, 4), " in str(trace.show(open=[]))
+    assert "Net (group, done): (2, 1, 4, 4) → (2, 4), " in str(trace.show(open=[]))
 
 
 def test_what_repeats_once_each_is_counted_alone():

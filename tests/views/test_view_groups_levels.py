@@ -142,10 +142,11 @@ def test_a_batch_is_one_box_too():
 def test_each_level_and_each_storey_is_a_box():
     board = twice(60).show().storyboard
     last = len(board.steps) - 1
-    assert {title: box.lines[:2] for title, box in groups(board, last).items()} == {
-        "mul, add, sin × 60": ("(2,) → (2,)", "180 operations"),
-        "the graph of grad (level 2)": ("181 operations, 1 leaf", "gone: nothing holds them"),
-        "second order: recorded at level 1": ("(2,) → (2,)", "3 operations × 60"),
+    gone = "gone: nothing holds them"
+    assert {title: box.lines for title, box in groups(board, last).items()} == {
+        "mul, add, sin × 60": ("(2,) → (2,)", "180 operations, saved 1.406 KiB: freed", gone),
+        "the graph of grad (level 2)": ("→ 1.536", "181 operations, 1 leaf, saved 1.406 KiB: freed", gone),
+        "second order: recorded at level 1": ("(2,) → (2,)", "3 operations × 60, saved 3.258 KiB: freed", gone),
     }
     assert len(there(board, last)) == 10  # and the levels, x, two sums, two outputs
     told = captions(board)

@@ -46,7 +46,7 @@ def test_a_numbered_layer_of_one_node_says_what_it_is():
         loss = net(torch.ones(3, 2)).mean()
         loss.backward()
     shown = str(trace.show(open=["Sequential"]))
-    assert "1 › ReLU: ReluBackward0" in shown and "3 › Tanh: TanhBackward0" in shown
+    assert "1 › ReLU (done): ReluBackward0" in shown and "3 › Tanh (done): TanhBackward0" in shown
 
 
 RESULTS = {
@@ -95,18 +95,27 @@ def test_modules_of_one_class_are_told_apart_by_the_variables_that_call_them():
         assert "Sequential" not in captions and "to 1 › ReLU in D" in captions and "`D(torch" not in captions
 
 
-def titles_of_different_modules(torch: Any, recording: Any) -> list[str]:
+def titles_of_different_modules(torch: Any, recording: Any) -> tuple[list[str], list[str]]:
+    """The titles of the groups that are seen if all are closed, and of those that lie in none other or in a line."""
     linear, x = torch.nn.Linear, torch.ones(3, 2)
     to_mu, heads, parts = linear(2, 2), [linear(2, 2), linear(2, 2)], {"q": linear(2, 2), "k": linear(2, 2)}
     with recording as trace:
         mu = to_mu(x)
         both = heads[0](mu) * heads[-1](mu)
         (parts["q"](both) * parts["k"](mu)).sum().backward()
-    return [box.title for box in trace.show(open=[]).storyboard.at().boxes.values() if box.kind == "group"]
+    seen = [box.title for box in trace.show(open=[]).storyboard.at().boxes.values() if box.kind == "group"]
+    inside = [box.title for box in trace.show().storyboard.scene.boxes.values() if "Linear" in box.title]
+    return seen, inside
 
 
-DIFFERENT = ["mu = to_mu › Linear", "heads[0] › Linear", "heads[-1] › Linear"]
-DIFFERENT += ['parts["q"] › Linear', 'parts["k"] › Linear']
+DIFFERENT = (
+    ["mu = to_mu › Linear", "heads[0] … heads[-1]", 'parts["q"] … parts["k"]'],  # a line of several modules
+    [
+        "mu = to_mu › Linear",
+        *["heads[0] › Linear", "heads[-1] › Linear"],
+        *['parts["q"] › Linear', 'parts["k"] › Linear'],
+    ],
+)
 
 
 def test_different_modules_are_no_calls_of_one():

@@ -15,7 +15,7 @@ def test_a_write_through_a_view_leaves_nothing_behind():
         h[0].mul_(10)
         h.sum().backward()
     told = captions(trace)
-    assert told[-1].endswith(" 0 bytes held.") and not any("before the recording" in each for each in told)
+    assert told[-1].endswith(" 0 bytes kept.") and not any("before the recording" in each for each in told)
 
 
 def test_what_a_write_through_a_view_kept_is_taken_over_by_the_node_that_runs_it():
@@ -25,7 +25,7 @@ def test_what_a_write_through_a_view_kept_is_taken_over_by_the_node_that_runs_it
         y[1:].mul_(2)
         (y * x).sum().backward()
     lines = str(trace.show("memory")).splitlines()
-    held = [line.partition(" holds other: 8 bytes, ") for line in lines if " holds other: 8 bytes, " in line]
+    held = [line.removesuffix(": other").partition(" keeps 8 bytes ") for line in lines if line.endswith(": other")]
     assert [(name, until) for name, _, until in held] == [
         ("MulBackward0", "until it has run"),
         ("MulBackward0", "until CopySlices takes it over"),

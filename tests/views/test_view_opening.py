@@ -12,11 +12,15 @@ import net_samples
 import pytest
 
 import workbench as torch
+import workbench.nn.functional as F
+from workbench import nn
 from workbench.recording import record
 from workbench.scene.layout import LayoutUnavailable, drawn_level
 from workbench.scene.model import paths
 from workbench.scene.storyboard import Storyboard
+from workbench.trace.frame import Frame
 from workbench.views import VIEWS
+from workbench.views.opening import ROOM
 from workbench.views.player_steps import tell
 
 _COUNT = r"^([\d,]+) operations?(?: × ([\d,]+))?(?!.* gone)"
@@ -51,13 +55,165 @@ def chain():
     return trace
 
 
+class Residual(nn.Module):
+    def __init__(self, size, stride=1):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(size // stride, size, 3, stride, 1, bias=False), nn.BatchNorm2d(size)
+        self.conv2, self.bn2 = nn.Conv2d(size, size, 3, 1, 1, bias=False), nn.BatchNorm2d(size)
+        down = nn.Conv2d(size // stride, size, 1, stride, bias=False), nn.BatchNorm2d(size)
+        self.down = nn.Sequential(*down) if stride > 1 else nn.Identity()
+
+    def forward(self, x):
+        out = torch.relu(self.bn1(self.conv1(x)))
+        out = self.bn2(self.conv2(out))
+        return torch.relu(out + self.down(x))
+
+
+class ResNet18(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(3, size, 3, 1, 1, bias=False), nn.BatchNorm2d(size)
+        self.relu, self.maxpool, self.fc = nn.ReLU(), nn.MaxPool2d(2), nn.Linear(8 * size, 5)
+        self.layer1 = nn.Sequential(Residual(size), Residual(size))
+        sizes = 2 * size, 4 * size, 8 * size
+        layers = [nn.Sequential(Residual(each, 2), Residual(each)) for each in sizes]
+        self.layer2, self.layer3, self.layer4 = layers
+
+    def forward(self, x):
+        x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
+        x = self.layer1(x)
+        x = self.layer2(x)
+        x = self.layer3(x)
+        x = self.layer4(x)
+        return self.fc(x.mean((-2, -1)))
+
+
+class Attention(nn.Module):
+    def __init__(self, size, heads):
+        super().__init__()
+        self.heads = heads
+        self.q, self.k, self.v, self.out = (nn.Linear(size, size) for _ in range(4))
+
+    def forward(self, x):
+        B, T, C = x.shape
+        q = self.q(x).view(B, T, self.heads, C // self.heads).transpose(1, 2)
+        k = self.k(x).view(B, T, self.heads, C // self.heads).transpose(1, 2)
+        v = self.v(x).view(B, T, self.heads, C // self.heads).transpose(1, 2)
+        scores = q @ k.transpose(-2, -1) / (C // self.heads) ** 0.5
+        scores = scores.masked_fill(torch.tril(torch.ones(T, T)) == 0, float("-inf"))
+        weights = torch.softmax(scores, -1)
+        mixed = (weights @ v).transpose(1, 2).reshape(B, T, C)
+        return self.out(mixed)
+
+
+class Layer(nn.Module):
+    def __init__(self, size, heads):
+        super().__init__()
+        self.ln1, self.attn, self.ln2 = nn.LayerNorm(size), Attention(size, heads), nn.LayerNorm(size)
+        self.mlp = nn.Sequential(nn.Linear(size, 4 * size), nn.GELU(), nn.Linear(4 * size, size))
+
+    def forward(self, x):
+        x = x + self.attn(self.ln1(x))
+        return x + self.mlp(self.ln2(x))
+
+
+class GPT(nn.Module):
+    def __init__(self, words, size, length):
+        super().__init__()
+        self.tok, self.pos = nn.Embedding(words, size), nn.Embedding(length, size)
+        self.blocks = nn.ModuleList([Layer(size, 2) for _ in range(3)])
+        self.ln, self.head = nn.LayerNorm(size), nn.Linear(size, words, bias=False)
+
+    def forward(self, ids):
+        x = self.tok(ids) + self.pos(torch.arange(ids.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.ln(x))
+
+
+class VAE(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enc, self.to_mu, self.to_logvar = nn.Linear(6, 8), nn.Linear(8, 2), nn.Linear(8, 2)
+        self.dec = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 6))
+
+    def forward(self, x):
+        h = torch.relu(self.enc(x))
+        mu, logvar = self.to_mu(h), self.to_logvar(h)
+        z = mu + torch.randn(4, 2) * (0.5 * logvar).exp()
+        return self.dec(z), mu, logvar
+
+
+def resnet():
+    net, x, y = ResNet18(4), torch.randn(2, 3, 16, 16), torch.tensor([1, 3])
+    with record() as trace:
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+    return trace
+
+
+def masked_attention():
+    net, x, y = Attention(8, 2), torch.randn(2, 5, 8), torch.randn(2, 5, 8)
+    with record() as trace:
+        loss = F.mse_loss(net(x), y)
+        loss.backward()
+    return trace
+
+
+def gpt():
+    net, ids = GPT(11, 8, 5), torch.tensor([[1, 2, 3, 4, 5]])
+    with record() as trace:
+        loss = F.cross_entropy(net(ids).view(-1, 11), ids.view(-1))
+        loss.backward()
+    return trace
+
+
+def vae():
+    net, x = VAE(), torch.rand(4, 6)
+    with record() as trace:
+        recon, mu, logvar = net(x)
+        rec = F.mse_loss(recon, x, reduction="sum")
+        kl = -0.5 * (1 + logvar - mu.pow(2) - logvar.exp()).sum()
+        loss = rec + kl
+        loss.backward()
+    return trace
+
+
+def gan():
+    G = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 3))
+    D = nn.Sequential(nn.Linear(3, 8), nn.LeakyReLU(0.2), nn.Linear(8, 1))
+    real, z = torch.randn(4, 3), torch.randn(4, 2)
+    bce = F.binary_cross_entropy_with_logits
+    with record() as trace:
+        fake = G(z)
+        d_loss = bce(D(real), torch.ones(4, 1)) + bce(D(fake.detach()), torch.zeros(4, 1))
+        d_loss.backward()
+        g_loss = bce(D(fake), torch.ones(4, 1))
+        g_loss.backward()
+    return trace
+
+
+# What is seen of each at first: the model's own parts.
+MODELS = {
+    "resnet": ["conv1 … maxpool", "layer1", "layer2", "layer3", "layer4", "return self.fc(x.mean((-2, -1)))"],
+    "masked_attention": ["q = ", "k = ", "v = ", "scores = ", "torch.softmax(scores, -1)", "mixed = ", "out"],
+    "gpt": ["tok … pos", "round 1: blocks/0", "round 2: blocks/1", "round 3: blocks/2", "ln … head"],
+    "vae": ["h = ", "mu = to_mu", "logvar = to_logvar", "z = mu + ", "dec", "rec = ", "kl = "],
+    "gan": ["G › Sequential", "D › Sequential", "D › Sequential, 2nd call", "D › Sequential, 3rd call"],
+}
 PROGRAMS = {program.__name__: program for program in (*net_samples.PROGRAMS, scopes, chain)}
+ALL = PROGRAMS | {program.__name__: program for program in (resnet, masked_attention, gpt, vae, gan)}
+
+
+def scale(board):
+    """At which a picture is whole in the window of a notebook, at most as large as it is."""
+    return min(1.0, ROOM[0] / board.layout.width, ROOM[1] / board.layout.height)
 
 
 @cache
 def told(name: str):
     torch.manual_seed(0)
-    trace = PROGRAMS[name]()
+    trace = ALL[name]()
     return trace, trace.show().storyboard
 
 
@@ -78,18 +234,31 @@ def test_as_much_is_open_at_first_as_a_screen_has_room_for(name):
         assert board.opened.issuperset(paths(board.scene)[group])
 
 
-def test_what_repeats_is_closed_at_first_and_what_is_equal_opens_together():
+def rounds(count):
+    """A loop of so many rounds, in each of which a scope computes two things."""
     x = torch.tensor([1.0], requires_grad=True)
     with record() as trace:
         y = x
-        for n in range(3):
+        for n in range(count):
             with torch.scope(f"part{n}"):
                 y = y.sin().exp()
         y.backward()
-    board = trace.show().storyboard
-    assert board.opened == board.folding.groups and len(board.opened) == 4  # the loop, and what is in it
+    return trace.show().storyboard
+
+
+def test_what_repeats_is_closed_at_first_and_what_is_equal_opens_together():
+    board = rounds(2)
+    assert board.opened == board.folding.groups and len(board.opened) == 3  # the loop, and what is in it
     closed = [box.title for box in told("chain")[1].at().boxes.values() if box.kind == "group"]
-    assert closed == ["58 more rounds (2 to 59)"]
+    assert closed == ["round 1", "58 more rounds (2 to 59)", "round 60"]
+    assert scale(told("chain")[1]) == 1 and [len(part) for part in told("chain")[1].order] == [1]  # the loop
+
+
+def test_of_what_is_equal_the_first_opens_alone_if_there_is_no_room_for_all():
+    board = rounds(3)
+    loop, first = [board.scene.boxes[group].title for group in sorted(board.opened)]
+    assert loop.endswith(" × 3") and first == "round 1: part0"
+    assert scale(board) >= 0.75 > scale(board.with_open(board.folding.groups))
 
 
 def test_groups_are_open_down_to_a_depth():
@@ -141,12 +310,18 @@ def test_a_run_tells_what_joined_and_what_came_and_went():
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_closed_group_tells_at_every_step_of_all_that_it_holds(name):
     trace, board = told(name)
-    flat = tell(trace, VIEWS["graph"](trace.events))
+    view = VIEWS["graph"](trace.events)
+    flat = tell(trace, view)
     assert len(flat.steps) == len(board.steps), "every group is told"
     around = paths(board.scene)
     holds = {group: [id for id, path in around.items() if group in path] for group in board.folding.groups}
     closed = {group: Storyboard(board.scene, board.steps, opened=around[group]) for group in holds}
+    single = {group.id for group in view.program.groups() if group.single}
+    frame, end = Frame(), 0
     for k in range(0, len(board.steps), max(1, len(board.steps) // 12)):
+        begin, end = end, trace.steps[k]
+        for event in trace.events[begin:end]:
+            event.apply(frame)
         whole = flat.at(k)
         for group, inside in holds.items():
             box = closed[group].at(k).boxes[group]
@@ -158,22 +333,41 @@ def test_a_closed_group_tells_at_every_step_of_all_that_it_holds(name):
             states = [node.state for node in nodes]
             other = "over" if set(states) == {"over"} else "done" if "done" in states else "idle"
             assert box.state == next((state for state in _URGENT if state in states), other), (k, box.title)
-            ((count, times),) = [found[0] for each in box.lines if (found := re.findall(_COUNT, each))]
-            assert int(count.replace(",", "")) * int(times.replace(",", "") or 1) == len(nodes)
             ids = {node.id for node in nodes}
             edges = [each for each in whole.arrows.values() if each.kind == "edge"]
+            used = dict.fromkeys(each.source for each in edges if each.target in ids)
+            leaves = [whole.boxes[id] for id in used if whole.boxes[id].kind == "leaf"]
+            parameters = [leaf.refers or leaf.id for leaf in leaves if "." in leaf.title]
+            if group in single and parameters:
+                assert _rows(box) == {row: pytest.approx(norm) for row, norm in _expected(frame, parameters).items()}
+            else:
+                ((count, times),) = [found[0] for each in box.lines if (found := re.findall(_COUNT, each))]
+                assert int(count.replace(",", "")) * int(times.replace(",", "") or 1) == len(nodes)
             crossing = [each for each in edges if each.state in ("flowing", "done")]
             came = [each for each in crossing if each.source in ids and each.target not in ids]
             gone = [each for each in crossing if each.target in ids and each.source not in ids]
             outside = [each for each in gone if each.source not in inside]
+            said = "".join([detail.body for detail in box.details if detail.heading == "Gradient"])
             for way, arrows in (("in", came), ("out", outside)):
-                (said,) = [each for each in box.lines if each.startswith("gradient ")] or [""]
                 found = re.search(rf"\b{way} ‖?([^‖,]+?)‖?(?: in ([\d,]+))?(?:,|$)", said)
                 assert bool(found) == bool(arrows)
                 # Gradients for one value add up: what they give is not told by their norms.
                 if arrows and (found[2] or len({each.source for each in arrows}) == len(arrows)):
                     total = math.hypot(*(norm(arrow.label) for arrow in arrows))
                     assert math.isclose(abs(float(found[1])), total, rel_tol=0.02, abs_tol=1e-9)
+
+
+def _rows(box):
+    """The parameters that a module of one operation tells, `weight (8, 4)`, with the norms of their gradients."""
+    rows = re.findall(r"(\w+ \([\d, ]*\))(?: ‖([^‖]+)‖)?", "\n".join(box.lines))
+    return {row: float(norm) if norm else None for row, norm in rows}
+
+
+def _expected(frame, parameters):
+    tensors = [frame.tensors[id] for id in parameters]
+    names = [f"{frame.called(id).rpartition('.')[2]} {frame.tensors[id].value.shape}" for id in parameters]
+    norms = [None if tensor.grad is None else float(f"{tensor.grad.norm:.3g}") for tensor in tensors]
+    return dict(zip(names, norms, strict=True))
 
 
 def norm(label):
@@ -192,14 +386,16 @@ def test_where_nothing_can_be_laid_out_a_picture_is_told_in_words_all_the_same(m
     assert "Sequential" in str(trace.show())
 
 
-def test_a_layer_opens_where_its_parameters_have_room():
+def test_a_module_of_one_operation_stays_closed_as_it_tells_its_parameters():
     net = torch.nn.Linear(2, 1)
     with record() as trace:
         net(torch.ones(1, 2)).sum().backward()
     board = trace.show().storyboard
-    (group,) = board.opened
-    assert board.scene.boxes[group].title == "Linear"
-    assert {"net.weight", "net.bias"} <= {box.title for box in board.scene.boxes.values() if box.region == group}
+    layer, _sum = work(board)
+    assert not board.opened and layer.title == "Linear" and layer.kind == "group"
+    assert _rows(layer).keys() == {"weight (1, 2)", "bias (1,)"} and None not in _rows(layer).values()
+    titles = {box.title for box in board.scene.boxes.values() if box.region == layer.id}
+    assert {"net.weight", "net.bias"} <= titles  # where it opens
 
 
 def test_layers_that_would_not_fit_stay_closed():
@@ -216,7 +412,7 @@ def test_flow_opens_and_stands_where_the_backward_has_ended():
     with record() as trace:
         (x * x).backward()
     board = trace.show("flow").storyboard
-    assert board.start == board.still == len(board.steps) - 1
+    assert board.start == len(board.steps) - 1
     assert all(arrow.state == "done" for arrow in board.at(board.start).arrows.values() if arrow.kind == "edge")
 
 
@@ -229,7 +425,192 @@ def test_a_double_backward_opens_with_both_storeys_there():
     board = trace.show().storyboard
     there = [box for box in board.at(board.start).boxes.values() if box.state != "future"]
     assert sum(box.kind == "op" for box in there) == 4 and any(box.kind == "region" for box in there)
-    assert all(box.state not in ("freed", "over") for box in there)
+    assert all(box.state == "done" for box in there if box.kind in ("op", "leaf", "output"))
+    assert board.steps[board.start].caption == "The backward pass is over."
+    (leaf,) = [box for box in there if box.kind == "leaf"]
+    assert "grad 12.0" in leaf.lines
+
+
+def work(board):
+    """The boxes of operations that are seen at first: nodes, and groups that are closed."""
+    return [
+        box
+        for id, box in board.at(board.start).boxes.items()
+        if id in board.layout.boxes and box.kind in ("op", "function", "group")
+    ]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_open_whole_with_their_parts(name):
+    _, board = told(name)
+    titles = [box.title for id, box in board.at(board.start).boxes.items() if id in board.layout.boxes]
+    for part in MODELS[name]:
+        assert any(title.startswith(part) if part.endswith((" = ", " + ")) else title == part for title in titles), part
+    assert scale(board) >= (0.45 if name == "gan" else 0.6)  # three calls side by side are too wide, all closed
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_groups_open_outer_ones_first_as_long_as_all_can_be_read(name):
+    _, board = told(name)
+    around, opened = paths(board.scene), set()
+    for n, part in enumerate(board.order):
+        opened |= part
+        assert all(opened.issuperset(around[group]) for group in part)
+        assert scale(board.with_open(opened)) >= (0.75 if n else 0.6) or name == "gan"  # that is too wide when closed
+    assert opened == board.opened
+    assert len(work(board)) >= 3
+
+
+@pytest.mark.parametrize("name", ["mlp", "two_blocks", "resnet18", "attention", "rnn20", "resnet", "gpt", "vae"])
+def test_the_model_opens_before_the_loss(name):
+    _, board = told(name)
+    first, *others = [{board.scene.boxes[group].title for group in part} for part in board.order]
+    models = "Sequential", "Attention", "Recurrent", "ResNet18", "GPT", "VAE"
+    assert first & {*models} and not any("loss = " in title or ".mean()" in title for title in first)
+    losses = [box.title for id, box in board.scene.boxes.items() if id not in board.layout.boxes]
+    assert not first & {*losses}
+
+
+def test_of_what_stands_side_by_side_that_which_holds_most_opens_first():
+    x = torch.tensor([1.0], requires_grad=True)
+    with record() as trace:
+        with torch.scope("small"):
+            y = x.sin().cos()
+            y = y.exp()
+        with torch.scope("large"):
+            for operation in (torch.sin, torch.cos, torch.tanh):
+                y = operation(y)
+            y = y * 2
+            y = y + 1
+        y.backward()
+    board = trace.show().storyboard
+    titles = [sorted(board.scene.boxes[group].title for group in part) for part in board.order]
+    assert titles[0][:1] != ["small"] and "large" in titles[0]
+
+
+def in_one_scope():
+    x = torch.tensor([1.0], requires_grad=True)
+    with torch.scope("all"):
+        y = x.sin()
+        y = y.exp()
+        y.backward()
+
+
+def in_one_model():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.Sequential(nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1)))
+
+        def forward(self, x):
+            return self.inner(x).sum()
+
+    Net()(torch.ones(3, 2)).backward()
+
+
+def in_one_loop():
+    y = torch.tensor([1.0], requires_grad=True)
+    for _ in range(200):
+        y = y.sin() * 1.1
+    y.backward()
+
+
+def in_one_line():
+    x = torch.tensor([0.5], requires_grad=True)
+    (x * x.exp().sin().tanh() * x.cos() * x.sigmoid() * (x + 1).log() ** 3 / x.sqrt()).sum().backward()
+
+
+def in_one_call():
+    def act(x):
+        h = (x * 2).exp()
+        return h.sum()
+
+    act(torch.tensor([0.5], requires_grad=True)).backward()
+
+
+def in_very_long_row():
+    x, state, lines = torch.tensor([0.5], requires_grad=True), 1, []
+    for _ in range(500):
+        state = state * 1103515245 + 12345 & 0x7FFFFFFF
+        lines.append(f"y = torch.{('sin', 'cos', 'tanh')[(state >> 16) % 3]}(y)\n")
+    with torch.scope("all"):
+        space = {"torch": torch, "y": x}
+        exec("".join(lines), space)
+        space["y"].backward()
+
+
+@pytest.mark.parametrize(
+    "program", [in_one_scope, in_one_model, in_one_loop, in_one_line, in_one_call, in_very_long_row]
+)
+def test_a_graph_of_several_operations_never_opens_as_one_closed_box(program):
+    with record() as trace:
+        program()
+    board = trace.show().storyboard
+    assert len(work(board)) > 1
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_picture_opens_where_the_last_backward_is_over(name):
+    _, board = told(name)
+    assert board.steps[board.start].caption == "The backward pass is over."
+    assert not [step for step in board.steps[board.start + 1 :] if step.phase == "backward" and step.caption]
+    assert {box.state for box in work(board)} <= {"done", "over"}
+    came = [arrow for arrow in board.at(board.start).arrows.values() if arrow.kind == "edge" and arrow.state == "done"]
+    assert sum("‖" in arrow.label for arrow in came) >= 2
+
+
+def test_the_first_node_whose_numbers_are_not_finite_is_in_focus():
+    x = torch.tensor([0.0, 1.0], requires_grad=True)
+    with record() as trace:
+        y = x * 2.0
+        z = y.log() * 0.0
+        loss = z.sum()
+        loss.backward()
+    board = trace.show().storyboard
+    step = board.steps[board.start]
+    assert board.scene.boxes[step.focus].title == "y.log()"
+    assert (
+        step.caption.startswith("The backward pass is over.")
+        and "are not finite come from LogBackward0." in step.caption
+    )
+
+
+def test_a_gradient_that_is_not_finite_has_the_node_in_focus_that_sends_it():
+    x = torch.tensor([0.0, 4.0], requires_grad=True)
+    with record() as trace:
+        y = x * 1.0
+        loss = y.sqrt().sum()
+        loss.backward()
+    board = trace.show().storyboard
+    assert board.scene.boxes[board.steps[board.start].focus].title == "y.sqrt()"
+
+
+def test_a_mask_of_minus_infinity_is_no_error():
+    _, board = told("masked_attention")
+    assert any("not finite" in line for box in board.scene.boxes.values() for line in box.lines)
+    assert "not finite" not in board.steps[board.start].caption
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_an_arrow_for_several_gradients_tells_the_norm_of_their_sum_and_never_how_many_they_are(name):
+    _, board = told(name)
+    closed, opened = board.with_open([]), board.with_open(board.folding.groups)
+    for k in range(0, len(board.steps), max(1, len(board.steps) // 12)):
+        for arrow in (*closed.at(k).arrows.values(), *board.at(k).arrows.values()):
+            assert not re.search(r"\d gradients|^sum ", arrow.label)
+    apart, several = opened.at(board.start).arrows, 0
+    for seen in (closed, board):
+        merged = seen.at(board.start).arrows
+        for id, members in seen.folding.members.items():
+            ways = [apart[each] for each in members if each in apart]
+            sources = {opened.scene.boxes[arrow.source].refers or arrow.source for arrow in ways}
+            others = [arrow for each, arrow in apart.items() if each not in members and arrow.source in sources]
+            if len(sources) > 1 or len(ways) < 2 or any(arrow.state == "done" for arrow in others):
+                continue  # what is known is the sum of all gradients that came for one value
+            if all(arrow.kind == "edge" and arrow.state == "done" for arrow in ways):
+                several += 1
+                assert re.search(r"‖[^‖]+‖|^-?\d", merged[id].label)
+    assert several or name not in ("resnet18", "resnet", "two_blocks", "scopes", "gpt")
 
 
 def test_a_label_stands_below_the_heading_of_its_frame():

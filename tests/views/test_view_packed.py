@@ -61,6 +61,7 @@ def test_the_inspector_tells_slots_from_what_is_kept(checkpointed):
         "MulBackward0 keeps other.",
         "ExpBackward0 keeps a slot for result (the result of exp).",
         "SumBackward0 keeps nothing.",
+        "Of all that is kept now, MulBackward0 keeps the most: 8 bytes.",
         "SumBackward0 runs.",
         "ExpBackward0 runs; checkpoint 1 runs its part again; "
         "checkpoint 1 hands out what it computed again; it frees that.",
@@ -69,7 +70,7 @@ def test_the_inspector_tells_slots_from_what_is_kept(checkpointed):
     ]
     boxes = storyboard(checkpointed, "saved").at(3).boxes
     listed = [boxes[f"list.{n}"].alt.partition(": ")[2] for n in range(3)]
-    assert listed == ["1 slot: self (x)", "1 kept: other", "1 slot: result (the result of exp)"]
+    assert listed == ["1 kept, 8 bytes: other", "1 slot: self (x)", "1 slot: result (the result of exp)"]
 
 
 def test_a_slot_on_a_node_says_that_it_will_be_computed_again(checkpointed):
@@ -85,7 +86,7 @@ def test_what_a_hook_packed_is_said_to_be_packed_by_it(packed):
     assert captions(packed, "graph")[0].endswith(f"; {joins}result packed by half for backward.")
     assert captions(packed, "saved")[0] == "ExpBackward0 keeps result (the result of exp) packed by half."
     assert captions(packed, "memory")[0].startswith(f"{joins}the result of exp packed by half: ")
-    assert storyboard(packed, "saved").at(1).boxes["list.1"].alt.partition(": ")[2].startswith("2 packed: ")
+    assert storyboard(packed, "saved").at(1).boxes["list.0"].alt.partition(": ")[2].startswith("2 packed, 8 bytes: ")
 
 
 def test_a_checkpoint_in_another_tells_each_run_once():

@@ -9,6 +9,7 @@ import pytest
 
 import workbench as torch
 from workbench.recording import record
+from workbench.scene.labels import GROUP_COLUMNS
 from workbench.scene.model import paths
 from workbench.views import VIEWS
 from workbench.views.player_steps import tell
@@ -186,8 +187,9 @@ def test_a_closed_group_says_which_tensors_outside_it_uses_where_no_arrow_does()
         next(box for box in scene.boxes.values() if box.title == title)
         for title in ("round 1", "6 more rounds (2 to 7)", "round 8")
     )
-    assert "5 operations × 6, uses wx, wh, b" in more.lines and "5 operations, uses wx, wh, b" in last.lines
-    assert "5 operations" in first.lines
+    assert "5 operations × 6, saved 480 bytes: freed, uses wx, wh, b" in more.lines
+    assert "5 operations, saved 320 bytes: freed, uses wx, wh, b" in last.lines
+    assert "5 operations, saved 256 bytes: freed" in first.lines
     ways = Counter(arrow.target for arrow in scene.arrows.values() if scene.boxes[arrow.source].kind == "leaf")
     assert ways == {first.id: 3}
     closed = board.with_open([])
@@ -196,12 +198,31 @@ def test_a_closed_group_says_which_tensors_outside_it_uses_where_no_arrow_does()
 
 
 def test_a_closed_group_names_no_more_tensors_than_a_line_has_room_for():
-    first_weight, second_weight, third_weight, fourth_weight = (torch.ones(2, requires_grad=True) for _ in range(4))
+    first, second_weight, third_weight, fourth_weight = (torch.ones(2, requires_grad=True) for _ in range(4))
     y = torch.ones(2)
     with record() as trace:
         for _ in range(8):
-            y = (y * first_weight).sin() * second_weight + third_weight * fourth_weight
+            y = (y * first).sin() * second_weight + third_weight * fourth_weight
         y.sum().backward()
-    board = trace.show(depth=1).storyboard
-    told = [line for box in board.at().boxes.values() for line in box.lines if "uses" in line]
-    assert set(told) == {f"5 operations{times}, uses first_weight, …" for times in ("", " × 6")}
+
+    def told(view):
+        board = trace.show(view, depth=1).storyboard
+        lines = [line for box in board.at().boxes.values() for line in box.lines if "uses" in line]
+        assert all(len(line) <= GROUP_COLUMNS for line in lines)
+        return {re.sub(r"saved \d+ bytes", "saved", line) for line in lines}
+
+    assert told("graph") == {f"5 operations{times}, saved: freed, uses first, …" for times in ("", " × 6")}
+    named = "uses first, second_weight"
+    assert told("flow") == {f"5 operations{times}, {named}, third_weight, …" for times in ("", " × 6")}
+
+
+def test_each_call_of_a_layer_tells_its_parameters_with_the_gradient_that_they_have_in_the_end():
+    torch.manual_seed(0)
+    layer, x = torch.nn.Linear(3, 3), torch.ones(2, 3)
+    with record() as trace:
+        layer(layer(x).tanh()).sum().backward()
+    norms = [f"‖{p.grad.norm().item():.3g}‖" for p in layer.parameters()]
+    row = f"weight (3, 3) {norms[0]}, bias (3,) {norms[1]}"
+    calls = [box for box in trace.show(open=[]).storyboard.at().boxes.values() if box.kind == "group"]
+    assert [box.title for box in calls] == ["Linear", "Linear, 2nd call"]
+    assert [box.lines[1] for box in calls] == [row, row]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from boxes import name_of
+from boxes import before_backward, name_of
 from trace_samples import leaf, two_outputs
 
 import workbench as torch
@@ -49,7 +49,7 @@ def unbound():
 
 
 def test_an_arrow_from_a_node_of_several_outputs_says_which():
-    scene = storyboard(unbound()).at()
+    scene = before_backward(storyboard(unbound()))
     labels = {each[0]: [] for each in arrows(scene)}
     for source, _, label, _ in arrows(scene):
         labels[source].append(label)
@@ -93,9 +93,10 @@ def test_a_flow_says_it_too_under_what_it_says_of_the_gradient():
 
 
 def test_an_output_without_a_gradient_is_an_output_too():
-    seen = [(kind, label) for kind, *_, label, _ in arrows(storyboard(two_outputs()).at()) if kind == "SplitBackward"]
+    scene = before_backward(storyboard(two_outputs()))
+    seen = [(kind, label) for kind, *_, label, _ in arrows(scene) if kind == "SplitBackward"]
     assert seen == [("SplitBackward", "output 0"), ("SplitBackward", "output 1")]
-    alts = [alt for *_, alt in arrows(storyboard(two_outputs()).at())]
+    alts = [alt for *_, alt in arrows(scene)]
     assert "from Split.apply(a, 5) to p * q: output 1; output_nr 1 of SplitBackward" in alts
 
 
@@ -132,7 +133,7 @@ def product():
 
 
 def test_a_saved_tensor_is_joined_to_the_box_of_the_tensor_it_is():
-    assert lines(storyboard(product()).at()) == [
+    assert lines(before_backward(storyboard(product()))) == [
         ("w", "saved other (w)", "what MulBackward0 saved is w itself"),
         ("x", "saved self (x)", "what MulBackward0 saved is x itself"),
         ("ExpBackward0", "saved other", "what MulBackward0 saved is the result of exp itself"),
@@ -141,7 +142,7 @@ def test_a_saved_tensor_is_joined_to_the_box_of_the_tensor_it_is():
 
 
 def test_a_nodes_own_output_has_words_instead_of_a_line():
-    scene = storyboard(product()).at()
+    scene = before_backward(storyboard(product()))
     words = [box_fields(each)["alt"] for each in scene.boxes.values() if each.title.startswith("saved result")]
     assert words[0].startswith("saved result (y) (saved tensor); its own output; (2,) float64")
     assert "├╌ saved result (y) (its own output): (2,) float64" in "\n".join(graph_lines(scene))
@@ -151,7 +152,8 @@ def test_a_nodes_own_output_has_words_instead_of_a_line():
 def test_a_line_goes_with_what_was_saved():
     board = storyboard(product())
     ends = [{target for _, target, _ in lines(board.at(k))} for k in range(len(board.steps))]
-    assert ends[0] == {"saved other (w)", "saved self (x)"} and ends[board.start] > ends[0]
+    forward = next(k for k, step in enumerate(board.steps) if step.phase == "backward") - 1
+    assert ends[0] == {"saved other (w)", "saved self (x)"} and ends[forward] > ends[0]
     freed = next(k for k, step in enumerate(board.steps) if "saved is freed" in step.caption)
     assert ends[freed] == {"saved other (w)", "saved self (x)"} and not ends[-1]
 
@@ -171,7 +173,7 @@ def test_of_many_lines_only_those_of_the_step_are_drawn():
     seen = [lines(board.at(k)) for k in range(len(board.steps))]
     assert max(map(len, seen)) == 2
     assert [len(each) for each in seen] == [2] * 8 + [0] * (len(seen) - 8)  # freed, when they have run
-    assert len(lines(storyboard(chain(4)).at())) == 8
+    assert len(lines(before_backward(storyboard(chain(4))))) == 8
 
 
 def test_they_come_back_with_a_backward_that_keeps_the_graph():
@@ -245,7 +247,7 @@ def test_a_view_says_what_it_is_a_view_of():
     assert [each.body for each in select.details if each.heading == "Memory"] == [
         "That of x: a write into one is a write into both, and they have one version."
     ]
-    assert told["d"][-2:] == ("no gradient", "shares the memory of x")
+    assert told["d"][-2:] == ("no gradient: detach", "shares the memory of x")
 
 
 def test_a_view_of_what_it_does_not_come_from_is_joined_to_its_base():
@@ -271,13 +273,15 @@ def test_a_view_that_an_operation_makes_keeps_the_name_of_what_it_views_and_coun
         A = torch.ones(4, 5, requires_grad=True)
         y = (x @ A).sum()
         y.backward()
-    text = str(trace.show(open=["x @ A"]))
-    assert "saved self (view of x): (6, 4)" in text and "─ x (constant): (2, 3, 4)" in text
+    picture = trace.show(open=["x @ A"])
+    text, forward = str(picture), "\n".join(graph_lines(before_backward(picture.storyboard)))
+    assert "saved self (view of x): (6, 4)" in forward and "─ x (constant): (2, 3, 4)" in forward
+    assert "─ x (constant): (2, 3, 4)" in text
     assert "mm(a view of x, A) gives" in text and "MmBackward0 joins the graph and keeps view of x for backward" in text
     assert "a constant" not in text and "view of x (constant)" not in text
     memory = str(trace.show("memory"))
-    assert "MmBackward0 holds x, which lives anyway: nothing of its own" in memory
-    assert "Peak 96 bytes" in memory  # the memory of x, once
+    assert "MmBackward0 keeps nothing of its own until it has run; needs x, alive anyway" in memory
+    assert "Alive anyway: 1 parameter or input, 96 bytes" in memory  # the memory of x, once
 
 
 def test_a_view_with_a_node_keeps_the_name_too():
@@ -287,7 +291,9 @@ def test_a_view_with_a_node_keeps_the_name_too():
         y.backward()
     text = str(trace.show())
     assert "saved other (x[1])" in text and "saved self (x[0])" in text
-    assert "Peak 176 bytes" in str(trace.show("memory"))  # x once, and the temporary matrix
+    memory = str(trace.show("memory"))
+    assert "Kept for backward: 80 bytes at most" in memory  # the temporary matrix
+    assert "Alive anyway: 1 parameter or input, 96 bytes" in memory  # x once
 
 
 def test_a_chip_never_shows_an_older_value_than_the_box_it_points_to():

@@ -108,9 +108,11 @@ def test_what_goes_along_many_edges_is_summed_up_in_few_additions(monkeypatch) -
             assert (moved[bundle.total.largest].norm if finite else bundle.total.grad) == largest
 
 
-def test_a_film_of_gradients_opens_where_they_have_come_to_the_leaves():
+def test_a_film_opens_where_the_gradients_of_its_last_step_have_come_to_the_leaves():
     flow, graph = storyboard(trained(3), "flow"), storyboard(trained(3))
-    assert flow.chapter(flow.start) == graph.chapter(graph.start) == "step 1 of 3"
-    assert flow.start == flow.still
-    assert graph.steps[graph.start].phase == "forward"
-    assert any(arrow.label for arrow in flow.at(flow.start).arrows.values())
+    assert flow.chapter() == graph.chapter() == "step 3 of 3"
+    for board in (flow, graph):
+        assert board.start == board.still and board.steps[board.start].phase in ("backward", "update")
+        assert not any("is cleared" in step.caption for step in board.steps[board.start :])
+        edges = [arrow for arrow in board.at().arrows.values() if arrow.kind == "edge"]
+        assert edges and all(arrow.label for arrow in edges)

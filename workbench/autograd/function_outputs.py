@@ -112,9 +112,9 @@ def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -
 
 
 def emit_created(ctx: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], recorded: bool) -> None:
-    """Tell listeners of a new node, and of what forward says it wrote, which no operation may have told of."""
-    if recorded:
-        events.emit(("created", ctx, args, tuple([o for o in outputs if isinstance(o, Tensor)])))
+    """Tell listeners of a node, or that there is none, and of what forward wrote, which no operation may have told."""
+    told = ("created", ctx) if recorded else ("unrecorded", ctx._forward_cls.__name__)
+    events.emit((*told, args, tuple([o for o in outputs if isinstance(o, Tensor)])))
     for t in ctx.dirty_tensors or ():
         events.emit(("wrote", t, ctx._forward_cls.__name__))
 

@@ -220,12 +220,16 @@ def on_paper() -> None:
 
 
 def stills(picture: Picture, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-    """What a printed page shows of a picture: the step that it opens at, and the ends of what comes after."""
+    """What a printed page shows of a picture: where its first backward begins, and the ends of what comes after.
+
+    Without a backward it is the step that the picture opens at.
+    """
     story = picture.storyboard
     if not story.steps:
         figures = [_figure(story, None, story.title, STILL)]
     else:
-        opened = max(0, story.start)
+        phases = [step.phase for step in story.steps]
+        opened = max(0, phases.index("backward") - 1 if "backward" in phases else story.start)
         shown = [opened, *(number for number in matter(story) if number > opened)]
         if all(step.phase == "position" for step in story.steps):  # of a slider: both of its ends
             shown.insert(1, 0)

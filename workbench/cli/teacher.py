@@ -163,11 +163,13 @@ def _paper(notebook: NotebookNode, source: NotebookNode) -> NotebookNode:
     answers: list[str] = []
     cells = []
     asked = waits = False  # a prediction that is checked below, or a question about the next picture alone
+    guessed = False  # a prediction was asked in this section: its pictures tell more than it, whatever is checked first
     held: list[str] = []  # stills that would answer it
     for cell in notebook.cells:
         cells.append(cell)
         if cell.cell_type != "code":
             waits = waits or "**Before you" in cell.source
+            guessed = guessed and not cell.source.startswith("#")
             continue
         if name := name_of(cell):
             cell.outputs = []
@@ -177,11 +179,11 @@ def _paper(notebook: NotebookNode, source: NotebookNode) -> NotebookNode:
             guesses = [said or guess for guess, said in _GUESS.findall(cell.source)]
             lines = "".join(f'<p class="room">Your prediction ({escape(said)}):</p>' for said in guesses)
             cells[-1] = new_markdown_cell(f'<div class="guess">{lines}</div>')
-            asked = True
+            asked = guessed = True
         else:
             told = "".join(output.get("text", "") for output in cell.outputs if ANSWER in output.get("text", ""))
             cell.outputs = [_still(output) for output in cell.outputs if ANSWER not in output.get("text", "")]
-            later = [_without_later(output) for output in cell.outputs] if asked or waits else []
+            later = [_without_later(output) for output in cell.outputs] if guessed or waits else []
             held += [stills for stills in later if stills]
             waits = waits and not later
             asked = asked and not told

@@ -20,6 +20,7 @@ from ..autograd.node import edge_of, sequence
 from ..autograd.state import local
 from ..autograd.tensor import DetachedTensor, Size, Tensor, alias
 from ..errors import warn
+from ..events import emit, listeners
 from . import messages
 from .core import checks
 from .core.checks import FEW, dim_index, dims_of, int_of, ints_of, named, numpy_names, tensors_only
@@ -291,6 +292,8 @@ def detach_(self: Tensor) -> Tensor:
         raise RuntimeError(errors.DETACH_VIEW)
     if self._fn is not None and type(self) is Tensor:
         self.__class__ = DetachedTensor
+    if listeners:
+        emit(("unrecorded", "detach_", (self,), (self,)))
     self._fn, self._nr, self._rg = None, 0, False
     if self._meta is not None:
         self._meta.tangent = None

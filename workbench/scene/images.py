@@ -139,6 +139,8 @@ def _arrow(arrow: Arrow, scene: Scene, layout: Layout) -> ShapeGroup:
     shapes = [_path("wb-line", way.d)]
     if arrow.kind not in LOOSE:
         shapes.append(_path("wb-head", _head(way, climbing=arrow.state != "idle", weight=arrow.weight)))
+    if arrow.kind == "cut":
+        shapes += _cut_mark(way)
     if shown["label"]:
         lines = shown["label"].split("\n")
         height = LINE * len(lines)
@@ -152,6 +154,33 @@ def _arrow(arrow: Arrow, scene: Scene, layout: Layout) -> ShapeGroup:
             y += LINE
     looks = f" wb-weight-{arrow.weight} wb-tone-{arrow.tone}" if arrow.weight else ""
     return ShapeGroup(f"wb-arrow wb-kind-{arrow.kind} wb-state-{arrow.state}{looks}", shown["alt"], shapes)
+
+
+def _cut_mark(way: Way) -> list[Shape]:
+    """A gap in an arrow where its label stands, between two strokes across it."""
+    label, points = way.label, way.points
+    found = [_at_part(points[at : at + 4], n / 8) for at in range(0, len(points) - 3, 3) for n in range(1, 8)]
+    middle = label.x + label.w / 2, label.y + label.h / 2
+    (x, y), (u, v) = min(found, key=lambda each: hypot(each[0][0] - middle[0], each[0][1] - middle[1]))
+    length = hypot(u, v) or 1
+
+    def place(along: float, across: float) -> Point:
+        return x + (along * u - across * v) / length, y + (along * v + across * u) / length
+
+    strokes = [_line(place(along, -6), place(along, 6)) for along in (-3, 3)]
+    return [_path("wb-gap", _line(place(-3, 0), place(3, 0))), _path("wb-cut", " ".join(strokes))]
+
+
+def _at_part(piece: Sequence[Point], t: float) -> tuple[Point, Point]:
+    """The point of a Bézier curve at this part of it, and the direction there."""
+    s = 1 - t
+
+    def joined(*parts: float) -> Point:
+        x, y = (sum(part * each for part, each in zip(parts, line, strict=True)) for line in zip(*piece, strict=True))
+        return x, y
+
+    place = joined(s**3, 3 * s * s * t, 3 * s * t * t, t**3)
+    return place, joined(-s * s, s * s - 2 * s * t, 2 * s * t - t * t, t * t)
 
 
 def _head(way: Way, climbing: bool, weight: int) -> str:
@@ -261,9 +290,6 @@ def _chip_texts(box: Box, place: Place, shown: Mapping[str, Any]) -> list[Shape]
     for n, line in enumerate(lines, 1):
         shapes.append(_text("wb-text", x, y + LINE * n, line, "start"))
     if box.state == "freed":
-        for n, line in enumerate([shown["title"], *lines]):
-            end, middle = x + columns(line) * CHARACTER, y + LINE * n - 4
-            shapes.append(_path("wb-strike", _line((x - 2, middle), (end + 2, middle))))
         shapes.append(_text("wb-word", place.x + place.w - CHIP_PAD, y, FREED, "end"))
     return shapes
 

@@ -11,15 +11,17 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from os.path import commonprefix
 from typing import Any
 
-from .model import AROUND, LOOSE, PANELS, Arrow, Box, Plot, Scene, Step, count_of, with_changes
+from .model import AROUND, LOOSE, PANELS, Arrow, Box, Plot, Scene, Step, with_changes
 
 CHARACTER = 7.25  # px, one column of 12 px monospace text, a little more than any common font needs
 TITLE_CHARACTER = CHARACTER * 14 / 12
 LINE, TITLE_LINE = 16, 18  # px from one line of text to the next
 
 TITLE_COLUMNS, TEXT_COLUMNS, LABEL_COLUMNS, CHIP_COLUMNS, HEADING_COLUMNS = 34, 38, 34, 30, 80
+GROUP_COLUMNS = 60  # of a line on a closed group: height is scarcer than width
 
 # What XML cannot hold, and the marks that let a text reorder what stands around it.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -69,6 +71,32 @@ def cut(text: str, room: int) -> str:
     return "".join(kept) + "…"
 
 
+def cut_inside(text: str, room: int) -> str:
+    """The text, or its beginning and a little more of its end with an ellipsis between, in `room` columns."""
+    if columns(text) <= room:
+        return text
+    end, used = len(text), 0
+    while end and used + _columns_of(text[end - 1]) <= 2 * (room - 1) // 3:
+        end -= 1
+        used += _columns_of(text[end])
+    return cut(text[:end], room - used) + text[end:]
+
+
+def told_apart(names: Iterable[str], room: int) -> dict[str, str]:
+    """Each name in `room` columns, cut inside; where that makes different ones the same, where they differ is kept."""
+    known = list(dict.fromkeys(names))
+    short = {name: cut_inside(name, room) for name in known}
+    alike: dict[str, list[str]] = {}
+    for name, told in short.items():
+        alike.setdefault(told, []).append(name)
+    for group in [group for group in alike.values() if len(group) > 1]:
+        same = len(commonprefix(group))
+        begin = group[0].rfind(".", 0, same) + 1  # of the part of a path in which they differ
+        for name in group:
+            short[name] = cut_inside(f"…{name[begin:]}", room) if begin else cut(f"…{name[same:]}", room)
+    return short
+
+
 KIND_WORDS = {
     "function": "custom Function",
     "op": "operation",
@@ -116,17 +144,20 @@ WAYS = {
     "idle": "from {upper} to {lower}",
     "flowing": "gradient going from {lower} back to {upper}",
     "done": "gradient went from {lower} back to {upper}",
+    "cut": "from {upper} to {lower}, and no gradient back",
     "beside": "{lower} stands beside {upper}",
     "same": "{lower} is in the memory of {upper}",
 }
 STALE = "out of date"  # a saved tensor does not fail: what was written into since makes its node fail
 
 
+_ROOMS = {"saved": CHIP_COLUMNS, "group": GROUP_COLUMNS}  # columns of a line, by the kind of box
+
+
 def box_fields(box: Box) -> dict[str, Any]:
     """What of a box can change with a step, as drawn: texts fitted into the box, alt made if not given."""
-    chip = box.kind == "saved"
     room = {"saved": CHIP_COLUMNS, "region": HEADING_COLUMNS}.get(box.kind, TITLE_COLUMNS)
-    title, more = clean(box.title), CHIP_COLUMNS if chip else HEADING_COLUMNS if box.kind in PANELS else TEXT_COLUMNS
+    title, more = clean(box.title), HEADING_COLUMNS if box.kind in PANELS else _ROOMS.get(box.kind, TEXT_COLUMNS)
     if box.place is not None:
         room = more = max(0, int((box.place[2] - 4) // CHARACTER))
         title = "" if box.kind in ("cell", "bar", "ghost") and columns(title) > room else title  # its alt says it
@@ -151,6 +182,7 @@ def arrow_fields(arrow: Arrow, scene: Scene) -> dict[str, Any]:
         "tone": arrow.tone,
         "alt": clean(arrow.alt) or _arrow_alt(arrow, scene),
         "together": None if arrow.together is None else list(arrow.together),
+        "within": {group: list(told) for group, told in arrow.within.items()} if arrow.within else None,
     }
 
 
@@ -171,7 +203,7 @@ def box_said(title: str, kind: str, note: str, lines: Iterable[str], state: str)
 
 def arrow_said(upper: str, lower: str, kind: str, label: str, note: str, state: str) -> str:
     """An arrow in words, between two boxes of these titles."""
-    said = WAYS[kind if kind in LOOSE else state].format(upper=upper, lower=lower)
+    said = WAYS[kind if kind in (*LOOSE, "cut") else state].format(upper=upper, lower=lower)
     more = "; ".join(filter(None, (label.replace("\n", ", "), note)))
     return f"{said}: {more}" if more and kind not in LOOSE else said
 
@@ -222,7 +254,6 @@ _SAME_SIZE = {
     "shade",
     "weight",
     "tone",
-    "together",
 }  # may change: no room is taken
 _ARGUMENT, _MOST_FOR_ARGUMENTS = 18, 720  # px of a box's upper edge for each arrow into it, at most for all
 
@@ -242,8 +273,11 @@ def largest(scene: Scene, steps: Sequence[Step]) -> tuple[dict[str, Size], dict[
     for id, holder in hanging:
         boxes[id] = widest[holder], boxes[id][1]
     for arrow in _versions(scene.arrows, [step.arrows for step in steps]):
-        shown = arrow_fields(arrow, scene)["label"]
-        labels[arrow.id] = _larger(labels[arrow.id], label_size(shown))
+        within: dict[str, tuple[int, str, int, str]] = arrow.within or {}
+        more: list[str] = [label for _, label, _, _ in within.values()]
+        more += [arrow.together[0]] if arrow.together else []
+        for label in (arrow_fields(arrow, scene)["label"], *more):
+            labels[arrow.id] = _larger(labels[arrow.id], label_size(label))
     return boxes, labels
 
 
@@ -268,11 +302,6 @@ def label_size(label: str) -> Size:
         return 0.0, 0.0
     lines = label.split("\n")
     return _even(max(map(columns, lines)) * CHARACTER + 2 * LABEL_PAD), LINE * len(lines) + 4
-
-
-def bundle_size(label: Size, count: int) -> Size:
-    """The size of the label of an arrow that stands for so many, whose largest label is of this size."""
-    return _larger(label, label_size(count_of(count))) if label[0] else label
 
 
 def heading_size(title: str) -> Size:

@@ -27,7 +27,7 @@ from itertools import accumulate, groupby
 from math import inf
 from typing import Any
 
-from .labels import STRIP, Size, bundle_size
+from .labels import STRIP, Size
 from .messages import DOT_FAILED, NO_GRAPHVIZ, NO_PLACE
 from .model import AROUND, LOOSE, Arrow, Box, Scene, paths
 from .routes import GAP, MARGIN, Place, Point, Walls, Way, one_way, related, routed, straight_between, swung
@@ -529,8 +529,7 @@ def _label(wire: Wire, arrows: list[str], labels: Mapping[str, Size], levels: Ma
     """The size of the label of a piece: where its way leads on, the label is there."""
     if wire.end is None or wire.end in levels:
         return 0.0, 0.0
-    largest = max((labels[id] for id in arrows), key=lambda size: size[0] * size[1])
-    return largest if len(arrows) == 1 else bundle_size(largest, len(arrows))
+    return max((labels[id] for id in arrows), key=lambda size: size[0] * size[1])
 
 
 def _settled(

@@ -36,7 +36,7 @@ BoxKind = Literal[
 BoxState = Literal[
     "future", "coming", "idle", "pending", "ready", "running", "done", "freed", "over", "differs", "error"
 ]
-ArrowKind = Literal["edge", "constant", "tangent", "beside", "same"]
+ArrowKind = Literal["edge", "constant", "cut", "tangent", "beside", "same"]
 ArrowState = Literal["future", "idle", "flowing", "done"]
 ArrowTone = Literal["", "plus", "minus", "mixed", "faint", "bad"]
 
@@ -118,6 +118,7 @@ class Arrow:
     """A value's way down from the box that made it (source) to the one using it (target); gradients climb it.
 
     Tangents go down ways of their own; an arrow of the kind "beside" leads from a box to its tangent's, at its side.
+    One of the kind "cut" brings data that no gradient comes back from: it has a mark in its middle.
     One of the kind "same" joins what is the same memory, say a tensor and where it is saved; it moves no box.
 
     The arrows into one box stand in the order of its arguments. A label may have several lines (`\\n`). With a `weight`
@@ -125,7 +126,8 @@ class Arrow:
     its words alone.
 
     `together` is the label, the weight and the tone of one arrow that stands for all those from its source that brought
-    a gradient: of several the last to do so has it.
+    a gradient: of several the last to do so has it. By group, `within` is the same of those alone that lead into
+    it, after how many these are: of several that have it the one that stands for most is right.
     """
 
     id: str
@@ -139,6 +141,7 @@ class Arrow:
     alt: str = ""
     note: str = ""
     together: tuple[str, int, ArrowTone] | None = None
+    within: dict[str, tuple[int, str, int, ArrowTone]] | None = None
 
 
 @dataclass(slots=True)
@@ -164,6 +167,14 @@ class Step:
     stands: int = 1  # the steps that it stands for, all but itself left out
     chapter: str = ""  # of the first step of a part: its title, as of one step of a training
     when: int = 0  # a number that grows from step to step: where the same moment is in the inside of a box
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Numbers that all parts of a story have, also those that are not told: the losses of the steps of a training."""
+
+    numbers: Mapping[str, tuple[float | None, ...]]  # by name; None where a part has none
+    told: Mapping[str, int]  # the title of each part that is told -> its place among the numbers
 
 
 Thing = TypeVar("Thing", Box, Arrow)
@@ -263,13 +274,13 @@ class Folding:
         others = set(self._from.get(scene.boxes[first.source].refers or first.source, ())).difference(members)
         whole = not any([scene.arrows[other].state in ("flowing", "done") for other in others])
         ends: dict[str, Any] = {"source": self.stands[first.source], "target": self.stands[first.target]}
-        if len(members) > 1:
-            ends["together"] = None
-        return with_changes(_one_of([scene.arrows[member] for member in members], whole), {"id": id, **ends})
+        ends |= {"within": None} | ({"together": None} if len(members) > 1 else {})
+        told = _one_of([scene.arrows[member] for member in members], whole, ends["target"])
+        return with_changes(told, {"id": id, **ends})
 
 
-def _one_of(arrows: list[Arrow], whole: bool) -> Arrow:
-    """One arrow for several that bring the same value to the same box, perhaps all that brought a gradient for it."""
+def _one_of(arrows: list[Arrow], whole: bool, group: str) -> Arrow:
+    """One arrow for several that bring the same value to a group, perhaps all that brought a gradient for it."""
     there = [arrow for arrow in arrows if arrow.state != "future"]
     if len(arrows) == 1 or not there:
         return arrows[0]
@@ -279,8 +290,11 @@ def _one_of(arrows: list[Arrow], whole: bool) -> Arrow:
     flowing = [arrow for arrow in moved if arrow.state == "flowing"]
     if len(moved) == 1:
         return moved[0]
-    told = next((arrow.together for arrow in moved if arrow.together is not None), None)
-    if told is not None and whole:
+    told = next((arrow.together for arrow in moved if arrow.together is not None), None) if whole else None
+    parts = [arrow.within[group] for arrow in moved if arrow.within and group in arrow.within]
+    if told is None and parts and (most := max(parts, key=lambda part: part[0]))[0] == len(moved):
+        told = most[1:]
+    if told is not None:
         label, weight, tone = told
         return replace((flowing or moved)[0], label=label, weight=weight, tone=tone)
     tones = {arrow.tone for arrow in moved}
@@ -289,12 +303,7 @@ def _one_of(arrows: list[Arrow], whole: bool) -> Arrow:
     why: set[str] = {arrow.label.split("\n")[-1] for arrow in moved} if tone == "faint" else set[str]()
     return replace(
         (flowing or moved)[0],
-        label="\n".join([count_of(len(moved)), *(why if len(why) == 1 else ())]),
+        label="\n".join(why) if len(why) == 1 else "",
         weight=max(arrow.weight for arrow in moved),
         tone=tone,
     )
-
-
-def count_of(gradients: int) -> str:
-    """The label of an arrow that stands for several."""
-    return f"{gradients} gradients"

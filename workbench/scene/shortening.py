@@ -14,7 +14,6 @@ from itertools import pairwise
 from math import inf
 from typing import Any
 
-from .labels import bundle_size
 from .model import Box, Detail, Folding, Scene, Step, changed, paths, with_changes
 from .storyboard import Storyboard, stops
 
@@ -103,7 +102,8 @@ class _Cutting:
             if group not in self._hidden
         }
         opened = board.opened - self._hidden
-        short = Storyboard(scene, steps, board.title, start, legend=board.legend, opened=opened, runs=runs)
+        order = [part & opened for part in board.order]
+        short = Storyboard(scene, steps, board.title, start, None, opened, runs, board.legend, order, board.curves)
         short.stand_as_in(board)
         return short
 
@@ -238,9 +238,10 @@ def shut(board: Storyboard, groups: Collection[str]) -> Storyboard:
         if group in boxes and group not in groups
     }
     start = place.get(board.start)
-    short = Storyboard(scene, steps, board.title, start, legend=board.legend, opened=board.opened, runs=runs)
+    told = None, board.opened, runs, board.legend, board.order, board.curves
+    short = Storyboard(scene, steps, board.title, start, *told)
     labels = board.sizes[1]
     several = {id: ids for id, ids in folding.members.items() if len(ids) > 1}
-    sizes = {id: bundle_size(max(labels[each] for each in ids), len(ids)) for id, ids in several.items()}
+    sizes = {id: max(labels[each] for each in ids) for id, ids in several.items()}
     short.stand_as_in(board, sizes)
     return short

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
+from math import isfinite
 from numbers import Integral
 from typing import Any
 
@@ -15,7 +16,6 @@ from .labels import (
     Size,
     arrow_fields,
     box_fields,
-    bundle_size,
     clean,
     heading_size,
     largest,
@@ -23,7 +23,7 @@ from .labels import (
 )
 from .layout import Layout, Levels, laid_out
 from .messages import CHANGES_NOTHING, ENDS_NOWHERE, HANGS_NOWHERE, LIES_NOWHERE, NO_STEP, STEP_KIND
-from .model import AROUND, FORMAT, VERSION, Box, Detail, Folding, Scene, Step, groups_of, with_changes
+from .model import AROUND, FORMAT, VERSION, Box, Curves, Detail, Folding, Scene, Step, groups_of, with_changes
 
 _UNSEEN = {"d": "", "lx": 0, "ly": 0, "lw": 0, "lh": 0}  # the way of an arrow that lies in a closed group
 
@@ -37,6 +37,8 @@ class Storyboard:
     says how to read it; a picture of nothing has none.
     Of the groups that hold something those in `opened` are open; of themselves all are. The steps whose place is in one
     closed group are one step; what they do together is told by `runs`, by the group, from the first step to the last.
+    `order` has those that are open part by part: a page with less room opens the first of these parts, and as many of
+    the others as it has room for. Beside the parts of the story stand `curves`.
     """
 
     def __init__(
@@ -49,8 +51,10 @@ class Storyboard:
         opened: Collection[str] | None = None,
         runs: Mapping[str, Sequence[tuple[int, int, str]]] | None = None,
         legend: str = "",
+        order: Sequence[Collection[str]] = (),
+        curves: Curves | None = None,
     ) -> None:
-        self.scene, self.steps = scene, list(steps)
+        self.scene, self.steps, self.curves = scene, list(steps), curves
         self.runs = {group: list(told) for group, told in (runs or {}).items()}
         self._start, self._still, self.legend = start, still, clean(legend) if scene.boxes else ""
         self._layout: Layout | None = None
@@ -71,6 +75,7 @@ class Storyboard:
             for strange in (step.boxes.keys() | step.arrows.keys()) - known:
                 raise ValueError(CHANGES_NOTHING.format(number, strange))
         self.opened = frozenset(groups_of(scene) if opened is None else opened)
+        self.order = [frozenset(part) for part in order]
 
     @cached_property
     def folding(self) -> Folding:
@@ -85,10 +90,10 @@ class Storyboard:
         other.__dict__.pop("folding", None)
         return other
 
-    def with_still(self, other: Storyboard) -> Storyboard:
-        """The same picture, which is another where nothing plays."""
+    def with_order(self, order: Sequence[Collection[str]]) -> Storyboard:
+        """The same picture, of which a page knows in what order its groups open."""
         made = copy(self)
-        made._still = other
+        made.order = [frozenset(part) for part in order]
         return made
 
     @property
@@ -126,8 +131,6 @@ class Storyboard:
             boxes, labels = self.sizes
             seen = self.folding.seen(self.scene)
             boxes = boxes | {id: heading_size(box_fields(seen.boxes[id])["title"]) for id in self.folding.frames}
-            several = {id: len(members) for id, members in self.folding.members.items() if len(members) > 1}
-            labels = labels | {id: bundle_size(labels[id], count) for id, count in several.items()}
             self._layout = laid_out(seen, boxes, labels)
         return self._layout
 
@@ -239,9 +242,12 @@ class Storyboard:
         told |= {"steps": steps, "details": said.texts}
         told |= {} if self._start is None else {"start": self._start}
         told |= {"legend": self.legend} if self.legend else {}
+        told |= {"curves": _curves(self.curves, self.steps)} if self.curves is not None else {}
         if self.folding.groups:
             opened = [id for id in self.scene.boxes if id in self.opened]
             told |= {"levels": {}, "opened": opened, "runs": self.runs}
+            order = [[id for id in opened if id in part] for part in self.order]
+            told |= {"order": order} if order else {}
         return told
 
     def _place(self, id: str) -> dict[str, float]:
@@ -258,6 +264,15 @@ class Storyboard:
             told = {"region": region} if region is not None else {}
             told |= {"size": list(self.sizes[0][id])} if id in self.folding.groups else {}
         return told
+
+
+def _curves(curves: Curves, steps: Iterable[Step]) -> dict[str, Any]:
+    """Curves as a player gets them, with the digits that it tells; JSON has no number that is not finite."""
+    short = [[each and float(f"{each:.4g}") for each in row] for row in curves.numbers.values()]
+    rows = [[each if each is None or isfinite(each) else f"{each}" for each in row] for row in short]
+    chapters = {clean(step.chapter) for step in steps}
+    told = {title: place for title, place in curves.told.items() if title in chapters}
+    return {"names": [clean(name) for name in curves.numbers], "numbers": rows, "told": told}
 
 
 def stops(

@@ -13,11 +13,12 @@ import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, groupby
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from .labels import FREED, KIND_WORDS, TENSORS, arrow_fields, box_fields, clean, cut, state_words
-from .model import AROUND, LOOSE, PANELS, PLACED, UNTOLD, WITHIN, Arrow, Box, Scene, paths
+from .model import AROUND, LOOSE, PANELS, PLACED, UNTOLD, WITHIN, Arrow, Box, Curves, Scene, paths
 from .storyboard import Storyboard
 from .theme import Theme, theme_named
 
@@ -28,6 +29,7 @@ _WIDEST = 120  # columns of one line of the graph
 _LONGEST_CAPTION, _LONGEST_SENTENCE = 300, 1000
 _DEEPEST, _LONGEST = 14, 80  # levels and lines of the graph
 _FIRST, _LAST = 16, 6  # steps told when there are too many to tell all
+_MOST_NUMBERS, _FEW_NUMBERS = 10, 4  # of a curve that are told all, and how many at each end of more
 
 
 def to_text(storyboard: Storyboard) -> str:
@@ -35,8 +37,22 @@ def to_text(storyboard: Storyboard) -> str:
     lines = [each for each in (storyboard.title, storyboard.legend) if each]
     lines += _opening_lines(storyboard)
     if len(storyboard.steps) > 1:
-        lines += ["", *_step_lines(storyboard)]
+        lines += ["", *_curve_lines(storyboard.curves), *_step_lines(storyboard)]
     return "\n".join(lines)
+
+
+def _curve_lines(curves: Curves | None) -> list[str]:
+    """The numbers of each curve on one line, as far as it has room, and which is the least of many."""
+    lines: list[str] = []
+    for name, numbers in curves.numbers.items() if curves is not None else ():
+        told = ["none" if each is None else f"{each:.4g}" for each in numbers]
+        known = [each for each in numbers if each is not None and isfinite(each)]
+        least = ""
+        if len(told) > _MOST_NUMBERS:
+            told[_FEW_NUMBERS:-_FEW_NUMBERS] = ["…"]
+            least = f"; least {min(known):.4g} in step {numbers.index(min(known)) + 1:,}" if known else ""
+        lines.append(_line(f"{name} of steps 1 to {len(numbers):,}: {', '.join(told)}{least}"))
+    return lines
 
 
 def to_sentence(storyboard: Storyboard) -> str:
@@ -69,7 +85,7 @@ def graph_lines(scene: Scene) -> list[str]:
             continue
         if arrow.kind == "beside" and there[arrow.target].kind == "tangent":
             saved[arrow.source].append(there[arrow.target])
-        elif arrow.kind in ("edge", "constant"):
+        elif arrow.kind in ("edge", "constant", "cut"):
             made_from[arrow.target].append(arrow)
             used.add(arrow.source)
     standing = [box for box in there.values() if box.holder is None and box.kind not in (*AROUND, "tangent")]
@@ -113,9 +129,9 @@ def graph_lines(scene: Scene) -> list[str]:
 def chart_lines(boxes: Iterable[Box]) -> list[str]:
     """A chart's boxes one a line, as far as they say something; the numbers of a heat map are its heading's to tell."""
     told = [box for box in boxes if box.kind not in UNTOLD and (box.title or box.alt)]
-    lines = [
-        _line(": ".join(filter(None, (box.alt or box.title, "" if box.alt else ", ".join(box.lines))))) for box in told
-    ]
+    said = [": ".join(filter(None, (box.alt or box.title, "" if box.alt else ", ".join(box.lines)))) for box in told]
+    alike = [(line, len([*same])) for line, same in groupby(said)]
+    lines = [_line(f"{times} times: {line}" if times > 1 else line) for line, times in alike]
     if len(lines) > _LONGEST:
         lines[_LONGEST:] = [f"… and {len(lines) - _LONGEST} more"]
     return lines or ["(nothing yet)"]
@@ -133,6 +149,8 @@ def _passed(arrow: Arrow | None) -> str:
     if arrow is None or not arrow.label:
         return ""
     label = ", ".join(arrow.label.splitlines())
+    if arrow.kind == "cut":
+        return f"; cut off by {label}"
     return f"; gives {label}" if arrow.state == "idle" else f"; gets the gradient {label}"
 
 
@@ -287,6 +305,8 @@ def _arrow_attributes(arrow: Arrow, colours: Mapping[str, str]) -> dict[str, str
     if arrow.kind in ("tangent", "beside"):
         looks = {"penwidth": "2.5"} if arrow.kind == "tangent" else {"style": "dotted", "dir": "none"}
         return looks | {"color": colours["tangent-stroke"], "fontcolor": colours["tangent-ink"]}
+    if arrow.kind == "cut":
+        return {"style": "dotted", "color": colours["constant-stroke"], "fontcolor": colours["edge-ink"]}
     style = "dashed" if arrow.kind == "constant" else "solid"
     if arrow.state == "idle":
         return {"style": style, "color": colours["edge-stroke"], "fontcolor": colours["edge-ink"]}
@@ -357,7 +377,8 @@ def _mermaid_box(box: Box) -> str:
 def _mermaid_link(arrow: Arrow, scene: Scene) -> str:
     """The line of an arrow, which always points down, with its label; a gradient climbs it, as its words say."""
     climbed = arrow.state in ("flowing", "done")
-    line = "-.-" if arrow.kind in LOOSE else "-.->" if arrow.kind == "constant" else "==>" if climbed else "-->"
+    data = arrow.kind in ("constant", "cut")
+    line = "-.-" if arrow.kind in LOOSE else "-.->" if data else "==>" if climbed else "-->"
     label = arrow_fields(arrow, scene)["label"].split("\n")
     if not any(label):
         return line

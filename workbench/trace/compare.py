@@ -492,7 +492,16 @@ def _only(event: Record, own: Collection[str], before: Frame) -> Record:
         return NodesGone(tuple([node for node in event.nodes if node in own]))
     if isinstance(event, HooksFound):
         return HooksFound(tuple([each for each in event.places if each.node in own or each.node in before.tensors]))
+    seen: tuple[TensorSeen, ...] = getattr(event, "tensors", ())
+    if any([each.cut is not None and each.cut.node not in own for each in seen]):
+        return replace(event, tensors=tuple([_cut_off(each, own) for each in seen]))  # type: ignore[type-var]
     return event
+
+
+def _cut_off(seen: TensorSeen, own: Collection[str]) -> TensorSeen:
+    """A tensor that says what ends the way of its gradient, and where only if that is one of these nodes."""
+    cut = seen.cut
+    return seen if cut is None or cut.node in own else replace(seen, cut=replace(cut, node=None))
 
 
 def _reached(ids: Iterable[str], before: Frame) -> list[str]:
@@ -512,7 +521,7 @@ def _seen(before: Frame, id: str, nodes: Collection[str]) -> TensorSeen:
     state = before.tensors[id]
     node = state.node if state.node in nodes else None
     facts = (state.name, state.value, before.version(id), state.requires_grad, node, state.output_nr if node else 0)
-    return TensorSeen(id, *facts, state.grad, base=state.base)
+    return _cut_off(TensorSeen(id, *facts, state.grad, base=state.base, cut=state.cut), nodes)
 
 
 def _referred(events: Iterable[Record], within: Collection[str] = _IDS) -> dict[str, None]:

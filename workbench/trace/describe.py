@@ -13,6 +13,7 @@ import numpy as np
 
 from ..events import next_tag, tag, tag_of_new
 from .call_records import HookRan, HooksFound, LevelEntered
+from .cuts import Cuts, Way
 from .records import CheckpointDropped, CheckpointKept, NodeCreated, TensorsFound
 from .schema import Raw
 from .source import OWN, Outlook, Stack, loop_variables, text_of, user_frames, variables
@@ -69,6 +70,7 @@ Hooks = tuple[tuple[Any, ...], ...]  # of each its kind, which output it is on, 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 _type_of: Callable[[object], type[object]] = type  # a type checker does not know what `type` is of anything
 _PLAIN = (int, float, bool, str, type(None))
+_CUTTING = frozenset(("detach", "detach_"))  # what is done to end the way of a gradient
 _NOWHERE: tuple[int | None, int] = None, 0  # where a leaf comes from
 
 
@@ -99,6 +101,7 @@ class Describer:
         # Where the outputs came from that take no gradient: they do not know their node.
         self._unlinked: dict[int, tuple[int, int]] = {}
         self._detached: dict[int, int] = {}  # tensor -> the one that it was detached from
+        self._cuts = Cuts()
         # What shares memory with others, and of that what was written since: asked for, it has a new history.
         self._alike: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._outdated: WeakValueDictionary[int, Any] = WeakValueDictionary()
@@ -182,7 +185,8 @@ class Describer:
         if base is not None or self._detached:
             owner = self._base(tensor)
         needs = tensor._rg if base is None else tensor.requires_grad
-        found[serial] = serial, value, version_of(tensor), needs, node, nr, grad, level, below, owner
+        cut = () if needs or node is not None else self._cuts.of(serial, 0 if base is None else tag(base))
+        found[serial] = serial, value, version_of(tensor), needs, node, nr, grad, level, below, owner, *cut
         return serial
 
     def _know(self, node: Any) -> int:
@@ -436,6 +440,36 @@ class Describer:
     def on_shares(self, tensor: Any, source: Any) -> None:
         self._alike[tag(tensor)], self._alike[tag(source)], self._shares = tensor, source, True
         self._detached[tensor._tag] = self._base(source) or source._tag
+        self.on_unrecorded("detach", (source,), (tensor,))
+
+    def on_unrecorded(self, name: str, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+        cuts = self._cuts
+        for arg in args:  # most of what is computed without a node has nothing to do with gradients
+            if not hasattr(_type_of(arg), "_array"):
+                if arg.__class__ in (list, tuple):
+                    break
+            elif arg._rg or arg._meta is not None or (cuts.known and getattr(arg, "_tag", 0) in cuts.known):
+                break
+        else:
+            return
+        lists: list[Any] = [arg if arg.__class__ in (list, tuple) else (arg,) for arg in args]
+        given = [each for several in lists for each in several if is_tensor(each)]
+        if not any([each.requires_grad or getattr(each, "_tag", 0) in cuts.known for each in given]):
+            return
+        for each in filter(is_tensor, outputs):
+            integers = each._array.dtype.kind != "f"
+            word = name if name in _CUTTING else str(each._array.dtype) if integers else "no_grad"
+            cuts.note(word, [(tag(of), self._way(of)) for of in given], tag(each))
+
+    def _way(self, tensor: Any) -> Way | None:
+        """Where a tensor's gradient goes."""
+        if not tensor.requires_grad:
+            return None
+        maker = maker_of(tensor)
+        if maker is None:
+            return Way(tag(tensor), 0, True)
+        serial = getattr(maker, "_tag", None)
+        return Way(serial if serial in self._nodes else None, tensor._nr, False)
 
     def on_keeps(self, node: Any, items: list[Any]) -> None:
         found: dict[int, tuple[Any, ...]] = {}

@@ -13,7 +13,7 @@ from .values import ZEROS, Value, said
 if TYPE_CHECKING:
     from .call_records import Hook, LevelEntered, OperationRan, Tangent, TangentPushed
     from .records import NodeCreated
-    from .schema import Argument, Phase, SourceLine, TensorSeen
+    from .schema import Argument, Cut, Phase, SourceLine, TensorSeen
 
 
 PlaceState = Literal["idle", "pending", "ready", "running", "done", "error"]
@@ -76,6 +76,7 @@ class TensorState(Place):
     level: str | None = None
     below: str | None = None  # what it stands for, one or more levels below
     base: str | None = None  # what it is a view of, or was detached from
+    cut: Cut | None = None  # where the way of its gradient ends
     taken: str = ""  # the user's expression that took it of its base, if a line tells that: `x[t]`
     grad_before: Value | None = None  # what the last accumulation was added to
     brought: dict[str, None] = field(default_factory=dict)  # the edges whose gradients `grad` is the sum of
@@ -114,7 +115,8 @@ class Frame:
 
     Its keys are the ids of nodes (`n1`), of operations without one (`o1`), of tensors (`t1`), of their tangents
     (`t1.tangent`) and of edges: `n1.0` is the first edge of node n1, `n1.c0` brings it the constant that is its first
-    argument, `n1.seed0` a seed to its first output; and `levels`. `n1.focus` is whether node n1 is in focus, if what
+    argument, `n1.seed0` a seed to its first output; `t1.cut` leads to a constant from where the way of its
+    gradient ends; and `levels`. `n1.focus` is whether node n1 is in focus, if what
     draws the frame `follows` that.
 
     Sentences tell a node by its name, or by the first of its `words` that no other node has.
@@ -321,13 +323,14 @@ class Frame:
                 level=seen.level,
                 below=seen.below,
                 base=base,
+                cut=seen.cut,
             )
         else:
             if state.node != seen.node:
                 self.touch_tensor(seen.id)  # which another node has made until now
             state.name, state.value, state.requires_grad = seen.name, seen.value, seen.requires_grad
             state.node, state.output_nr, state.grad = seen.node, seen.output_nr, seen.grad
-            state.level, state.below, state.base = seen.level, seen.below, base
+            state.level, state.below, state.base, state.cut = seen.level, seen.below, base, seen.cut
         if seen.node is not None:
             self.nodes[seen.node].outputs.setdefault(seen.output_nr, (seen.id, seen.value))
         self.touch_tensor(seen.id)
@@ -366,6 +369,11 @@ class Frame:
         if state.role != "leaf":
             state.role = role
         self.touch(tensor)
+        cut = state.cut
+        if cut is None or cut.node is None or state.role != "constant":
+            return
+        if cut.node in self.nodes or cut.node in self.tensors:
+            self.add_edge(f"{tensor}.cut", EdgeState(cut.node, tensor, cut.output_nr, differentiable=False))
 
     def enter(self, level: str) -> None:
         """A level is on top."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..events import SCHEMA, Event, next_tag, tag
 from .call_records import LevelLeft, OperationRan, TangentPushed
+from .cuts import Way
 from .describe import (
     Describer,
     grad_of,
@@ -46,8 +47,8 @@ from .records import (
     TensorShown,
     TensorWritten,
 )
-from .schema import Argument, Code, Packing, Raw, Record, Saved, SourceLine, Storage, TensorSeen
-from .source import Paths, Stack, code_of, line_in, line_of, source, stepping, text_of, user_frame
+from .schema import Argument, Code, Cut, Packing, Raw, Record, Saved, SourceLine, Storage, TensorSeen
+from .source import Line, Paths, Stack, code_of, line_in, line_of, source, stepping, text_of, user_frame
 from .values import LIMIT, read, value
 
 _raw: Any = cast(Any, tuple).__new__  # a raw event of a tuple in half the time, for those that are put down most often
@@ -181,6 +182,11 @@ class Hearer(Describer):
         self._going = [each for each in self._going if each() not in (task, None)]
         if task is not None:
             self.forget(task)
+
+    def on_unrecorded(self, name: str, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+        # Gradients themselves, and what transforms look into, are no data that a gradient would come back from.
+        if not (self._running or self._open or self._pushing or self._repeating):
+            super().on_unrecorded(name, args, outputs)
 
     def on_wrote(self, tensor: Any, name: str, node: Any = None) -> None:
         self._put_grad_in(tensor, name)
@@ -468,7 +474,7 @@ class Reader:
     def seen(self, tensors: tuple[Any, ...]) -> tuple[TensorSeen, ...]:
         """The tensors that are new, or not as they were when last seen."""
         news: list[TensorSeen] = []
-        for serial, copy, version, requires_grad, node, output_nr, grad, level, below, base in tensors:
+        for serial, copy, version, requires_grad, node, output_nr, grad, level, below, base, *cut in tensors:
             seen = TensorSeen(
                 id=self.id(serial, "t"),
                 name=self._names.get(serial),
@@ -481,11 +487,16 @@ class Reader:
                 level=self.place(level),
                 below=self.ids.get(below),
                 base=self.ids.get(base),
+                cut=self._cut(*cut[0]) if cut else None,
             )
             if self._last.get(seen.id) != seen:
                 self._last[seen.id] = seen
                 news.append(seen)
         return tuple(news)
+
+    def _cut(self, way: Way, word: str, line: Line) -> Cut:
+        """Where a gradient would have gone, as far as a record has told of it."""
+        return Cut(None if way.place is None else self.ids.get(way.place), way.output_nr, word, source(line))
 
     def argument(self, arg: Any) -> Argument:
         """What an operation was called with."""
@@ -666,6 +677,7 @@ class Recorder(Hearer):
             for chapter in chapters:
                 chapter.begin -= begin - 1
             known = set[int]().union(*[chapter.tensors for chapter in chapters])
+            self._cuts.forget(serial, known)
             for facts in (self._names, self._unlinked, self._detached):
                 for old in [each for each in facts if each < serial and each not in known]:
                     del facts[old]

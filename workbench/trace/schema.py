@@ -48,11 +48,24 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """Where the way of a gradient ends: at an output of a node, or at a leaf (None: at one the trace does not know).
+
+    The `word` is what ends it: `detach`, `no_grad`, or the dtype of what has no gradient.
+    """
+
+    node: str | None
+    output_nr: int
+    word: str
+    source: SourceLine | None
+
+
+@dataclass(frozen=True, slots=True)
 class TensorSeen:
     """A tensor as it was: the node and output it came from (None for a leaf), its version, its `.grad`.
 
     In a function transform it is a tensor of a `level`, and stands there for one `below`. A view shows the memory of
-    its `base`, and so does what was detached.
+    its `base`, and so does what was detached. One that takes no gradient may lie behind a `cut`.
     """
 
     id: str
@@ -66,6 +79,7 @@ class TensorSeen:
     level: str | None = None
     below: str | None = None
     base: str | None = None
+    cut: Cut | None = None
 
 
 @dataclass(frozen=True, slots=True)

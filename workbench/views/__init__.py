@@ -11,10 +11,11 @@ from ..trace.frame import Frame
 from ..trace.records import EventsLetGo
 from ..trace.timeline import Ending, Timeline
 from ..trace.values import series
+from .compare import compared
 from .error import error_story
 from .flow import Flow
 from .function import function_card
-from .graph import Graph, compared
+from .graph import Graph
 from .grouped_graph import tell_grouped
 from .memory import memory
 from .messages import AGAINST_KIND, AGAINST_MISSING, DEPTH_KIND, NO_OPTION, NO_VIEW, OPEN_KIND, STEP_KIND

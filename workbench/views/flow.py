@@ -12,11 +12,9 @@ from ..scene.model import Arrow, ArrowTone, Box
 from ..trace.frame import EdgeState, Frame
 from ..trace.records import BackwardStarted, NodeFinished
 from ..trace.schema import Record
-from ..trace.timeline import Timeline
 from ..trace.values import Value, number, series
 from .graph import Graph
 from .grouped_graph import total_of
-from .player_steps import last_backward
 from .value_display import text_of, whole
 
 LEGEND = "The broader an arrow, the larger its gradient; a leaf's grad is the sum of its arrows without the pale ones."
@@ -72,7 +70,7 @@ class Flow(Graph):
     def draw(self, frame: Frame, keys: Iterable[str]) -> tuple[list[Box], list[Arrow]]:
         """The boxes and arrows that the frame's `keys` concern, as they are now."""
         boxes, arrows = super().draw(frame, keys)
-        data = () if self.transformed else ("constant",)
+        data = () if self.transformed else ("constant", "cut")
         boxes = [box for box in boxes if box.kind not in ("saved", *data)]
         arrows = [arrow for arrow in arrows if arrow.kind not in ("same", *data)]
         for box in boxes:
@@ -90,10 +88,6 @@ class Flow(Graph):
             if edge is not None and (earlier := self._earlier(edge)):
                 arrow.label = "\n".join(filter(None, [arrow.label, earlier]))
         return boxes, arrows
-
-    def still(self, trace: Timeline) -> int | None:
-        """Where the gradients have come to the leaves."""
-        return last_backward(trace)
 
     def remarks(self, frame: Frame) -> list[str]:
         """What the captions of the graph leave out: where gradients add up, and where one is summed."""

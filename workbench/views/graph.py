@@ -1,20 +1,15 @@
 """The graph as it stands: nodes with what they saved, leaves with their gradients, and what travels.
 
 A saved tensor hangs on its node's box as a chip. Hooks are badges. Dotted lines join what is the same memory.
-`compare` draws the graphs of two traces side by side, and where they differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 
-from ..scene.labels import CHIP_COLUMNS, TEXT_COLUMNS, columns, cut
-from ..scene.model import WITHIN, Arrow, ArrowTone, Box, BoxState, Detail, Scene, Step
-from ..scene.picture import Picture
-from ..scene.storyboard import Storyboard
+from ..scene.labels import CHIP_COLUMNS, GROUP_COLUMNS, TEXT_COLUMNS, columns, cut
+from ..scene.model import WITHIN, Arrow, ArrowTone, Box, BoxState, Detail
 from ..trace.call_records import Hook, LevelEntered, OperationRan, TangentPushed
-from ..trace.compare import Differences, rounds_of
 from ..trace.frame import EdgeState, Frame, NodeState, Place, TensorState
 from ..trace.records import (
     BackwardFinished,
@@ -28,12 +23,11 @@ from ..trace.records import (
     TensorShown,
     is_slot,
 )
-from ..trace.schema import Record, Saved
+from ..trace.schema import Cut, Record, Saved
 from ..trace.timeline import Timeline
 from ..trace.values import Value, number, series
 from .groups import Lanes, Program, program_tree
-from .messages import COMPARE_KIND, COMPARE_TOO_LARGE
-from .player_steps import complete, failure, starts_of
+from .player_steps import last_backward
 from .slopes import Slopes
 from .value_display import (
     BOX_COLUMNS,
@@ -53,6 +47,8 @@ from .value_display import (
 LEGEND = (
     "Boxes are operations, beside them what they saved; values go down the arrows, in backward gradients climb them."
 )
+_GRADIENT = 11  # columns of the norm of a gradient behind its parameter, at most
+_CUTS = " At a double stroke the way of a gradient is cut: none comes back."
 _EXPRESSION = 18  # columns of an expression that names what is saved
 _NEEDLESS = "no gradient"  # of a constant
 _NARROW = 24  # columns of its shape and numbers on one line: a larger one has them on two
@@ -106,6 +102,8 @@ class Graph:
                 ends |= dict.fromkeys((root.node, root.output_nr) for root in event.roots)
             elif isinstance(event, TensorShown):
                 ends[maker[event.tensor]] = None
+        if not self.shows_gradients and any([self.lanes.is_cut(event) for event in events]):
+            self.legend, self.shared_legend = self.legend + _CUTS, self.shared_legend + _CUTS
         self._several |= {node for node, nr in (*maker.values(), *ends) if nr}
         self.slopes = Slopes({*last.values()})
         for node, nr in ends:
@@ -141,6 +139,8 @@ class Graph:
                 drawn = draw(frame, key.removesuffix(".tangent"))
                 boxes, arrows = boxes + drawn[0], arrows + drawn[1]
             elif (edge := frame.edges[key]).target is not None:
+                if not self.leads(key, edge):
+                    continue
                 source = self.source(edge)
                 boxes += self.lanes.input(frame, source)
                 arrows.append(self._arrow(frame, key, source, edge.target, edge))
@@ -174,18 +174,23 @@ class Graph:
             return frame.tensors[key].node
         return key
 
-    def still(self, trace: Timeline) -> int | None:
-        """All of the graph, before a backward frees any of it."""
-        return complete(trace)
-
     def opens(self, trace: Timeline) -> int | None:
-        """The stop that a player opens at: the error that the program ends with; None is before the first backward."""
-        failed = failure(trace)
-        return self.still(trace) if failed is None else failed
+        """The stop that a picture opens at: where the last backward is over, or fails; None is the last one."""
+        return last_backward(trace)
 
     def source(self, edge: EdgeState) -> str:
         """The box that an edge leads from."""
         return edge.source if edge.differentiable else self.lanes.place(edge.source)
+
+    def leads(self, key: str, edge: EdgeState) -> bool:
+        """Whether an edge has an arrow: the cut of what stands in its node's box is marked at what uses it."""
+        return not key.endswith(".cut") or self.lanes.place(edge.target or "") == edge.target
+
+    def _cut(self, frame: Frame, key: str, edge: EdgeState) -> Cut | None:
+        """Where the way of a gradient ends, if that is on this edge."""
+        within = not edge.differentiable and self.lanes.place(edge.source) != edge.source
+        tensor = frame.tensors.get((edge.target or "") if key.endswith(".cut") else edge.source if within else "")
+        return None if tensor is None else tensor.cut
 
     def has_output(self, id: str) -> bool:
         """Whether an output of a node has a box."""
@@ -243,6 +248,9 @@ class Graph:
             grad = grad if found is None else found.label if found.product else with_more(grad, found.label)
             label = f"{grad}\nfor {label}" if label else grad
         kind = "edge" if edge.differentiable else "constant"
+        if (cut := self._cut(frame, id, edge)) is not None:
+            kind, label = "cut", cut_label(cut)
+            note = [cut_said(cut)]
         together = self._together(frame, id, edge) if edge.differentiable else None
         return Arrow(id, source, target, kind, label, edge.state, note=", ".join(note), together=together)
 
@@ -253,8 +261,8 @@ class Graph:
             return None
         total = arrived(frame, edge.source)
         if total is None:
-            return f"{len(came)} gradients", *self.looks(None)
-        return f"sum {total.text()}" if not total.shape else f"sum ‖{number(total.norm)}‖", *self.looks(total)
+            return "", *self.looks(None)
+        return total.text() if not total.shape else f"‖{number(total.norm)}‖", *self.looks(total)
 
     def looks(self, grad: Value | None) -> tuple[int, ArrowTone]:
         """How broad the arrow of a gradient is, and its tone."""
@@ -263,6 +271,19 @@ class Graph:
     def which(self, edge: EdgeState) -> str:
         """Which output of a node an edge comes from, if it has more than one."""
         return f"output {edge.output_nr}" if edge.source in self._several else ""
+
+
+def cut_label(cut: Cut) -> str:
+    """`detach, line 3`."""
+    return cut.word if cut.source is None else f"{cut.word}, line {cut.source.line}"
+
+
+def cut_said(cut: Cut) -> str:
+    """A sentence on what ends the way of a gradient, without its full stop."""
+    why = "in no_grad no operation is recorded" if cut.word == "no_grad" else f"{cut.word} ends its way"
+    why = f"{cut.word} numbers have none" if cut.word.startswith(("int", "uint", "bool")) else why
+    at = "" if cut.source is None else f" ({cut.source.file}, line {cut.source.line}: {cut.source.text})"
+    return f"no gradient flows back here: {why}{at}"
 
 
 def arrived(frame: Frame, id: str) -> Value | None:
@@ -361,10 +382,11 @@ def _tensor(say: Sayings, frame: Frame, id: str) -> Box:
     tensor = frame.tensors[id]
     leaf = tensor.role == "leaf"
     first, *others = say(_narrow, tensor.value, leaf)
-    if not leaf and columns(first) + columns(_NEEDLESS) + 2 <= BOX_COLUMNS:
-        first = f"{first}, {_NEEDLESS}"
+    needless = _NEEDLESS if tensor.cut is None else f"{_NEEDLESS}: {tensor.cut.word}"
+    if not leaf and columns(first) + columns(needless) + 2 <= BOX_COLUMNS:
+        first = f"{first}, {needless}"
     elif not leaf:
-        others.append(_NEEDLESS)
+        others.append(needless)
     lines = [first, *others, *shared_line(frame, id)]
     if leaf and tensor.grad is not None:
         lines += [f"grad {say(brief_of, tensor.grad, BOX_COLUMNS - 5)}", *trouble_of(tensor.grad)]
@@ -384,13 +406,18 @@ def _tensor_details(say: Sayings, tensor: TensorState, leaf: bool) -> tuple[Deta
     name = tensor.name or ""
     details = [*_error(tensor), say(value_detail, "Value", name, tensor.value)]
     if not leaf:
-        return (*details, Detail("Grad", "text", "None is computed: it does not require grad."))
+        cut = [] if tensor.cut is None else [Detail("Cut", "text", _sentence(cut_said(tensor.cut)))]
+        return (*details, Detail("Grad", "text", "None is computed: it does not require grad."), *cut)
     details += hook_details(tensor)
     details += [say(value_detail, "Gradient in", "", grad) for grad in tensor.received]
     if tensor.grad is None:
         why = "it was cleared" if tensor.cleared else "no backward has added to it yet"
         return (*details, Detail("Grad", "text", f"None: {why}."))
     return (*details, say(value_detail, "Grad", f"{name}.grad" if name else "grad", tensor.grad))
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def _output_id(node: str, nr: int) -> str:
@@ -408,6 +435,20 @@ def _output(say: Sayings, frame: Frame, id: str, nr: int) -> Box:
     title = (frame.variable(node.outputs[nr][0]) if known else None) or "output"
     state = "done" if seed is not None else "idle"
     return Box(_output_id(id, nr), "output", title, lines, state, details=tuple(details))
+
+
+def rows_of(frame: Frame, parameters: Collection[str]) -> list[str]:
+    """The parameters of a module, with the norms of their gradients, each on a line; on one if there is always room."""
+    rows = [_row_of(frame, id) for id in parameters]
+    room = sum(columns(row.partition(" ‖")[0]) + 2 + _GRADIENT for row in rows) - 2
+    return [", ".join(rows)] if len(rows) > 1 and room <= GROUP_COLUMNS else rows
+
+
+def _row_of(frame: Frame, id: str) -> str:
+    """`weight (16, 3) ‖0.3‖`."""
+    tensor = frame.tensors[id]
+    norm = f" ‖{tensor.grad.norm:.3g}‖" if tensor.grad is not None else ""
+    return f"{frame.called(id).rpartition('.')[2]} {tensor.value.shape}{norm}"
 
 
 def _error(place: Place) -> list[Detail]:
@@ -707,105 +748,3 @@ class Standing:
         if node.made.node in self._beside and calm:
             return "over", (BESIDE,)
         return node.state, ()
-
-
-COMPARED = "Two recordings as they ended, side by side; a box marked ≠ differs, and its line says in what."
-_MOST_DIFFERENCES = 200  # differences shown
-_LARGEST_COMPARED = 3_000  # nodes, arrows and saved tensors of a trace
-
-
-def compare(first: Timeline, second: Timeline) -> Picture:
-    """The graphs of two traces as they ended, and, one step each, what differs: values, structure, saved, order."""
-    for trace in (first, second):
-        if not isinstance(trace, Timeline):
-            raise TypeError(COMPARE_KIND.format(type(trace).__name__))
-    return Picture(compared(first, second))
-
-
-def compared(first: Timeline, against: Timeline) -> Storyboard:
-    """The storyboard of a comparison; of graphs that are too large a ValueError, as all of both is drawn."""
-    for trace in (first, against):
-        made = [event for event in trace.events if isinstance(event, NodeCreated | OperationRan)]
-        edges = sum(len(event.edges) + len(event.saved) for event in made if isinstance(event, NodeCreated))
-        if (parts := len(made) + edges + len(starts_of(trace.events))) > _LARGEST_COMPARED:
-            raise ValueError(COMPARE_TOO_LARGE.format(len(made), parts, _LARGEST_COMPARED))
-    boxes: dict[str, Box] = {}
-    arrows: dict[str, Arrow] = {}
-    empty: list[str] = []
-    found = list(Differences(first, against))
-    name, alone = _first_step(first, against, [(each.first, each.second) for each in found])
-    for side, word, trace in (("a", "First", first), ("b", "Second", against)):
-        scene = _as_it_ended(trace)
-        scene = _with_alone(scene, alone[side]) if name else scene
-        if scene.boxes:
-            boxes[side] = Box(side, "region", f"{word}: {scene.title}")
-        else:
-            empty.append(word.lower())
-        for box in scene.boxes.values():
-            if box.kind not in ("level", "region"):
-                held = None if box.holder is None else f"{side}.{box.holder}"
-                inside = side if box.holder is None and box.kind != "tangent" else None
-                boxes[f"{side}.{box.id}"] = replace(box, id=f"{side}.{box.id}", holder=held, region=inside)
-        for arrow in scene.arrows.values():
-            ends = {"source": f"{side}.{arrow.source}", "target": f"{side}.{arrow.target}"}
-            # Gradients are told of where they arrive: on arrows they would hide what differs.
-            arrows[f"{side}.{arrow.id}"] = replace(arrow, id=f"{side}.{arrow.id}", label="", **ends)
-    count = "no difference" if not found else "1 difference" if len(found) == 1 else f"{len(found)} differences"
-    have = "have" if len(empty) > 1 else "has"
-    nothing = f" The {' and the '.join(empty)} {have} nothing in it." if empty else ""
-    more = f" The first {_MOST_DIFFERENCES} are shown." if len(found) > _MOST_DIFFERENCES else ""
-    only = f" Of the training, {name} is drawn: the first in which a box differs." if name else ""
-    steps = [Step(f"Two traces side by side, as they ended: {count}.{nothing}{only}{more}", "comparing")]
-    marks: dict[str, dict[str, None]] = {}
-    for each in found[:_MOST_DIFFERENCES]:
-        step = Step(f"{each.sentence}.", "comparing")
-        for side, place in (("a", each.first), ("b", each.second)):
-            if (id := f"{side}.{place}") in boxes:
-                mark = each.kind if each.kind == "only here" else f"≠ {each.kind}"
-                marks[id] = {**marks.get(id, {}), mark: None}
-                step.boxes[id] = {"state": "differs", "lines": (*boxes[id].lines, *marks[id])}
-                step.focus = step.focus or id
-        steps.append(step)
-    return Storyboard(Scene(f"Two traces: {count}", boxes, arrows), steps, legend=COMPARED)
-
-
-def _as_it_ended(trace: Timeline) -> Scene:
-    """All of a trace's graph after its last event."""
-    view = Graph(trace.events)
-    frame = Frame(view.program.words)
-    for event in trace.events:
-        event.apply(frame)
-    boxes, arrows = view.draw(frame, frame.touched)
-    return Scene(view.title, {box.id: box for box in boxes}, {arrow.id: arrow for arrow in arrows})
-
-
-def _first_step(
-    first: Timeline, second: Timeline, places: Iterable[tuple[str | None, str | None]]
-) -> tuple[str, dict[str, set[str]]]:
-    """The name of the training's first step in which an operation differs, and its nodes on each side; "" of none."""
-    names: dict[int, str] = {0: ""}
-    steps: dict[str, dict[int, set[str]]] = {"a": {}, "b": {}}
-    for side, trace in (("a", first), ("b", second)):
-        for each in rounds_of(trace.events):
-            made = [event.node for event in trace.events[each.begin : each.end] if isinstance(event, NodeCreated)]
-            steps[side].setdefault(each.number, set()).update(made)
-            names.setdefault(each.number, each.name)
-    numbers = [
-        number
-        for pair in places
-        for side, place in zip("ab", pair, strict=True)
-        for number, made in steps[side].items()
-        if number and place in made
-    ]
-    number = min(numbers, default=0)
-    return names[number], {side: made.get(number, set()) for side, made in steps.items()}
-
-
-def _with_alone(scene: Scene, nodes: Collection[str]) -> Scene:
-    """A scene with these nodes, what they still keep, and what arrows join to them."""
-    joined = [arrow for arrow in scene.arrows.values() if arrow.source in nodes or arrow.target in nodes]
-    ends = {end for arrow in joined for end in (arrow.source, arrow.target)}
-    kept = {id for id, box in scene.boxes.items() if box.holder in nodes and box.state != "freed"}
-    boxes = {id: box for id, box in scene.boxes.items() if id in {*ends, *nodes, *kept}}
-    arrows = {arrow.id: arrow for arrow in scene.arrows.values() if {arrow.source, arrow.target} <= boxes.keys()}
-    return Scene(scene.title, boxes, arrows)

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ..scene.labels import TEXT_COLUMNS, columns
+from ..scene.labels import GROUP_COLUMNS, TEXT_COLUMNS, columns
 from ..scene.layout import LayoutUnavailable
-from ..scene.model import Arrow, Box, BoxState, Detail, Folding, Scene, Step, paths, with_changes
-from ..scene.routes import WINDOW
+from ..scene.model import Arrow, ArrowTone, Box, BoxState, Detail, Scene, Step, with_changes
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import OperationRan, TangentPushed, above
 from ..trace.frame import EdgeState, Frame, NodeState
@@ -26,16 +25,30 @@ from ..trace.records import COMPILED, NodeCreated, NodeFinished, NodeStarted, Te
 from ..trace.schema import Phase, Record, TensorSeen
 from ..trace.timeline import Timeline, phase_of
 from ..trace.values import Value, said, series
-from .graph import Graph, arrived, built
+from .graph import Graph, arrived, built, rows_of
 from .groups import MOST, TANGENT, Group, Lanes, Program, grouped, wholes
 from .memory import bytes_said, kept_of
 from .messages import NO_GROUP
-from .player_steps import NOTHING, Effort, caption_of, changed_fields, cursor_at, opening, place_of_stop, some, tell
+from .opening import Part, fitted, in_order
+from .player_steps import (
+    NOTHING,
+    Effort,
+    caption_of,
+    changed_fields,
+    cursor_at,
+    opening_stop,
+    place_of_stop,
+    point_out,
+    some,
+    tell,
+)
 
 # What groups hold.
 
 _APART = 12  # so many named tensors at most stand outside of all groups; more of them stand where they are used
 _SHARED = 4  # a tensor that is used in more places has a box beside each that refers to it
+FREED = ": freed"  # behind what was kept
+_ROWS = 4  # parameters of a module that its box tells one by one
 
 
 @dataclass(slots=True)
@@ -98,6 +111,7 @@ class Links:
         # what lies in the frame of a transform.
         apart = [id for id in tensors if (name := names.get(id)) and "." not in name]
         apart = [id for id in apart if lanes is None or not lanes.framed(id)]
+        self.again: set[str] = set()  # parameters of modules that are called again, which stand in the first call
         self.rows = self._rows([known[id] for id in apart]) if len(apart) > _APART else {}
         apart = [id for id in apart if id not in self.rows]
         for id in tensors:
@@ -107,6 +121,8 @@ class Links:
         if lanes is None:
             self._let_in([id for id in tensors if not known[id].requires_grad], names, whole)
         self.rows = {id: row for id, row in self.rows.items() if self.homes[id] is not whole}
+        for id in tensors:
+            self._call_again(id)
         beside: dict[str, list[str]] = {}
         for (_, user), box in self._references.items():
             beside.setdefault(box, []).append(user)
@@ -162,6 +178,18 @@ class Links:
                 self._references |= {(id, user): f"{id}@{branch}" for user in inside}
             if len(inside) > _SHARED:
                 self._share(id, inside, whole)
+
+    def _call_again(self, id: str) -> None:
+        """The parameter of a module of one operation that is called several times stands in the first of its calls."""
+        calls = {user: self.group_of[user] for user in self.users[id]}
+        groups = list({group.id: group for group in calls.values()}.values())
+        if len(groups) > 1 and all(group.single and group.scope == groups[0].scope for group in groups):
+            self.homes[id] = groups[0]
+            self.again.add(id)
+            for user, group in calls.items():
+                self._references.pop((id, user), None)
+                if group is not groups[0]:
+                    self._references[id, user] = f"{id}@{group.id}"
 
     def reference(self, tensor: str, user: str) -> str:
         """The box that a tensor's arrow to a user leaves from: its own, or where many use it, one beside the user."""
@@ -228,6 +256,7 @@ class Tally:
     given: set[str] = field(default_factory=set)
     entering: dict[tuple[int, ...], None] = field(default_factory=dict)  # the shapes of the data that come in
     leaving: dict[tuple[int, ...], None] = field(default_factory=dict)
+    kept: int = 0  # tensors that were saved
     saved: int = 0  # bytes
     most: int = 0
     error: str = ""
@@ -260,6 +289,7 @@ class Tally:
             self.counts[state] += count
         holders = self.holders
         for owner, size, more in news.kept:
+            self.kept += max(0, more)
             holders[owner] = held = holders.get(owner, 0) + more
             if not held:
                 self.saved -= size
@@ -278,22 +308,49 @@ class Tally:
             (self.leaving if leaving else self.entering)[value.shape] = None
 
     def shapes(self, frame: Frame) -> str:
-        """`(3, 4) → (3, 2)`, or as much as is known; `→ 2.0` for a single number, and nothing for several."""
-        leaving = self.leaving
-        if not leaving and self.held == self.count:  # nothing has used what it gives
-            last = frame.nodes.get(self.last)
-            leaving = {last.outputs[0][1].shape: None} if last is not None and 0 in last.outputs else {}
-        if not any((*self.entering, *leaving)):
-            return self._number(frame)
-        entering = f"{_shapes(self.entering)} " if self.entering else ""
-        return f"{entering}→ {_shapes(leaving)}" if leaving else ""
+        """`(3, 4) → (3, 2)`, or as much as is known.
 
-    def _number(self, frame: Frame) -> str:
-        """`→ 2.0`: the number that an expression gives."""
-        last = frame.nodes.get(self.last)
-        complete = self.group.kind == "expression" and self.held == self.count
-        value = last.outputs[0][1] if complete and last is not None and 0 in last.outputs else None
-        return f"→ {value.brief(_NUMBER)}" if value is not None and not value.shape else ""
+        A single number is told, `(3, 2) → 0.5`, if an expression of numbers gives it, or if nothing uses it: a loss.
+        """
+        last = frame.nodes.get(self.last) if self.held == self.count else None
+        value = last.outputs[0][1] if last is not None and 0 in last.outputs else None
+        ends = not self.leaving and value is not None  # nothing has used what it gives
+        leaving = {value.shape: None} if ends and value is not None else self.leaving
+        of_numbers = not any((*self.entering, *leaving))
+        told = _shapes(leaving) if leaving and not of_numbers else ""
+        if value is not None and not value.shape and (ends or (of_numbers and self.group.kind == "expression")):
+            told = value.brief(_NUMBER)
+        entering = f"{_shapes(self.entering)} " if self.entering and not of_numbers else ""
+        return f"{entering}→ {told}" if told else ""
+
+    @property
+    def parameters(self) -> list[str]:
+        """The parameters of modules that are used in it, those that stand elsewhere too."""
+        own = [id for id, count in self.leaves.items() if count]
+        return own + [id for id, name in self.referred.items() if "." in name and id not in self.leaves]
+
+    def counts_of_operations(self) -> list[str]:
+        """`12 operations`, `3 operations × 4` of what repeats."""
+        if not self.held:
+            return []
+        count = counted(self.held, "operation")
+        if 1 < self.times < self.count == self.held and " × " not in self.group.title:
+            count = f"{counted(self.count // self.times, 'operation')} × {self.times:,}"
+        return [count + (COMPILED if 0 < self.compiled == self.held else "")]
+
+    def holds(self, frame: Frame) -> list[str]:
+        """`1,234 parameters`, `2 leaves`, `3 tangents`."""
+        numbers = sum([math.prod(frame.tensors[id].value.shape) for id in self.parameters])
+        others = sum(not numbers for numbers in self.leaves.values())
+        told = [(numbers, "parameter"), (others, "leaf"), (len(self.tangents), "tangent")]
+        return [counted(n, what) for n, what in told if n]
+
+    def saves(self, several: bool = False) -> list[str]:
+        """What it keeps for backward, or did: `saved 1.2 KiB`, or how many tensors too; a single one always says so."""
+        if not self.most:
+            return []
+        count = f"{counted(self.kept, 'tensor')}, " if several or self.group.single else ""
+        return [f"saved {count}{bytes_said(self.saved or self.most)}{'' if self.saved else FREED}"]
 
     def inside(self, frame: Frame) -> tuple[Detail, ...]:
         """What is in the group, in words; they stay once all is there."""
@@ -343,40 +400,38 @@ def listed(counts: Counter[str]) -> str:
 
 
 def closed_box(frame: Frame, tally: Tally, came: Bundle, went: Bundle, view: Graph) -> Box:
-    """A closed group: what is in it, what that keeps, and the gradients that came and went.
+    """A closed group: what is in it and what that keeps; a module of one operation tells its parameters.
 
     Where gradients are the story, leaves are told with theirs instead, and not what is kept.
     """
-    group = tally.group
-    others = sum(not numbers for numbers in tally.leaves.values())
-    count = counted(tally.held, "operation") if tally.held else ""
-    if 1 < tally.times < tally.count == tally.held and " × " not in group.title:
-        count = f"{counted(tally.count // tally.times, 'operation')} × {tally.times:,}"
-    if 0 < tally.compiled == tally.held:
-        count += COMPILED
-    more = [(sum(tally.leaves.values()), "parameter"), (others, "leaf"), (len(tally.tangents), "tangent")]
-    holds, told = [counted(n, what) for n, what in more if n], view.of_leaves(frame, tally.leaves)
-    flows = view.shows_gradients and bool(tally.leaves)
-    if flows:
-        lines = [", ".join([*holds, *told[:1]]), *told[1:]]
+    group, told = tally.group, view.of_leaves(frame, tally.leaves)
+    saves = [] if view.shows_gradients else tally.saves()
+    if group.single and 0 < len(tally.parameters) <= _ROWS:
+        told = [line for line in told if not line.startswith("grad ‖")]  # a row has it
+        lines = [tally.shapes(frame), *rows_of(frame, tally.parameters), *saves, *told]
+    elif view.shows_gradients and tally.leaves:
+        lines = [", ".join([*tally.holds(frame), *told[:1]]), *told[1:]]
     else:
-        used = [name for id, name in tally.referred.items() if id not in tally.given]
-        lines = [tally.shapes(frame), _using(", ".join(filter(None, [count, *holds])), used)]
-    kept = f"saved {bytes_said(tally.saved)}" if tally.saved else f"saved {bytes_said(tally.most)}: freed"
-    if tally.gone == tally.held > 0:
-        lines.append("gone: nothing holds them")
-    else:
-        gone = f"{counted(tally.gone, 'operation')} gone" if tally.gone else ""
-        lines.append("; ".join(filter(None, [kept if tally.most and not view.shows_gradients else "", gone])))
-    ways = [(way, norms_of(frame, each), each.total.moved) for way, each in (("in", came), ("out", went))]
-    gradients = [f"{way} {norms or f'{moved:,} gradients'}" for way, norms, moved in ways if moved]
-    bad = "" if came.total.finite and went.total.finite else "NOT FINITE "
-    lines.append(f"gradient {bad}{', '.join(gradients)}" if gradients and (bad or not flows) else "")
-    lines += [] if flows else told
-    details = tally.inside(frame)
-    if tally.error:
-        details = (Detail("Error", "text", tally.error), *details)
-    return Box(group.id, "group", group.title, tuple(filter(None, lines)), tally.state, details=details)
+        used = [name for id, name in tally.referred.items() if id not in tally.given and "." not in name]
+        held = ", ".join([*tally.counts_of_operations(), *tally.holds(frame)])
+        if saves and columns(f"{held}, {saves[0].removesuffix(FREED)}{FREED}") <= GROUP_COLUMNS:
+            held = ", ".join(filter(None, [held, *saves]))
+        lines = [tally.shapes(frame), _using(held, used), *told]
+    if tally.gone:
+        all_gone = tally.gone == tally.held
+        lines.append("gone: nothing holds them" if all_gone else f"{counted(tally.gone, 'operation')} gone")
+    gradients = [
+        f"{way} {norms_of(frame, each) or f'{each.total.moved:,} gradients'}"
+        for way, each in (("in", came), ("out", went))
+        if each.total.moved
+    ]
+    if not (came.total.finite and went.total.finite):
+        lines.append(f"gradient NOT FINITE {', '.join(gradients)}")
+    details = [Detail("Error", "text", tally.error)] if tally.error else []
+    details += tally.inside(frame)
+    details += [Detail("Gradient", "text", ", ".join(gradients))] if gradients else []
+    details += [Detail("Kept for backward", "text", line) for line in tally.saves(several=True)]
+    return Box(group.id, "group", group.title, tuple(filter(None, lines)), tally.state, details=tuple(details))
 
 
 def _shapes(shapes: Iterable[tuple[int, ...]]) -> str:
@@ -392,7 +447,7 @@ def _using(inside: str, names: Sequence[str]) -> str:
     text = inside
     for n, name in enumerate(names):
         longer = f"{text}, {name}" if n else f"{text}, uses {name}"
-        if columns(longer) > TEXT_COLUMNS - (3 if name is not names[-1] else 0):
+        if columns(longer) > GROUP_COLUMNS - (3 if name is not names[-1] else 0):
             return f"{text}, …" if n else text
         text = longer
     return text
@@ -578,6 +633,8 @@ class Cut:
         # Group -> the edges by which gradients come to it, and by which they leave it.
         self._crossing: dict[str, tuple[Bundle, Bundle]] = {}
         self._drawn: set[str] = set()
+        self._brought: dict[str, list[str]] = {}  # an edge -> those that brought something to its source with it
+        self._referring_to: dict[str, dict[str, None]] = {}  # a tensor -> the groups in which boxes refer to it
         self._homes: dict[str, str] = {}  # a frame that a view draws -> the group that it lies in
         # A frame that a view draws -> the group of the same things.
         parts = [group for group in links.groups.values() if group.part and group.id in told]
@@ -663,8 +720,7 @@ class Cut:
                     outputs.append(key)
             elif (tensor := tensors.get(key)) is not None:
                 here = known.get(key) or around(key)
-                if here.groups:
-                    groups |= dict.fromkeys(here.groups)
+                groups |= dict.fromkeys(here.groups) | self._referring_to.get(key, {})
                 if tensor.role == "leaf":
                     for tally in here.groups.values():
                         tally.leaves[key] = math.prod(tensor.value.shape) if "." in (tensor.name or "") else 0
@@ -679,13 +735,16 @@ class Cut:
                 if above is below and above.closed:
                     inside.add(key)
                     continue
-                groups |= dict.fromkeys(self._cross(frame, key, edge, above.groups, below.groups))
                 source = self._links.reference(own, edge.target)
+                sending = above.groups
+                if source != own and own in self._links.again:  # it stands in another call, which sent nothing of this
+                    sending = {group: tally for group, tally in sending.items() if group in below.groups}
+                groups |= dict.fromkeys(self._cross(frame, key, edge, sending, below.groups))
                 self._tell_use(frame, own, source, above.groups, below.groups)
-                if not (data or edge.differentiable):
+                if not (data or edge.differentiable) or not view.leads(key, edge):
                     continue
                 upper, lower = self.stands(source), self.stands(edge.target)
-                ending = "" if edge.differentiable else ".c"
+                ending = "" if edge.differentiable else ".cut" if key.endswith(".cut") else ".c"
                 if upper == lower and source != own and f"{self.stands(own)}>{lower}{ending}" in self._bundles:
                     upper = self.stands(own)  # what the box brings that refers to it is part of the arrow from it
                 if upper == lower:
@@ -711,7 +770,7 @@ class Cut:
                     seen.append(key)
         self._note(frame, changed, within)
         boxes, arrows = self._draw(frame, seen)
-        arrows = [self._referring(frame, arrow, arrow.target, boxes) for arrow in arrows]
+        arrows = [self._referring(frame, self._with_sums(frame, arrow), arrow.target, boxes) for arrow in arrows]
         for key in dict.fromkeys(outputs):
             more = self._draw(frame, [key])
             boxes += [box for box in more[0] if box.kind == "output"]
@@ -775,6 +834,32 @@ class Cut:
         boxes.append(Box(source, box.kind, box.title, note="as above", refers=own))
         return with_changes(arrow, {"source": source})
 
+    def _with_sums(self, frame: Frame, arrow: Arrow) -> Arrow:
+        """An arrow with the sum of the gradients that came to its source from each group around its target."""
+        edge = frame.edges.get(arrow.id)
+        if edge is None or edge.state == "idle" or edge.target is None or edge.grad is None or not edge.differentiable:
+            return arrow
+        tasks = frame.place(edge.source).came.values()
+        came = [key for keys in tasks if arrow.id in keys for key in keys if frame.edges[key].state != "idle"]
+        came = [key for key in came if frame.edges[key].output_nr == edge.output_nr] or self._brought.get(arrow.id, [])
+        self._brought[arrow.id] = came
+        within: dict[str, tuple[int, str, int, ArrowTone]] = {}
+        above = self.around(edge.source).groups
+        for group in self.around(edge.target).groups if len(came) > 1 else ():
+            mine = [key for key in came if group in self.around(frame.edges[key].target or "").groups]
+            if group in above or not 1 < len(mine) <= _ADDED or mine[-1] != arrow.id:
+                continue
+            grads = [grad for key in mine if (grad := frame.edges[key].grad) is not None]
+            if (total := total_of(grads)) is None:
+                continue
+            lost = self._view.lost(frame, mine)
+            weight, tone = self._view.looks(total)
+            if all(frame.edges[key].lost for key in mine):
+                weight, tone = 1, "faint"
+            text = f"‖{total.norm:.3g}‖" if total.shape else total.text()
+            within[group] = len(mine), "\n".join([text, *lost]), weight, tone
+        return with_changes(arrow, {"within": within}) if within else arrow
+
     def _tell_use(self, frame: Frame, own: str, source: str, upper: Collection[str], lower: Collection[str]) -> None:
         """Note at groups that a tensor is used in them: by an arrow from it, or by a box inside that refers to it."""
         if own not in frame.tensors:
@@ -782,6 +867,7 @@ class Cut:
         for id in lower:
             if source != own and id in self.around(source).groups:
                 self._tally(id).referred.setdefault(own, frame.called(own))
+                self._referring_to.setdefault(own, {})[id] = None
             elif id not in upper:
                 self._tally(id).given.add(own)
 
@@ -867,6 +953,10 @@ class Cut:
         first = frame.edges[next(iter(keys))]
         ends = self.stands(self._view.source(first)), self.stands(first.target or "")
         kind = "edge" if first.differentiable else "constant"
+        if bundle.endswith(".cut"):
+            cuts = [arrow for key in keys for arrow in self._draw(frame, [key])[1] if arrow.id == key]
+            label = f"{len(cuts)} cuts" if len({arrow.label for arrow in cuts}) > 1 else cuts[0].label
+            return replace(cuts[0], id=bundle, source=ends[0], target=ends[1], label=label)
         if traffic.largest is None:
             return Arrow(bundle, *ends, kind, f"{len(keys)} edges" if len(keys) > 1 else "")
         state = "flowing" if self._bundles[bundle].flowing else "done"
@@ -874,11 +964,8 @@ class Cut:
         looks = next(arrow for arrow in self._draw(frame, [key])[1] if arrow.id == key)  # as the view draws it
         label = looks.label
         if len(keys) > 1:
-            moved = traffic.moved
-            label = f"{moved} of {len(keys)} gradients" if moved < len(keys) else f"{moved} gradients"
-            label = "\n".join(
-                filter(None, [label, norms_of(frame, self._bundles[bundle]), *self._view.lost(frame, keys)])
-            )
+            told = [norms_of(frame, self._bundles[bundle]), *self._view.lost(frame, keys)]
+            label = "\n".join(filter(None, told))
         return replace(looks, id=bundle, source=ends[0], target=ends[1], label=label, state=state, together=None)
 
     def _box(self, frame: Frame, id: str) -> Box:
@@ -905,11 +992,6 @@ class Cut:
 # What is open, and the steps.
 
 _LARGE = 150  # nodes and operations of a graph that opens whole, if it must
-_FILM_ROW = 40  # of that, which the second row of a film's controls takes
-_LEAST, _SEVERAL = 2, 6  # boxes that say what a program does: of fewer more is opened, in a window and in a still
-_STILL, _HIGHER = 610, 1100  # px that a still may be high, and one of fewer than several
-_FEW, _MOST = 25, 40  # boxes that are seen at first; so many if it would be a single group else
-_CLOSED = ("expression", "more", "stretch")  # kinds of groups that stay closed at first
 _NAMED = 12  # groups that an error names
 _INSIDES = 300  # boxes in all the closed groups that a reader can open
 
@@ -935,7 +1017,7 @@ class GroupPlan:
     links: Links
     opened: set[str]
     told: set[str]
-    parts: list[set[str]]  # of groups that are open if there is room, else only the first of them
+    parts: list[Part]  # of groups that are open if there is room
 
     def tell(self, trace: Timeline, view: Graph) -> Storyboard:
         """The storyboard of a trace of this graph."""
@@ -944,7 +1026,7 @@ class GroupPlan:
     def fitting(self, board: Storyboard) -> Storyboard:
         """The same with as many groups open as there is room for."""
         try:
-            return _fitting(board, self.parts) if self.parts else board
+            return fitted(board, self.parts) if self.parts else board
         except LayoutUnavailable:  # it can still be told in words
             return board
 
@@ -970,10 +1052,10 @@ def planned(
     if not groups and opened is None:
         return None
     links = Links(built(events if uses is None else uses), whole, lanes)
-    parts: list[set[str]] = []
+    parts: list[Part] = []
     if not asked:
-        parts = [] if lanes is not None else _opening(whole, links)
-        now = set().union(*parts)
+        parts = [] if lanes is not None else in_order(whole, Counter(map(id, links.homes.values())))
+        now = {group for part in parts for group in part.groups}
     else:
         now = _opened(groups, [opened] if isinstance(opened, str) else opened or ())
         now |= {group.id for group in groups if depth is not None and len(group.path) <= depth}
@@ -984,54 +1066,6 @@ def planned(
 def is_small(events: Iterable[Record]) -> bool:
     """Whether there is so little in a graph that all of it may stand open."""
     return sum(isinstance(event, NodeCreated | OperationRan) for event in events) <= _LARGE
-
-
-def _fitting(board: Storyboard, parts: Sequence[Collection[str]]) -> Storyboard:
-    """The picture with as many of these parts open as a window has room for, so that it opens whole.
-
-    What cannot play, and has no window, shows more of the program: the first part in any case.
-    """
-    boards: dict[frozenset[str], Storyboard] = {}  # each is laid out once
-
-    def opened_as(opened: Collection[str]) -> Storyboard:
-        found = boards[frozenset(opened)] = boards.get(frozenset(opened)) or board.with_open(opened)
-        return found
-
-    around = paths(board.scene)
-    high = WINDOW[1] - _FILM_ROW * any([step.chapter for step in board.steps])
-    fitting = _opened_to(opened_as, around, parts, set(), high)
-    few = _program_boxes(fitting) < _LEAST
-    high = _HIGHER if _program_boxes(fitting) < _SEVERAL else _STILL
-    tall = _opened_to(opened_as, around, parts, {*fitting.opened, *parts[0]}, high)
-    if few or tall.opened == fitting.opened:
-        return tall
-    return fitting.with_still(tall)
-
-
-def _opened_to(
-    opened_as: Callable[[Collection[str]], Storyboard],
-    around: Mapping[str, Sequence[str]],
-    parts: Sequence[Collection[str]],
-    opened: set[str],
-    high: int,
-) -> Storyboard:
-    """The picture with these groups open, and as many of the parts as fit into this height."""
-    fitting = opened_as(opened)
-    for part in parts:
-        if not opened.issuperset(part) and all(opened.issuperset(around[group]) for group in part):
-            more = opened_as(opened.union(part))
-            wide = max(WINDOW[0], fitting.layout.width)
-            if more.layout.width <= wide and more.layout.height <= high:
-                opened.update(part)
-                fitting = more
-    return fitting
-
-
-def _program_boxes(board: Storyboard) -> int:
-    """How many boxes are seen that stand for nodes."""
-    stands = Folding(board.scene, board.opened).stands
-    seen = [box for id, box in board.scene.boxes.items() if stands[id] == id and id not in board.opened]
-    return sum(box.kind in ("op", "function", "group") for box in seen)
 
 
 def _opened(groups: Sequence[Group], names: Iterable[str]) -> set[str]:
@@ -1046,52 +1080,6 @@ def _opened(groups: Sequence[Group], names: Iterable[str]) -> set[str]:
             raise ValueError(NO_GROUP.format(name, some))
         opened.update(each.id for group in found for each in group.path if each.id)
     return opened
-
-
-def _opening(whole: Group, links: Links) -> list[set[str]]:
-    """The groups to open at first: outer ones first, those that are equal together, while there are not too many boxes.
-
-    The first round of a loop comes before the others. Single expressions stay closed, and so do stretches of a long row
-    and those between the first and the last of what repeats. Where there is room in the end, expressions open that hide
-    leaves: what a layer's parameters are, and how they change, is then seen.
-    """
-    leaves = Counter(id(group) for group in links.homes.values())
-    opened: list[set[str]] = []
-    count = len(whole.items) + leaves[id(whole)]
-    level, hiding = [whole], []
-    while level or hiding:
-        alike: dict[tuple[str, ...], list[Group]] = {}
-        for group in level:
-            for inner in group.items:
-                if isinstance(inner, Group) and not _stays_closed(inner):
-                    alike.setdefault((str(inner.number == 1), *_shape(inner)), []).append(inner)
-                elif isinstance(inner, Group) and inner.kind == "expression" and leaves[id(inner)]:
-                    hiding.append(inner)
-        if not level:
-            opened += [] if opened else [set()]  # these open only if they fit
-            for inner in hiding:
-                alike.setdefault(tuple(_shape(inner)), []).append(inner)
-            hiding = []
-        level = []
-        for several in sorted(alike.values(), key=lambda several: sum(len(group.items) for group in several)):
-            more = sum(len(group.items) + leaves[id(group)] - 1 for group in several)
-            if count + more <= (_FEW if opened else _MOST):
-                count += more
-                opened.append({group.id for group in several})
-                level += several
-    return opened
-
-
-def _stays_closed(group: Group) -> bool:
-    """Whether it does at first: the expression that calls a layer with loops of its own does not."""
-    single = group.kind != "expression" or not any([isinstance(item, Group) for item in group.items])
-    return group.kind in _CLOSED and single
-
-
-def _shape(group: Group) -> Iterator[str]:
-    """What two groups have in common that are opened together: what stands in them, whatever their names."""
-    for item in group.items:
-        yield "node" if isinstance(item, str) else f"group of {len(item.items)}"
 
 
 def _told_along(groups: Sequence[Group], opened: Collection[str], lifted: bool) -> list[Group]:
@@ -1214,16 +1202,15 @@ def _tell(trace: Timeline, teller: _Teller, view: Graph, opened: Collection[str]
                 words = _told(cut, frame, id, events[stops[first - 1] if first else 0 : stops[stop]])
                 runs.setdefault(id, []).append((number[first], number[stop], words))
     steps = teller.steps
-    start = opening(steps, bool(parts) and all(event.quiet for event in parts[-1]))
-    stop, first = view.still(trace), view.opens(trace)
-    still = None if stop is None else number[stop]
-    start = number[first] if start is None and first is not None else start
+    stop = opening_stop(trace, view)
+    start = number[stop] if number else 0
+    if steps:
+        point_out(steps[start], trace, frame, cut.stands)
     return Storyboard(
         Scene(view.title, teller.boxes, teller.arrows),
         steps or [Step(NOTHING)],
         view.title,
         start=start,
-        still=still,
         legend=view.shared_legend if any([box.refers for box in teller.boxes.values()]) else view.legend,
         opened=opened,
         runs=runs,

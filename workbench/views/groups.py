@@ -41,8 +41,9 @@ _NAMED = 3  # operations of a pattern that its name tells
 class Group:
     """Things that may stand as one box: nodes by their ids, and groups; `names` are what a user may call it by.
 
-    Its `kind` is that of the part of the program ("scope", "loop", "round", "call", "expression"), "more" for those
-    between the first and the last of what repeats, and "stretch" for a stretch of a long row; a round has a `number`.
+    Its `kind` is that of the part of the program ("scope", "loop", "round", "call", "expression"), "line" for what one
+    line computes, "run" for small things between large ones, "more" for those between the first and the last of what
+    repeats, and "stretch" for a stretch of a long row; a round has a `number`.
     Groups of the same structure have the same `symbol`. Sentences tell of a group by what it is `told` by.
 
     What function transforms add stands in parts of the picture of their own: a group in one has that as its `part`.
@@ -58,6 +59,9 @@ class Group:
     number: int = 0
     symbol: int = 0
     told: str = ""
+    scope: str = ""  # of a module with all that it lies in
+    single: bool = False  # a module of one operation, whatever that reshapes: a Linear
+    layer: bool = False  # a module that one line of the program is all of: an LSTM
 
     @property
     def path(self) -> list[Group]:
@@ -273,6 +277,10 @@ _LONG, _LONGEST = 16, 40  # characters of an expression: of longer ones the inne
 _WRITES = re.compile(r"\s*(\*\*|//|<<|>>|[-+*/@%&|^])=[^=]|\.\w+_\(")  # after the name of what is written into
 _FOLDED = 8  # nodes between the first and the last of what repeats that are worth a group
 _PLACES = 4  # that a sentence has for a node
+_RESHAPING = {"t", "view", "reshape", "unsafe_view", "transpose", "expand", "clone", "permute", "as_strided"}
+_CROWDED = 12  # nodes: of more of them those of one line stand in one box
+_SMALL = 4  # nodes of what may be part of a line or a run; what has more of them stands for itself
+_RUN, _BESIDE = 3, 6  # small things in a row that may stand as one box, in a row of so many things
 RAN = "recorded while a backward ran"
 _TARGETS = re.compile(r"[\w.,()\s]+")  # of an assignment to variables
 _DIGITS = re.compile(r"\d+(,\d{3})*")
@@ -292,10 +300,14 @@ class _Item:
     name: str = ""  # of the node, without "Backward0"
     operation: str = ""  # of the node
     leaves: int = 0  # that the node takes
+    parameters: int = 0  # of modules, that the node takes
+    used: frozenset[str] = frozenset()  # the nodes that the node takes something from
+    ran: bool = False  # whether a backward recorded the node
     items: list[_Item] = field(default_factory=list)
     text: str = ""  # of an expression or a call, in full
     variable: str = ""  # which holds its result, or those that do: "out, h"
     line: str = ""  # of the program, that computed a node
+    at: tuple[str, int] = ("", 0)  # the file of that line, and its number
     turn: str = ""  # the round of a loop that it is all of
     scope: str = ""  # its name; of several inside each other the names joined by "/"
     called: str = ""  # of a module without a name of its own, the variable that it was called by
@@ -308,9 +320,9 @@ class _Item:
 def program_tree(events: Iterable[Record]) -> Program:
     """All nodes of a trace in groups of the parts of the program that made them; `titles` has the words for each node.
 
-    A group around one thing is that thing, unless very many leaves lie in it too. What repeats is its first, one group
-    for those between, and its last. An expression that several nodes compute is a group; where a backward recorded
-    them, it is a group only of many.
+    A group around one thing is that thing, unless very many leaves lie in it too, or the parameters of a module. What
+    repeats is its first, one group for those between, and its last. An expression that several nodes compute is a
+    group; where a backward recorded them, it is a group only of many. In a crowded row each line of the program is one.
     """
     whole = _made(events)
     _tell_apart(whole)
@@ -319,6 +331,7 @@ def program_tree(events: Iterable[Record]) -> Program:
     while len(items) == 1 and items[0].kind == "call":  # the program's own beginning
         items = items[0].items
     whole.items = items
+    _gather(whole)
     _mark(whole, {})
     root = Program("graph", [])
     root.items = _grouped(whole, "", root, []).items
@@ -334,6 +347,7 @@ def _made(events: Iterable[Record]) -> _Item:
     """All nodes in the parts that they were made in."""
     events = list(events)
     found = _found_expressions(events)
+    owned = _parameters(events)
     whole = _Item("graph", "graph")
     there: set[str] = set()
     going: list[str] = []  # backwards
@@ -373,9 +387,20 @@ def _made(events: Iterable[Record]) -> _Item:
         item = _Item("", event.name, node=event.node, name=name, operation=event.operation, variable=_variable(event))
         item.leaves = len({edge.target for edge in event.edges if edge.target is not None} - there)
         item.found = found.get(event.node, "")
-        item.line = event.source.text if event.source is not None else ""
+        used = {edge.target for edge in event.edges} | {arg.tensor for arg in event.args}
+        item.parameters = len(owned & used)
+        item.ran = ran
+        item.used = frozenset([edge.target for edge in event.edges if edge.target in there])
+        if event.source is not None:
+            item.line, item.at = event.source.text, (event.source.file, event.source.line)
         at.items.append(item)
     return whole
+
+
+def _parameters(events: Iterable[Record]) -> set[str | None]:
+    """The parameters and buffers of modules: their names have a dot, `fc.weight`."""
+    building = (event for event in events if isinstance(event, NodeCreated | TensorsFound))
+    return {each.id for event in building for each in event.tensors if each.node is None and "." in (each.name or "")}
 
 
 def _variable(event: NodeCreated) -> str:
@@ -674,6 +699,8 @@ def _simplified(item: _Item) -> list[_Item]:
     only = item.items[0]
     if item.kind == "expression" and only.leaves > _LEAVES:
         return [item]
+    if item.kind == "scope" and not only.kind and only.parameters:  # a module of one operation, with what it holds
+        return [item]
     if item.kind == "scope":
         if only.scope:
             only.title = f"{item.title} › {only.title}"
@@ -701,6 +728,96 @@ def _loop(loop: _Item) -> list[_Item]:
             loop.items[at] = only
     loop.title = f"{loop.title or 'loop'} × {len(loop.items):,}"
     return [loop]
+
+
+def _nodes(item: _Item) -> list[_Item]:
+    """All nodes in an item, in order."""
+    return [node for each in item.items for node in _nodes(each)] if item.kind else [item]
+
+
+def _gather(item: _Item) -> None:
+    """In a crowded row, what one line computed becomes one item, and so do small things between large ones."""
+    for each in item.items:
+        if each.kind:
+            _gather(each)
+    if item.kind in ("graph", "scope", "call", "round") and len(_nodes(item)) > _CROWDED:
+        item.items = _lines(item.items)
+        item.items = _runs(item.items)
+
+
+def _lines(items: list[_Item]) -> list[_Item]:
+    """A row with several things that one line computed as one item, if none of them is a large module."""
+    row: list[_Item] = []
+    for at, several in groupby(items, key=_line_of):
+        run = list(several)
+        line = _nodes(run[0])[0].line.strip()
+        if at is None or not line or len(run) == 1 or len(run) == len(items) or not _are_joined(run):
+            row += run
+            continue
+        modules = [each.scope for each in run if each.scope]
+        title = f"{modules[0]} … {modules[-1]}" if len(modules) > 1 else _cut(line)
+        row.append(_Item("line", title, ("line", at, len(row)), items=run, text=line))
+    return row
+
+
+def _line_of(item: _Item) -> tuple[str, int] | None:
+    """The line that computed all of an item; None if it was several, or the item is a large module."""
+    nodes = _nodes(item)
+    lines = {node.at for node in nodes}
+    is_large = len(nodes) > (_SMALL if item.kind == "scope" else 2 * _SMALL)
+    return lines.pop() if len(lines) == 1 and ("", 0) not in lines and not is_large and not item.turn else None
+
+
+def _are_joined(items: Sequence[_Item]) -> bool:
+    """Whether what these compute is one thing: in `mu, logvar = f(h), g(h)` nothing goes from one to the other.
+
+    What a backward recorded is: it is joined by gradients that have no node.
+    """
+    if any([node.ran for item in items for node in _nodes(item)]):
+        return True
+    pieces: list[tuple[set[str], set[str]]] = []  # nodes, and what they use
+    for item in items:
+        nodes = _nodes(item)
+        made, used = {node.node for node in nodes}, {each for node in nodes for each in node.used}
+        for piece in [piece for piece in pieces if piece[0] & used or piece[1] & made]:
+            pieces.remove(piece)
+            made, used = made | piece[0], used | piece[1]
+        pieces.append((made, used))
+    return len(pieces) == 1
+
+
+def _runs(items: list[_Item]) -> list[_Item]:
+    """A row with the small things between large ones as one item: `conv1 … maxpool`."""
+
+    def is_small(item: _Item) -> bool:
+        return item.kind in ("", "scope", "expression") and len(_nodes(item)) <= _SMALL and not item.turn
+
+    if len(items) < _BESIDE or all(map(is_small, items)):
+        return items
+    row: list[_Item] = []
+    for small, several in groupby(items, key=is_small):
+        for run in _chains(list(several)) if small else [list(several)]:
+            names = [each.title if each.scope.isdigit() else each.scope for each in run if each.scope]
+            if not small or len(run) < _RUN or not names:
+                row += run
+                continue
+            title = f"{names[0]} … {names[-1]}" if len(names) > 1 else f"{names[0]} and {len(run) - 1} more"
+            row.append(_Item("run", title, ("run", len(row)), items=run))
+    return row
+
+
+def _chains(items: list[_Item]) -> list[list[_Item]]:
+    """A row in pieces, in each of which every item goes on from the one before."""
+    pieces: list[list[_Item]] = []
+    before: set[str] = set()  # the nodes of the last item
+    for item in items:
+        nodes = _nodes(item)
+        if pieces and any(not before.isdisjoint(node.used) for node in nodes):
+            pieces[-1].append(item)
+        else:
+            pieces.append([item])
+        before = {node.node for node in nodes}
+    return pieces
 
 
 def _mark(item: _Item, symbols: dict[object, int]) -> None:
@@ -750,7 +867,7 @@ def _grouped(item: _Item, around: str, root: Program, places: Sequence[str]) -> 
     elif item.text:
         names = [item.text + item.which, item.text, *names]
     turn = [item.turn] if item.turn else []
-    if item.kind not in ("graph", "loop"):
+    if item.kind not in ("graph", "loop", "line", "run"):
         outer = [place for place in places if not path.startswith(f"{place}/")]  # scopes that its own tells
         places = [told, *turn, *outer][:_PLACES]
     if item.kind == "expression":
@@ -770,7 +887,19 @@ def _grouped(item: _Item, around: str, root: Program, places: Sequence[str]) -> 
     row = _row(item.items, inner, item.kind == "loop" and bool(item.items[0].number))
     group = Group(_title(item), row, kind=item.kind, number=item.number, symbol=item.symbol)
     group.names, group.told = tuple(dict.fromkeys([*names, group.title])), " in ".join([told, *turn])
+    if item.scope:
+        group.scope = path
+        group.single = all(not each.kind for each in item.items) and _computes_once(item.items)
+        group.layer = not _holds_modules(item) and len({node.at for node in _nodes(item)}) == 1
     return group
+
+
+def _holds_modules(item: _Item) -> bool:
+    return any([bool(each.scope) or _holds_modules(each) for each in item.items])
+
+
+def _computes_once(nodes: Sequence[_Item]) -> bool:
+    return sum(node.operation.removeprefix("_") not in _RESHAPING for node in nodes) == 1
 
 
 def _title(item: _Item) -> str:
@@ -896,6 +1025,11 @@ class Lanes:
         # Several levels may have a graph of the same function: the lowest stands free, the others are framed.
         self._framed = {level for level, n in number.items() if recorded and n > min(recorded)}
         self._outputs = {event.op: event.outputs for event in events if isinstance(event, OperationRan)}
+
+    def is_cut(self, event: Record) -> bool:
+        """Whether a node is given a tensor behind a cut, of which the trace knows the other side."""
+        given = [self._seen.get(arg.tensor or "") for arg in event.args] if isinstance(event, NodeCreated) else []
+        return any([seen is not None and seen.cut is not None and seen.cut.node is not None for seen in given])
 
     def place(self, id: str) -> str:
         """The box that a tensor stands in: that of what made it, or its own."""

@@ -1,6 +1,7 @@
-"""Memory: the bytes held for the backward after each event, which node holds them for how long, and the peak.
+"""Memory: the bytes kept for backward after each event, which node keeps them for how long, and the peak.
 
-`Ledger` counts them event by event; `memory` draws that.
+Parameters and inputs, which live anyway, are told apart from that. `Ledger` counts both event by event; `memory` draws
+them.
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ from __future__ import annotations
 import math
 import re
 import textwrap
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
 
-from ..scene.labels import CHARACTER, TITLE_CHARACTER, clean, columns, cut, width_of
+from ..scene.labels import CHARACTER, TITLE_CHARACTER, clean, columns, told_apart, width_of
 from ..scene.model import Box, BoxState, Detail, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
@@ -34,15 +36,16 @@ from ..trace.timeline import Timeline
 from ..trace.values import Value, series
 from .player_steps import NOTHING
 
-LEGEND = "A bar is what is held for the backward after an event; dashed is what lives anyway, pale is still to come."
+LEGEND = "A bar is what is kept for backward after an event; dashed is what lives anyway, pale is still to come."
 _RIGHT = 558  # px: nothing goes further, so that the picture fits a notebook beside JupyterLab's files at 1024 x 768
-_LEFT, _TOP, _HIGH = 224, 82, 140  # px: the room of the names, the curve's upper edge and its height
+_LEFT, _TOP, _HIGH = 268, 82, 140  # px: the room of the names, the curve's upper edge and its height
 _WIDE = _RIGHT - _LEFT - 6  # px of the curve
 _WIDEST, _NARROWEST = 34, 3  # px of a bar
 _MOST = _WIDE // _NARROWEST  # bars
-_COLUMNS = 18  # of a holder's name
-_ROW, _ROWS = 20, 24  # px of a holder's line, and how many there are
-_APART, _TURNS = 12, "forward and backward take turns"  # px between the lines that part them, and what is said for less
+_COLUMNS = 24  # of a row's name
+_ROW, _SECTION = 20, 30  # px of a row, and between the last one of a section and the next one's heading
+_KEPT_ROWS, _ANYWAY_ROWS = 12, 6  # rows at most of what is kept, and of what lives anyway
+_TURNS = "forward and backward take turns"  # said where there is no room for each
 _TOLD = 3  # events of a bar that its caption tells
 
 
@@ -50,7 +53,7 @@ def memory(trace: Timeline, against: Timeline | None = None) -> Storyboard:
     """A trace's memory; `against` another's, drawn over it so that both backwards begin at the same place."""
     own = Ledger(trace)
     other = Ledger(against) if against is not None else None
-    title = "Memory held for the backward"
+    title = "Memory kept for backward"
     if not own.points:
         return Storyboard(Scene(title), [Step(NOTHING)], title)
     return _Chart(own, other).storyboard(title)
@@ -88,7 +91,7 @@ class _Chart:
             new = [id for id, begin in self._begins.items() if before <= begin < seen]
             boxes: dict[str, dict[str, Any]] = dict.fromkeys([*lit, *new], {"state": "idle"})
             spans = [f"{id}.{n}" for point in points for id in point.holders for n in holders.get(id, ())]
-            lit = [bar, *[id for id in spans if self._begins.get(id, 0) < seen]]
+            lit = [bar, *[id for id in spans if self._begins.get(id, seen) < seen]]
             boxes |= {id: {"state": "running"} for id in lit}
             last = points[-1]
             caption = " ".join(point.sentence for point in points[-_TOLD:])
@@ -104,18 +107,17 @@ class _Chart:
         return _LEFT + (index + self._forward - ledger.forward) // self._bucket * self._pitch
 
     def _headings(self) -> None:
-        peak = _peak_said(self._own)
         if self._other is None:
-            self._add("peak", "heading", (0, 0, _title(peak), 24), peak)
-            if said := _anyway_said(self._own):
+            said = f"Kept for backward: {_most_said(self._own)}"
+            self._add("peak", "heading", (0, 0, _title(said), 24), said)
+            if said := _besides_said(self._own):
                 first, *more = textwrap.wrap(said, int(_RIGHT // CHARACTER) - 1)
                 self._add("anyway", "text", (0, 24, _RIGHT, 20 + 16 * len(more)), first, lines=tuple(more), alt=said)
             return
-        said = f"This run: {peak[:1].lower()}{peak[1:]}"
+        said = f"This run keeps {_most_said(self._own)}{_left_said(self._own)}"
         self._add("peak", "heading", (22, 0, _title(said), 24), said)
         self._add("key", "bar", (4, 5, 12, 12), alt="Filled bars: this run")
-        peak = _peak_said(self._other)
-        said = f"The other: {peak[:1].lower()}{peak[1:]}"
+        said = f"The other keeps {_most_said(self._other)}{_left_said(self._other)}"
         self._add("peak2", "heading", (22, 22, _title(said), 24), said)
         self._add("key2", "ghost", (4, 27, 12, 12), alt="Dashed bars: the other")
 
@@ -137,19 +139,19 @@ class _Chart:
             place = self._boxes[id].place
             if place and (not begun or begun[-1][1] != points[-1].phase):
                 begun.append((place[0] - 1.0, points[-1].phase))
-        ends = [x for x, _ in begun[1:]]
-        if any(end - start < _APART for start, end in pairwise(ends)):
+        # Where one does not fit below its bars, those of backward stand in a row of their own.
+        rows = 1 + any(end - x < width_of(phase) + 2 for (x, phase), (end, _) in pairwise(begun))
+        fits = all(end - x >= width_of(phase) + 2 for (x, phase), (end, _) in zip(begun, begun[rows:], strict=False))
+        points = [point for several in bars.values() for point in several]
+        if not fits or sum(one.phase != next.phase for one, next in pairwise(points)) >= len(begun):
             self._add("phase", "tick", (begun[0][0], _TOP + _HIGH + 6, width_of(_TURNS), 18), _TURNS)
             return
-        # Where one does not fit below its bars, those of backward stand in a row of their own.
-        rows = 1 + any(end - x < width_of(phase) + 2 for (x, phase), end in zip(begun, ends, strict=False))
         for n, (x, phase) in enumerate(begun):
             if n:
                 high = _HIGH + (12 if rows > 1 else 30)
                 self._add(f"turn{n}", "cell", (x - 2.5, _TOP - 6, 1, high), alt=f"where {phase} begins")
-            if n + rows >= len(begun) or begun[n + rows][0] - x >= width_of(phase) + 2:
-                left, y = min(x + 2 * bool(n), _RIGHT - width_of(phase)), _TOP + _HIGH + 6 + 16 * (n % rows)
-                self._add(f"phase{n}", "tick", (left, y, width_of(phase), 18), phase)
+            left, y = min(x + 2 * bool(n), _RIGHT - width_of(phase)), _TOP + _HIGH + 6 + 16 * (n % rows)
+            self._add(f"phase{n}", "tick", (left, y, width_of(phase), 18), phase)
 
     def _curve(self, ledger: Ledger, kind: str) -> dict[str, list[Point]]:
         """A bar for the most that is held at its place: its id and its points."""
@@ -165,68 +167,99 @@ class _Chart:
             run = "the other run, " if kind == "ghost" else ""
             parts = "; ".join(f"{name}, {bytes_said(size)}" for name, size in last.largest)
             details = (
-                Detail("Held after this", "text", f"{bytes_said(last.total)}{': ' * bool(parts)}{parts}"),
+                Detail("Kept after this", "text", f"{bytes_said(last.total)}{': ' * bool(parts)}{parts}"),
                 Detail("What happened", "text", " ".join(point.sentence for _, point in column)),
             )
             id = f"{kind}{n}"
             # The text face has one curve; the other's peak is told in its heading.
-            alt = f"{run}{last.phase} {n}: {bytes_said(most)} held"
+            alt = f"{run}{last.phase} {n}: {bytes_said(most)} kept"
             place = (x + 1.0, _TOP + _HIGH - high, self._pitch - gap, high)
             self._add(id, kind, place, state="coming" if kind == "bar" else "idle", alt=alt, details=details)
             bars[id] = [point for _, point in column]
-            part = max(point.anyway for _, point in column if point.total == most)
-            if kind == "bar" and part:  # its lower part is what lives anyway
-                high = round(_HIGH * part / self._peak, 1)
-                place = (place[0], _TOP + _HIGH - high, place[2], high)
-                self._add(f"anyway{n}", "cell", place, state="over", alt=f"{bytes_said(part)} of that live anyway")
         return bars
 
     def _holders(self) -> dict[str, range]:
-        """A line for each of those that hold the most, with a bar for the time that it does."""
-        there = sorted(self._own.holders.values(), key=lambda holder: not holder.anyway)
-        shown = sorted(there, key=lambda holder: -holder.most)[: _ROWS - (len(there) > _ROWS)]
+        """Rows of those that keep the most, then of what lives anyway, each with a bar for the time that it does."""
+        there = list(self._own.holders.values())
+        kept, anyway = (self._in_rows([each for each in there if each.anyway is lives]) for lives in (False, True))
         y = _TOP + _HIGH + 44
-        self._add("who", "heading", (0, y, 300, 24), "Who holds it, and for how long")
-        if not there:
+        self._add("who", "heading", (0, y, 300, 24), "Who keeps it, and for how long")
+        if not kept:
             self._add("nobody", "text", (0, y + 26, 300, 20), "Nobody: no tensor was kept.")
-        drawn: dict[str, range] = {}
-        for holder in [each for each in there if each in shown]:
+        y = self._rows("more", kept, _KEPT_ROWS, y + _ROW * (not kept))
+        if (rows := sum(map(_most, kept))) != self._own.peak:
             y += _ROW
-            self._row(holder, y + 4)
-            drawn[holder.id] = range(len(holder.spans))
-        if left := len(there) - len(shown):
-            more = f"… and {left} more, each with at most {bytes_said(shown[-1].most)}"
-            y += _ROW
-            self._add("more", "text", (0, y + 4, width_of(more), 20), more)
-        if (rows := sum(holder.most for holder in there)) != self._own.peak:
-            said = f"The rows add up to {bytes_said(rows)}, as not all hold their most at the same time."
-            self._add("sum", "text", (0, y + _ROW + 4, width_of(said), 20), said)
-        return drawn
+            said = f"The rows add up to {bytes_said(rows)}, as not all keep their most at the same time."
+            self._add("sum", "text", (0, y + 4, width_of(said), 20), said)
+        if anyway:
+            y += _SECTION
+            said = _anyway_said(self._own.anyway, sum(map(_most, anyway)), len(anyway))
+            self._add("lives", "heading", (0, y, _title(said), 24), said)
+            self._rows("others", anyway, _ANYWAY_ROWS, y)
+        return {holder.id: range(len(holder.spans)) for holder in there if f"{holder.id}.0" in self._boxes}
 
-    def _row(self, holder: Holder, y: float) -> None:
-        said = bytes_said(holder.most)
-        name = cut(clean(holder.name), _COLUMNS)
-        self._add(f"{holder.id}.name", "tick", (0, y, width_of(name), 20), name)
-        self._add(f"{holder.id}.most", "tick", (_LEFT - 8 - width_of(said), y, width_of(said), 20), said)
-        names = ", ".join(holder.told) or "a parameter or an input, which lives anyway"
+    def _in_rows(self, holders: list[Holder]) -> list[list[Holder]]:
+        """Holders in rows, the largest first: what one line makes in one round of a loop after the other shares one."""
+        rows: list[list[Holder]] = []
+        last: dict[Any, list[Holder]] = {}
+        for holder in holders:
+            key = self._own.place_of(holder), holder.name, holder.source
+            end = last[key][-1].spans[-1][1] if key in last else None
+            if end is not None and end <= (holder.spans[0][0] or 0):
+                last[key].append(holder)
+            else:
+                last[key] = [holder]
+                rows.append(last[key])
+        return sorted(rows, key=_most, reverse=True)
+
+    def _rows(self, id: str, rows: list[list[Holder]], most: int, y: float) -> float:
+        """Draw rows below `y`, of too many the first and one `id` for the rest; where the last stands."""
+        shown = rows[: most - (len(rows) > most)]
+        names = told_apart([self._own.place_of(row[0]) for row in shown], _COLUMNS)
+        for row in shown:
+            y += _ROW
+            name, said = names[self._own.place_of(row[0])], bytes_said(_most(row))
+            self._add(f"{row[0].id}.name", "tick", (0, y + 4, width_of(name), 20), name)
+            self._add(f"{row[0].id}.most", "tick", (_LEFT - 8 - width_of(said), y + 4, width_of(said), 20), said)
+            for holder in row:
+                self._spans(holder, y + 6)
+        if left := len(rows) - len(shown):
+            size = _most(rows[len(shown)])
+            each = f"each with at most {bytes_said(size)}" if size else "with nothing of their own"
+            y += _ROW
+            more = f"… and {left:,} more, {each}"
+            self._add(id, "text", (0, y + 4, width_of(more), 20), more)
+        return y
+
+    def _spans(self, holder: Holder, y: float) -> None:
+        """A bar for each time in which it keeps something."""
+        said, told = bytes_said(holder.most), ", ".join(holder.told)
+        what = f": {told}" * bool(told)
+        what += f"; needs {', '.join(holder.needed)}, alive anyway" if holder.needed else ""
+        place = self._own.place_of(holder)
+        who = holder.name if place == holder.name else f"{place} ({holder.name})"
+        details = [Detail("Kept", "text", f"{told}: {said}")] * bool(told)
+        details += [Detail("Needed, alive anyway", "text", ", ".join(holder.needed))] * bool(holder.needed)
+        if holder.source is not None:
+            line = f"{holder.source.file}, line {holder.source.line}: {holder.source.text}"
+            details.append(Detail("Made at", "text", line))
+        if any(each.startswith("ctx.") for each in (*holder.told, *holder.needed)):
+            details.append(Detail("Never freed", "text", ON_CTX))
+        state: BoxState = "coming" if holder.told and not holder.anyway else "over"
         for n, (start, end) in enumerate(holder.spans):
             begin = self._x(self._own, start or 0)
             over = len(self._own.points) if end is None else end
             wide = max(self._pitch, self._x(self._own, over - 1) + self._pitch - begin)
-            own = said if holder.most else "nothing of its own"
-            alt = f"{holder.name}{' is' if holder.anyway else ' holds'} {names}: {own}, {_until(holder, end)}"
-            details = [Detail("Kept", "text", f"{names}: {bytes_said(holder.most)}")]
-            if holder.source is not None:
-                line = f"{holder.source.file}, line {holder.source.line}: {holder.source.text}"
-                details.append(Detail("Made at", "text", line))
-            if any(name.startswith("ctx.") for name in holder.told):
-                details.append(Detail("Never freed", "text", ON_CTX))
-            place = (begin + 1.0, y + 2.0, wide - 2.0, 16.0)
-            room = int((place[2] - 8) // CHARACTER)
-            title = _first_words("lives anyway" if holder.anyway else names, room)
-            state: BoxState = "over" if holder.anyway else "coming"
-            self._begins |= {} if holder.anyway else {f"{holder.id}.{n}": start or 0}
-            self._add(f"{holder.id}.{n}", "bar", place, title, state=state, alt=alt, details=tuple(details))
+            alt = f"{who} keeps {said if holder.most else 'nothing of its own'} {_until(holder, end)}{what}"
+            alt = f"{holder.name}: {said}, alive anyway, {_until(holder, end)}" if holder.anyway else alt
+            title = _first_words(told, int((wide - 10) // CHARACTER))
+            self._begins |= {f"{holder.id}.{n}": start or 0} if state == "coming" else {}
+            bar = (begin + 1.0, y, wide - 2.0, 16.0)
+            self._add(f"{holder.id}.{n}", "bar", bar, title, state=state, alt=alt, details=tuple(details))
+
+
+def _most(row: list[Holder]) -> int:
+    return max(holder.most for holder in row)
 
 
 def _first_words(text: str, room: int) -> str:
@@ -240,7 +273,7 @@ def _until(holder: Holder, end: int | None) -> str:
     if end is None:
         return "to the end"
     if holder.anyway:
-        return "kept for a backward until all who need it have run"
+        return "needed until all who read it have run"
     if holder.taken_by:
         return f"until {holder.taken_by} takes it over"
     if holder.gone:
@@ -255,30 +288,38 @@ def _title(text: str) -> float:
 ON_CTX = "What is kept as an attribute of ctx is not given back when the node has run, but only with the whole graph."
 
 
-def _anyway_said(ledger: Ledger) -> str:
-    """How much of the peak is the user's, and whose."""
-    highest = next(point for point in ledger.points if point.total == ledger.peak)
-    if not highest.anyway:
-        return ""
-    left = ledger.peak - highest.anyway
-    rest = f"{bytes_said(left)} {_is(left)}" if left else "nothing is"
-    lives = f"{bytes_said(highest.anyway)} of it {_is(highest.anyway)} parameters and inputs, alive anyway"
-    return f"{lives}; {rest} kept only for the backward"
-
-
-def _is(count: float) -> str:
-    return "is" if count == 1 else "are"
-
-
-def _peak_said(ledger: Ledger) -> str:
+def _most_said(ledger: Ledger) -> str:
+    """How much is kept at the peak, and where that is."""
     if not ledger.peak:
-        return "Nothing is ever held"
+        return "nothing"
     points = ledger.points
     highest = [n for n, point in enumerate(points) if point.total == ledger.peak]
     turns = [n for n, (one, next) in enumerate(pairwise(points)) if (one.phase, next.phase) == ("forward", "backward")]
     last = not set(turns).isdisjoint(highest)
-    end = "" if not points[-1].total else f"; {bytes_said(points[-1].total)} left at the end"
-    return f"Peak {bytes_said(ledger.peak)}, {'where forward ends' if last else f'in {points[highest[0]].phase}'}{end}"
+    where = "where forward ends" if last else f"in {points[highest[0]].phase}"
+    return f"{bytes_said(ledger.peak)} at most, {where}"
+
+
+def _left_said(ledger: Ledger) -> str:
+    left = ledger.points[-1].total if ledger.points else 0
+    return f"; {bytes_said(left)} {_is(left)} left at the end" if left else ""
+
+
+def _besides_said(ledger: Ledger) -> str:
+    """What is left at the end, and what backward needs besides."""
+    left = _left_said(ledger)[2:]
+    also = f"Backward also needs {bytes_said(ledger.anyway)} of parameters and inputs, which live anyway."
+    return " ".join([*[f"{left[:1].upper()}{left[1:]}."] * bool(left), *[also] * bool(ledger.anyway)])
+
+
+def _anyway_said(needed: int, size: int, rows: int) -> str:
+    """The heading of the rows that live anyway, with their sum, which may be more than is `needed` at a time."""
+    what = "parameter or input" if rows == 1 else "parameters and inputs"
+    return f"Alive anyway: {rows:,} {what}, {bytes_said(size)}{', not all at a time' if size != needed else ''}"
+
+
+def _is(count: float) -> str:
+    return "is" if count == 1 else "are"
 
 
 _MOST_TOLD = 200
@@ -307,7 +348,7 @@ def bytes_said(count: float) -> str:
 class Held:
     """One tensor that a holder keeps: `memory` is the same where tensors share it, and counts once.
 
-    A parameter or an input lives `anyway`: it is the user's, and the backward does not give it back.
+    A parameter or an input lives `anyway`: it is the user's, and counts apart, as the backward does not give it back.
     """
 
     name: str
@@ -329,6 +370,7 @@ class Holder:
     spans: list[list[int | None]] = field(default_factory=list)  # from, to; None: to the end
     most: int = 0
     told: list[str] = field(default_factory=list)  # the names of all that was ever kept
+    needed: list[str] = field(default_factory=list)  # and of what lives anyway
     taken_by: str | None = None  # the node that took all over, which a write through a view made
     gone: bool = False  # without having run
     anyway: bool = False
@@ -340,7 +382,7 @@ class Point:
 
     phase: Phase
     total: int
-    anyway: int  # of that, what is the user's
+    anyway: int  # what lives anyway, which is not in the total
     sentence: str
     source: SourceLine | None
     holders: tuple[str, ...]  # whose part changed
@@ -363,6 +405,27 @@ def kept_of(frame: Frame, place: str, saved: Saved, value: Value | None) -> tupl
     if saved.tensor is not None:
         return owner_of(frame, saved.tensor)
     return place, bytes_of(value) if value else 0, False
+
+
+def places_of(nodes: Iterable[NodeCreated]) -> dict[str, str]:
+    """Of each node in a module the path of that, `net.conv1`, and if there are others its operation: `net · relu`."""
+    made = {node.node: node for node in nodes if node.scope}
+    paths = {id: _path(node) for id, node in made.items()}
+    does: dict[str, set[str]] = {}
+    for id, path in paths.items():
+        does.setdefault(path, set()).add(made[id].operation)
+        outer = path.rpartition(".")[0]
+        while outer and "" not in does.setdefault(outer, set()):
+            does[outer].add("")  # what is inside of it
+            outer = outer.rpartition(".")[0]
+    return {id: path if len(does[path]) == 1 else f"{path} · {made[id].operation}" for id, path in paths.items()}
+
+
+def _path(made: NodeCreated) -> str:
+    """The module that a node is in, as the program calls it: `net.layer1.conv1`."""
+    outer, *inner = (made.scope or "").split("/")
+    called = next((part.variable for part in made.path if part.kind == "scope"), "")
+    return ".".join([called or outer, *inner])
 
 
 class Ledger:
@@ -388,8 +451,21 @@ class Ledger:
 
     @cached_property
     def peak(self) -> int:
-        """The most that was held."""
+        """The most that was kept."""
         return max((point.total for point in self.points), default=0)
+
+    @cached_property
+    def anyway(self) -> int:
+        """What is needed of what lives anyway, while the most is kept."""
+        return max((point.anyway for point in self.points if point.total == self.peak), default=0)
+
+    @cached_property
+    def _places(self) -> dict[str, str]:
+        return places_of(self._frame.nodes[id].made for id in self.holders if id in self._frame.nodes)
+
+    def place_of(self, holder: Holder) -> str:
+        """What the row of a holder is called: by the module that it is in, or by its own name."""
+        return clean(self._places.get(holder.id, holder.name))
 
     @cached_property
     def forward(self) -> int:
@@ -431,8 +507,12 @@ class Ledger:
         if made.found:
             self._found += [made.node] if made.runs is None else []
             return
-        names = series(list(dict.fromkeys(held.name for held in kept)))
-        self._point(f"{made.name} joins the graph and keeps {names or 'nothing'}", before, made.node)
+        own, needed = (
+            series(list(dict.fromkeys([each.name for each in kept if each.anyway is lives]))) for lives in (False, True)
+        )
+        does = ["joins the graph", *[f"keeps {own or 'nothing'}"] * bool(own or not needed)]
+        does += [f"needs {needed}, alive anyway"] * bool(needed)
+        self._point(f"{made.name} {series(does)}", before, made.node)
 
     def _held(self, holder: str, index: int | str, saved: Saved) -> Held:
         known = tensor_of(saved)
@@ -466,18 +546,19 @@ class Ledger:
             key = f"{held.name}.{len(holder.kept)}" if held.name in holder.kept else held.name
             holder.kept[key] = held
             users = self._users.setdefault(held.memory, [])
+            held.anyway = held.memory in self.holders if users else held.anyway  # as when it was counted
             users.append(id)
             called = held.name if not held.name.isdigit() else "what was computed again"
+            told = holder.needed if held.anyway else holder.told
             if held.anyway:
                 self._have(held, len(users) == 1)
-                called += ", which lives anyway"
             elif len(users) == 1:
                 holder.own[held.memory] = held.size
+                self._total += held.size
             elif held.memory not in holder.own:
-                called += ", which is counted above"
-            self._total += held.size * (len(users) == 1)
-            if called not in holder.told:
-                holder.told.append(called)
+                called += f", counted with {self.holders[users[0]].name}"
+            if called not in told:
+                told.append(called)
         holder.most = max(holder.most, sum(holder.own.values()))
 
     def _have(self, held: Held, begins: bool) -> None:
@@ -497,16 +578,18 @@ class Ledger:
         for held in [holder.kept.pop(key) for key in gone]:
             users = self._users[held.memory]
             users.remove(id)
-            if held.anyway and not users:
-                self._anyway -= self.holders[held.memory].own.pop(held.memory)
-                self._end(self.holders[held.memory])
+            if held.anyway:
+                if not users:
+                    self._anyway -= self.holders[held.memory].own.pop(held.memory)
+                    self._end(self.holders[held.memory])
             elif held.memory in holder.own and id not in users:
                 size = holder.own.pop(held.memory)
                 if users:  # it counts with the next who holds it
                     other = self.holders[users[0]]
                     other.own[held.memory] = size
                     other.most = max(other.most, sum(other.own.values()))
-            self._total -= held.size * (not users)
+                else:
+                    self._total -= size
         if not holder.kept and holder.spans and holder.spans[-1][1] is None:
             self._end(holder)
             del self._holding[id]
@@ -582,13 +665,14 @@ class Ledger:
         more = self._total - before
         change = f"{bytes_said(abs(more))} {'more' if more > 0 else 'less'}, " if more else ""
         still = "" if more else "still "
-        sentence = f"{sentence}: {change}{still}{bytes_said(self._total)} held."
+        sentence = f"{sentence}: {change}{still}{bytes_said(self._total)} kept."
         node = self._frame.nodes.get(holders[0]) if holders else None
         # All who hold something are asked at every point: of a large graph that would be too much.
         told = self._holding.values() if len(self._holding) <= _MOST_TOLD else ()
         if sum(len(holder.kept) for holder in told) > 4 * _MOST_TOLD:
             told = ()
-        parts = {f"{holder.name}: {key}": held.size for holder in told for key, held in holder.kept.items()}
+        items = ((holder, key, held) for holder in told for key, held in holder.kept.items() if not held.anyway)
+        parts = {f"{holder.name}: {key}": held.size for holder, key, held in items}
         largest = sorted(parts.items(), key=lambda part: -part[1])[:8]
         source = node.made.source if node else None
         self.points.append(Point(self._phase, self._total, self._anyway, sentence, source, holders, tuple(largest)))

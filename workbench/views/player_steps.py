@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
 from typing import Any, Protocol
@@ -27,6 +26,7 @@ from ..trace.records import (
     GradCaptured,
     GradChanged,
     NodeCreated,
+    NodeFinished,
     NodeStarted,
     TensorWritten,
 )
@@ -63,12 +63,8 @@ class View(Protocol):
         """The box that the last event was about."""
         ...
 
-    def still(self, trace: Timeline) -> int | None:
-        """The stop that is shown where nothing plays; None is where a player opens."""
-        ...
-
     def opens(self, trace: Timeline) -> int | None:
-        """The stop that a player opens at; None is the last before the first backward."""
+        """The stop that a player opens at, and a still shows; None is the last one."""
         ...
 
 
@@ -97,16 +93,58 @@ def tell(trace: Timeline, view: View) -> Storyboard:
         step.cursor = cursor_at(frame.cursor)
         step.focus = view.focus(frame)
         steps.append(step)
-    scene, start = Scene(view.title, boxes, arrows), opening(steps, all(event.quiet for event in events))
-    start = view.opens(trace) if start is None else start
-    still, steps = view.still(trace), steps or [Step(NOTHING)]
-    return Storyboard(scene, steps, view.title, start=start, still=still, legend=view.legend)
+    scene, stop = Scene(view.title, boxes, arrows), opening_stop(trace, view)
+    if steps:
+        point_out(steps[stop], trace, frame, lambda node: node)
+    return Storyboard(scene, steps or [Step(NOTHING)], view.title, start=stop, legend=view.legend)
 
 
 def opening(steps: Sequence[Step], dies: bool) -> int | None:
     """Where a picture without a backward opens, if in its last step nodes are only gone: before that; else None."""
     forward = all(step.phase != "backward" for step in steps)
     return len(steps) - 2 if dies and forward and len(steps) > 1 else None
+
+
+def opening_stop(trace: Timeline, view: View) -> int:
+    """The stop that a picture opens at: where the view says, else at the end of what happened.
+
+    If nodes are only gone in the last stop, it is the one before.
+    """
+    if (stop := view.opens(trace)) is not None:
+        return stop
+    ends = [0, *trace.steps][-2:]
+    last = len(trace.steps) - 1
+    return last - 1 if last > 0 and all(event.quiet for event in trace.events[ends[0] : ends[-1]]) else max(0, last)
+
+
+def point_out(step: Step, trace: Timeline, frame: Frame, stands: Callable[[str], str]) -> None:
+    """Have the step that a picture opens at be about the node whose numbers are the first that are not finite."""
+    if step.phase == "forward" or (node := first_not_finite(trace.events)) is None:
+        return
+    step.focus = stands(node)
+    step.caption = f"{step.caption} The first numbers that are not finite come from {frame.told(node)}."
+
+
+def first_not_finite(events: Iterable[Record]) -> str | None:
+    """The node that first gives numbers that are not finite, if what a backward starts at or a gradient is not.
+
+    A mask of -inf alone is none, if softmax makes numbers of it.
+    """
+    events = list(events)
+    roots = starts_of(events)
+    made: str | None = None
+    sent: str | None = None
+    is_bad = False
+    for event in events:
+        if isinstance(event, NodeCreated):
+            strange = [seen for seen in event.tensors if seen.node == event.node and seen.value.nonfinite]
+            made = event.node if strange and made is None else made
+            is_bad |= any((seen.node, seen.output_nr) in roots for seen in strange)
+        elif isinstance(event, NodeFinished) and sent is None:
+            sent = event.node if any(grad is not None and grad.nonfinite for grad in event.grads) else None
+    if not is_bad and sent is None:
+        return None
+    return made if is_bad and made is not None else sent
 
 
 def starts_of(events: Iterable[Record]) -> dict[tuple[str, int], None]:
@@ -151,28 +189,6 @@ def _sizes(events: Iterable[Record]) -> dict[str, int]:
     return found
 
 
-def complete(trace: Timeline) -> int | None:
-    """The stop where all of the graph is there, of a trace in which a backward added to it; else None.
-
-    It is the last one where something joins the graph, or where the backward that it joins in is over.
-    """
-    recording = {event.task for event in trace.events if isinstance(event, BackwardStarted) and event.create_graph}
-    going: list[str] = []
-    last = adding = None
-    begin, added = 0, False
-    for stop, end in enumerate(trace.steps if recording else ()):
-        part, begin = trace.events[begin:end], end
-        for event in part:
-            if isinstance(event, BackwardStarted):
-                going.append(event.task)
-            elif isinstance(event, NodeCreated) and (not going or going[-1] in recording):
-                last, adding, added = stop, going[-1] if going else None, added or bool(going)
-            elif isinstance(event, BackwardFinished | Failed) and event.task in going:
-                going.remove(event.task)
-                last = stop if event.task == adding else last
-    return last if added else None
-
-
 def last_backward(trace: Timeline) -> int | None:
     """The stop where the last backward is over or fails, if there is one."""
     begin, last = 0, None
@@ -181,17 +197,6 @@ def last_backward(trace: Timeline) -> int | None:
             last = stop
         begin = end
     return last
-
-
-def failure(trace: Timeline) -> int | None:
-    """The stop where a backward fails, if it is the last one."""
-    failed = None
-    for at, event in enumerate(trace.events):
-        if isinstance(event, Failed):
-            failed = at
-        elif isinstance(event, BackwardStarted):
-            failed = None
-    return None if failed is None else bisect_right(trace.steps, failed)
 
 
 def cursor_at(line: SourceLine | None) -> dict[str, Any] | None:

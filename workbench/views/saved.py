@@ -1,24 +1,26 @@
 """The saved-tensor inspector: for one node after the other what it keeps for backward, and what becomes of it.
 
-`Survey` goes through the trace first: whom the inspector chooses at each step, and how much room all of it takes.
-`kept_at_a_glance` shows all that is saved as one table.
+`Survey` goes through the trace first: whom the inspector chooses at each step, how much each keeps, and how much room
+all of it takes. `kept_at_a_glance` shows all that is saved as one table. Both tell those that keep the most first.
 """
 
 from __future__ import annotations
 
 import math
 import textwrap
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right, insort
+from collections import ChainMap, Counter
+from collections.abc import MutableMapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from ..scene.labels import CHARACTER, TITLE_CHARACTER, clean, columns, cut
+from ..scene.labels import CHARACTER, TITLE_CHARACTER, clean, columns, cut, cut_inside, told_apart
 from ..scene.model import Box, BoxKind, BoxState, Detail, Scene, Step, changed
 from ..scene.storyboard import Storyboard
+from ..trace.compare import rounds_of
 from ..trace.frame import Frame
 from ..trace.records import (
+    BackwardStarted,
     CheckpointDropped,
     CheckpointKept,
     Failed,
@@ -35,12 +37,12 @@ from ..trace.schema import Attribute, Phase, Record, SourceLine
 from ..trace.timeline import Timeline
 from ..trace.values import Value, series
 from .graph import AGAIN
-from .memory import bytes_said, kept_of
+from .memory import bytes_said, kept_of, places_of
 from .player_steps import NOTHING, opening
-from .training import mark_steps
+from .training import losses_of, mark_steps
 from .value_display import COLUMNS, ROWS, exact, grid_of, pages_of, sentence_of, summary_of
 
-LEGEND = "What each operation keeps until its backward has run, and how many bytes; dashed are those that live anyway."
+LEGEND = "What each operation keeps until its backward has run, and how many bytes that adds; dashed adds nothing."
 _LIST, _ROW = 250, 20  # px of the list of nodes, and the height of its lines
 _NODES, _AROUND = 16, 2  # its lines, and how many there are before and behind the chosen one
 _HIGH = 24  # px of a row of a heat map
@@ -50,27 +52,33 @@ _MARKS = {"running": "→ ", "error": "× ", "idle": "\u00a0\u00a0"}  # before a
 def saved(trace: Timeline, step: int | None = None) -> Storyboard:
     """What each node has saved; a step chooses the node, following the trace, and so does a click in the list.
 
-    Of a training loop it opens at the asked `step`.
+    It opens where a forward is over, at the node that keeps the most; of a training loop in the asked `step`.
     """
     board = _Inspector(trace)
     title = "Saved tensors"
     if not board.steps:
         return Storyboard(Scene(title), [Step(NOTHING)], title)
     asked = mark_steps(trace, board.steps, board.ends, step)
-    start = opening(board.steps, board.dies) if asked is None else asked
-    still = kept_at_a_glance(trace, title)
-    return Storyboard(Scene(title, board.union), board.steps, title, start=start, still=still, legend=LEGEND)
+    whole = board.whole if asked is None else [step for step in board.whole if step >= asked][:1]
+    start = whole[-1] if whole else opening(board.steps, board.dies) if asked is None else asked
+    still = _glance(board.survey, title)
+    scene, curves = Scene(title, board.union), losses_of(trace.events, rounds_of(trace.events))
+    return Storyboard(scene, board.steps, title, start=start, still=still, legend=LEGEND, curves=curves)
 
 
 class _Inspector:
     """Draws the chosen node at each step; every box has its place from the beginning."""
 
     def __init__(self, trace: Timeline) -> None:
-        self._survey = survey = Survey(trace)
+        self.survey = survey = Survey(trace)
         self.dies, self.ends = survey.dies, [choice.end for choice in survey.choices]
-        self._order = {made.node: n for n, made in enumerate(survey.made)}
+        self.whole = [n for n, choice in enumerate(survey.choices) if choice.whole]
+        self._places = places_of(made for made in survey.made if survey.keeps(made))
         self._frame = Frame()
-        self._there = 0  # nodes
+        self._ranked: list[tuple[int, int, int]] = []  # those that keep something, by their place in `Survey.rank`
+        self._nothing: dict[str, None] = {}  # those that keep nothing
+        self._gone: list[str] = []  # what is gone since the step before
+        self._phase: Phase = "forward"
         self._first = 0  # of those that are listed
         self._numbers: dict[tuple[str, int, int], tuple[Detail, ...]] = {}
         self._now: dict[str, Box] = {}
@@ -78,18 +86,50 @@ class _Inspector:
         self.steps: list[Step] = []
         heading = Box("nodes", "heading", "Nodes", state="future", place=(0, 0, _LIST - 12, 24))
         self._now["nodes"] = self.union["nodes"] = heading
-        for n in range(min(_NODES, len(survey.made))):  # first, as they are read before the panel
+        keep = sum(map(survey.keeps, survey.made))
+        for n in range(min(_NODES, keep + (keep < len(survey.made)))):  # first, as they are read before the panel
             row = Box(f"list.{n}", "line", "", state="future", place=(0, 28.0 + _ROW * n, _LIST - 12, _ROW - 2), goto=0)
             self._now[row.id] = self.union[row.id] = row
         events, begin = trace.events, 0
         for choice in survey.choices:
+            gone, self._gone = self._gone, []
+            self._leave(choice, gone)
             for event in events[begin : choice.end]:
                 event.apply(self._frame)
+                if isinstance(event, NodeCreated):
+                    self._enter(event)
+                elif isinstance(event, NodesGone):
+                    self._gone += event.nodes
             begin = choice.end
             self._tell(choice)
 
+    def _enter(self, made: NodeCreated) -> None:
+        """A node is listed, or counted, if it is not yet."""
+        if not self.survey.keeps(made):
+            self._nothing[made.node] = None
+        elif self._place(made.node) is None:
+            insort(self._ranked, self.survey.rank[made.node])
+
+    def _leave(self, choice: Choice, gone: Sequence[str]) -> None:
+        """What is gone is not listed any more, nor what a backward has freed, once another forward begins."""
+        nodes = self._frame.nodes
+        for node in gone:
+            self._nothing.pop(node, None)
+            if (place := self._place(node)) is not None:
+                del self._ranked[place]
+        if (self._phase, choice.phase) == ("backward", "forward"):
+            self._ranked = [rank for rank in self._ranked if not nodes[self.survey.made[rank[2]].node].freed]
+            self._nothing = {node: None for node in self._nothing if nodes[node].state != "done"}
+        self._phase = choice.phase
+
+    def _place(self, node: str) -> int | None:
+        """Where a node is in the list."""
+        rank = self.survey.rank[node]
+        place = bisect_left(self._ranked, rank)
+        return place if self._ranked[place : place + 1] == [rank] else None
+
     def _tell(self, choice: Choice) -> None:
-        self._there = len(self._frame.nodes)
+        self._enter(self._frame.nodes[choice.node].made)
         boxes = self._changes([*self._list(choice.node), *self._panel(choice.node)])
         cursor = asdict(choice.source) if choice.source else None
         caption = sentence_of("; ".join(choice.captions))
@@ -113,47 +153,59 @@ class _Inspector:
         return step if step is not None and step <= len(self.steps) + 1 else None
 
     def _list(self, chosen: str) -> list[Box]:
-        """The nodes around the chosen one, with how much each keeps; of more there is a line at each end."""
-        at, last = self._order[chosen], max(0, len(self._order) - _NODES)
-        if not self._first + _AROUND <= at < self._first + _NODES - _AROUND:
-            self._first = min(max(0, at - _NODES // 2), last)
-        shown = self._survey.made[self._first : min(self._first + _NODES, self._there)]
+        """The nodes around the chosen one, the largest first, and how many keep nothing; of more a line at each end."""
+        rows = _NODES - bool(self._nothing)
+        at, last = self._place(chosen), max(0, len(self._ranked) - rows)
+        if at is not None and not self._first + _AROUND <= at < self._first + rows - _AROUND:
+            self._first = at - rows // 2 if at >= rows - _AROUND else 0
+        self._first = min(self._first, last)
         boxes = [replace(self.union["nodes"], state="idle")]
-        for n, made in enumerate(shown):
-            before, behind = self._first + 1, self._there - self._first - _NODES + 1
+        shown = self._ranked[self._first : self._first + rows]
+        for n, rank in enumerate(shown):
+            node = self.survey.made[rank[2]].node
+            before, behind = self._first + 1, len(self._ranked) - self._first - rows + 1
             state: BoxState = "idle"
             if n == 0 and self._first:
                 title, alt = f"\u00a0\u00a0… {before} before", f"{before} nodes before these"
-            elif n == _NODES - 1 and behind > 1:
+            elif n == rows - 1 and behind > 1:
                 title, alt = f"\u00a0\u00a0… {behind} more", f"{behind} more nodes after these"
             else:
-                title, alt, state = self._line(made.node, chosen)
-            step = self._step(made.node)
-            boxes.append(replace(self.union[f"list.{n}"], title=title, state=state, alt=alt, goto=step))
+                title, alt, state = self._line(node, chosen)
+            boxes.append(replace(self.union[f"list.{n}"], title=title, state=state, alt=alt, goto=self._step(node)))
+        if self._nothing:
+            lit = chosen in self._nothing
+            state, said = "running" if lit else "idle", _keep_nothing(len(self._nothing))
+            alt = f"{said}{' (one is chosen)' * lit}"
+            step = self._step(chosen if lit else next(reversed(self._nothing)))
+            row = self.union[f"list.{len(shown)}"]
+            boxes.append(replace(row, title=f"{_MARKS[state]}{said}", state=state, alt=alt, goto=step))
         return boxes
 
     def _step(self, node: str) -> int:
         """The step that shows a node: the last that did, else the first that will."""
-        now, steps = len(self.steps), self._survey.lives[node].chosen
+        now, steps = len(self.steps), self.survey.lives[node].chosen
         return steps[max(0, bisect_right(steps, now) - 1)] if steps else now
 
     def _line(self, node: str, chosen: str) -> tuple[str, str, BoxState]:
         """A node in the list: what is written, what is said, and its state."""
-        made, life = self._frame.nodes[node].made, self._survey.lives[node]
-        count = len(made.saved)
+        made, life = self._frame.nodes[node].made, self.survey.lives[node]
+        count, ctx = len(made.saved), " + ctx" if made.attributes else ""
         freed, gone = self._past(life.freed), self._frame.nodes[node].gone
-        kept = "nothing" if not count else f"{count} {'freed' if freed else 'gone'}" if freed or gone else ""
-        kept = kept or counted_by_kind(made)
-        kept += " + ctx" if made.attributes else ""
+        kept = size = f"{count} {'freed' if freed else 'gone'}" if count and (freed or gone) else ""
+        if not kept:
+            size = self.survey.rows[node].said
+            kept = ", ".join(dict.fromkeys(filter(None, (counted_by_kind(made), size))))
         state: BoxState = "error" if self._past(life.failed) else "running" if node == chosen else "idle"
-        room = int((_LIST - 16) // CHARACTER) - columns(f"→  · {kept}")
+        place = clean(self._places.get(node, made.name))
+        called = made.name if place == made.name else f"{place} ({made.name})"
+        room = int((_LIST - 16) // CHARACTER) - columns(f"→  · {size}{ctx}")
         names = [slot_name(self._frame, node, n) for n in range(count)]
-        alt = f"{made.name}{' (chosen)' * (node == chosen)}: {kept}{': ' * bool(names)}{', '.join(names)}"
-        return f"{_MARKS[state]}{cut(clean(made.name), room)} · {kept}", alt, state
+        alt = f"{called}{' (chosen)' * (node == chosen)}: {kept}{ctx}{': ' * bool(names)}{', '.join(names)}"
+        return f"{_MARKS[state]}{cut_inside(place, room)} · {size}{ctx}", alt, state
 
     def _panel(self, chosen: str) -> list[Box]:
         """The chosen node: where it was made, what it saved, and what lies on its `ctx`."""
-        frame, survey, made = self._frame, self._survey, self._frame.nodes[chosen].made
+        frame, survey, made = self._frame, self.survey, self._frame.nodes[chosen].made
         source = made.source
         lines = (f"{source.file}, line {source.line}: {source.text}",) if source else ()
         if not made.saved:
@@ -182,7 +234,7 @@ class _Inspector:
 
     def _slot(self, n: int, node: str, life: Life, place: tuple[float, float, float, float], top: float) -> list[Box]:
         """One saved tensor: its facts, and its values as a heat map from `top` down."""
-        frame, wide, cell, label = self._frame, self._survey.wide, self._survey.cell, self._survey.label
+        frame, wide, cell, label = self._frame, self.survey.wide, self.survey.cell, self.survey.label
         state = frame.nodes[node]
         value = state.saved[n]
         stale = frame.stale(node, n) and state.keeps
@@ -350,23 +402,39 @@ class Choice:
     captions: list[str]
     phase: Phase
     source: SourceLine | None
+    whole: bool = False  # whether it is about the node that keeps the most of all
 
 
 class Survey:
-    """The nodes in order, the steps, and for each place in the panel the most that will stand there."""
+    """The nodes in order, the steps, what each keeps, and for each place in the panel the most that will stand there.
+
+    By their `rank` nodes are sorted: who adds the most to what is kept comes first, then who keeps the most.
+    """
 
     def __init__(self, trace: Timeline) -> None:
         events = list(trace.events)
         self.made = [event for event in events if isinstance(event, NodeCreated)]
         self.lives = {node.node: Life() for node in self.made}
         self.choices: list[Choice] = []
+        self.rows: dict[str, Row] = {}
+        self.rank: dict[str, tuple[int, int, int]] = {}
+        self.counted: dict[str, Counted] = {}
+        self._kept: list[tuple[int, int, int]] = []  # the ranks of what is still kept
+        self._new = False  # whether anything was kept since the last step that is about all
         self.facts, self.attributes = [0] * SLOTS, [0] * ATTRIBUTES  # lines of text
         self._values: list[list[Value]] = [[] for _ in range(SLOTS)]
         self._frame = Frame()
-        begin = 0
+        begin, backward = 0, False
         for end in trace.steps:
+            starts = next((n for n in range(begin, end) if isinstance(events[n], BackwardStarted)), None)
+            if starts is not None:  # the same step may find what was there before the recording
+                self._step(events[begin:starts], starts)
+                self._whole(starts)
+                begin, backward = starts, True
             self._step(events[begin:end], end)
             begin = end
+        if not backward:
+            self._whole(begin)
         self.dies = self._end(events)
         self._measure()
 
@@ -405,6 +473,20 @@ class Survey:
             self.lives[chosen].chosen.append(number - 1)
             self.choices.append(Choice(end, chosen, captions, phase, source))
 
+    def _whole(self, end: int) -> None:
+        """If anything was kept since it was last done, choose the node that keeps the most of all."""
+        nodes = self._frame.nodes
+        self._kept = [rank for rank in self._kept if nodes[self.made[rank[2]].node].keeps]
+        if not self._new or not self._kept:
+            return
+        self._new = False
+        made = self.made[min(self._kept)[2]]
+        if not self.choices or self.choices[-1].node != made.node:
+            said = f"Of all that is kept now, {made.name} keeps the most: {self.rows[made.node].said}"
+            self.lives[made.node].chosen.append(len(self.choices))
+            self.choices.append(Choice(end, made.node, [said], "forward", made.source))
+        self.choices[-1].whole = True
+
     def _end(self, events: Sequence[Record]) -> bool:
         """Add one more step, and say so, if nodes are gone after the last one with what they had saved."""
         begin = self.choices[-1].end if self.choices else 0
@@ -418,8 +500,19 @@ class Survey:
             self.choices.append(Choice(len(events), chosen, [said], phase, None))
         return bool(late)
 
+    def keeps(self, made: NodeCreated) -> bool:
+        """Whether a node keeps anything at all."""
+        return bool(made.saved or made.attributes)
+
     def _see(self, made: NodeCreated) -> None:
-        """A new node, and how many lines of text it needs."""
+        """A new node, what it keeps, and how many lines of text it needs."""
+        # What a write through a view keeps counts with the node that is run by that of the write.
+        row = _row(self._frame, made, self.counted if made.runs is None else ChainMap({}, self.counted))
+        self.rows[made.node] = row
+        rank = self.rank[made.node] = -row.own, -row.size, len(self.rank)
+        if self.keeps(made):
+            self._kept.append(rank)
+            self._new = True
         for n, value in enumerate(self._frame.nodes[made.node].saved[:SLOTS]):
             if value is not None:
                 self._values[n].append(value)
@@ -450,79 +543,111 @@ def _height(value: Value, wide: int) -> int:
 _ROWS, _LINE, _TOP = 24, 22, 58  # nodes shown; px of a node's line, and of what stands above the first
 _NAME, _CODE, _KEPT = 28, 34, 46  # columns at most
 _GAP, _BAR = 8, 150  # px before the bars, and of the largest
-_EACH = "Each node with its line, what it keeps, and how many bytes that is:"
+_EACH = "Each node with what it keeps, the largest first, how many bytes that adds, and its line:"
+
+
+@dataclass(slots=True, frozen=True)
+class Counted:
+    """Memory that is kept: its bytes, whether it lives anyway, and the first node that keeps it."""
+
+    size: int
+    anyway: bool
+    node: str
 
 
 @dataclass(slots=True)
-class _Row:
-    """A node: what it keeps, and the bytes of that which nobody has kept before and which do not live anyway."""
+class Row:
+    """A node: what it keeps, the bytes of that, and of these what nobody has kept before and does not live anyway."""
 
     made: NodeCreated
-    names: list[str]
-    size: int
-    own: int
+    names: list[str] = field(default_factory=list)
+    size: int = 0
+    own: int = 0
+    anyway: bool = True  # whether all of it lives anyway
+
+    @property
+    def said(self) -> str:
+        """How much it adds to what is kept."""
+        if self.own:
+            return bytes_said(self.own)
+        if not self.size:
+            return counted_by_kind(self.made)
+        return "alive anyway" if self.anyway else "adds nothing"
 
 
 def kept_at_a_glance(trace: Timeline, title: str) -> Storyboard:
     """The table of all nodes of a trace."""
-    frame, rows = Frame(), []
-    counted: dict[str, tuple[int, bool]] = {}  # memory -> its bytes, and whether it lives anyway
-    for event in trace.events:
-        event.apply(frame)
-        if isinstance(event, NodeCreated) and event.runs is None:
-            rows.append(_row(frame, event, counted))
-    return Storyboard(Scene(title, {box.id: box for box in _boxes(rows, counted)}))
+    return _glance(Survey(trace), title)
 
 
-def _row(frame: Frame, made: NodeCreated, counted: dict[str, tuple[int, bool]]) -> _Row:
-    row, mine = _Row(made, [], 0, 0), set()
+def _glance(survey: Survey, title: str) -> Storyboard:
+    return Storyboard(Scene(title, {box.id: box for box in _boxes(survey)}))
+
+
+def _row(frame: Frame, made: NodeCreated, counted: MutableMapping[str, Counted]) -> Row:
+    row, mine = Row(made), set[str]()
     for n, (saved, value) in enumerate(zip(made.saved, frame.nodes[made.node].saved, strict=True)):
         memory, size, anyway = kept_of(frame, f"{made.node}.{n}", saved, value)
-        also = ", kept above" if memory in counted and not anyway else ", lives anyway" if anyway else ""
+        first = counted.setdefault(memory, Counted(size, anyway, made.node))
+        also = ", alive anyway" if first.anyway else ""
+        also = also or f", counted with {frame.called(first.node)}" * (first.node != made.node)
         kind = f" {value.shape}" if value is not None else ""
         row.names.append(f"{slot_name(frame, made.node, n)}{kind}{also}")
         row.size += size * (memory not in mine)
-        row.own += size * (memory not in counted and not anyway)
+        row.own += size * (memory not in mine and first.node == made.node and not first.anyway)
+        row.anyway &= first.anyway
         mine.add(memory)
-        counted[memory] = size, anyway
     return row
 
 
-def _boxes(rows: list[_Row], counted: dict[str, tuple[int, bool]]) -> list[Box]:
-    total, anyway = sum(size for size, _ in counted.values()), sum(size for size, lives in counted.values() if lives)
-    keeping = sum(bool(row.names) for row in rows)
-    head = f"{keeping} of {len(rows)} nodes keep{'s' * (keeping == 1)} {bytes_said(total)} for the backward"
+def _keep_nothing(count: int) -> str:
+    return f"{count:,} {'nodes keep' if count > 1 else 'node keeps'} nothing"
+
+
+def _boxes(survey: Survey) -> list[Box]:
+    all_ = [survey.rows[made.node] for made in survey.made if made.runs is None]
+    rows = sorted((row for row in all_ if row.names), key=lambda row: survey.rank[row.made.node])
+    kept, anyway = (
+        sum(each.size for each in survey.counted.values() if each.anyway is lives) for lives in (False, True)
+    )
+    head = f"{len(rows)} of {len(all_)} nodes keep{'s' * (len(rows) == 1)} {bytes_said(kept)} for backward"
     boxes = [Box("total", "heading", head, place=(0, 0, columns(head) * TITLE_CHARACTER + 8, 24))]
     top = _TOP + _LINE * bool(anyway)
     if anyway:
-        said = f"{bytes_said(anyway)} of that {'is' if anyway == 1 else 'are'} parameters and inputs, which live anyway"
+        said = f"They also need {bytes_said(anyway)} of parameters and inputs, which live anyway"
         boxes.append(_text("anyway", "text", said, 0, 24))
-    most = sorted(range(len(rows)), key=lambda n: -rows[n].size)[: _ROWS - (len(rows) > _ROWS)]
-    shown = [rows[n] for n in sorted(most)]
+    shown = rows[: _ROWS - (len(rows) > _ROWS)]
+    places = places_of(row.made for row in rows)
+    called = [clean(places.get(row.made.node, row.made.name)) for row in shown]
+    short = told_apart(called, _NAME)
     table = [
-        ["node", *[cut(clean(row.made.name), _NAME) for row in shown]],
+        ["node", *[short[name] for name in called]],
+        ["keeps", *[cut(clean(series(row.names)), _KEPT) for row in shown]],
+        ["bytes", *[bytes_said(row.own) for row in shown]],
         ["line", *[cut(clean(row.made.source.text), _CODE) if row.made.source else "" for row in shown]],
-        ["keeps", *[cut(clean(series(row.names) or "nothing"), _KEPT) for row in shown]],
-        ["bytes", *[bytes_said(row.size) if row.names else "" for row in shown]],
     ]
     wide = [max(map(columns, texts)) for texts in table]
     lines = ["\u00a0\u00a0".join(map(_padded, texts, wide)) for texts in zip(*table, strict=True)]
-    boxes.append(_text("head", "text", lines[0], 0, top - _LINE, _EACH))
+    boxes += [_text("head", "text", lines[0], 0, top - _LINE, _EACH)] if shown else []
     x = (sum(wide) + 2 * len(wide)) * CHARACTER + _GAP
     largest = max([row.size for row in shown], default=0)
     for n, (row, line) in enumerate(zip(shown, lines[1:], strict=True)):
         y = float(top + _LINE * n)
-        boxes.append(_text(f"node{n}", "line", line, 0, y, _said(row)))
+        boxes.append(_text(f"node{n}", "line", line, 0, y, _said(row, called[n])))
         if row.size:
             own, whole = _BAR * row.own / largest, _BAR * row.size / largest
             place = (x + own, y + 3, max(2.0, whole - own), _LINE - 6.0)
             boxes += [Box(f"rest{n}", "cell", "", place=place, state="over")] if whole > own else []
             place = (x, y + 3, max(2.0, own), _LINE - 6.0)
             boxes += [Box(f"own{n}", "bar", "", place=place)] if own else []
+    y = float(top + _LINE * len(shown))
     if left := len(rows) - len(shown):
-        size = max(row.size for n, row in enumerate(rows) if n not in most)
-        said = f"… and {left} more, each with at most {bytes_said(size)}"
-        boxes.append(_text("more", "text", said, 0, top + _LINE * len(shown)))
+        most = rows[len(shown)].own
+        said = f"… and {left:,} more, {f'each with at most {bytes_said(most)}' if most else 'which add nothing'}"
+        boxes.append(_text("more", "text", said, 0, y))
+        y += _LINE
+    if nothing := len(all_) - len(rows):
+        boxes.append(_text("nothing", "text", _keep_nothing(nothing), 0, y))
     return boxes
 
 
@@ -534,8 +659,8 @@ def _text(id: str, kind: BoxKind, text: str, x: float, y: float, alt: str = "") 
     return Box(id, kind, text, place=(x, y, columns(text) * CHARACTER + 8, 20), alt=alt)
 
 
-def _said(row: _Row) -> str:
-    source = row.made.source
+def _said(row: Row, called: str) -> str:
+    source, name = row.made.source, row.made.name
     line = f" (line {source.line}: {source.text})" if source else ""
-    size = f": {bytes_said(row.size)}" if row.names else ""
-    return f"{row.made.name}{line} keeps {series(row.names) or 'nothing'}{size}"
+    who = name if called == clean(name) else f"{called} ({name})"
+    return f"{who} keeps {bytes_said(row.own)}: {series(row.names)}{line}"

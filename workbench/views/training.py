@@ -14,11 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from ..scene.model import Arrow, Box, Scene, Step
+from ..scene.labels import clean
+from ..scene.model import Arrow, Box, Curves, Scene, Step
 from ..scene.storyboard import Storyboard
 from ..trace.compare import Aligner, Round, rounds_of
 from ..trace.frame import Frame
-from ..trace.records import BackwardFinished, Failed, GradAccumulated, GradChanged, NodeCreated, TensorWritten
+from ..trace.records import (
+    BackwardFinished,
+    BackwardStarted,
+    Failed,
+    GradAccumulated,
+    GradChanged,
+    NodeCreated,
+    TensorWritten,
+)
 from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import Value, said, series
@@ -33,6 +42,8 @@ _NODES = 4_000  # of all that are told, roughly
 _NAMED = 3  # leaves that a caption names
 _ADDS = "grad adds to that of {}"
 _KINDS = 4  # of steps of different operations, each of which is told
+_CURVES = 3  # losses of one training that are drawn
+_LOSS = "loss"  # what one is called that no variable has
 
 
 class Changing:
@@ -104,10 +115,6 @@ class Changing:
         return before, self._changes[id][1]
 
     def opens(self, trace: Timeline) -> int | None:
-        """A step of a training opens where its forward ends, and gradients that flow where they have come to leaves."""
-        return self.still(trace) if self.shows_gradients else None
-
-    def still(self, trace: Timeline) -> int | None:
         """Where the gradients have come to the leaves and these are written, before the gradients are cleared.
 
         Where they were not cleared before, it is where the last of them has been added.
@@ -167,6 +174,7 @@ def film(
             view.began, view.held, view._last, view._changes = each.began, each.held, {}, {}
             boards.append((each, tell(part, view) if plan is None else plan.tell(part, view)))
     board = _joined(boards, step)
+    board.curves = losses_of(trace.events, rounds)
     return board if plan is None else plan.fitting(board)
 
 
@@ -180,6 +188,32 @@ def mark_steps(trace: Timeline, steps: Sequence[Step], ends: Sequence[int], aske
             steps[at].chapter = title
             start = at if each.number and each.number == asked else start
     return start
+
+
+def losses_of(events: Sequence[Record], rounds: Sequence[Round]) -> Curves | None:
+    """The single numbers that the backwards of the steps start at, also of steps that are not told; None of too few.
+
+    Where gradients are also asked for inside a step (`autograd.grad`), these backwards are not meant.
+    """
+    places: dict[tuple[str, int], tuple[str, Value]] = {}
+    asked = all(event.targets is not None for event in events if isinstance(event, BackwardStarted))
+    count = sum(each.number > 0 for each in rounds)
+    found: dict[str, list[float | None]] = {}
+    told: dict[str, int] = {}
+    for each, title in zip(rounds, _titles(rounds), strict=True):
+        told |= {clean(title): len(told)} if each.number else {}
+        for event in events[each.begin : each.end]:
+            for seen in getattr(event, "tensors", ()):
+                places[seen.node or seen.id, seen.output_nr] = seen.name or _LOSS, seen.value
+            if each.number and isinstance(event, BackwardStarted) and (asked or event.targets is None):
+                for root in event.roots:
+                    name, value = places.get((root.node, root.output_nr), (_LOSS, None))
+                    if value is not None and math.prod(value.shape) == 1 and value.is_known:
+                        number = value.values[0] if value.values is not None else value.min
+                        row = found.setdefault(name, [None] * count)
+                        row[len(told) - 1] = math.nan if number is None else float(number)
+    rows = {name: tuple(row) for name, row in found.items() if len(row) - row.count(None) >= _LEAST}
+    return Curves(dict(list(rows.items())[:_CURVES]), told) if rows else None
 
 
 def _rounds(trace: Timeline, asked: int | None) -> list[Round]:
@@ -349,7 +383,7 @@ def _joined(boards: Sequence[tuple[_Told, Storyboard]], step: int | None) -> Sto
     now: dict[str, Any] = {}
     steps: list[Step] = []
     runs: dict[str, list[tuple[int, int, str]]] = {}
-    still = start = None
+    start = None
     forgotten = False
     for told, board in boards:
         begin = len(steps)
@@ -363,25 +397,23 @@ def _joined(boards: Sequence[tuple[_Told, Storyboard]], step: int | None) -> Sto
             mine.arrows = _told_again(ways, ended, now, arrows, number == 0)
             if number == 0:
                 mine.chapter, mine.caption = told.title, f"{told.words} {one.caption}"
-            elif number == board.still and told.adds:
+            elif number == board.start and told.adds:
                 mine.caption = f"{told.adds} {one.caption}"
             steps.append(mine)
         for group, several in board.runs.items():
             for first, last, words in several:
                 words = words if first else f"{told.words} {words}"
                 runs.setdefault(group, []).append((first + begin, last + begin, words))
-        # What was forgotten is seen in the first step that adds to the gradients of another.
-        first = told.round.number and (still is None or (told.held and not forgotten))
-        if told.round.number == step if step is not None else first:
-            still, forgotten = begin + board.still, bool(told.held)
-            start = still if step is None and forgotten else begin + board.start
+        # At the end of the last step; what was forgotten is seen in the first that adds to the gradients of another.
+        if told.round.number == step if step is not None else told.round.number and not forgotten:
+            start, forgotten = begin + board.start, bool(told.held)
     used = {box.region for box in boxes.values()}
     for id in [id for id, box in boxes.items() if box.kind == "region" and id not in used]:
         for one in (boxes, *(each.boxes for each in steps)):
             one.pop(id, None)
     first = boards[0][1]
     scene = Scene(next(board for told, board in boards if told.round.number).title, boxes, arrows)
-    return Storyboard(scene, steps, scene.title, start, still, boards[0][1].opened, runs=runs, legend=first.legend)
+    return Storyboard(scene, steps, scene.title, start, opened=boards[0][1].opened, runs=runs, legend=first.legend)
 
 
 def _name(arrow: Arrow, known: Mapping[str, Arrow]) -> str:

@@ -21,6 +21,7 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ...events import next_tag
+from ...trace.cuts import Cuts, Way
 from ...trace.describe import in_brackets, named_in
 from ...trace.recorder import Reader
 from ...trace.records import NodeCreated, NodesGone, TensorsFound
@@ -196,6 +197,7 @@ class TorchDescriber:
         self._grad_owners: dict[int, tuple[Any, Any]] = {}  # address of a gradient -> weak: itself, its leaf
         self._inner: dict[tuple[int, int], int] = {}  # outputs: node and number -> tensor
         self._detached: dict[int, int] = {}  # tensor -> the one that it was detached from
+        self._cuts = Cuts()
         self._dead: list[int] = []  # nodes that have died since the last event
         self._hooked: dict[int, HookedTensor] = {}  # tensors that hooks were registered on
         # What shares memory with others, which a write changes too.
@@ -292,13 +294,25 @@ class TorchDescriber:
         value = self._value(tensor, serial)
         requires = tensor.requires_grad
         owner = self._base(tensor, serial) if base is not None or self._detached else None
-        found[serial] = serial, value, version, requires, node, nr, grad, None, None, owner
+        whole = None if base is None else self._have(base)
+        cut = () if requires or node is not None else self._cuts.of(serial, whole or 0)
+        found[serial] = serial, value, version, requires, node, nr, grad, None, None, owner, *cut
         if tensor._backward_hooks or tensor._post_accumulate_grad_hooks or tensor.retains_grad:
             self._note_hooked(tensor, serial)
         if base is not None:
             self._note_sharer(tensor, serial)
             self._note_sharer(base, self._tag(base))
         return serial
+
+    def _way(self, tensor: torch.Tensor) -> Way | None:
+        """Where a tensor's gradient goes."""
+        if not tensor.requires_grad:
+            return None
+        made = maker_of(tensor)
+        if made is None:
+            return Way(self._tag(tensor), 0, True)
+        token = self._token(made)
+        return Way(None if token is None else token.serial, tensor.output_nr, False)
 
     def _note_sharer(self, tensor: torch.Tensor, serial: int) -> None:
         self._sharers[serial] = self._known[id(tensor)][0]
@@ -555,13 +569,20 @@ class TorchDescriber:
                 own = [out for out in outs if place and address_of(out) == place and out.shape == thing.shape]
                 tensor = own[0] if own else thing
             serial = self._have(tensor)
-            if serial is None and (made := tensor.grad_fn) is not None and self._token(made) is not None:
+            if serial is None and self._comes_from_known(tensor):
                 serial = self._tag(tensor)
             if serial is not None and serial not in self._tensors:
                 self._describe(tensor, found)
             copy = self._copy(tensor) if serial is None else None
             told.append((name, serial, copy, version_of(tensor), None, self._storage(tensor, serial)))
         return tuple(told)
+
+    def _comes_from_known(self, tensor: torch.Tensor) -> bool:
+        """Whether it is worth describing: its node is known, or it is a view of a tensor that no node has made."""
+        if (made := tensor.grad_fn) is not None:
+            return self._token(made) is not None
+        base = tensor._base
+        return base is not None and base.grad_fn is None
 
     def _storage(self, tensor: torch.Tensor, serial: int | None) -> tuple[int, int] | None:
         """The number of the storage that a saved tensor shows, and its bytes, unless the tensor, if known, tells it."""

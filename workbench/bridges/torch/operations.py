@@ -24,6 +24,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ...autograd.scopes import Entry, place
 from ...events import next_tag
 from ...trace.call_records import OperationsUnseen
+from ...trace.cuts import Way
 from ...trace.records import COMPILED, GradChanged, TensorsFound, TensorWritten
 from ...trace.source import stepping
 from .. import LOST
@@ -107,6 +108,7 @@ class OperationRecorder(TorchDescriber):
             made = maker_of(each)
             if made is not None and made not in new and key not in made.metadata:
                 new.append(made)
+        self._note_cuts(name, [args, kwargs], outs, before)
         if not new and not written:
             return
         self._note_deaths()
@@ -126,6 +128,23 @@ class OperationRecorder(TorchDescriber):
         self._before = {}
         for tensor, *_ in written:
             self._wrote(tensor, name, stack)
+
+    def _note_cuts(self, name: str, given: Any, outs: list[torch.Tensor], before: list[tuple[Any, ...]]) -> None:
+        """Note where the way of a gradient ends: of results that take none, though something given does."""
+        cut = [each for each in outs if not each.requires_grad]
+        if not cut:
+            return
+        was = {id(tensor): Way(node, nr, node is None) for tensor, _, needs, node, nr in _told_of(before) if needs}
+        ways: list[tuple[int, Way | None]] = []
+        for each in tensors_in(given):
+            if id(each) in was and not each.requires_grad:
+                ways.append((0, was[id(each)]))
+            elif each.requires_grad or self._have(each) in self._cuts.known:
+                ways.append((self._tag(each), self._way(each)))
+        for each in cut if ways else ():
+            number = each.is_floating_point() or each.is_complex()
+            word = name if name in _SHARE else "no_grad" if number else str(each.dtype).removeprefix("torch.")
+            self._cuts.note(word, ways, self._tag(each))
 
     def not_seen(self) -> None:
         """An operation inside of function transforms made no node: one of them computes its derivative otherwise."""
@@ -290,6 +309,11 @@ def tensors_in(thing: Any) -> list[torch.Tensor]:
     if isinstance(thing, tuple | list):
         return [each for part in thing for each in tensors_in(part)]
     return []
+
+
+def _told_of(before: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Of tensors that may be written those that were told of, with where they came from."""
+    return [each for each in before if len(each) > 2]
 
 
 _kinds: dict[Any, tuple[str, str, bool]] = {}  # of what is called: what it does, its name, whether it may write

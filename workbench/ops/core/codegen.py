@@ -299,7 +299,8 @@ def _text(op: Any, takes_out: bool) -> str:
     out += ["if off and not local.modes.grad:", "    recorded = False"] if op.formulas else []
     out += _run(op)
     result = "outs" if op.several else "t"
-    out += ["if not recorded:", f"    return {result}"] if op.formulas else [f"return {result}"]
+    unrecorded = [*_tell_unrecorded(op), f"return {result}"]
+    out += ["if not recorded:", *_indented(unrecorded)] if op.formulas else unrecorded
     return _function(op, takes_out, out + _record(op, result) if op.formulas else out)
 
 
@@ -415,6 +416,12 @@ def _run(op: Any) -> list[str]:
     return [*run, "if type(r) is not ndarray:", "    r = asarray(r)", *birth, "t._nr = 0"] + [link] * (
         op.kind == "view"
     )
+
+
+def _tell_unrecorded(op: Any) -> list[str]:
+    """Tell listeners of a result without a node."""
+    operands, outs = (op.tensors[0] if op.variadic else f"({', '.join(op.tensors)},)"), "outs" if op.several else "(t,)"
+    return ["if listeners:", f"    emit(('unrecorded', OP.name, tuple({operands}), {outs}))"]
 
 
 def _record(op: Any, result: str) -> list[str]:

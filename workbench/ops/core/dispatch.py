@@ -91,6 +91,8 @@ def perform(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[T
             pack_saved(node, outs[0])
         if listeners:
             emit(("created", node, told_arguments(op, tuple([given[name] for name in op.said])), outs))
+    elif listeners:
+        emit(("unrecorded", op.name, tuple(operands), outs))
     if modes.dual is not None and floating and op.formulas and not modes.inference:
         from .interpreters import push_duals
 

@@ -101,6 +101,22 @@ export function labelOf({ label, lx, ly, lw, left }) {
   return { rows, x: left ? lx + lw / 2 - w : lx - lw / 2, y: ly - rows.length * 8 - 2, w, h: rows.length * 16 + 4 };
 }
 
+/** The point of a Bézier curve at a part of it, and the direction there. */
+function atPart(piece, t) {
+  const s = 1 - t, places = [s ** 3, 3 * s * s * t, 3 * s * t * t, t ** 3], ways = [-s * s, s * s - 2 * s * t, 2 * s * t - t * t, t * t];
+  return [places, ways].flatMap((parts) => [0, 1].map((axis) => parts.reduce((sum, part, i) => sum + part * piece[i][axis], 0)));
+}
+/** A gap in an arrow where its label stands, between two strokes across it. @param {Arrow} arrow */
+function cutMark({ d, lx, ly }) {
+  const points = pointsOf(d), found = [];
+  for (let at = 0; at + 3 < points.length; at += 3)
+    for (let n = 1; n < 8; n++) found.push(atPart(points.slice(at, at + 4), n / 8));
+  const far = ([x, y]) => hypot(x - lx, y - ly), [x, y, u, v] = found.reduce((best, each) => (far(each) < far(best) ? each : best), found[0] ?? [0, 0, 0, 1]);
+  const length = hypot(u, v) || 1, place = (along, across) => `${x + (along * u - across * v) / length} ${y + (along * v + across * u) / length}`;
+  const line = (from, to) => `M${place(...from)}L${place(...to)}`;
+  return [svg("path.wb-gap", { d: line([-3, 0], [3, 0]) }), svg("path.wb-cut", { d: line([-3, -6], [-3, 6]) + line([3, -6], [3, 6]) })];
+}
+
 /** The parts of an arrow, as picture.css names them. @param {Arrow} arrow */
 function arrowParts(arrow) {
   const { upper, lower } = ends(arrow.d), { x, y, dx, dy } = arrow.state === "idle" ? lower : upper;
@@ -111,6 +127,7 @@ function arrowParts(arrow) {
     svg("path.wb-head", { d: `M${at(3, 0)}L${at(-long, half)}L${at(-long, -half)}Z` }),
   ];
   if (LOOSE.includes(arrow.kind)) parts.pop();
+  if (arrow.kind === "cut") parts.push(...cutMark(arrow));
   if (!arrow.label) return parts;
   const { rows, x: left, y: top, w: width, h: height } = labelOf(arrow);
   if (arrow.state === "flowing")
@@ -179,13 +196,7 @@ function boxParts(box, holder) {
       : { ...from, x: from.x + (columns(name) + 2) * CHARACTER }, told[0]));
   lines.forEach((line, i) =>
     parts.push(svg("text.wb-text", { ...place, y: top + high + 12 + 16 * i }, line)));
-  if (state === "freed") {
-    [name, ...lines].forEach((line, i) => {
-      const d = `M${x + 6} ${base + 16 * i - 4}L${x + 10 + columns(line) * CHARACTER} ${base + 16 * i - 4}`;
-      parts.push(svg("path.wb-strike", { d }));
-    });
-    parts.push(svg("text.wb-word", { x: x + w - 8, y: base, "text-anchor": "end" }, "freed"));
-  }
+  if (state === "freed") parts.push(svg("text.wb-word", { x: x + w - 8, y: base, "text-anchor": "end" }, "freed"));
   if (state in SIGNS)
     parts.push(svg("g.wb-mark", { transform: `translate(${x} ${y + h / 2})` },
       svg("circle.wb-disc", { r: 9 }), svg("path.wb-sign", { d: SIGNS[state] })));

@@ -1,6 +1,7 @@
 /** What a picture is looked at with, whatever plays it: the window, the details, the search, the themes and the keys. */
 
 import { fill, focusOn, html, keysAt, labelOf, list, max, picture, standsAt, upon, words } from "./drawing.js";
+import { fullScreen } from "./full.js";
 import { keyList, menu } from "./menu.js";
 import { playerRoot } from "./root.js";
 import { button, icon, viewport } from "./window.js";
@@ -14,7 +15,7 @@ const PANS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDo
 /** The keys that every picture has, after those of what plays it. */
 const COMMON_KEYS = [
   ["↑ ↓", "choose a box"], ["Enter", "its details"], ["/", "find"],
-  ["+ −", "zoom"], ["0", "fit"], ["1", "100 %"],
+  ["+ −", "zoom"], ["0", "fit"], ["1", "100 %"], ["f", "full screen"],
   ["Shift ← ↑ → ↓", "move the picture"], ["t", "theme"], ["Esc", "close"], ["?", "this list"],
 ];
 
@@ -27,7 +28,7 @@ function choicesIn(el) {
 }
 /**
  * How a picture is looked at: as one of the same graph that has gone, whose cell was run again, or as nobody has chosen.
- * @returns {{zoom?: number|"fit", theme?: Theme, position?: number, opening?: number}}
+ * @returns {{zoom?: number|"fit", full?: {zoom?: number|"fit"}, theme?: Theme, position?: number, opening?: number}}
  */
 function recalled(pictures, story, root) {
   const ids = ["boxes", "arrows"].map((part) => list(story[part]).map(({ id }) => id));
@@ -198,7 +199,8 @@ function contents(box, boxes) {
 export function easel(el, story, items, { label, name = "", bar, below = [], keys = [], bound = {}, ...habits }) {
   const root = playerRoot("div", name, { role: "group", "aria-label": label, tabindex: -1 });
   const choices = choicesIn(el), chosen = habits.chosen ?? recalled(choices.pictures, story, root);
-  const { boxes, arrows } = items, drawn = picture(story, items);
+  const { boxes, arrows } = items, drawn = picture(story, items), full = fullScreen(el, refit);
+  chosen.full = full.is() ? { ...chosen.full } : undefined;
   const view = viewport(drawn, words(story.title) || "Picture", chosen, habits.resized);
   const { zoom, fit, own } = view, { dressed = el } = habits, said = { kinds: {}, states: {}, ...story.words };
   const panel = detailsPanel(close, list(habits.details), said);
@@ -212,12 +214,22 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     ...THEMES.map((each) => ({ action: `theme-${each}`, label: each, group: "Theme", act: () => wear(each), on: () => theme() === each })),
     { action: "keys", label: "Keys", key: "?", act: help.toggle }]);
   bar.append(html("div.wb-zoom", {}, button("fit", "Fit", fit, "Fit"), button("own", "100 %", own, "100 %"),
-    more.opener), more.element);
-  const body = html("div.wb-body", {}, view.element, view.map.element, panel.element);
+    full.element, more.opener), more.element);
+  const body = html("div.wb-body", {}, view.element, view.map.element, view.room, panel.element);
   root.append(bar, ...(habits.under ? [habits.under] : []), find.element, body, html("div.wb-below", {}, ...below), help.element);
   const memory = [...arrows.values()].filter(({ kind }) => kind === "same");
-  let selected = null, stop = null, pointed = null;
+  let selected = null, stop = null, pointed = null, back = null;
 
+  /** Give the picture its size in the whole window of the browser, or the one that it had before. */
+  function refit(whole) {
+    if (whole) back = view.stand();
+    return () => {
+      chosen.full = whole ? {} : undefined;
+      view.settle();
+      if (!whole) back?.();
+      if (help.shown()) [1, 2].forEach(help.toggle); // it lies above this again
+    };
+  }
   function draw(item) {
     drawn.draw(item);
     view.map.draw(item);
@@ -297,9 +309,9 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
     find.again();
   }
   const acts = {
-    "?": help.toggle, Escape: () => (help.shown() ? help.toggle() : selected ? close() : habits.leave?.()),
+    "?": help.toggle, Escape: () => (help.shown() ? help.toggle() : selected ? close() : full.is() ? full.leave() : habits.leave?.()),
     "/": () => find.open(), t: () => wear(THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length]),
-    "+": larger, "=": larger, "-": smaller, 0: fit, 1: own, ArrowDown: () => rove(1), ArrowUp: () => rove(-1), ...bound,
+    "+": larger, "=": larger, "-": smaller, 0: fit, 1: own, f: () => full.element.click(), ArrowDown: () => rove(1), ArrowUp: () => rove(-1), ...bound,
   };
   upon(drawn.root, "click", ({ target, clientY }) => {
     const box = boxOf(target);
@@ -362,11 +374,15 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
       if (!habits.sought) focusOn(drawn.groups.get(boxes.get(id)));
     },
     /** How the picture is looked at: as large as it is now, unless all of it is to be seen. */
-    look: () => ({ ...chosen, position: undefined, zoom: chosen.zoom === "fit" ? "fit" : view.scale() }),
+    look() {
+      const { full, zoom } = chosen, now = { zoom: (full ?? chosen).zoom === "fit" ? "fit" : view.scale() };
+      return { ...chosen, position: undefined, ...(full ? { zoom, full: now } : now) };
+    },
     /** Tab comes to this box, unless the reader is at another. */
     point: (box) => settleAt(boxOf(keysAt()) ?? box),
     destroy() {
       release();
+      full.end();
       hears.removeEventListener("keydown", press);
       drawn.still();
       view.destroy();

@@ -160,20 +160,45 @@ function asFrame({ lines, ...rest }) {
   return { ...rest, ...(rest.kind ? { lines: [] } : {}), ...(rest.state && rest.state !== "future" ? { state: "idle" } : {}) };
 }
 
-/** One arrow for several that bring the same value to the same box, perhaps all that brought a gradient for it. */
-function bundled(arrows, whole) {
+/** One arrow for several that bring the same value to a group, perhaps all that brought a gradient for it. */
+function bundled(arrows, whole, group) {
   const there = arrows.filter(({ state }) => state !== "future"), moved = there.filter(({ state }) => state !== "idle");
   if (arrows.length === 1 || !there.length) return arrows[0];
   if (moved.length < 2) return moved[0] ?? there[0];
-  const all = moved.find(({ together }) => together)?.together;
-  if (all && whole) {
+  const parts = moved.map(({ within }) => within?.[group]).filter(Boolean).sort((a, b) => b[0] - a[0]);
+  const part = parts[0]?.[0] === moved.length ? parts[0].slice(1) : null;
+  const all = (whole && moved.find(({ together }) => together)?.together) || part;
+  if (all) {
     const [label, weight, tone] = all;
     return { ...(moved.find(({ state }) => state === "flowing") ?? moved[0]), label, weight, tone };
   }
   const tones = new Set(moved.map(({ tone }) => tone)), first = moved.find(({ state }) => state === "flowing") ?? moved[0];
   const tone = tones.size === 1 ? first.tone : "mixed", why = new Set(moved.map(({ label }) => label?.split("\n").at(-1)));
-  const label = [`${moved.length} gradients`, ...(tone === "faint" && why.size === 1 ? why : [])].join("\n"); // said last
+  const label = tone === "faint" && why.size === 1 ? [...why][0] : ""; // no number where the sum is not known
   return { ...first, label, weight: max(...moved.map(({ weight }) => weight ?? 0)), tone };
+}
+
+const EASY = 0.75; // of its own size, at which a picture is easy to read, as in views/opening.py
+
+/** How large the picture is with these groups open. */
+function sizeWith(story, boxes, opened) {
+  if (opened.size === list(story.opened).length) return [story.width, story.height]; // as Python laid it out
+  const { all } = groupsOf(story), frames = Object.keys(story.levels).filter((id) => !all.includes(id));
+  const { w, h } = measured(story, boxes, "", new Set([...opened, ...frames]));
+  return [w + 2 * AROUND_ALL, h + 2 * AROUND_ALL];
+}
+
+/** The groups to open in a window of this size: the first of the story's parts, and as many others as are easy to read. */
+export function openedFor(story, wide, high) {
+  const order = list(story.order), boxes = new Map(list(story.boxes).map((box) => [box.id, box]));
+  const of = (n) => new Set(order.slice(0, n).flat());
+  if (!order.length || !wide) return new Set(list(story.opened)); // it is on no page yet
+  const [w, h] = order.length > 1 ? sizeWith(story, boxes, of(1)) : [0, 0];
+  for (let n = order.length; n > 1; n--) {
+    const [across, down] = sizeWith(story, boxes, of(n));
+    if (across <= max(wide / EASY, w) && down <= max(high / EASY, h)) return of(n);
+  }
+  return of(1);
 }
 
 /**
@@ -222,7 +247,7 @@ export function folded(story, opened) {
   const look = (one) => {
     const mine = members.get(one), others = leaving.get(ownOf(now.get(one).source)).filter((id) => !mine.includes(id));
     const whole = !others.some((id) => ["flowing", "done"].includes(now.get(id).state));
-    const { label, state, weight, tone, alt } = bundled(mine.map((id) => now.get(id)), whole);
+    const { label, state, weight, tone, alt } = bundled(mine.map((id) => now.get(id)), whole, stands(now.get(one).target));
     return { label, state, weight, tone, alt };
   };
   const arrows = [...members.keys()].map((one) => {

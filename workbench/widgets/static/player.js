@@ -9,12 +9,12 @@
 import { LOOSE, assign, entries, fill, focusOn, fromEntries, html, keysAt, list, max, min, upon, words } from "./drawing.js";
 import { compact } from "./compact.js";
 import { easel, findable, labelsOf, withHeld } from "./easel.js";
-import { folded } from "./fold.js";
+import { folded, openedFor } from "./fold.js";
 import { prediction } from "./predicting.js";
 import { playerRoot } from "./root.js";
 import { parts } from "./rounds.js";
 import { stacked } from "./stacked.js";
-import { button, icon } from "./window.js";
+import { button, icon, roomIn } from "./window.js";
 
 const FORMAT = "workbench-storyboard", VERSION = 1;
 const PLAY_MS = 900;
@@ -119,7 +119,7 @@ function stage(el, storyboard, options = {}) {
   let number = 0; // of a step among all, of which some may be left out
   const numbers = steps.map((step) => (number += step.stands ?? 1));
   const { bar, caption, show, playing } = controls(numbers, { visit, move, play });
-  const film = parts(steps, visit);
+  const film = parts(steps, visit, storyboard.curves);
   const guess = prediction(story, () => {
     focusOn(root);
     arrive(seen + 1);
@@ -241,7 +241,7 @@ function stage(el, storyboard, options = {}) {
  * @returns {{go: (position: number) => void, destroy: () => void}}
  */
 export function mount(el, storyboard, options = {}) {
-  const folds = Boolean(storyboard?.levels), opened = new Set(list(storyboard?.opened)), insides = new Map();
+  const folds = Boolean(storyboard?.levels), opened = folds ? openedFor(storyboard, ...roomIn(el)) : new Set(), insides = new Map();
   const all = new Map(list(storyboard?.boxes).map((box) => [box.id, box]));
   let player = null, board = storyboard, large = false, chosen;
   const seenAt = (position) => (folds ? board.steps.findIndex(({ until }) => until >= position) : position);

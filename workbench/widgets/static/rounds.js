@@ -1,12 +1,16 @@
 /** The second slider: a story in parts, as the steps of a training, and the same moment in another of them. */
 
+import { curve } from "./curves.js";
 import { fill, html, keysAt, max, min, upon, words } from "./drawing.js";
 import { button } from "./window.js";
 
 const PHASES = ["forward", "backward", "update"];
 
-/** `visit` goes to a step; `null` for a story that has no parts. @param {Step[]} steps @param {(step: number) => void} visit */
-export function parts(steps, visit) {
+/**
+ * `visit` goes to a step; `null` for a story that has no parts. Numbers of the parts are drawn beside the slider.
+ * @param {Step[]} steps @param {(step: number) => void} visit
+ */
+export function parts(steps, visit, curves) {
   const begins = [...steps.keys()].filter((at) => steps[at].chapter), last = begins.length - 1;
   if (last < 1) return null;
   let now = 0;
@@ -21,14 +25,16 @@ export function parts(steps, visit) {
   upon(slider, "input", () => move(+slider.value));
   const title = html("span.wb-part"), phases = PHASES.map((phase) =>
     button(`phase-${phase}`, `To the ${phase} of this step`, () => visit(all(of(now), phase)[0]), phase));
+  const losses = curve(curves, begins.map((at) => steps[at].chapter), (to) => to === of(now) || move(to));
   return {
-    element: html("div", { class: "wb-bar wb-parts" }, html("div.wb-place", {}, slider, title), html("div.wb-phases", {}, ...phases)),
+    element: html("div", { class: "wb-bar wb-parts" }, html("div.wb-place", {}, slider, title), losses?.element ?? "", html("div.wb-phases", {}, ...phases)),
     by: (count) => move(of(now) + count),
     held: () => keysAt() === slider,
     show(position) {
       const part = of((now = position)), { phase } = steps[position], told = words(steps[begins[part]].chapter);
       slider.value = part;
       slider.ariaValueText = `${told}, ${words(phase)}`;
+      losses?.show(part);
       fill(title, told);
       phases.forEach((each, n) => {
         each.ariaCurrent = PHASES[n] === phase;

@@ -1,19 +1,24 @@
 /** The window onto a picture, its overview, and the buttons that the bars are made of. */
 
-import { abs, assign, build, calm, extent, html, hypot, max, min, standsAt, svg, upon } from "./drawing.js";
+import { abs, assign, build, calm, extent, html, hypot, max, min, standsAt, svg, upon, words } from "./drawing.js";
 
 const PADDING = 12; // px around the picture, as in player.css
-const LARGEST = 2; // times its own size: what fits is made no larger
-export const LEAST = 11 / 12; // of its own size, at which its smallest text is 11 px high: what opens is made no smaller
+const LARGEST = 2; // times its own size: what is asked to fit is made no larger
+// A picture opens whole if it fits at 0.6 of its own size, where its lines are 7 px high, or in a lecture hall where they
+// are 16 px high. A little less will do: who laid it out for this window knows the window only nearly.
+const READABLE = 0.59, HALL = 16 / 12;
+export const LEAST = 11 / 12; // of its own size: what does not fit opens with its smallest text 11 px high
 const NARROW = 800; // px: in a window no wider the projector's theme keeps its large text
 const MARGIN = [24, 8]; // px kept free beside what the picture scrolls to, where a box has its mark, and above it
 const MANY = 1.5; // a picture as many times as large as the window onto it has an overview
+const BESIDE = 16; // px around the overview, as in player.css
 const HEAVY = 600; // boxes and arrows: a picture of so many is not painted for every frame of a smooth scroll
 const DRAGGED = 4; // px that a pointer moves before it drags: less is a click
 const UNMAPPED = ["region", "level", "frame", "name", "story", "text", "heading", "tick", "line"]; // what an overview leaves out
 const ICONS = {
   first: "M4 3v10M12 3 7 8l5 5", back: "M10 3 5 8l5 5", step: "m6 3 5 5-5 5", last: "M12 3v10M4 3l5 5-5 5",
   play: "M5 3v10l8-5z", pause: "M5 3v10M11 3v10",
+  full: "M3 6V3h3m4 0h3v3m0 4v3h-3m-4 0H3v-3", part: "M3 6h3V3m4 0v3h3m0 4h-3v3m-4 0v-3H3",
   close: "m4 4 8 8m0-8-8 8", menu: "M3 4h10M3 8h10M3 12h10",
   forward: "M8 2v11m-4-4 4 4 4-4", backward: "M8 14V3M4 7l4-4 4 4",
 };
@@ -54,19 +59,30 @@ function overview(drawn, look) {
   };
 }
 
+/** What scrolls the notebook that an element stands in; a page made of a notebook has none, and is as high as it is long. */
+const bookOf = (element) => element.closest(".jp-WindowedPanel-outer") ?? element.closest(".jp-NotebookPanel .jp-Notebook");
+
+/** The width and height that a picture in `el` has at most, before it is there; 0 on no page. */
+export function roomIn(el) {
+  const high = min(bookOf(el)?.clientHeight ?? innerHeight, innerHeight);
+  return [max(0, el.clientWidth - 2 * PADDING), 0.75 * max(320, high) - 2 * PADDING - 1]; // --wb-most in player.css
+}
+
 /**
  * The window onto the picture: zooms, fits, is dragged, and scrolls to what a step is about. `chosen.zoom` is how many
- * times its own size the reader wants the picture, or "fit"; of itself it opens whole, if it can be read so. `resized`
- * hears whether the theme wants it large.
+ * times its own size the reader wants the picture, or "fit"; of itself it opens whole, if it can be read so. While it
+ * takes the whole window of the browser, `chosen.full` is what was chosen there. `resized` hears whether the theme wants
+ * it large.
  */
 export function viewport(drawn, title, chosen, resized) {
   const names = { class: "wb-view", role: "group", "aria-label": title };
   const element = html("div", names, html("div.wb-sheet", {}, drawn.root, drawn.dots));
+  const room = html("div.wb-room"); // as high as the window may be, which its own height does not always tell
   const map = overview(drawn, (across, down) => {
     const left = across * element.scrollWidth - element.clientWidth / 2;
     element.scrollTo(left, down * element.scrollHeight - element.clientHeight / 2);
   });
-  let scale = 0, size = 1, kept = [], grip = null, dragged = false, due = 0;
+  let book, settled, scale = 0, size = 1, kept = [], grip = null, dragged = false, due = 0;
   // Where the window is: asking the browser in the middle of a step would make it lay the page out once more.
   let port = { left: 0, top: 0, wide: 0, high: 0 }, moving = false;
   const light = drawn.groups.size < HEAVY;
@@ -108,25 +124,44 @@ export function viewport(drawn, title, chosen, resized) {
     const [north, south] = inside(drawn.height * scale, top, top + high);
     map.show(west, north, east - west, south - north);
   };
+  const lens = () => chosen.full ?? chosen;
+  /** Tell the styles how much of the notebook is in sight at once, and hear when that changes. */
+  const notice = () => {
+    const around = bookOf(element);
+    if (around && around !== book) observer.observe(around);
+    book = around;
+    if (book) element.closest(".wb-player")?.style.setProperty("--wb-sight", `${book.clientHeight}px`);
+  };
+  /** How large the picture opens: all of it, or else large enough to be read, a part of it. */
+  const opening = (across, down) => {
+    const fitting = (high, wide = across) => min(wide / drawn.width, down / high), least = size > 1 ? HALL : READABLE;
+    const most = size * (chosen.full ? LARGEST : 1), alone = fitting(drawn.height, element.parentNode.offsetWidth - 2 * PADDING);
+    // What is told beside it takes of its room, and does not make it larger.
+    if (alone >= least) return min(max(fitting(drawn.height), least), most);
+    return max(min(fitting(drawn.tall), size), size > 1 && innerWidth < NARROW ? size : LEAST);
+  };
   /** Give the picture the size that is wanted in the room that there is. */
   const settle = () => {
+    notice();
     const style = getComputedStyle(element);
     size = parseFloat(style.getPropertyValue("--wb-scale")) || 1;
-    const before = scale;
-    map.element.hidden = true; // the room without it
-    const across = element.offsetWidth - 2 * PADDING, down = (parseFloat(style.maxHeight) || Infinity) - 2 * PADDING - 1;
+    // The room without the overview, which is not put away for it: in a wider window what is scrolled to the end would move.
+    const beside = map.element.offsetWidth, wide = element.offsetWidth + (beside && beside + BESIDE);
+    const across = wide - 2 * PADDING, down = (parseFloat(style.maxHeight) || Infinity) - 2 * PADDING - 1;
     if (across <= 0) return; // it is on no page yet
-    const { zoom } = chosen, fitting = (high) => min(across / drawn.width, down / high);
-    scale = zoom === "fit" ? min(fitting(drawn.height), LARGEST * size) : zoom ? zoom * size
-      : max(min(fitting(drawn.tall), size), size > 1 && innerWidth < NARROW ? size : LEAST);
+    const { zoom } = lens(), before = scale;
+    scale = zoom === "fit" ? min(across / drawn.width, down / drawn.height, LARGEST * size) : zoom ? zoom * size
+      : opening(across, down);
     drawn.root.setAttribute("width", drawn.width * scale);
     drawn.root.setAttribute("height", drawn.height * scale);
     map.element.hidden = drawn.width * scale <= MANY * across && drawn.height * scale <= MANY * down;
     survey();
-    reveal(kept, false, scale !== before);
+    const now = words([across, down, scale]);
+    if (now !== settled) reveal(kept, false, scale !== before); // else it stays where the reader has scrolled it
+    settled = now;
   };
   const sized = (zoom) => {
-    chosen.zoom = zoom;
+    lens().zoom = zoom;
     settle();
   };
   /** Zoom so that what is at a point of the window, or in its middle, stays there. */
@@ -173,11 +208,21 @@ export function viewport(drawn, title, chosen, resized) {
   };
   const observer = new ResizeObserver(dress);
   observer.observe(element);
+  observer.observe(room);
   return {
-    element, map, settle, dress, zoom,
+    element, map, room, settle, dress, zoom,
     fit: () => sized("fit"),
     own: () => sized(1),
     scale: () => scale / size,
+    /** What brings the window back to where it stands now, unless what is to be in sight is another by then. */
+    stand() {
+      const { scrollLeft: left, scrollTop: top } = element, before = kept;
+      return () => {
+        element.scrollTo({ left, top, behavior: "instant" });
+        survey();
+        if (kept !== before) reveal();
+      };
+    },
     pan: (across, down) => scroll(80 * across, 80 * down),
     see: (item) => reveal([item], true),
     /** Keep these items in sight, also when the window changes. */

@@ -1,0 +1,65 @@
+"""Where the way of a gradient ends in a PyTorch program, it is told as of the workbench's own engine."""
+
+from __future__ import annotations
+
+import absent
+import pytest
+from oracle import torch
+
+import workbench
+
+if torch is None:
+    pytest.skip(absent.TORCH, allow_module_level=True)
+
+
+def cuts(trace) -> list[tuple[str, str, str]]:
+    """Of each arrow with a mark the boxes at its ends, by their titles, and its label's word."""
+    scene = trace.show("graph", open=[]).storyboard.at()
+    arrows = [arrow for arrow in scene.arrows.values() if arrow.kind == "cut" and arrow.state != "future"]
+    return [(scene.boxes[a.source].title, scene.boxes[a.target].title, a.label.partition(",")[0]) for a in arrows]
+
+
+def test_each_word_stands_between_the_two_sides():
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    with workbench.record(torch) as trace:
+        h = w * 3
+        t = h.detach()
+        with torch.no_grad():
+            a = (h * 2).exp()
+        b = h > 3
+        d = h.data
+        first = t[0] + 1
+        k = h * 2
+        s = k.sum()
+        k.detach_()
+        loss = (w * t).sum() + (w * a).sum() + (w * b).sum() + (w * d).sum() + (w * first).sum() + (w * k).sum() + s
+        loss.backward()
+    assert cuts(trace) == [
+        ("h = w * 3", "t", "detach"),
+        ("h = w * 3", "a", "no_grad"),
+        ("h = w * 3", "b", "bool"),
+        ("h = w * 3", "d", "data"),
+        ("h = w * 3", "first", "detach"),
+        ("k = h * 2", "w * k", "detach_"),
+    ]
+
+
+def test_a_target_that_a_network_computes_is_joined_to_the_network():
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
+    with workbench.record(torch) as trace:
+        with torch.no_grad():
+            target = 0.9 * net(torch.ones(4, 2))
+        loss = ((net(torch.zeros(4, 2)) - target) ** 2).mean()
+        loss.backward()
+    assert cuts(trace) == [("Sequential", "target", "no_grad")]
+
+
+def test_nothing_is_cut_where_nothing_takes_gradients():
+    w, x = torch.ones(2, requires_grad=True), torch.ones(2)
+    with workbench.record(torch) as trace:
+        loss = (w * x.detach() * (x + 1)).sum()
+        loss.backward()
+        with torch.no_grad():
+            w -= 0.1 * w.grad
+    assert cuts(trace) == [] and "cut" not in str(trace.show())

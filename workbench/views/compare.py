@@ -1,0 +1,223 @@
+"""Two traces side by side as they ended, and one step for each thing that differs: values, structure, saved, order.
+
+Both graphs are in sight: all of their nodes if these fit side by side into a window, else their groups are open as deep
+as they do; of a training that step is drawn in which the two part. What is saved is told in words.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..scene.labels import TEXT_COLUMNS, cut
+from ..scene.layout import LayoutUnavailable
+from ..scene.model import Arrow, Box, Scene, Step
+from ..scene.picture import Picture
+from ..scene.storyboard import Storyboard
+from ..trace.call_records import OperationRan
+from ..trace.compare import Difference, Differences, rounds_of
+from ..trace.frame import Frame
+from ..trace.records import NodeCreated
+from ..trace.timeline import Timeline
+from .graph import GONE, Graph
+from .grouped_graph import planned
+from .messages import COMPARE_KIND, COMPARE_TOO_LARGE
+from .player_steps import starts_of
+
+LEGEND = "Two recordings as they ended, side by side; a box marked ≠ differs, and its line says in what."
+_ROOM = 1600, 930  # px that a notebook's window has at the smallest scale at which a picture can be read
+_SMALL, _DEEPEST = 40, 4  # boxes of a graph that may fit into half of it, and levels of groups that are tried
+_SHORT = 18  # columns of a box's lines where all nodes are drawn and have no room otherwise
+_CLASS = re.compile(r"\w+Backward\d*|CopySlices")
+_MOST = 200  # differences shown
+_LARGEST = 3_000  # nodes, arrows and saved tensors of a trace
+
+
+def compare(first: Timeline, second: Timeline) -> Picture:
+    """The graphs of two traces as they ended, and, one step each, what differs: values, structure, saved, order."""
+    for trace in (first, second):
+        if not isinstance(trace, Timeline):
+            raise TypeError(COMPARE_KIND.format(type(trace).__name__))
+    return Picture(compared(first, second))
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One trace's graph as it ended, and the box that stands for each of its nodes and tensors."""
+
+    scene: Scene
+    stands: Callable[[str], str]
+
+
+def compared(first: Timeline, against: Timeline) -> Storyboard:
+    """The storyboard of a comparison, which opens with all differences marked; of too large graphs a ValueError."""
+    for trace in (first, against):
+        made = [event for event in trace.events if isinstance(event, NodeCreated | OperationRan)]
+        edges = sum(len(event.edges) + len(event.saved) for event in made if isinstance(event, NodeCreated))
+        if (parts := len(made) + edges + len(starts_of(trace.events))) > _LARGEST:
+            raise ValueError(COMPARE_TOO_LARGE.format(len(made), parts, _LARGEST))
+    found = list(Differences(first, against))
+    name, alone = _first_step(first, against, [(each.first, each.second) for each in found])
+    sides = {side: _whole(trace) for side, trace in (("a", first), ("b", against))}
+    if name:
+        sides = {side: replace(each, scene=_with_alone(each.scene, alone[side])) for side, each in sides.items()}
+        sides = sides if _fit(sides) else {side: replace(each, scene=_cut(each.scene)) for side, each in sides.items()}
+    elif not _fit(sides):
+        for depth in range(_DEEPEST + 1):
+            deeper = {"a": _down_to(depth, first), "b": _down_to(depth, against)}
+            if depth and not _fit(deeper, tall=depth == 1):
+                break
+            sides = deeper
+    boxes: dict[str, Box] = {}
+    arrows: dict[str, Arrow] = {}
+    for (side, each), word in zip(sides.items(), ("First", "Second"), strict=True):
+        _place(side, word, each.scene, boxes, arrows)
+    empty = [word for side, word in (("a", "first"), ("b", "second")) if side not in boxes]
+    count = "no difference" if not found else "1 difference" if len(found) == 1 else f"{len(found)} differences"
+    have = "have" if len(empty) > 1 else "has"
+    nothing = f" The {' and the '.join(empty)} {have} nothing in it." if empty else ""
+    more = f" The first {_MOST} are shown." if len(found) > _MOST else ""
+    only = f" Of the training, {name} is drawn: the first in which a box differs." if name else ""
+    said = f"Two traces side by side, as they ended: {count}.{nothing}{only}{more}"
+    steps = _steps(said, found[:_MOST], sides, boxes)
+    return Storyboard(Scene(f"Two traces: {count}", boxes, arrows), steps, start=0, legend=LEGEND)
+
+
+def _steps(said: str, found: Iterable[Difference], sides: dict[str, _Side], boxes: dict[str, Box]) -> list[Step]:
+    """The step that says how many differences there are, with all of them marked, then one that comes to each."""
+    whole = Step(said, "comparing")
+    steps = [whole]
+    kinds: dict[str, dict[str, None]] = {}
+    for each in found:
+        step = Step(f"{each.sentence}.", "comparing")
+        for side, place in (("a", each.first), ("b", each.second)):
+            if place is not None and (id := f"{side}.{sides[side].stands(place)}") in boxes:
+                kinds.setdefault(id, {})[each.kind] = None
+                whole.boxes[id] = step.boxes[id] = _marked(boxes[id], kinds[id])
+                step.focus = step.focus or id
+        steps.append(step)
+    for id in kinds:
+        steps[1].boxes.setdefault(id, {"state": boxes[id].state, "lines": boxes[id].lines})
+    return steps
+
+
+def _marked(box: Box, kinds: Collection[str]) -> dict[str, Any]:
+    """How a box is drawn in which these things differ."""
+    unlike = ", ".join(kind for kind in kinds if kind != "only here")
+    marks = textwrap.wrap(f"≠ {unlike}", TEXT_COLUMNS) if unlike else []
+    return {"state": "differs", "lines": (*box.lines, *["only here"] * ("only here" in kinds), *marks)}
+
+
+def _fit(sides: dict[str, _Side], tall: bool = False) -> bool:
+    """Whether both have room beside each other; what is `tall` may go on below the window."""
+    scenes = [each.scene for each in sides.values() if each.scene.boxes]
+    if any(len(scene.boxes) > _SMALL for scene in scenes):
+        return False
+    try:
+        layouts = [Storyboard(scene).layout for scene in scenes]
+    except LayoutUnavailable:  # it can still be told in words
+        return True
+    wide, high = sum(layout.width for layout in layouts), max([layout.height for layout in layouts], default=0)
+    return wide <= _ROOM[0] and (tall or high <= _ROOM[1])
+
+
+def _place(side: str, word: str, scene: Scene, boxes: dict[str, Box], arrows: dict[str, Arrow]) -> None:
+    """Put a scene into a region of its own."""
+    if scene.boxes:
+        boxes[side] = Box(side, "region", f"{word}: {scene.title}")
+    for id, box in scene.boxes.items():
+        inside = side if box.region is None else f"{side}.{box.region}"
+        inside = None if box.kind == "tangent" else inside
+        boxes[f"{side}.{id}"] = replace(box, id=f"{side}.{id}", region=inside)
+    for id, arrow in scene.arrows.items():
+        ends = {"source": f"{side}.{arrow.source}", "target": f"{side}.{arrow.target}"}
+        arrows[f"{side}.{id}"] = replace(arrow, id=f"{side}.{id}", **ends)
+
+
+def _bare(scene: Scene) -> Scene:
+    """A scene without what is saved and without the gradients on arrows, which would hide what differs.
+
+    A box says once what its operation is: in its title.
+    """
+    boxes = {id: box for id, box in scene.boxes.items() if box.kind not in ("level", "saved")}
+    boxes = {id: box if box.region in boxes else replace(box, region=None) for id, box in boxes.items()}
+    for id, box in boxes.items():
+        first, _, rest = box.lines[0].partition(" ") if box.lines else ("", "", "")
+        named = _CLASS.fullmatch(first) or box.title.lower().startswith(first.replace("_", ""))
+        if box.kind in ("op", "function") and first and named:
+            boxes[id] = replace(box, lines=(*[rest.strip()] * bool(rest), *box.lines[1:]))
+    arrows = {id: replace(arrow, label="") for id, arrow in scene.arrows.items()}
+    ends = {id: {arrow.source, arrow.target} for id, arrow in arrows.items()}
+    return Scene(scene.title, boxes, {id: arrow for id, arrow in arrows.items() if ends[id] <= boxes.keys()})
+
+
+def _cut(scene: Scene) -> Scene:
+    """A scene with short lines: a shape without its value, which details and sentences tell, and not what is gone."""
+    boxes: dict[str, Box] = {}
+    for id, box in scene.boxes.items():
+        lines = [line.partition("  ")[0] if line.startswith("(") else line for line in box.lines if line != GONE]
+        boxes[id] = replace(box, lines=tuple(cut(line, _SHORT) for line in lines))
+    return Scene(scene.title, boxes, scene.arrows)
+
+
+def _whole(trace: Timeline) -> _Side:
+    """All nodes of a trace's graph after its last event."""
+    view = Graph(trace.events)
+    frame = Frame(view.program.words)
+    for event in trace.events:
+        event.apply(frame)
+    boxes, arrows = view.draw(frame, frame.touched)
+    scene = Scene(view.title, {box.id: box for box in boxes}, {arrow.id: arrow for arrow in arrows})
+    return _Side(_bare(scene), lambda id: id)
+
+
+def _down_to(depth: int, trace: Timeline) -> _Side:
+    """A trace's graph after its last event, with so many levels of groups open."""
+    view = Graph(trace.events)
+    plan = planned(trace.events, view, depth=depth)
+    if plan is None:
+        return _whole(trace)
+    board = plan.tell(trace, view)
+    scene = _bare(board.at(len(board.steps) - 1))
+
+    def stands(id: str) -> str:
+        around = plan.links.place(id)
+        while id not in scene.boxes and around is not None:
+            id, around = around.id, around.parent
+        return id
+
+    return _Side(scene, stands)
+
+
+def _first_step(
+    first: Timeline, second: Timeline, places: Iterable[tuple[str | None, str | None]]
+) -> tuple[str, dict[str, set[str]]]:
+    """The name of the training's first step in which an operation differs, and its nodes on each side; "" of none."""
+    names: dict[int, str] = {0: ""}
+    steps: dict[str, dict[int, set[str]]] = {"a": {}, "b": {}}
+    for side, trace in (("a", first), ("b", second)):
+        for each in rounds_of(trace.events):
+            made = [event.node for event in trace.events[each.begin : each.end] if isinstance(event, NodeCreated)]
+            steps[side].setdefault(each.number, set()).update(made)
+            names.setdefault(each.number, each.name)
+    numbers = [
+        number
+        for pair in places
+        for side, place in zip("ab", pair, strict=True)
+        for number, made in steps[side].items()
+        if number and place in made
+    ]
+    number = min(numbers, default=0)
+    return names[number], {side: made.get(number, set()) for side, made in steps.items()}
+
+
+def _with_alone(scene: Scene, nodes: Collection[str]) -> Scene:
+    """A scene with these nodes, and what arrows join to them."""
+    joined = [arrow for arrow in scene.arrows.values() if arrow.source in nodes or arrow.target in nodes]
+    ends = {end for arrow in joined for end in (arrow.source, arrow.target)}
+    boxes = {id: box for id, box in scene.boxes.items() if id in {*ends, *nodes}}
+    arrows = {arrow.id: arrow for arrow in scene.arrows.values() if {arrow.source, arrow.target} <= boxes.keys()}
+    return Scene(scene.title, boxes, arrows)

@@ -1,0 +1,134 @@
+"""Which groups of a picture are open at first: from the model's outermost inwards, as far as it can be read whole."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..scene.model import paths
+from ..scene.storyboard import Storyboard
+from .groups import Group
+
+ROOM = (962, 558)  # px that a picture has in a notebook of 1440 × 900, beside the list of files
+_EASY = 0.75  # of its own size, at which the lines of a picture are 9 px high
+_READABLE = 0.6  # at which they can still be read: a picture of too few boxes opens so far
+_MODEL = 0.3  # of all nodes, in a group that is part of what a program does
+_NEARLY = 0.8  # of all nodes, in a group that is never closed
+_MOST = 60  # boxes: more of them have no room in any window
+_TRIALS = 12  # lines that are tried
+_LINES = ("line", "run", "expression")  # kinds of groups that open last, as layers do
+_CLOSED = (*_LINES, "more", "stretch")  # kinds of groups that stay closed while others open
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Groups that open together: those that are alike.
+
+    `always` they are open if they hold nearly all that there is, and are not part of one that does; `first` are the
+    outermost that hold much of it, and what holds nearly all.
+    """
+
+    groups: frozenset[str]
+    always: bool = False
+    first: bool = False
+
+
+def in_order(whole: Group, leaves: Mapping[int, int]) -> list[Part]:
+    """The groups to open, one part after the other: outer ones first, of these what holds most, single lines last.
+
+    The first round of a loop comes before the others. A module of one operation stays closed, and so do stretches of a
+    long row and those between the first and the last of what repeats. `leaves` are how many leaves stand in a group, by
+    its identity: of the lines those come first that hide some.
+    """
+    parts: list[Part] = []
+    total, count = len(whole.nodes()), len(whole.items)
+    level, reached = [whole], [whole]
+    while level:
+        alike: dict[tuple[str, ...], list[Group]] = {}
+        for group in level:
+            for inner in group.items:
+                if isinstance(inner, Group) and not _stays_closed(inner, total):
+                    alike.setdefault((str(inner.number == 1), *_shape(inner)), []).append(inner)
+        level = []
+        for several in sorted(alike.values(), key=_held, reverse=True):
+            more = sum(len(group.items) - 1 for group in several)
+            if count + more > _MOST and len(several) > 1:
+                several, more = several[:1], len(several[0].items) - 1
+            part = _held(several) / total
+            if count + more > _MOST and part < _NEARLY:
+                continue
+            count += more
+            outermost = not any(before.first for before in parts) or several[0].parent is whole
+            nearly = len(several) == 1 and part >= _NEARLY and not any(before.always for before in parts)
+            first = part >= (_MODEL if outermost else _NEARLY)
+            parts.append(Part(frozenset(group.id for group in several), nearly, first))
+            level += several
+        reached += level
+    lines = [group for outer in reached for group in outer.items if isinstance(group, Group) and _is_line(group)]
+    alike = {}
+    for group in sorted(lines, key=lambda group: (-_modules(group), not leaves.get(id(group), 0))):
+        alike.setdefault((str(_modules(group)), *_shape(group)), []).append(group)
+    for several in [*alike.values()][:_TRIALS]:
+        more = sum(len(group.items) - 1 for group in several)
+        if count + more <= _MOST:
+            count += more
+            parts.append(Part(frozenset(group.id for group in several)))
+    return parts
+
+
+def _is_line(group: Group) -> bool:
+    return not group.single and (group.kind in _LINES or group.layer)
+
+
+def _held(several: Sequence[Group]) -> int:
+    return sum(len(group.nodes()) for group in several)
+
+
+def _modules(group: Group) -> int:
+    """The modules that stand side by side in a line or a run."""
+    return sum(isinstance(item, Group) and item.kind == "scope" for item in group.items)
+
+
+def _stays_closed(group: Group, total: int) -> bool:
+    """Whether it does at first: a layer that is nearly all there is does not, nor an expression that holds groups."""
+    if group.single or (group.layer and _held([group]) < _NEARLY * total):
+        return True
+    holds = any([isinstance(item, Group) for item in group.items])
+    return group.kind in _CLOSED and not group.layer and not (group.kind == "expression" and holds)
+
+
+def _shape(group: Group) -> Iterator[str]:
+    """What two groups have in common that are opened together: what stands in them, whatever their names."""
+    for item in group.items:
+        yield "node" if isinstance(item, str) else f"group of {len(item.items)}"
+
+
+def fitted(board: Storyboard, parts: Sequence[Part]) -> Storyboard:
+    """The picture with as many parts open, one after the other, as can be read whole."""
+    boards: dict[frozenset[str], Storyboard] = {}  # each is laid out once
+
+    def opened_as(opened: Collection[str]) -> Storyboard:
+        found = boards[frozenset(opened)] = boards.get(frozenset(opened)) or board.with_open(opened)
+        return found
+
+    around = paths(board.scene)
+    opened = frozenset().union(*[part.groups for part in parts if part.always])
+    fitting, order = opened_as(opened), [opened]
+    for part in parts:
+        scale = _READABLE if part.first else _EASY
+        wide, high = max(ROOM[0] / scale, fitting.layout.width), max(ROOM[1] / scale, fitting.layout.height)
+        if fitting.layout.height >= ROOM[1] / scale:  # whatever opens makes it higher
+            continue
+        one = frozenset([min(part.groups, key=lambda id: int(id[1:]))])  # of what repeats the first, at least
+        for groups in dict.fromkeys([part.groups, one]):
+            if opened >= groups or not all(opened.issuperset(around[group]) for group in groups):
+                continue
+            more = opened_as(opened | groups)
+            if more.layout.width <= wide and more.layout.height <= high:
+                if part.first:
+                    order[0] |= groups
+                else:
+                    order.append(groups - opened)
+                opened, fitting = opened | groups, more
+                break
+    return fitting.with_order([groups for groups in order if groups])
