@@ -41,7 +41,7 @@ def test_a_number_has_one_line_without_shape_and_dtype():
         "b": ("0.5", "grad -1.0"),
         "w * x + b": ("AddBackward0  6.5",),
         "(w * x + b) - 7": ("SubBackward0  -0.5",),
-        "loss = … ** 2": ("PowBackward0  0.25",),
+        "loss = ((w * x + b) - 7) ** 2": ("PowBackward0  0.25",),
         "saved self": (),
         "loss": ("seed 1.0",),
     }
@@ -108,7 +108,7 @@ def test_the_text_tells_what_the_boxes_tell():
     board = storyboard(polynomial())
     assert graph_lines(board.at(3)) == [
         "loss (output)",
-        "└─ loss = … ** 2: PowBackward0  0.25",
+        "└─ loss = ((w * x + b) - 7) ** 2: PowBackward0  0.25",
         "   ├╌ saved self (the result of sub): -0.5",
         "   └─ (w * x + b) - 7: SubBackward0  -0.5",
         "      └─ w * x + b: AddBackward0  6.5",

@@ -265,6 +265,6 @@ def test_of_two_trainings_the_first_step_that_differs_is_drawn():
     board = torch.compare(kept, cleared).storyboard
     assert "Of the training, step 3 is drawn: the first in which a box differs." in board.steps[0].caption
     titles = [box.title for id, box in board.at(0).boxes.items() if id.startswith("a.") and box.kind == "op"]
-    assert titles == ["w * x", "(w * x) ** 2", "….sum()"]
+    assert titles == ["w * x", "(w * x) ** 2", "((w * x) ** 2).sum()"]
     differing = [box.title for box in board.at(len(board.steps) - 1).boxes.values() if box.state == "differs"]
     assert {"w", *titles} <= {*differing}

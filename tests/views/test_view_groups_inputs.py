@@ -57,7 +57,7 @@ def test_what_a_net_is_given_without_a_name_stands_outside_of_it():
     net = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
     with torch.record() as trace:
         net(torch.randn(5, 4)).sum().backward()
-    assert entering(storyboard(trace, open=[])) == {"Sequential": ["constant"]}
+    assert entering(storyboard(trace, open=[])) == {"net › Sequential": ["constant"]}
 
 
 def test_a_constant_of_its_own_stays_in_a_group_that_is_given_data():

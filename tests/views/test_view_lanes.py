@@ -35,17 +35,17 @@ def test_a_jvp_has_a_lane_of_values_and_a_lane_of_tangents(pushed):
     assert [(box.kind, box.title, box.lines) for box in scene.boxes.values()] == [
         ("level", "jvp (level 1), over", ()),
         ("input", "x", ("(2,) float64  [0. 1.]",)),
-        ("plain", "sin", ("(2,) float64  [0. 0.8415]",)),
+        ("plain", "x.sin()", ("sin (2,) float64  [0. 0.8415]",)),
         ("tangent", "tangent of x", ("(2,) float64  [1. 2.]  ‖2.24‖",)),
-        ("tangent", "tangent of sin", ("self_t * cos(self)", "(2,) float64  [1. 1.081]  ‖1.47‖")),
-        ("plain", "mul", ("(2,) float64  [0. 0.8415]",)),
-        ("tangent", "tangent of mul", ("self_t * other + other_t * self", "(2,) float64  [0. 2.764]  ‖2.76‖")),
+        ("tangent", "tangent of x.sin()", ("self_t * cos(self)", "(2,) float64  [1. 1.081]  ‖1.47‖")),
+        ("plain", "x.sin() * x", ("mul (2,) float64  [0. 0.8415]",)),
+        ("tangent", "tangent of x.sin() * x", ("self_t * other + other_t * self", "(2,) float64  [0. 2.764]  ‖2.76‖")),
     ]
     arrows = {kind: [] for kind in ("edge", "beside", "tangent")}
     for arrow in scene.arrows.values():
         arrows[arrow.kind].append(titles(scene, arrow))
-    assert arrows["edge"] == [("x", "sin"), ("sin", "mul"), ("x", "mul")]
-    assert arrows["beside"] == [("x", "tangent of x"), ("sin", "tangent of sin"), ("mul", "tangent of mul")]
+    assert arrows["edge"] == [("x", "x.sin()"), ("x.sin()", "x.sin() * x"), ("x", "x.sin() * x")]
+    assert arrows["beside"] == [(each, f"tangent of {each}") for each in ("x", "x.sin()", "x.sin() * x")]
     assert arrows["tangent"] == [(f"tangent of {one}", f"tangent of {other}") for one, other in arrows["edge"]]
 
 
@@ -54,10 +54,10 @@ def test_operations_and_tangents_say_their_level_in_their_details(pushed):
         box.title: [(each.heading, each.body) for each in box.details if each.heading in ("Level", "Tangent")]
         for box in last(pushed).boxes.values()
     }
-    assert said["sin"] == [("Level", "jvp (level 1)")]
-    formula, value, level = said["tangent of sin"]
+    assert said["x.sin()"] == [("Level", "jvp (level 1)")]
+    formula, value, level = said["tangent of x.sin()"]
     assert formula == ("Tangent", "self_t * cos(self)")
-    assert (value[1]["name"], value[1]["text"]) == ("of sin", "[1. 1.081]")
+    assert (value[1]["name"], value[1]["text"]) == ("of x.sin()", "[1. 1.081]")
     assert level == ("Level", "jvp (level 1); its tangent is one level below.")
 
 
@@ -76,12 +76,13 @@ def test_value_and_tangent_come_one_after_the_other(pushed):
         [pushed.scene.boxes[id].title for id, change in step.boxes.items() if change.get("state") == "idle"]
         for step in pushed.steps
     ]
-    assert new[1:5] == [["x", "sin"], ["tangent of x", "tangent of sin"], ["mul"], ["tangent of mul"]]
+    sin, mul = "x.sin()", "x.sin() * x"
+    assert new[1:5] == [["x", sin], ["tangent of x", f"tangent of {sin}"], [mul], [f"tangent of {mul}"]]
     assert [step.focus and pushed.scene.boxes[step.focus].title for step in pushed.steps][1:5] == [
-        "sin",
-        "tangent of sin",
-        "mul",
-        "tangent of mul",
+        sin,
+        f"tangent of {sin}",
+        mul,
+        f"tangent of {mul}",
     ]
 
 
@@ -98,8 +99,8 @@ def test_the_strip_says_which_levels_are_in_force():
 
 def test_a_node_shows_the_whole_batch_and_says_its_level():
     board = storyboard(samples.per_sample())
-    (mul,) = [box for box in last(board).boxes.values() if box.title == "MulBackward0"]
-    assert mul.lines[0] == "product  a batch of 5: each (3,)"
+    (mul,) = [box for box in last(board).boxes.values() if box.title == "product = w * x"]
+    assert mul.lines[0] == "MulBackward0  a batch of 5: each (3,)"
     said = {detail.heading: detail.body for detail in mul.details}
     assert said["Level"] == "grad (level 2)"
     assert said["Batch"] == "a batch of 5: each (3,); one operation computes all of them."
@@ -109,7 +110,7 @@ def test_forward_over_reverse_has_the_tangent_beside_the_node():
     board = storyboard(samples.forward_over_reverse())
     scene = last(board)
     beside = [titles(scene, arrow) for arrow in scene.arrows.values() if arrow.kind == "beside"]
-    assert [("x", "tangent of x"), ("SinBackward0", "tangent of sin"), ("MulBackward0", "tangent of mul")] == beside[:3]
+    assert [(each, f"tangent of {each}") for each in ("x", "x.sin()", "x.sin() * x")] == beside[:3]
     (region,) = of_kind(scene, "region")
     assert region.title == "second order: computed while the backward of level 2 ran"
     inside = [box.title for box in scene.boxes.values() if box.region == region.id]
@@ -130,7 +131,7 @@ def test_the_derivative_of_a_derivative_stands_in_a_storey_of_its_own():
         if box.region:
             inside[regions[box.region]].append(box.title)
     assert inside == {
-        "the graph of grad (level 2)": ["y", "PowBackward0", "SumBackward0"],
+        "the graph of grad (level 2)": ["y", "y**3", "(y**3).sum()"],
         "second order: recorded at level 1 while the backward of level 2 ran": [
             "PowBackward0",
             "MulBackward0",
@@ -158,7 +159,7 @@ def test_a_tangent_that_was_recorded_is_the_node_that_computed_it():
     (region,) = of_kind(scene, "region")
     assert region.title == "tangents of dual tensors" and not of_kind(scene, "tangent")
     beside = [titles(scene, arrow) for arrow in scene.arrows.values() if arrow.kind == "beside"]
-    assert beside == [("MulBackward0", "AddBackward0"), ("SinBackward0", "MulBackward0")]
+    assert beside == [("dual * dual", "AddBackward0"), ("(dual * dual).sin()", "MulBackward0")]
     (add,) = [box for box in scene.boxes.values() if box.title == "AddBackward0"]
     assert add.lines[0] == "the tangent of the result of mul"
 
@@ -168,10 +169,10 @@ def test_the_text_face_tells_tangents_under_their_values(pushed):
         "Autograd graph",
         VIEWS["graph"].legend,
         "Levels: jvp (level 1), over",
-        "mul (operation without a node): (2,) float64  [0. 0.8415]",
-        "├╌ tangent of mul: self_t * other + other_t * self, (2,) float64  [0. 2.764]  ‖2.76‖",
-        "├─ sin (operation without a node): (2,) float64  [0. 0.8415]",
-        "│  ├╌ tangent of sin: self_t * cos(self), (2,) float64  [1. 1.081]  ‖1.47‖",
+        "x.sin() * x (operation without a node): mul (2,) float64  [0. 0.8415]",
+        "├╌ tangent of x.sin() * x: self_t * other + other_t * self, (2,) float64  [0. 2.764]  ‖2.76‖",
+        "├─ x.sin() (operation without a node): sin (2,) float64  [0. 0.8415]",
+        "│  ├╌ tangent of x.sin(): self_t * cos(self), (2,) float64  [1. 1.081]  ‖1.47‖",
         "│  └─ x (input): (2,) float64  [0. 1.]",
         "│     └╌ tangent of x: (2,) float64  [1. 2.]  ‖2.24‖",
         "└─ x (input, see above)",

@@ -36,6 +36,7 @@ class Entry(tuple):  # type: ignore[type-arg]
     frames = property(itemgetter(4))  # code, instruction, code, instruction: the innermost first
     depth = property(itemgetter(5))
     kind = property(itemgetter(6))  # the class of the module that it is a call of
+    settings = property(itemgetter(7))  # and its numbers: "stride 2, padding 1"
 
 
 class Stack:
@@ -56,7 +57,8 @@ class Stack:
         outer = self.entry
         frames, depth = place(up + 1) if listeners else _NOWHERE
         path = name if outer is None else f"{outer.path}/{name}"
-        self.entry = Entry((path, name, next_tag(), outer, frames, depth, kind))
+        settings = settings_of(module) if kind and listeners else ""
+        self.entry = Entry((path, name, next_tag(), outer, frames, depth, kind, settings))
         self.module = module
         if not self.open:
             scoped[self] = True
@@ -77,6 +79,43 @@ def place(up: int) -> tuple[tuple[Any, ...], int]:
             frames += [frame.f_code, frame.f_lasti]
         frame, depth = frame.f_back, depth + 1
     return tuple(frames), depth
+
+
+# The attributes of a module that a picture tells, in which words, and what is usual: that goes without saying.
+_SETTINGS = (
+    ("kernel_size", "kernel {}", None),
+    ("stride", "stride {}", 1),
+    ("padding", "padding {}", 0),
+    ("dilation", "dilation {}", 1),
+    ("groups", "groups {}", 1),
+    ("num_heads", "{} heads", None),
+    ("n_heads", "{} heads", None),
+    ("heads", "{} heads", None),
+    ("p", "p {}", None),
+)
+
+
+def settings_of(module: Any) -> str:
+    """The numbers that tell a module from others of its class: `stride 2, padding 1`, `4 heads`, `p 0.1`."""
+    own = getattr(module, "__dict__", {})
+    weighted = "weight" in own.get("_parameters", ())  # whose shape tells the kernel
+    told: list[str] = []
+    for name, words, usual in _SETTINGS:
+        text = _setting(own[name]) if name in own else ""
+        left_out = weighted if name == "kernel_size" else text == str(usual)
+        if not text or left_out or (name == "stride" and not weighted and text == _setting(own.get("kernel_size"))):
+            continue
+        told.append(words.format(text).removesuffix("s" if text == "1" else ""))
+    return ", ".join(told)
+
+
+def _setting(given: Any) -> str:
+    """A number, or one for each dimension: `2`, `2×1`; nothing for anything else."""
+    if type(given) in (int, float):
+        return f"{given:g}"
+    if type(given) is tuple and given and all([type(each) is int for each in given]):
+        return "×".join(map(str, given if len({*given}) > 1 else given[:1]))
+    return "same" if given == "same" else ""
 
 
 class _Local(threading.local):

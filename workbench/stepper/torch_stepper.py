@@ -161,6 +161,8 @@ def step_torch(
         known = [(name, tensor) for name, tensor in held if tensor is not None]
         graph.name({tag(tensor): name for name, tensor in reversed(known)})
         graph._learn(known)
+        if frame is not None:
+            graph._read(frame)
     s = TorchStepper(task, targets, graph, driver)
     s._wanted = wanted
     if wanted is not None and not allow_unused:
@@ -248,7 +250,7 @@ def _common(paths: list[str]) -> str:
 def _entry(path: str, entries: dict[str, Entry]) -> Entry:
     if path not in entries:
         outer, _, name = path.rpartition("/")
-        entries[path] = Entry((path, name, next_tag(), _entry(outer, entries) if outer else None, (), 0, ""))
+        entries[path] = Entry((path, name, next_tag(), _entry(outer, entries) if outer else None, (), 0, "", ""))
     return entries[path]
 
 

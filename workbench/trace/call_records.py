@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .frame import Frame, OperationState
 from .records import NodeCreated
 from .schema import Argument, Building, Code, Record, SourceLine, TensorSeen, kind_of_event
-from .source import Line, file_of, formula_of, methods_of, name_of, source, source_lines
+from .source import Line, Spot, file_of, formula_of, methods_of, name_of, read_spot, source, source_lines
 from .values import Value, read, said, series, values
 
 if TYPE_CHECKING:
@@ -359,7 +359,7 @@ class LevelLeft(Building):
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class OperationRan(Building):
-    """An operation that no node tells of ran where a transform heard of it; `op` is its id."""
+    """An operation that no node tells of ran where a transform heard of it; `op` is its id, `text` the expression."""
 
     op: str
     name: str
@@ -369,6 +369,7 @@ class OperationRan(Building):
     outputs: tuple[str, ...]
     code: tuple[Code, ...]
     source: SourceLine | None
+    text: str = ""
 
     def apply(self, frame: Frame) -> None:
         """Note its results."""
@@ -396,11 +397,12 @@ class OperationRan(Building):
         args: tuple[Any, ...]
         tensors: tuple[Any, ...]
         outputs: tuple[int, ...]
-        line: Line
+        spot: Spot
 
         def read(self, at: Reader) -> OperationRan:
             """The record."""
             seen, what = at.seen(self.tensors), self.what
+            line, text = read_spot(self.spot)
             return OperationRan(
                 op=at.id(self.op, "o"),
                 name=name_of(what),
@@ -409,7 +411,8 @@ class OperationRan(Building):
                 tensors=seen,
                 outputs=tuple([at.ids[output] for output in self.outputs]),
                 code=methods_of(what) if isinstance(what, type) else (Code("forward", what.shown),),
-                source=source(self.line),
+                source=line,
+                text=text,
             )
 
 

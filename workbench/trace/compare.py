@@ -355,9 +355,9 @@ class Aligner:
         first.append(
             Carried(
                 (),
-                tuple([(self.name(id), role) for id in given if (role := at[id].role) is not None]),
-                tuple([self.name(id) for id in given if at[id].cleared]),
-                tuple([self.name(id) for id in old if before.nodes[id].freed]),
+                roles=tuple([(self.name(id), role) for id in given if (role := at[id].role) is not None]),
+                cleared=tuple([self.name(id) for id in given if at[id].cleared]),
+                freed=tuple([self.name(id) for id in old if before.nodes[id].freed]),
             )
         )
         paths = {spot.made.node: spot.made.path for spot in self._spots}

@@ -16,7 +16,7 @@ from .call_records import HookRan, HooksFound, LevelEntered
 from .cuts import Cuts, Way
 from .records import CheckpointDropped, CheckpointKept, NodeCreated, TensorsFound
 from .schema import Raw
-from .source import OWN, Outlook, Stack, loop_variables, text_of, user_frames, variables
+from .source import OWN, Outlook, Stack, assignments, loop_variables, text_of, user_frames, variables
 from .values import LIMIT, Value, kept
 
 
@@ -106,6 +106,7 @@ class Describer:
         self._alike: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._outdated: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._shares = False  # whether these two were ever used: asking them takes long
+        self._unheard = False  # whether there are nodes whose birth nobody heard, and no source was looked up for them
         self._lives: dict[ref[Any], int] | None = None  # the numbers of nodes, where deaths are told
         self._dead: list[ref[Any]] = []
         self._died = self._dead.append
@@ -374,6 +375,7 @@ class Describer:
         runs: int | None = None,
     ) -> None:
         """Add the raw event of a node whose birth nobody heard."""
+        self._unheard |= stack is None
         self._raw.append(
             NodeCreated.Raw(
                 node=node._tag,
@@ -404,6 +406,14 @@ class Describer:
         if frame is not None:
             self._learn(named_in(frame))
             self._meet_those_of([thing for _, thing in variables(frame) if is_tensor(thing)])
+            self._read(frame)
+
+    def _read(self, frame: FrameType) -> None:
+        """Where there are nodes whose birth nobody heard, learn what the program assigns to its variables."""
+        if self._unheard and self._names:
+            self._unheard = False
+            assigned = assignments(frame, {*self._names.values()})
+            self._raw += [TensorsFound.Raw((), assigned)] if assigned else []
 
     def name(self, names: Mapping[int, str]) -> None:
         """Take these names, by the tags of tensors, for those that have none."""

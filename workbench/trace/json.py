@@ -106,8 +106,11 @@ class PartsWritten:
         for part in path:
             if part.key not in self._numbers:
                 self._numbers[part.key] = len(self.rows)
-                called = [_cut(part.variable, _LONGEST_TITLE)] if part.variable else []
-                self.rows.append([around, part.kind, _cut(part.title, _LONGEST_TITLE), part.number, *called])
+                more = [part.variable, part.module, part.settings]
+                while more and not more[-1]:
+                    del more[-1]
+                title, *texts = [_cut(text, _LONGEST_TITLE) for text in (part.title, *more)]
+                self.rows.append([around, part.kind, title, part.number, *texts])
             around = self._numbers[part.key]
         return around
 
@@ -121,21 +124,21 @@ class PartsRead:
         self._parts: list[Part] = []
         self._around: list[tuple[int | None, int]] = []  # of each the part around, and how many it lies in
         for at, row in enumerate(rows):
-            if not _is(row, list) or len(row) not in (4, 5):
+            if not _is(row, list) or not 4 <= len(row) <= 7:
                 raise ValueError(PART_FIELDS.format(at))
-            around, kind, title, number, *called = cast("list[Any]", row)
+            around, kind, title, number, *more = cast("list[Any]", row)
             if around is not None and not (around.__class__ is int and 0 <= around < at):
                 raise ValueError(PART_NOWHERE.format(at))
             depth: int = 0 if around is None else self._around[int(around)][1] + 1
             if depth >= _DEEPEST:
                 raise ValueError(PART_DEEP.format(at, _DEEPEST))
-            texts = [title, *called]
+            texts = [title, *more]
             wrong = kind not in _KINDS or any([text.__class__ is not str for text in texts])
             if wrong or max(map(len, texts)) > _LONGEST_TITLE:
-                raise ValueError(PART_WRONG.format(at, "kind, title or variable"))
+                raise ValueError(PART_WRONG.format(at, "kind or text"))
             if number.__class__ is not int or not 0 <= number <= _MOST:
                 raise ValueError(PART_WRONG.format(at, "number"))
-            self._parts.append(Part(kind, at + 1, title, number, *called))
+            self._parts.append(Part(kind, at + 1, title, number, *more))
             self._around.append((around, depth))
 
     def path(self, row: Any) -> tuple[Part, ...]:

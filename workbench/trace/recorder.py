@@ -48,7 +48,7 @@ from .records import (
     TensorWritten,
 )
 from .schema import Argument, Code, Cut, Packing, Raw, Record, Saved, SourceLine, Storage, TensorSeen
-from .source import Line, Paths, Stack, code_of, line_in, line_of, source, stepping, text_of, user_frame
+from .source import Line, Paths, Stack, code_of, line_in, line_of, source, spot_of, stepping, text_of, user_frame
 from .values import LIMIT, read, value
 
 _raw: Any = cast(Any, tuple).__new__  # a raw event of a tuple in half the time, for those that are put down most often
@@ -112,6 +112,7 @@ class Hearer(Describer):
         frame = user_frame()
         if frame is not None:
             self._learn(named_in(frame))
+            self._read(frame)
         self._learn([("seed", seed) for seed in task.seeds if task.create_graph and is_tensor(seed)])
         if found:
             self._raw.append(TensorsFound.Raw(tuple(found.values())))
@@ -364,7 +365,7 @@ class Hearer(Describer):
         for output in outputs:
             self._describe(output, found)
         tensors, results = tuple(found.values()), tuple(output._tag for output in outputs)
-        self._raw.append(OperationRan.Raw(serial, op, tuple(given), tensors, results, line_of(user_frame())))
+        self._raw.append(OperationRan.Raw(serial, op, tuple(given), tensors, results, spot_of(user_frame())))
 
     def _has_node(self, tensor: Any) -> bool:
         """Whether a tensor, or what it stands for, is the output of a node."""

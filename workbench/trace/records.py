@@ -378,9 +378,13 @@ class EventsLetGo(Building):
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class TensorsFound(Building):
-    """Tensors that were there before anybody listened, held by the user's variables."""
+    """Tensors that were there before anybody listened, held by the user's variables.
+
+    Of a graph that was there too it may tell what the program has `assigned` to variables of these names.
+    """
 
     tensors: tuple[TensorSeen, ...]
+    assigned: tuple[Code, ...] = ()
 
     @property
     def quiet(self) -> bool:
@@ -396,10 +400,11 @@ class TensorsFound(Building):
         """It as it is put down."""
 
         tensors: tuple[Any, ...]
+        assigned: tuple[tuple[str, str], ...] = ()
 
         def read(self, at: Reader) -> TensorsFound:
             """The record."""
-            return TensorsFound(at.seen(self.tensors))
+            return TensorsFound(at.seen(self.tensors), tuple([Code(*each) for each in self.assigned]))
 
 
 @kind_of_event

@@ -16,10 +16,10 @@ import sys
 import textwrap
 import tokenize
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, cast
 
 from .messages import NO_SOURCE
 from .schema import Code, Part, SourceLine
@@ -228,6 +228,63 @@ def _remembered(code: CodeType) -> tuple[CodeType, _Around | None]:
 def line_of(frame: FrameType | None) -> Line:
     """The file and the line that a frame is at."""
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+Spot = tuple[CodeType, int] | None  # what a frame runs, and the instruction that it is at
+
+
+def spot_of(frame: FrameType | None) -> Spot:
+    """Where a frame is, without what the frame holds."""
+    return None if frame is None else (frame.f_code, frame.f_lasti)
+
+
+def read_spot(spot: Spot) -> tuple[SourceLine | None, str]:
+    """The line of code at a spot, and the expression that is computed there."""
+    if spot is None:
+        return None, ""
+    told = listing(spot[0])
+    offset = told.start(spot[1])
+    return source((spot[0].co_filename, told.line(offset))), told.text(offset)
+
+
+_CELLS, _ASSIGNED = 50, 200  # cells of a notebook that are read, the last ones; assignments that are kept
+
+
+def assignments(frame: FrameType, names: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """What the file or the notebook of a frame, and its function, assign to variables of these names, in order."""
+    code, cells = frame.f_code, cast("Any", frame.f_globals.get("In"))
+    if cells.__class__ is list:
+        texts = [re.sub("(?m)^[%!].*", "", str(cell)) for cell in cells[-_CELLS:]]
+    else:
+        texts = [] if code.co_filename in _NAMELESS else ["".join(linecache.getlines(code.co_filename))]
+    found = [pair for text in texts for pair in _assigned(text, False)]
+    if code.co_name != "<module>":
+        with contextlib.suppress(OSError, TypeError):
+            found += _assigned(textwrap.dedent("".join(source_lines(code)[0])), True)
+    return tuple(dict.fromkeys([pair for pair in found if pair[0] in names]))[-_ASSIGNED:]
+
+
+@lru_cache(1_000)
+def _assigned(text: str, in_function: bool) -> tuple[tuple[str, str], ...]:
+    """The variables that a piece of source assigns outside of functions, or its function does, each with the text."""
+    try:
+        todo: list[ast.AST] = [*ast.parse(text).body]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    if in_function:
+        todo = [*getattr(todo[0], "body", ())] if todo else []
+    todo.reverse()
+    found: list[tuple[str, str]] = []
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            told = _joined(ast.get_source_segment(text, node.value) or "")
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if 0 < len(told) <= _LONGEST:
+                found += [(each.id, told) for each in targets if isinstance(each, ast.Name)]
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):
+            todo += [*ast.iter_child_nodes(node)][::-1]
+    return tuple(found)
 
 
 # What every step of an optimiser goes through, in the workbench and in PyTorch; its `self` is the optimiser.
@@ -707,8 +764,9 @@ class _Frame:
 
 
 _Point = tuple[Listing, int, int]  # of a frame: its instructions, the one that says how far it is, and the one it is at
-# A scope's title and serial, the frame that entered it, where that was, and whether it has no name but its class's.
-_Entered = tuple[str, int, int, int | None, bool]
+# A scope's title and serial, the frame that entered it and where that was; of a module also whether it has no name but
+# its class's, its class and its numbers.
+_Entered = tuple[str, int, int, int | None, bool, str, str]
 _CALLED = re.compile(r"""([^\W\d][\w.]*(?:\[(?:-?\w+|'[^']*'|"[^"]*")\][\w.]*)*)\(""")  # the variable of a call
 _CALLS = frozenset(("__call__", "_wrapped_call_impl", "_call_impl", "inner"))  # of a module, before its forward
 
@@ -789,7 +847,7 @@ class Paths:
             if scope.serial not in self._places:
                 self._places[scope.serial] = self._place(scope, codes[-2::-2], scope.depth - 1 - below)
             title, unnamed = scope_title(scope.name, scope.kind), scope.name == scope.kind
-            found.append((title, scope.serial, *self._places[scope.serial], unnamed))
+            found.append((title, scope.serial, *self._places[scope.serial], unnamed, scope.kind, scope.settings))
         return found
 
     @staticmethod
@@ -887,7 +945,7 @@ class Paths:
 
     def _anew(self, entered: list[_Entered] | None) -> tuple[int, int | None] | None:
         """Where the outermost scope was entered that the last node was not in."""
-        for at, (_, serial, place, lasti, _) in enumerate(entered or ()):
+        for at, (_, serial, place, lasti, *_) in enumerate(entered or ()):
             if at >= len(self._serials) or self._serials[at] != serial:
                 return place, lasti
         return None
@@ -912,12 +970,12 @@ class Paths:
         return self._path
 
     def _told(self, entered: list[_Entered]) -> list[tuple[Any, ...]]:
-        """Of each part its kind and what tells it from others, then its title and number, of a module its variable."""
+        """Of each part its kind and what tells it from others, then its title, number and what modules have more."""
         frames = self._frames
         users = [place for place, frame in enumerate(frames) if frame.listing.users]
         waiting = list(entered)
         outside = [each for each in waiting if not users or each[2] < users[0]]
-        told: list[tuple[Any, ...]] = [("scope", serial, 0, title, 0) for title, serial, *_ in outside]
+        told: list[tuple[Any, ...]] = [("scope", each[1], 0, each[0], 0, "", *each[-2:]) for each in outside]
         waiting = waiting[len(told) :]
         for place, after in zip(users, [*users[1:], len(frames)], strict=False):
             frame = frames[place]
@@ -925,14 +983,14 @@ class Paths:
             loops = [loop for loop in source.loops if loop.has(frame.at)]
             forward = False
             while waiting and waiting[0][2] < after:
-                scope, serial, inside, lasti, unnamed = waiting.pop(0)
+                scope, serial, inside, lasti, unnamed, *module = waiting.pop(0)
                 calls = [each.listing.code.co_name for each in frames[place + 1 : inside + 1]]
                 unnamed = unnamed and not forward and bool(calls) and _CALLS.issuperset(calls)
                 forward |= inside > place
                 while loops and (inside > place or (lasti is not None and loops[0].has(lasti))):
                     told += _round(frame, loops.pop(0))
                 called = _CALLED.match(source.text(frame.offset)) if unnamed else None
-                told.append(("scope", serial, 0, scope, 0, called[1] if called else ""))
+                told.append(("scope", serial, 0, scope, 0, called[1] if called else "", *module))
             for loop in loops:
                 told += _round(frame, loop)
             if after == len(frames):

@@ -79,7 +79,7 @@ class Graph:
         self._twice: set[tuple[str, str]] = set()  # of two boxes that several edges join: (source, target)
         last: dict[int, str] = {}  # expression -> the node that gave it its value
         self.transformed = not {LevelEntered, OperationRan, TangentPushed}.isdisjoint(map(type, events))
-        self.program = Program("graph", []) if self.transformed else program_tree(events)
+        self.program = Program("graph", [], titles=self.lanes.titles) if self.transformed else program_tree(events)
         for event in events:
             if isinstance(event, NodeCreated | TensorsFound):
                 for seen in event.tensors:

@@ -13,15 +13,16 @@ import ast
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 
-from ..scene.labels import TITLE_COLUMNS
-from ..scene.model import Arrow, Box, Detail
+from ..scene.labels import TITLE_COLUMNS, columns, cut
+from ..scene.model import WITHIN, Arrow, Box, Detail
 from ..trace.call_records import LevelEntered, OperationRan, TangentPushed, above
 from ..trace.frame import Frame, NodeState, OperationState
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, TensorsFound
@@ -29,6 +30,7 @@ from ..trace.schema import Code, Part, Record, TensorSeen
 from ..trace.source import calls_many, scope_title
 from ..trace.values import Value
 from .value_display import BOX_COLUMNS, Sayings, behind_head, brief_of, head_of, left_out, lines_of, value_detail
+from .written import SIGNS, Spelled, computes, tree_of
 
 MOST = 40  # things side by side: more are divided into stretches
 _STRETCH, _PARTS = 20, 20  # how long such a stretch is, or how many there are of a very long row
@@ -124,7 +126,7 @@ def grouped(events: Iterable[Record], lanes: Lanes) -> Program:
 
     They are in the order in which they were made; each part of the picture is a group.
     """
-    whole = Program("graph", _lifted(events, lanes))
+    whole = Program("graph", _lifted(events, lanes), titles=lanes.titles)
     for number, group in enumerate(whole.groups(), 1):
         group.id = f"g{number}"
         for item in group.items:
@@ -273,7 +275,8 @@ def divided(items: list[str | Group]) -> list[str | Group]:
 _ROUNDS = 5  # what repeats so often is told by its first and its last
 _FEW = 20  # things in a frame that need no group
 _LEAVES = 12  # that one node takes; with more of them it is a group
-_LONG, _LONGEST = 16, 40  # characters of an expression: of longer ones the inner ones are left out; at most
+_LONGEST, _SHORT = 40, 16  # characters of an expression that a sentence tells; of an operand in what is pieced together
+_SURE = TITLE_COLUMNS // 2  # columns of an expression that has room behind a variable and a round, whatever these are
 _WRITES = re.compile(r"\s*(\*\*|//|<<|>>|[-+*/@%&|^])=[^=]|\.\w+_\(")  # after the name of what is written into
 _FOLDED = 8  # nodes between the first and the last of what repeats that are worth a group
 _PLACES = 4  # that a sentence has for a node
@@ -284,6 +287,9 @@ _RUN, _BESIDE = 3, 6  # small things in a row that may stand as one box, in a ro
 RAN = "recorded while a backward ran"
 _TARGETS = re.compile(r"[\w.,()\s]+")  # of an assignment to variables
 _DIGITS = re.compile(r"\d+(,\d{3})*")
+_NAMES = re.compile(r"[^\W\d]")
+_OPERAND = re.compile(r"(?<![\w.])[^\W\d][\w.]*(?![\w.(])")  # a variable or an attribute that is not called
+_PACKAGE = re.compile(r"(?<![\w.])(?:torch|workbench|wb|nn|F)\.(?:\w+\.)*(?=\w+\()")
 _LAYER = re.compile(r"^(\d+) › .*")  # the class of a layer that has only a number
 _NUMBERED = {"scope": " call", "call": " call"}
 
@@ -310,7 +316,10 @@ class _Item:
     at: tuple[str, int] = ("", 0)  # the file of that line, and its number
     turn: str = ""  # the round of a loop that it is all of
     scope: str = ""  # its name; of several inside each other the names joined by "/"
-    called: str = ""  # of a module without a name of its own, the variable that it was called by
+    called: str = ""  # of a module the variable or the attribute that the program calls it by
+    module: str = ""  # its class
+    settings: str = ""  # and its numbers
+    inner: frozenset[tuple[str, str]] = frozenset()  # of a text what has a box of its own in it, and what stands for it
     framed: int = 0  # so many things or more in it are in a frame anyway: a backward recorded them, or it is CopySlices
     found: str = ""  # what is known of the expression of a node that nobody recorded
     which: str = ""  # ", 2nd call" of those at one place with the same title
@@ -367,7 +376,7 @@ def _made(events: Iterable[Record]) -> _Item:
             if last is None or last.key != part.key:
                 last = _Item(part.kind, part.title, part.key, part.number)
                 if part.kind == "scope":
-                    last.scope, last.called = _LAYER.sub(r"\1", part.title), part.variable
+                    _describe(last, part)
                 last.text = part.title if part.kind in ("expression", "call") else ""
                 if ran and part.kind == "expression":
                     last.kind = "call"
@@ -401,6 +410,19 @@ def _parameters(events: Iterable[Record]) -> set[str | None]:
     """The parameters and buffers of modules: their names have a dot, `fc.weight`."""
     building = (event for event in events if isinstance(event, NodeCreated | TensorsFound))
     return {each.id for event in building for each in event.tensors if each.node is None and "." in (each.name or "")}
+
+
+def _describe(item: _Item, part: Part) -> None:
+    """Give a scope its words: of a module the variable or attribute that holds it comes first, then its class."""
+    item.scope, item.settings = _LAYER.sub(r"\1", part.title), part.settings
+    item.called = part.variable.removeprefix("self.") or item.scope.replace("/", ".")
+    item.module = part.module or (part.title if part.variable else "")
+    item.title = part.title if item.called == item.scope and not item.module else _entitled(item.called, item.module)
+
+
+def _entitled(called: str, module: str) -> str:
+    """`layer1 › Sequential`; a module that has no name but its class's is that."""
+    return f"{called}{WITHIN}{module}" if module and called.partition(" ")[0] != module else called
 
 
 def _variable(event: NodeCreated) -> str:
@@ -440,34 +462,35 @@ def _from_scope(event: NodeCreated, running: bool) -> list[Part]:
 
 
 def _tell_apart(whole: _Item) -> None:
-    """Modules of one class that are called by several variables have these in their titles: `D › Sequential`."""
+    """Modules of one class that are called by several variables are told by these in sentences too."""
     variables: dict[str, set[str]] = {}
     modules: list[_Item] = []
     todo = [whole]
     while todo:
         item = todo.pop()
         todo += item.items
-        if item.called:
+        if item.scope == item.module and item.called != item.scope:
             modules.append(item)
             variables.setdefault(item.scope, set()).add(item.called)
     for item in modules:
         if len(variables[item.scope]) > 1:
-            item.scope, item.title = item.called, f"{item.called} › {item.title}"
+            item.scope = item.called
 
 
 def _shorten(item: _Item) -> None:
-    """In long expressions leave out those inside that have a box of their own; one that calls a scope has its name."""
-    long: list[_Item] = []
+    """Titles of expressions: of those that are too long, what has a box of its own inside them is left out."""
+    own: frozenset[tuple[str, str]] | None = None
     for each in item.items:
         if each.items:
             _shorten(each)
-        if len(each.text) > _LONG:
-            long.append(each)
-        elif each.text:
+        if not each.text:
+            continue
+        if len(each.text) > _SURE:
+            if own is None:
+                own = frozenset([pair for one in item.items for pair in _own(one)])
+            each.inner, each.title = own, _fitted(each.text, own, TITLE_COLUMNS)
+        else:
             each.title = each.text
-    own = frozenset([pair for each in item.items for pair in _own(each)] if long else ())
-    for each in long:
-        each.title = _cut(_without(each.text, own))
 
 
 def _cut(text: str) -> str:
@@ -479,34 +502,109 @@ def _own(item: _Item) -> list[tuple[str, str]]:
     inner = item
     while inner.kind == "scope":
         inner = inner.items[0]
-    return [(inner.text, item.scope or "…")] if inner.text else []
+    return [(inner.text, item.called or _UNKNOWN)] if inner.text else []
+
+
+class _Place(NamedTuple):
+    """Where a part of a text begins and ends, in bytes, and what may stand for it."""
+
+    begin: int
+    end: int
+    words: str
+
+    def lies_in(self, other: _Place) -> bool:
+        """Whether it is a part of another."""
+        return other.begin <= self.begin and self.end <= other.end and self is not other
 
 
 @lru_cache(10_000)
-def _without(text: str, own: frozenset[tuple[str, str]]) -> str:
-    """An expression with what stands for them in place of the expressions inside it that are among these."""
-    inner = dict(own)
+def _fitted(text: str, own: frozenset[tuple[str, str]], room: int) -> str:
+    """An expression in so many columns: of the expressions in it the innermost are left out, long ones first.
+
+    Those are its `own`, which have boxes; where nothing would be told that it takes, or no room be left, any of them.
+    """
+    if columns(text) <= room:
+        return text
+    known, places = dict(own), _places(text)
+    own_places = [each._replace(words=known[each.words]) for each in places if each.words in known]
+    told = _leave_out(text, own_places, room)
+    if columns(told) <= room and _OPERAND.search(told):
+        return told
+    more = _leave_out(text, [each._replace(words=known.get(each.words, _UNKNOWN)) for each in places], room)
+    return cut(more if _OPERAND.search(more) or columns(told) > room else told, room)
+
+
+def _leave_out(text: str, places: Iterable[_Place], room: int) -> str:
+    """An expression without as many of these parts as it takes; what is left always names something."""
+    source, cuts = text.encode(), _packages(text)
+    outer = _nested([each for each in places if len(each.words) + 1 < each.end - each.begin])
+    inside = Counter(outer.values())  # how many parts of one are still there
+    ready, empty = [each for each in outer if not inside[each]], None  # one like `… + …` is no more than `…`
+    while ready and columns(_without(source, cuts)) > room:
+        place = empty or max(ready, key=lambda each: (each.end - each.begin, -each.begin))
+        ready.remove(place)
+        more = [*[each for each in cuts if not each.lies_in(place)], place]
+        cuts = more if _NAMES.search(_without(source, more)) else cuts
+        around, empty = outer[place], None
+        inside[around] -= 1
+        if around is not None and not inside[around]:
+            ready.append(around)
+            empty = None if re.search(r"\w", _without(source, cuts, around)) else around
+    for each in [each for each in cuts if each.words]:  # what was left out early may have room again
+        fewer = [other for other in cuts if other is not each]
+        cuts = fewer if columns(_without(source, fewer)) <= room else cuts
+    return _without(source, cuts)
+
+
+def _nested(places: Iterable[_Place]) -> dict[_Place, _Place | None]:
+    """Of each part the next larger one that it lies in."""
+    outer: dict[_Place, _Place | None] = {}
+    around: list[_Place] = []
+    for place in sorted(places, key=lambda each: (each.begin, -each.end)):
+        while around and not place.lies_in(around[-1]):
+            around.pop()
+        outer[place] = around[-1] if around else None
+        around.append(place)
+    return outer
+
+
+def _packages(text: str) -> list[_Place]:
+    """Where an expression names the packages of functions: what is too long is `tanh(x)` for `torch.tanh(x)`."""
+    spans = [(len(text[: found.start()].encode()), found[0]) for found in _PACKAGE.finditer(text)]
+    return [_Place(begin, begin + len(found.encode()), "") for begin, found in spans]
+
+
+def _places(text: str) -> list[_Place]:
+    """The parts of an expression that may be left out, each with its words."""
     if "\\" in text:  # what is no escape sequence would be warned of
-        return text
+        return []
     try:
-        tree = ast.parse(text)
+        nodes = [*ast.walk(ast.parse(text))]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return text
+        return []
+    names = {id(node.func) for node in nodes if isinstance(node, ast.Call)}  # `tanh` of `tanh(x)`, `self` of `self.w`
+    names |= {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
     source = text.encode()
-    cuts: list[tuple[int, int, str]] = []
-    todo: list[ast.AST] = list(tree.body)
-    while todo:
-        node = todo.pop()
-        if isinstance(node, ast.expr) and node.end_col_offset is not None:
-            begin, end = node.col_offset, node.end_col_offset
-            told = source[begin:end].decode(errors="replace")
-            if told != text and told in inner:
-                cuts.append((begin, end, inner[told]))
-                continue
-        todo += ast.iter_child_nodes(node)
-    for begin, end, words in sorted(cuts, reverse=True):
-        source = source[:begin] + words.encode() + source[end:]
-    return re.sub(r"(?<![\w)\]])\(…\)", "…", source.decode(errors="replace"))
+    spans: dict[tuple[int, int], None] = {}
+    for node in nodes:
+        if isinstance(node, ast.expr) and node.end_col_offset is not None and id(node) not in names:
+            spans[node.col_offset, node.end_col_offset] = None
+        if isinstance(node, ast.Call) and (given := [*node.args, *node.keywords]):  # all that it is given together
+            spans[given[0].col_offset, given[-1].end_col_offset or 0] = None
+    told = [_Place(*span, source[slice(*span)].decode(errors="replace")) for span in spans]
+    return [each for each in told if each.words != text]
+
+
+def _without(source: bytes, cuts: Iterable[_Place], within: _Place | None = None) -> str:
+    """An expression, or a part of it, with what stands for them in place of the parts left out."""
+    at, end = (0, len(source)) if within is None else (within.begin, within.end)
+    told: list[str] = []
+    for each in sorted(cuts):
+        if at <= each.begin and each.end <= end:
+            told += [source[at : each.begin].decode(errors="replace"), each.words]
+            at = each.end
+    told.append(source[at:end].decode(errors="replace"))
+    return re.sub(r"(?<![\w)\]])\(…\)", "…", "".join(told))
 
 
 # The words for nodes that nobody recorded: what their edges, their saved tensors and the variables' names tell.
@@ -526,6 +624,11 @@ _INFIX = {
     "pow": ("**", _POWER),
     "rsub": ("-", _SUM),
 }
+# PyTorch's nodes do not tell what else was given: these take nothing else.
+_UNARY = frozenset(
+    "abs ceil cos cosh erf exp exp2 expm1 floor log log10 log1p log2 reciprocal relu rsqrt sigmoid sign silu sin sinh "
+    "sqrt square tan tanh".split()
+)
 _WRITTEN = {"to_copy": "to", "linalg_vector_norm": "norm"}  # an operation -> what a program calls it
 
 _Expression = tuple[str, int]  # its text, and how closely the operator in it binds
@@ -539,21 +642,32 @@ def _found_expressions(events: Iterable[Record]) -> dict[str, str]:
     made: dict[str, NodeCreated] = {}
     tensors: dict[str, str] = {}
     names: dict[tuple[str, int], str] = {}  # (node or leaf, output) -> variable
+    assigned: dict[str, list[str]] = {}
+    needed: set[str] = set()  # the names of what gradients go to
     for event in events:
+        for each in event.assigned if isinstance(event, TensorsFound) else ():
+            assigned.setdefault(each.name, []).append(each.text)
         if isinstance(event, NodeCreated | TensorsFound):
             for seen in event.tensors:
                 if seen.name:
                     tensors[seen.id] = names[seen.node or seen.id, seen.output_nr] = seen.name
+                    needed |= {seen.name} if seen.requires_grad else set()
         if isinstance(event, NodeCreated) and event.found and not event.path:
             made.setdefault(event.node, event)
     known: dict[str, _Expression] = {}
     told: dict[str, str] = {}
     scopes = {id: node.scope for id, node in made.items()}
+    spelled = Spelled(made, names, needed).read(assigned)
+    own = frozenset([(text, _UNKNOWN) for text in spelled.values()])
     for id, node in made.items():
         variable = names.get((id, 0)) if (id, 1) not in names else None
         begin = f"{variable} = " if variable else ""
+        if id in spelled:
+            text = spelled[id]
+            known[id], told[id] = (text, _binds(text)), begin + _fitted(text, own, TITLE_COLUMNS - columns(begin))
+            continue
         full = [_operand(node, nr, names, tensors, known, scopes) for nr in range(len(node.edges))]
-        short = [each if len(each[0]) <= _LONG else (_UNKNOWN, _ATOM) for each in full]
+        short = [each if len(each[0]) <= _SHORT else (_UNKNOWN, _ATOM) for each in full]
         for operands in (full, short):
             text, _ = known[id] = _expression(node, operands)
             gaps = 1 + any(operand != _UNKNOWN for operand, _ in operands)  # with which it tells more than a name
@@ -562,6 +676,14 @@ def _found_expressions(events: Iterable[Record]) -> dict[str, str]:
         if text.count(_UNKNOWN) <= gaps and not text.startswith(f"{_UNKNOWN}."):
             told[id] = begin + text
     return told
+
+
+def _binds(text: str) -> int:
+    """How closely the operator of an expression binds."""
+    tree = tree_of(text)
+    if isinstance(tree, ast.BinOp):
+        return next((binds for sign, binds in _INFIX.values() if sign == SIGNS.get(type(tree.op))), _SUM)
+    return _PRODUCT if isinstance(tree, ast.UnaryOp) else _ATOM
 
 
 @dataclass(frozen=True, slots=True)
@@ -636,16 +758,16 @@ def _scope_left(scope: str | None, here: str | None) -> str:
 
 
 def _number(value: Value) -> str:
-    return _UNKNOWN if value.shape else value.brief(_LONG)
+    return _UNKNOWN if value.shape else value.brief(_SHORT)
 
 
 def _expression(node: NodeCreated, operands: list[_Expression]) -> _Expression:
     called = _signature(node.operation, node.custom, node.code)
     parameters, texts = called.parameters, [text for text, _ in operands]
-    if called.ran in _INFIX and len(parameters) == 2 and len(operands) <= 2:
+    if called.ran in _INFIX and len(parameters) in (0, 2) and 1 <= len(operands) <= 2:
         sign, binds = _INFIX[called.ran]
         left, right = (*operands, (_UNKNOWN, _ATOM))[:2]
-        if called.ran == "rsub" or (len(operands) == 1 and called.derived == [parameters[1]]):
+        if called.ran == "rsub" or (len(operands) == 1 and called.derived and called.derived == parameters[1:]):
             left, right = right, left
         first, second = _within(left, binds + (binds == _POWER)), _within(right, binds + (binds != _POWER))
         return f"{first} {sign} {second}", binds
@@ -656,6 +778,8 @@ def _expression(node: NodeCreated, operands: list[_Expression]) -> _Expression:
     # An argument may have no edge: only where the tensors come first is it known which operand is which.
     if node.custom:
         inner = ", ".join(texts) if len(parameters) <= len(texts) else _UNKNOWN
+    elif not parameters and len(texts) == 1:  # PyTorch does not say which
+        inner = ", ".join([*texts, *([] if called.name in _UNARY else [_UNKNOWN])])
     elif parameters[:1] in (["self"], ["input"]) and len(texts) <= len(parameters):
         more = len(parameters) > len(texts) or called.ran != called.name
         inner = ", ".join([*texts, *([_UNKNOWN] if more else [])])
@@ -702,17 +826,26 @@ def _simplified(item: _Item) -> list[_Item]:
     if item.kind == "scope" and not only.kind and only.parameters:  # a module of one operation, with what it holds
         return [item]
     if item.kind == "scope":
-        if only.scope:
-            only.title = f"{item.title} › {only.title}"
-        else:
-            numbered = item.title.isdigit() and only.name
-            only.title = f"{item.title} › {only.name}" if numbered else item.title
+        _join_words(item, only)
         only.scope = f"{item.scope}/{only.scope}" if only.scope else item.scope
         only.kind = "scope" if only.kind == "call" else only.kind
     elif item.kind in ("expression", "call") and only.kind in ("", "expression", "call"):
         if not (only.text and calls_many(item.text)):  # that of all calls together is not the words of one
-            only.title, only.text = item.title, item.text
+            only.title, only.text, only.inner = item.title, item.text, item.inner
     return [only]
+
+
+def _join_words(outer: _Item, inner: _Item) -> None:
+    """The words for what is the only thing in a scope: for a module in a module `model.net › Sequential`."""
+    if not inner.scope:
+        numbered = outer.title.isdigit() and inner.name
+        inner.title = f"{outer.title}{WITHIN}{inner.name}" if numbered else outer.title
+        inner.called, inner.module, inner.settings = outer.called, outer.module, outer.settings
+    elif outer.module and inner.module and outer.called != outer.module:
+        inner.called = f"{outer.called}.{inner.called}"
+        inner.title = _entitled(inner.called, inner.module)
+    else:
+        inner.title = f"{outer.title}{WITHIN}{inner.title}"
 
 
 def _loop(loop: _Item) -> list[_Item]:
@@ -903,12 +1036,23 @@ def _computes_once(nodes: Sequence[_Item]) -> bool:
 
 
 def _title(item: _Item) -> str:
-    """The words on a box: `round 2: y = x @ w`."""
-    title = item.title + item.which
+    """The words on a box: `round 2: y = x @ w`, `conv1 › Conv2d stride 2`."""
+    begin = f"{item.turn}: " if item.turn else ""
     if item.variable and (item.text or item.scope) and item.title != item.variable:
         written = item.title.startswith(item.variable) and _WRITES.match(item.title[len(item.variable) :])
-        title = title if written else f"{item.variable} = {title}"
-    return f"{item.turn}: {title}" if item.turn else title
+        begin += "" if written else f"{item.variable} = "
+    title = item.title
+    told = f"{begin}{title}{item.which}"
+    if not item.settings and len(told) <= _SURE:
+        return told
+    room = TITLE_COLUMNS - columns(begin + item.which)
+    if item.text and not item.scope:
+        title = _fitted(item.text, item.inner, room)
+    between = " "
+    for setting in item.settings.split(", ") if item.settings else ():
+        if columns(more := f"{title}{between}{setting}") <= room:
+            title, between = more, ", "
+    return f"{begin}{title}{item.which}"
 
 
 def _words(item: _Item, places: Sequence[str]) -> list[str]:
@@ -997,6 +1141,53 @@ def wholes(seen: Iterable[TensorSeen]) -> dict[str, str]:
 _SEEING = NodeCreated | TensorsFound | OperationRan | TangentPushed  # records with tensors
 
 
+def _written(events: Iterable[Record], known: Mapping[str, TensorSeen]) -> dict[str, _Item]:
+    """The words of the program for nodes and operations: for those that compute an expression, or all that ran of one.
+
+    What a backward ran has the text of the line that asked for it, which is none of its own.
+    """
+    items: dict[str, _Item] = {}
+    runs: list[tuple[object, list[str]]] = []  # of one expression at one level
+    going: list[str] = []
+    for event in events:
+        if isinstance(event, BackwardStarted):
+            going.append(event.task)
+        elif isinstance(event, BackwardFinished | Failed) and event.task in going:
+            going.remove(event.task)
+        elif isinstance(event, NodeCreated | OperationRan):
+            id, item, place = _computed(event)
+            seen = known.get(item.node)
+            if not item.text:
+                continue
+            item.variable = seen.name or "" if seen is not None else ""
+            if not going or computes(tree_of(item.text), item.operation):
+                items[id] = item
+            key = item.text, place, seen and seen.level
+            if not runs or runs[-1][0] != key:
+                runs.append((key, []))
+            runs[-1][1].append(id)
+    for _, several in runs:
+        for id in several if len(several) > 1 else ():
+            if id in items and not computes(tree_of(items[id].text), items[id].operation):
+                del items[id]
+    own = frozenset([(item.text, _UNKNOWN) for item in items.values()])
+    for item in items.values():
+        item.inner, item.title = own, _fitted(item.text, own, TITLE_COLUMNS)
+    return items
+
+
+def _computed(event: NodeCreated | OperationRan) -> tuple[str, _Item, object]:
+    """A node or an operation, its expression with the only tensor it gives, and what tells that from others."""
+    if isinstance(event, OperationRan):
+        output = event.outputs[0] if len(event.outputs) == 1 else ""
+        return event.op, _Item("", "", node=output, operation=event.name, text=event.text), event.source
+    outputs = [seen.id for seen in event.tensors if seen.node == event.node]
+    output = outputs[0] if len(outputs) == 1 else ""
+    part = event.path[-1] if event.path and event.path[-1].kind == "expression" else None
+    text = part.title if part is not None else ""
+    return event.node, _Item("", "", node=output, operation=event.operation, text=text), part and part.key
+
+
 class Lanes:
     """Where things stand that exist at several levels: each operation once, in the box of its node if it has one."""
 
@@ -1025,6 +1216,16 @@ class Lanes:
         # Several levels may have a graph of the same function: the lowest stands free, the others are framed.
         self._framed = {level for level, n in number.items() if recorded and n > min(recorded)}
         self._outputs = {event.op: event.outputs for event in events if isinstance(event, OperationRan)}
+        self._events = events
+
+    @cached_property
+    def _written(self) -> dict[str, _Item]:
+        return _written(self._events, self._seen)
+
+    @cached_property
+    def titles(self) -> dict[str, str]:
+        """The words of the program on the boxes of nodes and operations."""
+        return {id: _title(item) for id, item in self._written.items()}
 
     def is_cut(self, event: Record) -> bool:
         """Whether a node is given a tensor behind a cut, of which the trace knows the other side."""
@@ -1088,15 +1289,16 @@ class Lanes:
         if made.source is not None:
             line = f"{made.source.file}, line {made.source.line}: {made.source.text}"
             details.append(Detail("Made at", "text", line))
+        title = self.titles.get(id, made.name)
         lines: list[str] = []
         for output in made.outputs:
             tensor = frame.tensors[output]
-            lines += self._say(lines_of, tensor.value, tensor.name or "")
+            lines += self._say(lines_of, tensor.value, made.name if title != made.name else tensor.name or "")
             details.append(self._say(value_detail, "Output", tensor.name or made.name, tensor.value))
         details += self.level_details(frame, made.outputs[0])
         details.append(Detail("Graph", "text", "It has no node: nothing at its level asks for gradients."))
         kind = "function" if made.custom else "plain"
-        box = Box(id, kind, made.name, tuple(lines), region=region.id if region else None, details=tuple(details))
+        box = Box(id, kind, title, tuple(lines), region=region.id if region else None, details=tuple(details))
         box.unsaid = left_out(*[frame.tensors[output].value for output in made.outputs])
         return [*boxes, box], ways
 
@@ -1136,7 +1338,9 @@ class Lanes:
         arrows = self.ways(frame, f"{id}{TANGENT}")
         if tangent.node is not None:
             return [], arrows
-        what = pushed.name if pushed else frame.variable(id) or "input"
+        what = frame.variable(id) or (pushed.name if pushed else "input")
+        if id in self._maker and (item := self._written.get(self._maker[id])) is not None and not item.variable:
+            what = _fitted(item.text, item.inner, TITLE_COLUMNS - len("tangent of "))
         details = [Detail(code.name.capitalize(), "code", code.text) for code in pushed.code] if pushed else []
         details.append(self._say(value_detail, "Tangent", f"of {what}", tangent.value))
         details += self.level_details(frame, id, tangent=True)

@@ -352,6 +352,10 @@ def within(scene: Scene, board: Storyboard) -> Scene | None:
     arrows = {id: replace(arrow, state="future") for id, arrow in known.arrows.items()} | scene.arrows
     there = Scene(scene.title, hidden | boxes, arrows)
     sizes, labels = largest(there, [])
+    for id, box in boxes.items():  # alone in its module, say, a node has the words of that, which take more room
+        if sizes[id][0] > places[id].w + _SPARE and box.title != known.boxes[id].title:
+            there.boxes[id] = replace(box, title=known.boxes[id].title)
+            sizes, labels = largest(there, [])
     if any(sizes[id][0] > places[id].w + _SPARE or sizes[id][1] > places[id].h for id in boxes):
         return None
     return None if any(labels[id][0] > ways[id].label.w + _SPARE for id in scene.arrows) else there

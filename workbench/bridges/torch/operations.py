@@ -21,7 +21,7 @@ from torch.nn.modules import module as modules
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ...autograd.scopes import Entry, place
+from ...autograd.scopes import Entry, place, settings_of
 from ...events import next_tag
 from ...trace.call_records import OperationsUnseen
 from ...trace.cuts import Way
@@ -270,7 +270,8 @@ class OperationRecorder(TorchDescriber):
         outer = self._entry
         self._calls.append((module, outer))
         path = name if outer is None else f"{outer.path}/{name}"
-        self._entry = Entry((path, name, next_tag(), outer, *place(3), _class_of(module)))
+        told = (_class_of(module), settings_of(module)) if isinstance(module, torch.nn.Module) else ("", "")
+        self._entry = Entry((path, name, next_tag(), outer, *place(3), *told))
 
     def leave(self, module: Any) -> None:
         """It has returned, or raised."""

@@ -12,7 +12,7 @@ import torch
 
 from ...trace.line_recorder import LineWatcher, unwatch, watch
 from ...trace.records import TensorsFound, TensorShown
-from ...trace.source import leave_out, line_of, user_frame
+from ...trace.source import assignments, leave_out, line_of, user_frame
 from .. import WRONG_VALUES
 from .backward import BackwardRecorder, Wrappers
 from .describe import LIMIT, is_python, kind_of_node, raw_saved, version_of
@@ -121,6 +121,8 @@ class TorchRecorder(BackwardRecorder):
         if made is not None:
             self._place(made, found)
         self.look_up(frame)
+        assigned = assignments(frame, {*self._names.values()}) if frame is not None else ()
+        self._raw += [TensorsFound.Raw((), assigned)] if assigned else []
         self._describe(tensor, found)
         self._raw.append(TensorsFound.Raw(tuple(found.values())))
         self._raw.append(TensorShown.Raw(self._tag(tensor), line_of(frame)))
