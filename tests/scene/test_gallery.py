@@ -21,17 +21,22 @@ LARGEST = 200_000  # bytes
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]\d+)?")
 # What the program is about, in the words of its picture.
 TOLD = {
-    "mlp": ("MLP", "fc1", "torch.relu(fc1)", "net(x) - y", "… ** 2", "loss = ….mean()", "seed 1.0"),
-    "residual": ("Block", "fc1", "F.layer_norm(fc1, x.shape[-1:])", "out + x", "loss = net(x).sum()", "x"),
+    "mlp": (
+        *("net › MLP", "fc1 › Linear", "torch.relu(self.fc1(x))", "net(x) - y", "(net(x) - y) ** 2"),
+        *("loss = ((net(x) - y) ** 2).mean()", "seed 1.0"),
+    ),
+    "residual": (
+        *("net › Block", "fc1 › Linear", "layer_norm(fc1, x.shape[-1:])", "out + x", "loss = net(x).sum()", "x"),
+    ),
     "attention": (
-        *("Attention", "self.split(q)", "scores = q @ k.transpose(-2, -1) …", "torch.softmax(scores, -1)"),
-        *("mixed = (weights @ v).transpose(1…", "loss = (net(x) ** 2).mean()"),
+        *("net › Attention 2 heads", "self.split(self.q(x))", "scores = q @ … / … ** 0.5", "torch.softmax(scores, -1)"),
+        *("mixed = ….transpose(…).reshape(…)", "loss = (net(x) ** 2).mean()"),
     ),
     "rnn": (
-        *("RNN", "for x in xs × 20", "round 1: cell", "18 more rounds (2 to 19)"),
-        *("head", "loss = (net(xs) ** 2).sum()"),
+        *("net › RNN", "for x in xs × 20", "round 1: cell › Cell", "18 more rounds (2 to 19)"),
+        *("head › Linear", "loss = (net(xs) ** 2).sum()"),
     ),
-    "training": ("w", "b", "x @ w", "x @ w + b - y", "loss = ….mean()"),
+    "training": ("w", "b", "x @ w", "x @ w + b - y", "loss = ((… + b - y) ** 2).mean()"),
     "double": ("second order: recorded while backward ran", "grad 12.0", "slope", "y"),
     "function": ("y = Square.apply(x)", "SquareBackward (3,)  [1. 4. 9.]", "saved x", "(3,)  [1. -2. 3.]"),
     "error": ("What happened", "written since it was saved"),

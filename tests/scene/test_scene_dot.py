@@ -33,7 +33,7 @@ def test_clusters_hold_their_nodes_nested_as_the_scopes_are(tmp_path, recwarn):
     graph = laid_out(trace.show(depth=9), tmp_path / "net.dot")
     own, parts = clusters(graph)  # at the end of the backward, where all that was saved is freed
     assert "loss = net(x).sum()" in own and "loss" in own and not [each for each in own if each.startswith("Addmm")]
-    assert list(parts) == ["Sequential"]
+    assert list(parts) == ["net › Sequential"]
     nothing, inside = parts["Sequential"]
     assert nothing == [] and list(inside) == ["0 › Sequential", "1 › Linear"]
     relu, linear = inside["0 › Sequential"]

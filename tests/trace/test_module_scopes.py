@@ -232,7 +232,7 @@ def test_modules_of_a_large_model_are_boxes_that_open() -> None:
     trace = deep(60)
     assert {event.scope for event in trace.events if isinstance(event, NodeCreated)} >= {"Net/layers/59", "Net/act"}
     (whole,) = [box for box in trace.show("graph", open=[]).storyboard.at().boxes.values() if box.kind == "group"]
-    assert whole.title == "Net" and whole.lines == (
+    assert whole.title == "net › Net" and whole.lines == (
         "(3, 2) → (3, 2)",
         "181 operations, 240 parameters, saved 2.359 KiB: freed",
     )
@@ -245,11 +245,11 @@ def test_modules_of_a_large_model_are_boxes_that_open() -> None:
     for options, around, inner in (({"open": ["Net"]}, [], [loop]), ({}, [loop[0]], rounds)):
         boxes = trace.show("graph", **options).storyboard.at().boxes
         frames = [id for id, box in boxes.items() if box.kind == "region"]
-        assert [boxes[id].title for id in frames] == ["Net", *around]
+        assert [boxes[id].title for id in frames] == ["net › Net", *around]
         groups = [box for box in boxes.values() if box.kind == "group" and box.region == frames[-1]]
         assert [(box.title, box.lines[1]) for box in groups] == inner
     boxes = trace.show("graph", open=["round 1"]).storyboard.at().boxes.values()
-    (layer,) = [box for box in boxes if box.title == "layers/0"]  # which has no bias
+    (layer,) = [box for box in boxes if box.title == "layers.0 › Linear"]  # which has no bias
     assert re.fullmatch(r"weight \(2, 2\) ‖[^‖]+‖", layer.lines[1])
     frames = [box.title for box in trace.show("graph", open=["Net/layers/7"]).storyboard.at().boxes.values()]
     assert {"round 9"} <= set(frames) and any("layers.7 › Linear" in title for title in frames)

@@ -123,7 +123,7 @@ def test_a_failure_is_kept_with_its_words():
 
 def test_a_graph_from_before_is_found_at_backward_with_what_is_known_of_it():
     trace = samples.from_before()
-    assert kinds(trace)[:5] == [*["NodeCreated"] * 3, "TensorsFound", "BackwardStarted"]
+    assert kinds(trace)[:6] == [*["NodeCreated"] * 3, "TensorsFound", "TensorsFound", "BackwardStarted"]
     assert all(event.found for event in of_kind(trace, "NodeCreated"))
     frame = trace.frame(trace.steps[0])
     assert {tensor.name for tensor in frame.tensors.values()} >= {"x", "h", "loss"}

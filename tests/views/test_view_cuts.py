@@ -123,7 +123,7 @@ def test_a_target_that_a_network_computes_is_joined_to_the_network():
             target = 0.9 * net(torch.ones(4, 2))
         loss = ((net(torch.zeros(4, 2)) - target) ** 2).mean()
         loss.backward()
-    assert cuts(trace, open=[]) == [("Sequential", "target", "no_grad")]
+    assert cuts(trace, open=[]) == [("net › Sequential", "target", "no_grad")]
 
 
 def test_a_function_without_a_node_cuts():

@@ -646,7 +646,7 @@ def test_a_net_whose_gradients_were_not_cleared_says_so_where_the_film_opens_tho
     assert board.chapter() == "step 2 of 3" and board.start == board.still
     closed = {box.title: box.lines for box in board.at(last).boxes.values() if box.kind == "group"}
     layers = ["0 › Linear", "2 › Linear"]
-    assert [*closed] == (layers if opened is None else ["Sequential"])
+    assert [*closed] == (layers if opened is None else ["net › Sequential"])
     count = 2 if opened is None else 4
     assert all(f"{count} grads add to those of step 1" in lines for lines in closed.values())
     told = " ".join(said for _, _, said in board.stops)
@@ -694,7 +694,7 @@ def test_where_gradients_are_cleared_the_net_is_there(view):
     closed = board.with_open([])
     for k in cleared:
         (net,) = [box for box in there(closed, k).values() if box.kind == "group"]
-        assert (net.title, net.lines, net.state) == ("Sequential", ("49 parameters",), "idle")
+        assert (net.title, net.lines, net.state) == ("net › Sequential", ("49 parameters",), "idle")
 
 
 def test_a_film_whose_gradients_are_cleared_opens_at_the_end_of_its_last_step_and_says_nothing_of_adding():

@@ -244,7 +244,7 @@ def test_the_flow_of_a_small_network_opens_layer_by_layer_in_a_window():
     board = trace.show("flow").storyboard
     seen = {box.title: box for box in board.at().boxes.values()}
     assert len(seen) <= 25 and board.layout.width <= 962 / 0.6 and board.layout.height <= 558 / 0.6
-    assert {"Sequential", "0 › Linear", "1 › Tanh", "2 › Linear", "net(x) - y"} <= seen.keys()
+    assert {"net › Sequential", "0 › Linear", "1 › Tanh", "2 › Linear", "net(x) - y"} <= seen.keys()
     assert not {"x", "y"} & seen.keys()
     for title, layer, shapes in (
         ("0 › Linear", net[0], "(16, 4) → (16, 8)"),
@@ -252,7 +252,7 @@ def test_the_flow_of_a_small_network_opens_layer_by_layer_in_a_window():
     ):
         rows = [f"{name} {tuple(p.shape)} ‖{p.grad.norm().item():.3g}‖" for name, p in layer.named_parameters()]
         assert seen[title].lines == (shapes, ", ".join(rows))
-    (whole,) = [box for box in trace.show("flow", depth=0).storyboard.at().boxes.values() if box.title == "Sequential"]
+    (whole,) = [box for box in trace.show("flow", depth=0).storyboard.at().boxes.values() if box.title == "net › Sequential"]
     norms = [math.hypot(*[p.grad.norm().item() for p in layer.parameters()]) for layer in (net[0], net[2])]
     assert whole.lines == (
         f"49 parameters, grad ‖{math.hypot(*norms):.3g}‖",

@@ -33,8 +33,8 @@ def test_a_module_tells_shapes_operations_parameters_bytes_and_norms():
     with torch.record() as trace:
         net(x).sum().backward()
     board = storyboard(trace, open=[])
-    group = closed(trace, open=[])["Sequential"]
-    before = closed(trace, k=after_forward(board), open=[])["Sequential"]
+    group = closed(trace, open=[])["net › Sequential"]
+    before = closed(trace, k=after_forward(board), open=[])["net › Sequential"]
     assert before.lines == ("(3, 4) → (3, 2)", "5 operations, 58 parameters, saved 336 bytes")
     assert group.lines == (before.lines[0], f"{before.lines[1]}: freed")
     assert detail(before, "Kept for backward") == ["saved 5 tensors, 336 bytes"] and not detail(before, "Gradient")
@@ -50,7 +50,7 @@ def test_a_module_of_one_operation_tells_its_parameters_with_the_norms_of_their_
     board = storyboard(trace, open=[])
     (before,), (after,) = (closed(trace, k=k, open=[]).values() for k in (after_forward(board), board.start))
     norms = [f"{float(each.grad.norm()):.3g}" for each in (layer.weight, layer.bias)]
-    assert before.title == after.title == "Linear"
+    assert before.title == after.title == "layer › Linear"
     assert before.lines == ("(3, 4) → (3, 8)", "weight (8, 4), bias (8,)", "saved 1 tensor, 48 bytes")
     assert after.lines == (
         "(3, 4) → (3, 8)",
@@ -137,7 +137,7 @@ def test_what_a_generator_computes_has_its_own_words_and_not_those_of_the_call_i
         loss.backward()
     titles = [box.title for box in trace.show().storyboard.scene.boxes.values() if box.kind == "op"]
     added = "sum(o.sum() for o in parts)"
-    assert titles == ["o.sum()", added, "o.sum(), 2nd", f"{added}, 2nd", "o.sum(), 3rd", f"loss = {added}, 3rd"]
+    assert titles == ["o.sum()", added, "o.sum(), 2nd", f"{added}, 2nd", "o.sum(), 3rd", "loss = sum(… for o in parts), 3rd"]
 
 
 def test_a_closed_group_that_gives_the_loss_tells_its_value():

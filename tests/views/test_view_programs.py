@@ -187,7 +187,7 @@ def test_a_tensors_graph_is_a_still_picture():
     assert [each.title for each in scene.boxes.values() if each.kind in ("op", "function")] == [
         "h = Square.apply(x)",
         "h * 3",
-        "loss = sum(h * 3)",
+        "loss = (h * 3).sum()",
     ]
     assert box(scene, "SquareBackward").lines == ("SquareBackward (2,) float64  [1. 4.]",)
     assert {each.state for each in [*scene.boxes.values(), *scene.arrows.values()]} == {"idle"}

@@ -415,8 +415,10 @@ def _parameters(events: Iterable[Record]) -> set[str | None]:
 def _describe(item: _Item, part: Part) -> None:
     """Give a scope its words: of a module the variable or attribute that holds it comes first, then its class."""
     item.scope, item.settings = _LAYER.sub(r"\1", part.title), part.settings
-    item.called = part.variable.removeprefix("self.") or item.scope.replace("/", ".")
-    item.module = part.module or (part.title if part.variable else "")
+    # A module that is called where it is made, as in `nn.Linear(2, 2)(x)`, is held by nothing.
+    held = "" if part.variable.rpartition(".")[2] in (part.module, part.title) else part.variable
+    item.called = held.removeprefix("self.") or item.scope.replace("/", ".")
+    item.module = part.module or (part.title if held else "")
     item.title = part.title if item.called == item.scope and not item.module else _entitled(item.called, item.module)
 
 
@@ -584,6 +586,7 @@ def _places(text: str) -> list[_Place]:
         return []
     names = {id(node.func) for node in nodes if isinstance(node, ast.Call)}  # `tanh` of `tanh(x)`, `self` of `self.w`
     names |= {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
+    names |= {id(node) for node in nodes if isinstance(getattr(node, "ctx", None), ast.Store)}  # `y` of `y = x * 2`
     source = text.encode()
     spans: dict[tuple[int, int], None] = {}
     for node in nodes:
@@ -887,9 +890,9 @@ def _lines(items: list[_Item]) -> list[_Item]:
         if at is None or not line or len(run) == 1 or len(run) == len(items) or not _are_joined(run):
             row += run
             continue
-        modules = [each.scope for each in run if each.scope]
-        title = f"{modules[0]} … {modules[-1]}" if len(modules) > 1 else _cut(line)
-        row.append(_Item("line", title, ("line", at, len(row)), items=run, text=line))
+        modules = [each.called for each in run if each.scope]
+        title, text = (f"{modules[0]} … {modules[-1]}", "") if len(modules) > 1 else (_cut(line), line)
+        row.append(_Item("line", title, ("line", at, len(row)), items=run, text=text))
     return row
 
 
@@ -930,7 +933,7 @@ def _runs(items: list[_Item]) -> list[_Item]:
     row: list[_Item] = []
     for small, several in groupby(items, key=is_small):
         for run in _chains(list(several)) if small else [list(several)]:
-            names = [each.title if each.scope.isdigit() else each.scope for each in run if each.scope]
+            names = [each.title if each.called.isdigit() else each.called for each in run if each.scope]
             if not small or len(run) < _RUN or not names:
                 row += run
                 continue
