@@ -252,7 +252,8 @@ def test_the_flow_of_a_small_network_opens_layer_by_layer_in_a_window():
     ):
         rows = [f"{name} {tuple(p.shape)} ‖{p.grad.norm().item():.3g}‖" for name, p in layer.named_parameters()]
         assert seen[title].lines == (shapes, ", ".join(rows))
-    (whole,) = [box for box in trace.show("flow", depth=0).storyboard.at().boxes.values() if box.title == "net › Sequential"]
+    closed = trace.show("flow", depth=0).storyboard.at().boxes.values()
+    (whole,) = [box for box in closed if box.title == "net › Sequential"]
     norms = [math.hypot(*[p.grad.norm().item() for p in layer.parameters()]) for layer in (net[0], net[2])]
     assert whole.lines == (
         f"49 parameters, grad ‖{math.hypot(*norms):.3g}‖",

@@ -469,7 +469,9 @@ def test_the_model_opens_before_the_loss(name):
     _, board = told(name)
     first, *others = [{board.scene.boxes[group].title for group in part} for part in board.order]
     models = "Sequential", "Attention", "Recurrent", "ResNet18", "GPT", "VAE"
-    assert any(title.startswith(f"net › {each}") for title in first for each in models) and not any("loss = " in title or ".mean()" in title for title in first)
+    assert any(title.startswith(f"net › {each}") for title in first for each in models) and not any(
+        "loss = " in title or ".mean()" in title for title in first
+    )
     losses = [box.title for id, box in board.scene.boxes.items() if id not in board.layout.boxes]
     assert not first & {*losses}
 
