@@ -34,7 +34,7 @@ def test_clusters_hold_their_nodes_nested_as_the_scopes_are(tmp_path, recwarn):
     own, parts = clusters(graph)  # at the end of the backward, where all that was saved is freed
     assert "loss = net(x).sum()" in own and "loss" in own and not [each for each in own if each.startswith("Addmm")]
     assert list(parts) == ["net › Sequential"]
-    nothing, inside = parts["Sequential"]
+    nothing, inside = parts["net › Sequential"]
     assert nothing == [] and list(inside) == ["0 › Sequential", "1 › Linear"]
     relu, linear = inside["0 › Sequential"]
     assert relu == ["1 › ReLU", "saved result (freed)"]

@@ -224,5 +224,5 @@ def test_each_call_of_a_layer_tells_its_parameters_with_the_gradient_that_they_h
     norms = [f"‖{p.grad.norm().item():.3g}‖" for p in layer.parameters()]
     row = f"weight (3, 3) {norms[0]}, bias (3,) {norms[1]}"
     calls = [box for box in trace.show(open=[]).storyboard.at().boxes.values() if box.kind == "group"]
-    assert [box.title for box in calls] == ["Linear", "Linear, 2nd call"]
+    assert [box.title for box in calls] == ["layer › Linear", "layer › Linear, 2nd call"]
     assert [box.lines[1] for box in calls] == [row, row]

@@ -316,7 +316,8 @@ class _Item:
     at: tuple[str, int] = ("", 0)  # the file of that line, and its number
     turn: str = ""  # the round of a loop that it is all of
     scope: str = ""  # its name; of several inside each other the names joined by "/"
-    called: str = ""  # of a module the variable or the attribute that the program calls it by
+    held: str = ""  # of a module the variable that the program calls it by
+    called: str = ""  # and its words for that
     module: str = ""  # its class
     settings: str = ""  # and its numbers
     inner: frozenset[tuple[str, str]] = frozenset()  # of a text what has a box of its own in it, and what stands for it
@@ -417,7 +418,7 @@ def _describe(item: _Item, part: Part) -> None:
     item.scope, item.settings = _LAYER.sub(r"\1", part.title), part.settings
     # A module that is called where it is made, as in `nn.Linear(2, 2)(x)`, is held by nothing.
     held = "" if part.variable.rpartition(".")[2] in (part.module, part.title) else part.variable
-    item.called = held.removeprefix("self.") or item.scope.replace("/", ".")
+    item.held, item.called = held, held.removeprefix("self.") or item.scope.replace("/", ".")
     item.module = part.module or (part.title if held else "")
     item.title = part.title if item.called == item.scope and not item.module else _entitled(item.called, item.module)
 
@@ -800,14 +801,18 @@ def _within(operand: _Expression, binds: int) -> str:
 # What is one thing.
 
 
-def _simplified(item: _Item) -> list[_Item]:
-    """The item without groups of one thing in it, or what it is the only one around; nothing, if it has no words."""
+def _simplified(item: _Item, calls: tuple[str, ...] = ()) -> list[_Item]:
+    """The item without groups of one thing in it, or what it is the only one around; nothing, if it has no words.
+
+    `calls` is how the calls of the modules begin that it lies in: `net(`.
+    """
     if not item.kind:
         return [item]
     items: list[_Item] = []
+    calls = (*calls, f"{item.held}(") if item.held else calls
     for inner in item.items:
         if inner.kind:
-            items += _simplified(inner)
+            items += _simplified(inner, calls)
         else:
             items.append(inner)
     item.items = items
@@ -827,6 +832,7 @@ def _simplified(item: _Item) -> list[_Item]:
     if item.kind == "expression" and only.leaves > _LEAVES:
         return [item]
     if item.kind == "scope" and not only.kind and only.parameters:  # a module of one operation, with what it holds
+        only.text = "" if only.text.startswith(calls) else only.text  # the words of the module's own call tell nothing
         return [item]
     if item.kind == "scope":
         _join_words(item, only)
@@ -834,7 +840,9 @@ def _simplified(item: _Item) -> list[_Item]:
         only.kind = "scope" if only.kind == "call" else only.kind
     elif item.kind in ("expression", "call") and only.kind in ("", "expression", "call"):
         if not (only.text and calls_many(item.text)):  # that of all calls together is not the words of one
-            only.title, only.text, only.inner = item.title, item.text, item.inner
+            only.text, only.inner = item.text, item.inner
+            if not item.text.startswith(calls):
+                only.title = item.title
     return [only]
 
 
