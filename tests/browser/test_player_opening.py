@@ -227,7 +227,7 @@ def test_every_key_works_in_the_whole_browser_window_and_the_step_that_it_comes_
 
 
 def test_a_theme_and_an_open_group_leave_the_picture_in_the_whole_browser_window(page):
-    opened(page, recorded(three_layers))
+    opened(page, recorded(three_layers, open=[]))
     before = stands(page)
     page.locator(".wb-player").focus()
     page.keyboard.press("f")
