@@ -98,6 +98,8 @@ def test_keys_move_sliders_and_everything_follows(page: Page) -> None:
     boxes = told(page)
     assert boxes["x"][-1] == f"grad {facts[0]}" and boxes["w"][-1] == f"grad {facts[1]}"
     assert boxes["loss over x"] == [f"at -1.12: {facts[2]}, slope {facts[0]}"]
+    # It is none that a click on goes to a step, as the curve of a film's losses is.
+    assert page.locator(".wb-explore .wb-curve").evaluate("curve => getComputedStyle(curve).cursor") != "crosshair"
     assert page.locator(".wb-explore .wb-tangent").get_attribute("d") != tangent
     assert page.locator(".wb-explore .wb-sentence").text_content() == run(page, "print(e.sentence)")
 

@@ -130,7 +130,9 @@ def test_what_is_saved_in_the_lesson_plays_offline_to_the_end(lesson: Lesson) ->
     with open_page(offline=True) as page:
         page.goto((lesson.folder / "lesson.html").as_uri())
         player, there = Player(page, "Graph of smallest"), lesson.player("Graph of smallest")
-        there.press("Home", "ArrowRight")
+        assert player.says("position") == "7 / 7"
+        for each in (player, there):
+            each.press("Home", "ArrowRight")
         for _ in range(5):
             assert player.boxes() == there.boxes()
             assert player.now() == there.now()

@@ -90,13 +90,17 @@ def notebook(lab: Lab) -> Iterator[Page]:
 def test_notebook_7_leaves_the_player_its_keys(notebook: Page) -> None:
     player = Player(notebook, "Graph of loss")
     opened = player.says("position")
-    assert opened == "2 / 7"
-    player.click("Step")
-    assert player.says("position") == "3 / 7"
-    player.press("ArrowRight")
+    assert opened == "7 / 7"
+    player.click("Back")
+    assert player.says("position") == "6 / 7"
+    player.press("ArrowLeft")
+    assert player.says("position") == "5 / 7"
+    player.press("ArrowLeft")
     assert player.says("position") == "4 / 7"
     assert player.boxes()["loss = (w * 2.0) ** 2"][0] == "running"
-    player.press("ArrowLeft", "ArrowLeft")
+    player.click("Step")
+    assert player.says("position") == "5 / 7"
+    player.press("ArrowRight", "ArrowRight")
     assert player.says("position") == opened
     player.press("Home", " ")
     assert player.root.get_attribute("data-playing") == "true"

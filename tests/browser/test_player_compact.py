@@ -100,17 +100,24 @@ def test_nothing_lies_upon_anything_else_at_any_step(page, program, depth):
         assert page.evaluate(FAULTS) == [], k
 
 
-# All of it at 16 px and more; else the text is as large as seven boxes allow, and at most 18 px.
+# All of it at 16 px and more; else the text is as large as seven boxes and what they tell allow, and at most 18 px.
 @pytest.mark.parametrize(
-    ("program", "least"), [(one_number, 16), (three_layers, 18), (five_steps, 12), (twelve_nodes, 13.6)]
+    ("program", "options", "least", "all_of_it"),
+    [
+        (one_number, {}, 16, True),
+        (three_layers, {"open": []}, 18, True),
+        (three_layers, {}, 17.6, False),
+        (five_steps, {}, 12, False),
+        (twelve_nodes, {}, 12.5, False),
+    ],
 )
-def test_on_a_small_projector_seven_boxes_are_in_sight_in_large_text(page, program, least):
-    show(page, recorded(program))
+def test_on_a_small_projector_seven_boxes_are_in_sight_in_large_text(page, program, options, least, all_of_it):
+    show(page, recorded(program, **options))
     wear(page, "projector")
-    show(page, recorded(program), again=True)
+    show(page, recorded(program, **options), again=True)
     wait_until(page, f"{SMALLEST} >= {least - 0.01}")
     assert page.evaluate(HEIGHT) <= 768 and page.evaluate(SMALLEST) < 18.01
-    assert whole(page) or least < 16
+    assert whole(page) == all_of_it
     assert page.evaluate(IN_SIGHT)[0] >= 7
     view = page.locator(".wb-view")
     assert view.evaluate("view => view.scrollWidth") <= view.evaluate("view => view.clientWidth")
@@ -121,18 +128,20 @@ def test_on_a_small_projector_seven_boxes_are_in_sight_in_large_text(page, progr
 
 
 def test_an_operation_tells_its_name_and_shape_and_its_details_tell_the_rest(page):
-    show(page, recorded(three_layers))
-    wear(page, "projector")
-    told_there = page.locator(".wb-box:not(.wb-state-future)").all_text_contents()
-    assert {"net(x) - y(5, 3)", "MLP(5, 4) → (5, 3)", "x(5, 4)"} <= {*told_there}
-    assert not any("SubBackward0" in text or "no gradient" in text for text in told_there)
+    layers = {"fc1 › Linear(5, 4) → (5, 8)", "fc2 › Linear(5, 8) → (5, 8)", "fc3 › Linear(5, 8) → (5, 3)"}
+    for options, net in (({"open": []}, {"net › MLP(5, 4) → (5, 3)"}), ({}, layers)):
+        show(page, recorded(three_layers, **options))
+        wear(page, "projector")
+        told_there = page.locator(".wb-box:not(.wb-state-future)").all_text_contents()
+        assert {"net(x) - y(5, 3)", "x(5, 4)"} | net <= {*told_there}
+        assert not any("Backward0" in text or "no gradient" in text or "weight" in text for text in told_there)
     page.locator('[aria-label*="net(x) - y"][role=button]').first.click()
     assert "SubBackward0" in page.locator(".wb-details").inner_text()
 
 
 def test_theme_by_theme_the_step_the_size_and_the_prediction_stay_and_the_keys_work(page):
     show(page, recorded(two_blocks))
-    first, box = page.evaluate(VIEW_BOX), page.locator('[data-id="g2"]')
+    first, box = page.evaluate(VIEW_BOX), page.locator('.wb-kind-group[aria-label^="1 › Block"]')
     press(page, "back")
     press(page, "predict")
     place = position(page)

@@ -58,10 +58,14 @@ def first(board: Storyboard, title: str) -> int:
 
 
 def test_the_slider_goes_to_the_same_moment_of_another_step(page, film):
-    assert part(page) == "step 1 of 5"
+    assert part(page) == "step 5 of 5" and position(page) == f"{len(film.steps)} / {len(film.steps)}"
     slider = page.get_by_role("slider", name="Training step")
+    assert slider.input_value() == "4" == slider.get_attribute("max")
+    press(page, "first")
+    assert part(page) == "step 1 of 5"
+    press(page, "phase-backward")
     before = position(page)
-    for _ in range(3):
+    for _ in range(2):
         press(page, "step")  # into the backward
     moved = caption(page)
     slider.press("ArrowRight")
@@ -79,6 +83,11 @@ def test_the_slider_goes_to_the_same_moment_of_another_step(page, film):
 
 def test_keys_and_phases_lead_through_the_steps(page, film):
     page.locator(".wb-player").focus()
+    page.keyboard.press("PageDown")
+    assert part(page) == "step 5 of 5"  # the last, where it opens
+    for n in (4, 3, 2, 1):
+        page.keyboard.press("PageUp")
+        assert part(page) == f"step {n} of 5"
     page.keyboard.press("PageDown")
     assert part(page) == "step 2 of 5"
     page.keyboard.press("PageDown")
@@ -181,7 +190,9 @@ def test_the_losses_are_drawn_beside_the_slider_and_a_click_goes_to_a_step(page,
     losses = film.curves.numbers["loss"]
     said = chart.get_attribute("aria-label")
     assert said.startswith(f"Of 5 steps: loss {losses[0]:.4g} first, loss {losses[-1]:.4g} last")
-    assert said.endswith(f"loss {losses[0]:.4g} now, in step 1")
+    assert said.endswith(f"loss {losses[-1]:.4g} now, in step 5")
+    press(page, "first")
+    assert chart.get_attribute("aria-label").endswith(f"loss {losses[0]:.4g} now, in step 1")
     press(page, "phase-backward")
     box = chart.bounding_box()
     page.mouse.click(box["x"] + box["width"] * 0.5, box["y"] + 4)
@@ -212,6 +223,8 @@ def test_a_click_on_the_losses_goes_to_the_nearest_step_that_is_told(page):
 def test_a_film_without_losses_has_no_curve(page, film):
     show(page, {key: told for key, told in film.to_dict().items() if key != "curves"})
     assert page.locator(".wb-curve").count() == 0
+    assert part(page) == "step 5 of 5"
+    press(page, "first")
     assert part(page) == "step 1 of 5"
 
 

@@ -481,12 +481,19 @@ def test_live_draws_the_graph_while_the_cell_runs(page: Page) -> None:
     player = page.get_by_role("group", name="Player: Autograd graph")
     player.wait_for()
     assert run(page, "print(repr(trace.show()).splitlines()[0])") == "Autograd graph"
-    loop = player.locator(".wb-kind-group")
+    loop, operations = player.locator('[aria-label^="for _ in range(4) × 4 (group); "]'), player.locator(".wb-kind-op")
+    expect(operations).to_have_count(5)  # there is room for the rounds: their loop is open
     assert loop.get_attribute("aria-label").startswith("for _ in range(4) × 4 (group); (2,) → (2,); 4 operations")
+    boxes = player.locator(".wb-box").count()
+    assert boxes > 5 and "wb-kind-region" in loop.get_attribute("class")
     loop.focus()
     page.keyboard.press("Enter")
-    expect(player.locator(".wb-kind-op")).to_have_count(5)
-    assert player.locator(".wb-box").count() > 5
+    expect(operations).to_have_count(1)
+    assert "wb-kind-group" in loop.get_attribute("class") and player.locator(".wb-box").count() < boxes
+    loop.focus()
+    page.keyboard.press("Enter")
+    expect(operations).to_have_count(5)
+    expect(player.locator(".wb-box")).to_have_count(boxes)
 
 
 def test_what_the_backward_records_appears_and_leaves_again(page: Page) -> None:

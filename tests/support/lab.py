@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 from urllib.request import Request, urlopen
 
 import nbformat
-from browser_page import wait_until
+from browser_page import PATIENCE, wait_until
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Page
 
@@ -141,7 +141,7 @@ def serve(folder: Path, home: Path, site: Path | None = None) -> Iterator[Lab]:
             yield Lab(folder, f"{parts.scheme}://{parts.netloc}/", token, said, process)
         finally:
             process.terminate()
-            process.communicate(timeout=30)
+            process.communicate(timeout=PATIENCE / 1000)
 
 
 def assert_clean(page: Page) -> None:

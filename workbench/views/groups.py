@@ -30,7 +30,7 @@ from ..trace.schema import Code, Part, Record, TensorSeen
 from ..trace.source import calls_many, scope_title
 from ..trace.values import Value
 from .value_display import BOX_COLUMNS, Sayings, behind_head, brief_of, head_of, left_out, lines_of, value_detail
-from .written import SIGNS, Spelled, computes, tree_of
+from .written import SIGNS, Spelled, computes, transforms, tree_of
 
 MOST = 40  # things side by side: more are divided into stretches
 _STRETCH, _PARTS = 20, 20  # how long such a stretch is, or how many there are of a very long row
@@ -1168,7 +1168,7 @@ def _written(events: Iterable[Record], known: Mapping[str, TensorSeen]) -> dict[
         elif isinstance(event, NodeCreated | OperationRan):
             id, item, place = _computed(event)
             seen = known.get(item.node)
-            if not item.text:
+            if not item.text or transforms(tree_of(item.text)):
                 continue
             item.variable = seen.name or "" if seen is not None else ""
             if not going or computes(tree_of(item.text), item.operation):

@@ -21,6 +21,8 @@ OPERATIONS = {
 }
 _TURNED = ("t", "transpose", "permute", "numpy_t")  # what `x.T` calls
 _TAKEN = ("select", "slice", "index", "getitem")  # what `x[0]` calls
+# What calls a function that it is given, as `jvp(f, …)`, or makes one that does, as `vmap(f)(x)`.
+_TRANSFORMS = frozenset({"grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "vmap"})
 
 _Tree = tuple[str, ast.expr]  # an expression, and what it says
 
@@ -49,6 +51,16 @@ def computes(whole: ast.expr | None, operation: str) -> bool:
     if isinstance(called, ast.Attribute):  # `x.sin`, `torch.sin`, `Square.apply`
         names = [called.attr, *([called.value.id] if isinstance(called.value, ast.Name) else [])]
     return operation in names or operation.replace("_", "") in names
+
+
+def transforms(whole: ast.expr | None) -> bool:
+    """Whether an expression calls a function transform, whose result is not that of what it runs: `jvp(f, …)`."""
+    while isinstance(whole, ast.Call):
+        called = whole.func
+        if (called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")) in _TRANSFORMS:
+            return True
+        whole = called
+    return False
 
 
 @dataclass(slots=True)
