@@ -325,8 +325,9 @@ def draw(wanted: list[str]) -> None:
     facts: dict[str, Any] = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {"versions": {}}
     facts["versions"] |= {"torch": torch.__version__.split("+")[0]}
     pages: list[tuple[str, str, str]] = []
-    # Ours first and torchlens last: it leaves its wrappers around the functions of torch.
-    for tool in filter(usable, ("workbench", "torchviz", "torchview", "torchvista", "torchlens")):
+    # Ours after those that pygraphviz draws: once it has laid out a picture of ours, its own drawing ends the process.
+    # And torchlens last: it leaves its wrappers around the functions of torch.
+    for tool in filter(usable, ("torchviz", "torchview", "workbench", "torchvista", "torchlens")):
         if tool != "workbench":
             facts["versions"][tool] = version(tool)
         for program in wanted or cells():
