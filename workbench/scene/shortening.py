@@ -29,7 +29,7 @@ class Plan:
     """What is kept of a picture.
 
     `details` of at most so many characters (0: none), groups that open down to this `depth`, and so many `steps` at
-    each end and around where a player opens, without the boxes that only come in between.
+    each end and around where a player opens, without the boxes that only come in between, or are gone when it opens.
     """
 
     details: float = inf
@@ -189,8 +189,13 @@ def _runs(board: Storyboard, ends: float) -> list[range]:
 
 
 def _crowd(board: Storyboard, runs: Iterable[range]) -> set[str]:
-    """The boxes that come in steps which are left out, of which nothing is told later, and not where it opens."""
-    there = {id for k in (-1, board.start) for id, box in board.at(k).boxes.items() if box.state != "future"}
+    """The boxes that come in steps which are left out, of which nothing is told later.
+
+    Where it opens they are not there, or what they stand for is gone: that of all rounds but the last, say.
+    """
+    begins, opens = ({id: box.state for id, box in board.at(k).boxes.items()} for k in (-1, board.start))
+    there = {id for id, state in begins.items() if state != "future"}
+    there |= {id for id, state in opens.items() if state not in ("future", "over")}
     coming: set[str] = set()
     for run in runs:
         changes = [(id, fields) for old in run for id, fields in board.steps[old].boxes.items()]
