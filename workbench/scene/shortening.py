@@ -193,9 +193,11 @@ def _crowd(board: Storyboard, runs: Iterable[range]) -> set[str]:
 
     Where it opens they are not there, or what they stand for is gone: that of all rounds but the last, say.
     """
-    begins, opens = ({id: box.state for id, box in board.at(k).boxes.items()} for k in (-1, board.start))
-    there = {id for id, state in begins.items() if state != "future"}
-    there |= {id for id, state in opens.items() if state not in ("future", "over")}
+    begins, opens = (board.at(k) for k in (-1, board.start))
+    there, now = ({id for id, box in each.boxes.items() if box.state != "future"} for each in (begins, opens))
+    gone = {id for id in now if opens.boxes[id].state == "over"}
+    results = {arrow.target for arrow in opens.arrows.values() if arrow.source in gone}
+    there |= now - gone - {id for id in results if id in now and opens.boxes[id].kind == "output"}
     coming: set[str] = set()
     for run in runs:
         changes = [(id, fields) for old in run for id, fields in board.steps[old].boxes.items()]
