@@ -340,7 +340,8 @@ class Tally:
 
     def holds(self, frame: Frame) -> list[str]:
         """`1,234 parameters`, `2 leaves`, `3 tangents`."""
-        numbers = sum([math.prod(frame.tensors[id].value.shape) for id in self.parameters])
+        elsewhere = [id for id, name in self.referred.items() if "." in name and id not in self.leaves]
+        numbers = sum(self.leaves.values()) + sum([math.prod(frame.tensors[id].value.shape) for id in elsewhere])
         others = sum(not numbers for numbers in self.leaves.values())
         told = [(numbers, "parameter"), (others, "leaf"), (len(self.tangents), "tangent")]
         return [counted(n, what) for n, what in told if n]
