@@ -29,7 +29,7 @@ class Plan:
     """What is kept of a picture.
 
     `details` of at most so many characters (0: none), groups that open down to this `depth`, and so many `steps` at
-    each end and around where a player opens, without the boxes that only come in between.
+    each end and around where a player opens, without the boxes that only come in between, or are gone when it opens.
     """
 
     details: float = inf
@@ -189,8 +189,15 @@ def _runs(board: Storyboard, ends: float) -> list[range]:
 
 
 def _crowd(board: Storyboard, runs: Iterable[range]) -> set[str]:
-    """The boxes that come in steps which are left out, of which nothing is told later, and not where it opens."""
-    there = {id for k in (-1, board.start) for id, box in board.at(k).boxes.items() if box.state != "future"}
+    """The boxes that come in steps which are left out, of which nothing is told later.
+
+    Where it opens they are not there, or what they stand for is gone: that of all rounds but the last, say.
+    """
+    begins, opens = (board.at(k) for k in (-1, board.start))
+    there, now = ({id for id, box in each.boxes.items() if box.state != "future"} for each in (begins, opens))
+    gone = {id for id in now if opens.boxes[id].state == "over"}
+    results = {arrow.target for arrow in opens.arrows.values() if arrow.source in gone}
+    there |= now - gone - {id for id in results if id in now and opens.boxes[id].kind == "output"}
     coming: set[str] = set()
     for run in runs:
         changes = [(id, fields) for old in run for id, fields in board.steps[old].boxes.items()]

@@ -492,11 +492,11 @@ def above(events: Iterable[Record]) -> dict[str, str]:
     """Of results of one level, the node or operation that tells of the same operation at a level above."""
     found: dict[str, str] = {}
     for event in events:
-        if isinstance(event, NodeCreated):
+        if type(event) is NodeCreated:
             for seen in event.tensors:
                 if seen.below and seen.node == event.node:
                     found[seen.below] = event.node
-        elif isinstance(event, OperationRan):
+        elif type(event) is OperationRan:
             found.update({seen.below: event.op for seen in event.tensors if seen.id in event.outputs and seen.below})
     return found
 

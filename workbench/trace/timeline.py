@@ -88,7 +88,7 @@ class Timeline:
                 returned |= kind is not SavedFreed
                 last = event
                 continue
-            if stops and (kind is HooksFound or (isinstance(event, HookRan) and event.late)):
+            if stops and (kind is HooksFound or (type(event) is HookRan and event.late)):
                 stops[-1] = count
             if event.quiet:
                 continue
@@ -108,10 +108,10 @@ class Timeline:
         dead = {node for event in end if isinstance(event, NodesGone) for node in event.nodes}
         if not dead:
             return False
-        ran = {event.node for event in self.events if isinstance(event, NodeStarted)}
-        freed = {event.node for event in self.events if isinstance(event, SavedFreed)}
+        ran = {event.node for event in self.events if type(event) is NodeStarted}
+        freed = {event.node for event in self.events if type(event) is SavedFreed}
         for made in self.events:
-            if isinstance(made, NodeCreated):
+            if type(made) is NodeCreated:
                 if made.node in ran and (made.node in freed or not made.saved):
                     dead -= {made.node, made.runs}
         return bool(dead)

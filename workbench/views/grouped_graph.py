@@ -340,7 +340,8 @@ class Tally:
 
     def holds(self, frame: Frame) -> list[str]:
         """`1,234 parameters`, `2 leaves`, `3 tangents`."""
-        numbers = sum([math.prod(frame.tensors[id].value.shape) for id in self.parameters])
+        elsewhere = [id for id, name in self.referred.items() if "." in name and id not in self.leaves]
+        numbers = sum(self.leaves.values()) + sum([math.prod(frame.tensors[id].value.shape) for id in elsewhere])
         others = sum(not numbers for numbers in self.leaves.values())
         told = [(numbers, "parameter"), (others, "leaf"), (len(self.tangents), "tangent")]
         return [counted(n, what) for n, what in told if n]
@@ -1243,15 +1244,15 @@ def _told(cut: Cut, frame: Frame, id: str, events: Sequence[Record]) -> str:
     counts = Counter(map(type, events))
     told: list[str] = []
     if counts[NodeStarted]:
-        told.append(_ran(cut, frame, id, [event for event in events if isinstance(event, NodeStarted)]))
+        told.append(_ran(cut, frame, id, [event for event in events if type(event) is NodeStarted]))
     written: dict[str, list[str]] = {}
     for event in events if counts[TensorWritten] else ():
-        if isinstance(event, TensorWritten) and event.optimizer is not None:
+        if type(event) is TensorWritten and event.optimizer is not None:
             written.setdefault(event.writes, []).append(frame.called(event.tensor))
     told += [f"{writes} {some(names)}" for writes, names in written.items()]
     made, ran, pushed = counts[NodeCreated], counts[OperationRan], counts[TangentPushed]
-    kinds = Counter([event.operation for event in events if isinstance(event, NodeCreated)])
-    kinds = kinds or Counter([event.name for event in events if isinstance(event, OperationRan)])
+    kinds = Counter([event.operation for event in events if type(event) is NodeCreated])
+    kinds = kinds or Counter([event.name for event in events if type(event) is OperationRan])
     happened = [f"{counted(made, 'operation')} join{'s' * (made == 1)} the graph"] if made else []
     happened += [f"{counted(ran, 'operation')} run{'s' * (ran == 1)}"] if ran and not made else []
     happened += [f"{counted(pushed, 'tangent')} are pushed forward"] if pushed else []

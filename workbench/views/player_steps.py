@@ -39,6 +39,7 @@ from .value_display import sentence_of
 
 _DRAWN, _EACH = 800_000, 10  # times that boxes and arrows are drawn in all steps, and so many more for each event
 _PLACED = NodeCreated | NodeStarted | TensorWritten  # what happens at a node
+_OVER = frozenset({BackwardFinished, Failed})
 _ALONE = frozenset({Failed, GradCaptured, BackwardStarted})  # what no other stop is told together with
 _NAMED = 6  # of what happens in one step, so many are named in its caption
 NOTHING = "Nothing joined the graph: only operations on tensors that require grad are recorded."
@@ -136,11 +137,11 @@ def first_not_finite(events: Iterable[Record]) -> str | None:
     sent: str | None = None
     is_bad = False
     for event in events:
-        if isinstance(event, NodeCreated):
+        if type(event) is NodeCreated:
             strange = [seen for seen in event.tensors if seen.node == event.node and seen.value.nonfinite]
             made = event.node if strange and made is None else made
             is_bad |= any((seen.node, seen.output_nr) in roots for seen in strange)
-        elif isinstance(event, NodeFinished) and sent is None:
+        elif type(event) is NodeFinished and sent is None:
             sent = event.node if any(grad is not None and grad.nonfinite for grad in event.grads) else None
     if not is_bad and sent is None:
         return None
@@ -149,7 +150,7 @@ def first_not_finite(events: Iterable[Record]) -> str | None:
 
 def starts_of(events: Iterable[Record]) -> dict[tuple[str, int], None]:
     """The outputs that a backward starts at, each as its node and number, in the order in which they do."""
-    backwards = (event for event in events if isinstance(event, BackwardStarted))
+    backwards = [event for event in events if type(event) is BackwardStarted]
     return dict.fromkeys((root.node, root.output_nr) for each in backwards for root in each.roots)
 
 
@@ -182,7 +183,7 @@ def _sizes(events: Iterable[Record]) -> dict[str, int]:
     starts = Counter(node for node, _ in starts_of(events))
     found: dict[str, int] = {}
     for made in events:
-        if isinstance(made, NodeCreated):
+        if type(made) is NodeCreated:
             letters = sum([len(code.text) for code in made.code]) + sum([len(arg.text) for arg in made.args])
             few = (len(made.edges) + len(made.args) + len(made.tensors)) // 8
             found[made.node] = len(made.saved) + few + letters // 2_000 + starts.get(made.node, 0)
@@ -193,7 +194,7 @@ def last_backward(trace: Timeline) -> int | None:
     """The stop where the last backward is over or fails, if there is one."""
     begin, last = 0, None
     for stop, end in enumerate(trace.steps):
-        if any(isinstance(event, BackwardFinished | Failed) for event in trace.events[begin:end]):
+        if not _OVER.isdisjoint(map(type, trace.events[begin:end])):
             last = stop
         begin = end
     return last

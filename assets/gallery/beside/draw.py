@@ -66,14 +66,14 @@ VERDICTS = {
     "torchvista is as quick to read, but calls all three layers Linear.",
     "ResNet": "workbench: the only one whose stages can be read without zooming; it does not show that there are skip "
     "connections, which torchvista hides too and torchview shows for its first block.",
-    "attention": "workbench: q, k and v, scores, softmax and out are whole and have their names; torchvista is whole, "
-    "with text of 2.5 to 6.4 px, and torchview reads well as far as it is in sight.",
+    "attention": "workbench: all is whole, and q, k, v, softmax and out have their names, though scores has only its "
+    "expression; torchvista is whole, with text of 2.5 to 6.4 px, and torchview reads well as far as it is in sight.",
     "RNN": "workbench: the only one that folds twenty rounds, and the only one that can be read.",
     "VAE": "workbench: mu, logvar, z, the decoder and both parts of the loss, whole; torchvista shows what is inside "
     "encoder and decoder, but no loss and no names.",
     "gradient penalty": "workbench: by a little: of the three with a loss it alone is whole, "
-    "and it names slope and penalty; but its left half is nearly empty, the critic is called "
-    "Sequential, and nothing says what is of second order. torchviz shows more "
+    "and it names penalty and the critic; but its left half is nearly empty, slope is told without its name, "
+    "and only create_graph=True says what is of second order. torchviz shows more "
     "operations, without telling what any of them is for.",
     "ten training steps": "workbench: it alone says what a step changed, and a slider in its bar goes through all ten; "
     "in the window itself it shows one step, and no curve of the loss.",
@@ -325,8 +325,9 @@ def draw(wanted: list[str]) -> None:
     facts: dict[str, Any] = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {"versions": {}}
     facts["versions"] |= {"torch": torch.__version__.split("+")[0]}
     pages: list[tuple[str, str, str]] = []
-    # Ours first and torchlens last: it leaves its wrappers around the functions of torch.
-    for tool in filter(usable, ("workbench", "torchviz", "torchview", "torchvista", "torchlens")):
+    # Ours after those that pygraphviz draws: once it has laid out a picture of ours, its own drawing ends the process.
+    # And torchlens last: it leaves its wrappers around the functions of torch.
+    for tool in filter(usable, ("torchviz", "torchview", "workbench", "torchvista", "torchlens")):
         if tool != "workbench":
             facts["versions"][tool] = version(tool)
         for program in wanted or cells():
