@@ -174,16 +174,21 @@ def box_fields(box: Box) -> dict[str, Any]:
 
 def arrow_fields(arrow: Arrow, scene: Scene) -> dict[str, Any]:
     """What of an arrow can change with a step, as shown: its label fitted, its alt made if not given."""
-    lines = clean(arrow.label, keep_lines=True).splitlines()
     return {
-        "label": "\n".join(cut(clean(line), LABEL_COLUMNS) for line in lines),
+        "label": _fitted(arrow.label),
         "state": arrow.state,
         "weight": arrow.weight,
         "tone": arrow.tone,
         "alt": clean(arrow.alt) or _arrow_alt(arrow, scene),
         "together": None if arrow.together is None else list(arrow.together),
         "within": {group: list(told) for group, told in arrow.within.items()} if arrow.within else None,
+        "brief": None if arrow.brief is None else _fitted(arrow.brief),
     }
+
+
+def _fitted(label: str) -> str:
+    """The label of an arrow, with what is too long for it left out of each line."""
+    return "\n".join(cut(clean(line), LABEL_COLUMNS) for line in clean(label, keep_lines=True).splitlines())
 
 
 def state_words(box: Box) -> str:
@@ -259,11 +264,15 @@ _ARGUMENT, _MOST_FOR_ARGUMENTS = 18, 720  # px of a box's upper edge for each ar
 
 
 def largest(scene: Scene, steps: Sequence[Step]) -> tuple[dict[str, Size], dict[str, Size]]:
-    """The size of every box and of every arrow's label, by id; (0, 0) for a label that is always empty."""
+    """The size of every box and of every arrow's label, by id; (0, 0) for a label that is always empty.
+
+    And by `in_group` that of the label where the arrow's target is hidden in a closed group.
+    """
     arguments = dict.fromkeys(scene.boxes, 0)
     for arrow in scene.arrows.values():
         arguments[arrow.target] += arrow.kind not in LOOSE
-    boxes, labels = dict.fromkeys(scene.boxes, (0.0, 0.0)), dict.fromkeys(scene.arrows, (0.0, 0.0))
+    boxes = dict.fromkeys(scene.boxes, (0.0, 0.0))
+    labels = dict.fromkeys([*scene.arrows, *map(in_group, scene.arrows)], (0.0, 0.0))
     for box in _versions(scene.boxes, [step.boxes for step in steps]):
         boxes[box.id] = _larger(boxes[box.id], _box_size(box, arguments[box.id]))
     widest: dict[str, float] = {}  # what hangs on one box is equally wide
@@ -276,9 +285,16 @@ def largest(scene: Scene, steps: Sequence[Step]) -> tuple[dict[str, Size], dict[
         within: dict[str, tuple[int, str, int, str]] = arrow.within or {}
         more: list[str] = [label for _, label, _, _ in within.values()]
         more += [arrow.together[0]] if arrow.together else []
-        for label in (arrow_fields(arrow, scene)["label"], *more):
-            labels[arrow.id] = _larger(labels[arrow.id], label_size(label))
+        whole, brief = _fitted(arrow.label), _fitted(arrow.label if arrow.brief is None else arrow.brief)
+        for id, told in ((arrow.id, [whole]), (in_group(arrow.id), [brief, *more])):
+            for label in told:
+                labels[id] = _larger(labels[id], label_size(label))
     return boxes, labels
+
+
+def in_group(arrow: str) -> str:
+    """By what the size of an arrow's label is kept where its target is hidden in a closed group."""
+    return f"{arrow} in a group"
 
 
 def stands_behind(shown: Mapping[str, Any]) -> int:

@@ -27,7 +27,7 @@ from itertools import accumulate, groupby
 from math import inf
 from typing import Any
 
-from .labels import STRIP, Size
+from .labels import STRIP, Size, in_group
 from .messages import DOT_FAILED, NO_GRAPHVIZ, NO_PLACE
 from .model import AROUND, LOOSE, Arrow, Box, Scene, paths
 from .routes import GAP, MARGIN, Place, Point, Walls, Way, one_way, related, routed, straight_between, swung
@@ -416,7 +416,7 @@ def level_of(
         tuple([number[id] for id in inside]),
         tuple([(levels[id] if id in levels else blocks[id]).numbered(number) for id in inside]),
         tuple([wire.numbered(number, n) for n, wire in enumerate(wires)]),
-        tuple([_label(wire, arrows, labels, levels) for wire, arrows in parts.wires[frame].items()]),
+        tuple([_label(wire, arrows, labels, levels, parts.scene) for wire, arrows in parts.wires[frame].items()]),
         tuple([bisect_left(depths, parts.depth[wire.value]) for wire in wires]),
     )
     return Level(
@@ -525,11 +525,14 @@ def _late(told: Iterable[Arrow], levels: Mapping[str, Frame]) -> set[str]:
     return {id for id, sources in into.items() if sources & alone - levels.keys() and sources & levels.keys()}
 
 
-def _label(wire: Wire, arrows: list[str], labels: Mapping[str, Size], levels: Mapping[Any, Level]) -> Size:
+def _label(
+    wire: Wire, arrows: list[str], labels: Mapping[str, Size], levels: Mapping[Any, Level], scene: Scene
+) -> Size:
     """The size of the label of a piece: where its way leads on, the label is there."""
     if wire.end is None or wire.end in levels:
         return 0.0, 0.0
-    return max((labels[id] for id in arrows), key=lambda size: size[0] * size[1])
+    told = [id if scene.arrows[id].target == wire.end else in_group(id) for id in arrows]
+    return max((labels[id] for id in told), key=lambda size: size[0] * size[1])
 
 
 def _settled(

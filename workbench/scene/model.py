@@ -127,7 +127,8 @@ class Arrow:
 
     `together` is the label, the weight and the tone of one arrow that stands for all those from its source that brought
     a gradient: of several the last to do so has it. By group, `within` is the same of those alone that lead into
-    it, after how many these are: of several that have it the one that stands for most is right.
+    it, after how many these are: of several that have it the one that stands for most is right. `brief` is the label
+    where the target is hidden in a closed group, if that is another: without the formula of what nobody sees there.
     """
 
     id: str
@@ -142,6 +143,7 @@ class Arrow:
     note: str = ""
     together: tuple[str, int, ArrowTone] | None = None
     within: dict[str, tuple[int, str, int, ArrowTone]] | None = None
+    brief: str | None = None
 
 
 @dataclass(slots=True)
@@ -274,8 +276,11 @@ class Folding:
         others = set(self._from.get(scene.boxes[first.source].refers or first.source, ())).difference(members)
         whole = not any([scene.arrows[other].state in ("flowing", "done") for other in others])
         ends: dict[str, Any] = {"source": self.stands[first.source], "target": self.stands[first.target]}
-        ends |= {"within": None} | ({"together": None} if len(members) > 1 else {})
-        told = _one_of([scene.arrows[member] for member in members], whole, ends["target"])
+        ends |= {"within": None, "brief": None} | ({"together": None} if len(members) > 1 else {})
+        arrows = [scene.arrows[member] for member in members]
+        if ends["target"] != first.target:
+            arrows = [each if each.brief is None else with_changes(each, {"label": each.brief}) for each in arrows]
+        told = _one_of(arrows, whole, ends["target"])
         return with_changes(told, {"id": id, **ends})
 
 

@@ -14,6 +14,7 @@ from itertools import pairwise
 from math import inf
 from typing import Any
 
+from .labels import in_group
 from .model import Box, Detail, Folding, Scene, Step, changed, paths, with_changes
 from .storyboard import Storyboard, stops
 
@@ -248,7 +249,8 @@ def shut(board: Storyboard, groups: Collection[str]) -> Storyboard:
     told = None, board.opened, runs, board.legend, board.order, board.curves
     short = Storyboard(scene, steps, board.title, start, *told)
     labels = board.sizes[1]
-    several = {id: ids for id, ids in folding.members.items() if len(ids) > 1}
-    sizes = {id: max(labels[each] for each in ids) for id, ids in several.items()}
+    hidden = {id for id, arrow in scene.arrows.items() if arrow.target != board.scene.arrows[id].target}
+    several = {id: ids for id, ids in folding.members.items() if len(ids) > 1 or id in hidden}
+    sizes = {id: max(labels[in_group(each) if id in hidden else each] for each in ids) for id, ids in several.items()}
     short.stand_as_in(board, sizes)
     return short

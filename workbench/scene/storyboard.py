@@ -18,6 +18,7 @@ from .labels import (
     box_fields,
     clean,
     heading_size,
+    in_group,
     largest,
     native,
 )
@@ -131,6 +132,8 @@ class Storyboard:
             boxes, labels = self.sizes
             seen = self.folding.seen(self.scene)
             boxes = boxes | {id: heading_size(box_fields(seen.boxes[id])["title"]) for id in self.folding.frames}
+            hidden = {id for id, arrow in seen.arrows.items() if arrow.target != self.scene.arrows[id].target}
+            labels = {id: labels[in_group(id) if id in hidden else id] for id in seen.arrows}
             self._layout = laid_out(seen, boxes, labels)
         return self._layout
 

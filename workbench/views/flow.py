@@ -85,8 +85,10 @@ class Flow(Graph):
                 if edge.lost:
                     arrow.weight, arrow.tone = 1, "faint"
                 arrow.label = self._label(frame, arrow.id, edge, edge.grad, word)
+                arrow.brief = self._label(frame, arrow.id, edge, edge.grad, word, brief=True) if arrow.brief else None
             if edge is not None and (earlier := self._earlier(edge)):
                 arrow.label = "\n".join(filter(None, [arrow.label, earlier]))
+                arrow.brief = None if arrow.brief is None else f"{arrow.brief}\n{earlier}"
         return boxes, arrows
 
     def remarks(self, frame: Frame) -> list[str]:
@@ -200,8 +202,8 @@ class Flow(Graph):
             return "faint"
         return "plus" if grad.min >= 0 else "minus" if grad.max <= 0 else "mixed"
 
-    def _label(self, frame: Frame, key: str, edge: EdgeState, grad: Value, word: str) -> str:
-        found = self.slopes(frame, key) if edge.state == "flowing" else None
+    def _label(self, frame: Frame, key: str, edge: EdgeState, grad: Value, word: str, brief: bool = False) -> str:
+        found = self.slopes(frame, key) if edge.state == "flowing" and not brief else None
         norm = f"‖{number(grad.norm)}‖" if grad.shape and grad.is_known else ""
         text = self._say(whole if norm else text_of, grad, LABEL_COLUMNS)
         lines = [found.label if found and found.product else text, f"{norm} {_signs(grad)}".rstrip() if norm else ""]

@@ -235,7 +235,7 @@ class Graph:
         return self._arrow(frame, key, id, _output_id(id, nr), frame.edges.get(key) or EdgeState(id, None, nr))
 
     def _arrow(self, frame: Frame, id: str, source: str, target: str, edge: EdgeState) -> Arrow:
-        label, note = self.which(edge), []
+        label, note, brief = self.which(edge), [], None
         if label:
             maker = frame.called(edge.source)
             note = [f"output_nr {edge.output_nr} of {maker}"]
@@ -245,14 +245,16 @@ class Graph:
         if edge.state != "idle":
             grad = self._say(self.label, edge.grad)
             found = self.slopes(frame, id) if edge.state == "flowing" else None
+            which = f"\nfor {label}" if label else ""
+            brief = None if found is None else grad + which
             grad = grad if found is None else found.label if found.product else with_more(grad, found.label)
-            label = f"{grad}\nfor {label}" if label else grad
+            label = grad + which
         kind = "edge" if edge.differentiable else "constant"
         if (cut := self._cut(frame, id, edge)) is not None:
-            kind, label = "cut", cut_label(cut)
+            kind, label, brief = "cut", cut_label(cut), None
             note = [cut_said(cut)]
         together = self._together(frame, id, edge) if edge.differentiable else None
-        return Arrow(id, source, target, kind, label, edge.state, note=", ".join(note), together=together)
+        return Arrow(id, source, target, kind, label, edge.state, note=", ".join(note), together=together, brief=brief)
 
     def _together(self, frame: Frame, key: str, edge: EdgeState) -> tuple[str, int, ArrowTone] | None:
         """What one arrow tells of all that came to where this edge, the last of several, brought a gradient."""

@@ -963,11 +963,14 @@ class Cut:
         state = "flowing" if self._bundles[bundle].flowing else "done"
         key = traffic.largest
         looks = next(arrow for arrow in self._draw(frame, [key])[1] if arrow.id == key)  # as the view draws it
-        label = looks.label
+        label = looks.label if looks.brief is None else looks.brief
         if len(keys) > 1:
             told = [norms_of(frame, self._bundles[bundle]), *self._view.lost(frame, keys)]
             label = "\n".join(filter(None, told))
-        return replace(looks, id=bundle, source=ends[0], target=ends[1], label=label, state=state, together=None)
+        source, target = ends
+        return replace(
+            looks, id=bundle, source=source, target=target, label=label, state=state, together=None, brief=None
+        )
 
     def _box(self, frame: Frame, id: str) -> Box:
         came, went = self._crossing.get(id, (Bundle(), Bundle()))

@@ -247,7 +247,9 @@ export function folded(story, opened) {
   const look = (one) => {
     const mine = members.get(one), others = leaving.get(ownOf(now.get(one).source)).filter((id) => !mine.includes(id));
     const whole = !others.some((id) => ["flowing", "done"].includes(now.get(id).state));
-    const { label, state, weight, tone, alt } = bundled(mine.map((id) => now.get(id)), whole, stands(now.get(one).target));
+    const { target } = now.get(one), group = stands(target);
+    const told = mine.map((id) => now.get(id)).map((each) => (group === target ? each : { ...each, label: each.brief ?? each.label }));
+    const { label, state, weight, tone, alt } = bundled(told, whole, group);
     return { label, state, weight, tone, alt };
   };
   const arrows = [...members.keys()].map((one) => {
