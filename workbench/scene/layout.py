@@ -882,7 +882,7 @@ _CALM_ROWS, _HURRIED_ROWS, _MOST_ROWS = 4_000, 8_000, 12_000  # rows that all ar
 _TANGLED_ROWS = 1_200  # rows that those past other boxes lead through: to bend more takes longer than all the rest
 _LEAST_ARROWS, _ARROWS_EACH = 2_000, 4  # told of in any case, or for each box
 # The limits stop the network simplex where more of it takes minutes for a thousand boxes and shows nowhere.
-_SETTINGS = "splines=true, nslimit=2, nslimit1=2"
+_SETTINGS = "splines=true, nslimit=3, nslimit1=3"
 _FEWER_ROUNDS = "nslimit=0.1, nslimit1=0.1, mclimit=0.1"
 
 
