@@ -53,7 +53,7 @@ PROGRAMS: dict[str, Callable[[], None]] = {
     **{each.__name__: each for each in (rnn_by_hand, lstm_by_hand, explored, sums_of_one)},
 }
 # What is not zero in a program's pictures, of the graph and its flow, as it opens and with all open: at most so much.
-# A loop by hand opens with its rounds, each of which takes every weight; with all open, each line is a frame of its own.
+# A loop by hand opens with its rounds, each of which takes every weight; with all open, each line is a frame.
 MOST: dict[str, dict[str, int]] = {
     "mlp": {"corners": 3, "level": 210, "beside": 16},
     "residual": {"corners": 4, "beside": 110, "sways": 1},

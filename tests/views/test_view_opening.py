@@ -250,8 +250,8 @@ def test_what_repeats_is_closed_at_first_and_what_is_equal_opens_together():
     board = rounds(2)
     assert board.opened == board.folding.groups and len(board.opened) == 3  # the loop, and what is in it
     closed = [box.title for box in told("chain")[1].at().boxes.values() if box.kind == "group"]
-    assert closed == ["round 1", "58 more rounds (2 to 59)", "round 60"]
-    assert scale(told("chain")[1]) == 1 and [len(part) for part in told("chain")[1].order] == [1]  # the loop
+    assert closed == ["58 more rounds (2 to 59)", "round 60"]  # the loop and its first round have room
+    assert scale(told("chain")[1]) >= 0.75 and [len(part) for part in told("chain")[1].order] == [1, 1]
 
 
 def test_of_what_is_equal_the_first_opens_alone_if_there_is_no_room_for_all():

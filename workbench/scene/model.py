@@ -276,9 +276,10 @@ class Folding:
         others = set(self._from.get(scene.boxes[first.source].refers or first.source, ())).difference(members)
         whole = not any([scene.arrows[other].state in ("flowing", "done") for other in others])
         ends: dict[str, Any] = {"source": self.stands[first.source], "target": self.stands[first.target]}
-        ends |= {"within": None, "brief": None} | ({"together": None} if len(members) > 1 else {})
+        ends |= {"within": None} | ({"together": None} if len(members) > 1 else {})
         arrows = [scene.arrows[member] for member in members]
         if ends["target"] != first.target:
+            ends["brief"] = None
             arrows = [each if each.brief is None else with_changes(each, {"label": each.brief}) for each in arrows]
         told = _one_of(arrows, whole, ends["target"])
         return with_changes(told, {"id": id, **ends})
