@@ -1,0 +1,78 @@
+"""What the text of a lesson names of a picture above it is in sight where the picture opens, as the page chooses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from browser_page import open_page, wait_until
+from lab import CHECKOUT
+from playwright.sync_api import Page
+
+LESSONS = sorted(path for path in (CHECKOUT / "notebooks").glob("*.ipynb") if not path.name.startswith("13"))
+# Runs a lesson; prints of each picture that a cell ends with the page, and what the text below names of its boxes.
+RUN = """
+import contextlib, io, json, re, sys
+from IPython.core.interactiveshell import InteractiveShell
+from workbench.scene.picture import Picture, playing
+
+cells, shell, told = json.load(open(sys.argv[1], encoding="utf-8"))["cells"], InteractiveShell(), []
+for n, cell in enumerate(cells):
+    if cell["cell_type"] != "code":
+        continue
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        result = shell.run_cell("".join(cell["source"])).result
+    if isinstance(result, Picture):
+        text = ""
+        for after in cells[n + 1 :]:
+            if after["cell_type"] != "markdown":
+                break
+            text += "".join(after["source"])
+        boxes = result.storyboard.scene.boxes.values()
+        names = {box.title for box in boxes} | {word for box in boxes for line in box.lines for word in line.split()}
+        words = [word for word in re.findall("`([^`]+)`", text) if word in names]
+        told.append({"cell": n, "html": playing(result.storyboard), "words": words})
+print("told:" + json.dumps(told))
+"""
+IN_SIGHT = """() => { const view = document.querySelector(".wb-view"), port = view.getBoundingClientRect();
+  return [...view.querySelectorAll("svg text")].filter((text) => {
+    const { left, right, top, bottom, width } = text.getBoundingClientRect();
+    return width && getComputedStyle(text).visibility !== "hidden" && left > port.left - 1 && right < port.right + 1
+      && top > port.top - 1 && bottom < port.bottom + 1; }).map((text) => text.textContent); }"""
+
+
+@pytest.fixture(scope="module")
+def page():
+    with open_page(offline=True) as page:
+        yield page
+
+
+def pictures(lesson: str) -> list[dict[str, Any]]:
+    folder = CHECKOUT / "notebooks"
+    done = subprocess.run([sys.executable, "-c", RUN, lesson], cwd=folder, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.rpartition("told:")[2])
+
+
+def seen_first(page: Page, html: str) -> list[str]:
+    page.goto("about:blank")
+    page.set_content(f'<!doctype html><html lang="en"><title>Lesson</title><div>{html}</div>')
+    wait_until(page, "document.querySelectorAll('.wb-player').length === 1")
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
+    return page.evaluate(IN_SIGHT)
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.parametrize("lesson", [path.name for path in LESSONS])
+def test_what_the_text_names_is_in_sight(page: Page, lesson: str) -> None:
+    told = pictures(lesson)
+    assert told
+    # The notebook's own part of JupyterLab at 1440 x 900, beside the list of files.
+    page.set_viewport_size({"width": 1020, "height": 779})
+    for picture in told:
+        seen = seen_first(page, picture["html"])
+        assert seen, picture["cell"]
+        assert [word for word in picture["words"] if not any(word in text for text in seen)] == [], picture["cell"]
