@@ -450,6 +450,8 @@ def drawn_level(
     of_block = {each: id for id in inside if id in blocks for each, _ in blocks[id].cells if each is not None}
     of_block |= {id: id for each in ends for id in each if id not in of_block}
     told, settings = thinned(pseudo, of_block, size)
+    # Values that enter a frame stand far from what takes them: with few rounds their arrows lead side by side.
+    settings = _IN_FRAME if heading is not None and settings == _SETTINGS else settings
     led = "splines=true" in settings and len(of_block) <= _MOST_LED[0] and len(wires) <= _MOST_LED[1]
     settings = settings.replace("splines=true", "splines=line") if led else settings
     table, ports = _tables(inside, blocks, levels)
@@ -882,7 +884,7 @@ _CALM_ROWS, _HURRIED_ROWS, _MOST_ROWS = 4_000, 8_000, 12_000  # rows that all ar
 _TANGLED_ROWS = 1_200  # rows that those past other boxes lead through: to bend more takes longer than all the rest
 _LEAST_ARROWS, _ARROWS_EACH = 2_000, 4  # told of in any case, or for each box
 # The limits stop the network simplex where more of it takes minutes for a thousand boxes and shows nowhere.
-_SETTINGS = "splines=true, nslimit=3, nslimit1=3"
+_SETTINGS, _IN_FRAME = "splines=true, nslimit=2, nslimit1=2", "splines=true, nslimit=3, nslimit1=3"
 _FEWER_ROUNDS = "nslimit=0.1, nslimit1=0.1, mclimit=0.1"
 
 
