@@ -102,6 +102,11 @@ X = {"x": Box("x", "leaf", "x")}
         (Scene("", {"s": Box("s", "saved", "s", holder="n")}), [], "Box 's' hangs on 'n', which"),
         (Scene("", X, {"a": Arrow("a", "x", "n")}), [], "Arrow 'a' ends at 'n', which"),
         (Scene("", X), [Step("", boxes={"n": {"state": "done"}})], "Step 0 changes 'n', which"),
+        (
+            Scene("", X | {"r": Box("r", "region", "r")}),
+            [Step("", boxes={"x": {"region": "r"}})],
+            "Step 0 moves box 'x' into another",
+        ),
     ],
 )
 def test_what_hangs_in_the_air_is_refused_in_a_sentence(scene, steps, sentence):

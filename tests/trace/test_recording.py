@@ -11,6 +11,8 @@ import trace_samples as samples
 from trace_samples import Square, leaf
 
 import workbench as torch
+from workbench.trace.recorder import Hearer
+from workbench.trace.records import NodeCreated, NodeFinished
 
 
 def test_the_names_a_user_writes():
@@ -89,3 +91,59 @@ def test_a_checkpoint_that_is_refused_has_no_arguments_to_tell_of():
     with torch.record(), pytest.raises(TypeError):
         torch.utils.checkpoint.checkpoint(torch.sin, torch.ones(1), use_reentrant=False, context_fn=lambda: None)
     gc.collect()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("transform", [torch.func.grad, lambda f: torch.vmap(torch.func.grad(f))])
+def test_a_recording_may_begin_inside_a_transform(transform):
+    traces = []
+
+    def f(t):
+        h = t.exp()  # has saved its result, which is no tensor there
+        with torch.record() as trace:
+            out = (h * 2).sum()
+        traces.append(trace)
+        return out
+
+    transform(f)(torch.ones(3, 2))
+    made = [event.operation for event in traces[0].events if isinstance(event, NodeCreated)]
+    assert made == ["exp", "mul", "sum"]
+    assert "saved result" in str(traces[0].show())
+
+
+@pytest.mark.parametrize("part", ["_saved", "_edges"])
+def test_of_an_event_that_was_lost_nothing_is_known(part, monkeypatch):
+    whole, failing = getattr(Hearer, part), [True]
+
+    def fail_once(self, *args):
+        if failing:
+            failing.pop()
+            raise KeyError("an example")
+        return whole(self, *args)
+
+    x = torch.tensor([0.5, 1.5], requires_grad=True)
+    with torch.record() as trace:
+        monkeypatch.setattr(Hearer, part, fail_once)
+        with pytest.warns(RuntimeWarning, match="lost the event 'created'"):
+            y = x.exp()
+        (y * x).sum().backward()
+    made = [event.operation for event in trace.events if isinstance(event, NodeCreated)]
+    ran = [event for event in trace.events if isinstance(event, NodeFinished)]
+    assert sorted(made) == ["exp", "mul", "sum"] and len(ran) == 3
+    assert "becomes [" in str(trace.show())
+
+
+def test_of_a_backward_that_was_lost_nothing_is_told(monkeypatch):
+    x = torch.tensor([0.5, 1.5], requires_grad=True)
+
+    def fail(self, *args):
+        raise KeyError("an example")
+
+    with torch.record() as trace:
+        y = (x * x).sum()
+        with monkeypatch.context() as patch, pytest.warns(RuntimeWarning, match="lost the event 'backward'"):
+            patch.setattr(Hearer, "_meet", fail)
+            y.backward()
+        (x * 3).sum().backward()
+    assert len([event for event in trace.events if isinstance(event, NodeFinished)]) == 2
+    assert "becomes [" in str(trace.show())

@@ -316,3 +316,27 @@ def test_the_flow_says_at_a_leaf_what_a_hook_made_of_the_gradients_that_its_grad
         w.grad = None
         (w * 4).backward()
     assert told(trace) == {"w": ["a hook made 8.0 of 4.0"]}
+
+
+def test_what_a_hook_records_in_a_loop_stays_in_its_group():
+    x = leaf(0.5, 1.5)
+
+    def hook(grad):
+        grad = grad * x
+        for k in range(3):
+            grad = grad * x + k
+        return grad
+
+    with record() as trace:
+        y = x.exp()
+        y.register_hook(hook)
+        (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        g.sum().backward()
+    whole = trace.show().storyboard
+    groups = [box.title for box in whole.scene.boxes.values() if box.kind == "group"]
+    assert groups == ["for k in range(3) × 3", "round 1", "round 2", "round 3"]
+    for opened in ([], groups[:1], groups):
+        board = trace.show(open=opened).storyboard
+        for k in range(-1, len(board.steps)):
+            seen = board.at(k)
+            assert all(box.region is None or box.region in seen.boxes for box in seen.boxes.values())

@@ -7,6 +7,7 @@ HANGS_NOWHERE = "Box {!r} hangs on {!r}, which stands nowhere in the scene."
 LIES_NOWHERE = "Box {!r} lies in {!r}, which is no region or group of the scene."
 ENDS_NOWHERE = "Arrow {!r} ends at {!r}, which stands nowhere in the scene."
 CHANGES_NOTHING = "Step {} changes {!r}, which is not in the scene."
+MOVES = "Step {} moves box {!r} into another group or region; a box stays where it is."
 NO_PLACE = "Box {!r} has no place, but others in the scene have one."
 NO_GRAPHVIZ = (
     "No picture can be drawn because Graphviz is missing: run `pip install pygraphviz`, or, where that has no wheel, "

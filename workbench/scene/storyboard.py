@@ -23,7 +23,7 @@ from .labels import (
     native,
 )
 from .layout import Layout, Levels, laid_out
-from .messages import CHANGES_NOTHING, ENDS_NOWHERE, HANGS_NOWHERE, LIES_NOWHERE, NO_STEP, STEP_KIND
+from .messages import CHANGES_NOTHING, ENDS_NOWHERE, HANGS_NOWHERE, LIES_NOWHERE, MOVES, NO_STEP, STEP_KIND
 from .model import AROUND, FORMAT, VERSION, Box, Curves, Detail, Folding, Scene, Step, groups_of, with_changes
 
 _UNSEEN = {"d": "", "lx": 0, "ly": 0, "lw": 0, "lh": 0}  # the way of an arrow that lies in a closed group
@@ -75,6 +75,9 @@ class Storyboard:
         for number, step in enumerate(self.steps):
             for strange in (step.boxes.keys() | step.arrows.keys()) - known:
                 raise ValueError(CHANGES_NOTHING.format(number, strange))
+            for id, change in step.boxes.items():
+                if change.get("region", scene.boxes[id].region) != scene.boxes[id].region:
+                    raise ValueError(MOVES.format(number, id))
         self.opened = frozenset(groups_of(scene) if opened is None else opened)
         self.order = [frozenset(part) for part in order]
 

@@ -27,7 +27,7 @@ def class_of(thing: object) -> Any:
 
 def is_tensor(thing: object) -> bool:
     """Whether it is one of the engine's tensors."""
-    return hasattr(type(thing), "_array")
+    return hasattr(type(thing), "_meta")
 
 
 def maker_of(tensor: Any) -> Any:
@@ -287,7 +287,7 @@ class Describer:
                 continue  # else nothing is saved there, or it is freed
             own = next((tensor for tensor in tensors if tensor._array is array), None)
             known = None if own is None else own._tag
-            if own is None and array is not thing:
+            if own is None and is_tensor(thing):
                 own, known = thing, tag(thing)
                 if known not in self._tensors:
                     self._describe(thing, found)

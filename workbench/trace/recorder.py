@@ -99,8 +99,6 @@ class Hearer(Describer):
 
     def on_backward(self, task: Any) -> None:
         self._sent, self._arrived = {}, None
-        self._tasks.add(tag(task))
-        self._going.append(weakref.ref(task))
         found: dict[int, tuple[Any, ...]] = {}
         roots = tuple(
             (self._place(node, found), nr, self._copy(seed))
@@ -119,6 +117,8 @@ class Hearer(Describer):
         self._meet(getattr(task, "_waiting", ()))
         keep, create, stack = task.keep_graph, task.create_graph, self.outlook.stack()
         self._raw.append(BackwardStarted.Raw(tag(task), roots, targets, keep, create, stack))
+        self._tasks.add(task._tag)
+        self._going.append(weakref.ref(task))
 
     def on_run(self, task: Any, node: Any, grads: Any) -> None:
         self._running = True
@@ -555,12 +555,23 @@ class Recorder(Hearer):
             if kind not in _OF_A_TASK or getattr(event[1], "_tag", None) in self._tasks:
                 if len(self._raw) >= self._room:
                     self._turn(kind)
-                HEAR[kind](self, *event[1:])
+                try:
+                    HEAR[kind](self, *event[1:])
+                except BaseException:
+                    self._take_back()
+                    raise
 
     def watch(self, on: bool) -> None:
         """From now on note which nodes are gone; or no longer."""
-        self._bury()
-        self._lives = {} if on else None
+        with hearing:
+            self._bury()
+            self._lives = {} if on else None
+
+    def _take_back(self) -> None:
+        """Know nothing of what was met by an event that was lost: no record would tell of it."""
+        told = self._raw[self._chapters[-1].begin :]
+        self._nodes &= {each.node for each in told if isinstance(each, NodeCreated.Raw)}
+        self._tensors &= {tensor[0] for each in told for tensor in getattr(each, "tensors", ())}
 
     def _bury(self) -> None:
         """Put down the nodes that were let go since the last event."""

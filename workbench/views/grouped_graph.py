@@ -636,7 +636,7 @@ class Cut:
         self._drawn: set[str] = set()
         self._brought: dict[str, list[str]] = {}  # an edge -> those that brought something to its source with it
         self._referring_to: dict[str, dict[str, None]] = {}  # a tensor -> the groups in which boxes refer to it
-        self._homes: dict[str, str] = {}  # a frame that a view draws -> the group that it lies in
+        self._homes: dict[str, str | None] = {}  # a frame that a view draws -> the group that it lies in
         # A frame that a view draws -> the group of the same things.
         parts = [group for group in links.groups.values() if group.part and group.id in told]
         self._parts = {group.part.id: group.id for group in reversed(parts) if group.part}
@@ -987,10 +987,12 @@ class Cut:
                 boxes[at] = with_changes(box, {"region": path[-1].id})
             elif box.region in self._parts:
                 boxes[at] = with_changes(box, {"region": self._parts[box.region]})
-            elif path and box.region is not None:
-                self._homes[box.region] = path[-1].id
+            elif box.region is not None:
+                own = path[-1].id if path else None
+                if self._homes.setdefault(box.region, own) != own:  # a frame is where it is from its first box on
+                    boxes[at] = with_changes(box, {"region": own})
         framed = [box for box in boxes if box.id not in self._parts]
-        return [replace(box, region=self._homes[box.id]) if box.id in self._homes else box for box in framed]
+        return [replace(box, region=home) if (home := self._homes.get(box.id)) is not None else box for box in framed]
 
 
 # What is open, and the steps.
