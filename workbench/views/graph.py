@@ -26,7 +26,7 @@ from ..trace.records import (
 from ..trace.schema import Cut, Record, Saved
 from ..trace.timeline import Timeline
 from ..trace.values import Value, number, series
-from .groups import Lanes, Program, program_tree
+from .groups import Lanes, program_tree
 from .player_steps import last_backward
 from .slopes import Slopes
 from .value_display import (
@@ -64,7 +64,7 @@ class Graph:
     label = staticmethod(label_of)  # a gradient on an arrow
 
     def __init__(self, events: Iterable[Record]) -> None:
-        events = built(events)
+        events, whole = built(events), events
         self._say = Sayings()
         self._written: dict[str, tuple[NodeCreated, list[Detail]]] = {}  # by node, what is told of its code
         self.lanes = Lanes(events, self._say)
@@ -79,7 +79,7 @@ class Graph:
         self._twice: set[tuple[str, str]] = set()  # of two boxes that several edges join: (source, target)
         last: dict[int, str] = {}  # expression -> the node that gave it its value
         self.transformed = not {LevelEntered, OperationRan, TangentPushed}.isdisjoint(map(type, events))
-        self.program = Program("graph", [], titles=self.lanes.titles) if self.transformed else program_tree(events)
+        self.program = program_tree(whole, self.lanes) if self.transformed else program_tree(events)
         for event in events:
             if isinstance(event, NodeCreated | TensorsFound):
                 for seen in event.tensors:

@@ -26,7 +26,7 @@ from ..trace.schema import Phase, Record, TensorSeen
 from ..trace.timeline import Timeline, phase_of
 from ..trace.values import Value, said, series
 from .graph import Graph, arrived, built, rows_of
-from .groups import MOST, TANGENT, Group, Lanes, Program, grouped, wholes
+from .groups import MOST, TANGENT, Group, Lanes, Program, wholes
 from .memory import bytes_said, kept_of
 from .messages import NO_GROUP
 from .opening import Part, fitted, in_order
@@ -1051,21 +1051,19 @@ def planned(
     events = list(events)
     lanes = view.lanes if view.transformed else None
     asked = opened is not None or depth is not None
-    if lanes is not None and opened is None and is_small(events):  # its parts have frames of their own
-        return None
-    whole = view.program if lanes is None else grouped(events, lanes)
+    whole = view.program
     groups = whole.groups()
     if not groups and opened is None:
         return None
     links = Links(built(events if uses is None else uses), whole, lanes)
     parts: list[Part] = []
     if not asked:
-        parts = [] if lanes is not None else in_order(whole, Counter(map(id, links.homes.values())))
+        parts = in_order(whole, Counter(map(id, links.homes.values())))
         now = {group for part in parts for group in part.groups}
     else:
         now = _opened(groups, [opened] if isinstance(opened, str) else opened or ())
         now |= {group.id for group in groups if depth is not None and len(group.path) <= depth}
-    told = {*now, *(group.id for group in _told_along(groups, now, lanes is not None))}
+    told = {*now, *(group.id for group in _told_along(groups, now, lanes is None or is_small(events)))}
     return GroupPlan(links, now, told, parts)
 
 
@@ -1088,14 +1086,14 @@ def _opened(groups: Sequence[Group], names: Iterable[str]) -> set[str]:
     return opened
 
 
-def _told_along(groups: Sequence[Group], opened: Collection[str], lifted: bool) -> list[Group]:
+def _told_along(groups: Sequence[Group], opened: Collection[str], each_step: bool) -> list[Group]:
     """The closed groups that a reader can open: outer ones first, as far as there is room.
 
-    Those that function transforms add stay closed, as levels take turns, which is told of all of them together.
+    None, if not each step may be told: levels take turns, and of large ones that is told of all of them together.
     """
     told: list[Group] = []
     known = set(opened)
-    room = 0 if lifted else _INSIDES
+    room = _INSIDES if each_step else 0
     for group in sorted(groups, key=lambda group: len(group.path)):
         outer = group.parent is None or not group.parent.id or group.parent.id in known
         if outer and group.id not in known and len(group.items) <= min(room, 2 * MOST):
@@ -1260,7 +1258,7 @@ def _told(cut: Cut, frame: Frame, id: str, events: Sequence[Record]) -> str:
     kinds = kinds or Counter([event.name for event in events if type(event) is OperationRan])
     happened = [f"{counted(made, 'operation')} join{'s' * (made == 1)} the graph"] if made else []
     happened += [f"{counted(ran, 'operation')} run{'s' * (ran == 1)}"] if ran and not made else []
-    happened += [f"{counted(pushed, 'tangent')} are pushed forward"] if pushed else []
+    happened += [f"{counted(pushed, 'tangent')} {'is' if pushed == 1 else 'are'} pushed forward"] if pushed else []
     if happened and not counts[NodeStarted]:
         told.append(f"{', '.join(happened)}{': ' if kinds else ''}{listed(kinds)}; {cut.keeps(id)}")
     told = told or ["tensors inside are written into"]

@@ -3,8 +3,8 @@
 What may stand as one box is a scope, a loop, its rounds, a call, an expression, what repeats, stretches of a long row.
 `program_tree` groups nodes as the program made them. Neighbours in order of creation that were made in the same part of
 the program stand in one group: a module that is called twice is two groups, and no arrow goes back from a later group
-to an earlier one. Function transforms add operations without a node, tangents beside values, levels and storeys: these
-stand in `Lanes`, and `grouped` groups them, as they have no such parts.
+to an earlier one. Function transforms add operations without a node, tangents beside values, and parts of the picture
+for levels and for what a backward computes: `Lanes` tells of them, and such a part is the outermost group.
 """
 
 from __future__ import annotations
@@ -34,18 +34,17 @@ from .written import SIGNS, Spelled, computes, transforms, tree_of
 
 MOST = 40  # things side by side: more are divided into stretches
 _STRETCH, _PARTS = 20, 20  # how long such a stretch is, or how many there are of a very long row
-_TIMES, _COVERED = 3, 12  # what repeats so often and is so long in all stands as one box
 _LONGEST_PATTERN, _WORK = 256, 4_000_000  # nodes of a pattern; comparisons made to find one, roughly
-_NAMED = 3  # operations of a pattern that its name tells
 
 
 @dataclass(slots=True)
 class Group:
     """Things that may stand as one box: nodes by their ids, and groups; `names` are what a user may call it by.
 
-    Its `kind` is that of the part of the program ("scope", "loop", "round", "call", "expression"), "line" for what one
-    line computes, "run" for small things between large ones, "more" for those between the first and the last of what
-    repeats, and "stretch" for a stretch of a long row; a round has a `number`.
+    Its `kind` is that of the part of the program ("scope", "loop", "round", "call", "expression"), "part" for one that
+    a function transform adds to the picture, "line" for what one line computes, "run" for small things between large
+    ones, "more" for those between the first and the last of what repeats, and "stretch" for a stretch of a long row; a
+    round has a `number`.
     Groups of the same structure have the same `symbol`. Sentences tell of a group by what it is `told` by.
 
     What function transforms add stands in parts of the picture of their own: a group in one has that as its `part`.
@@ -114,86 +113,6 @@ class Program(Group):
     scopes: dict[str, str] = field(default_factory=dict, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
-    id: str
-    operation: str
-    path: tuple[str, ...]
-
-
-def grouped(events: Iterable[Record], lanes: Lanes) -> Program:
-    """All nodes of a trace with function transforms, and operations without one, in groups within groups.
-
-    They are in the order in which they were made; each part of the picture is a group.
-    """
-    whole = Program("graph", _lifted(events, lanes), titles=lanes.titles)
-    for number, group in enumerate(whole.groups(), 1):
-        group.id = f"g{number}"
-        for item in group.items:
-            if isinstance(item, Group):
-                item.parent, item.part = group, item.part or group.part
-    return whole
-
-
-def _lifted(events: Iterable[Record], lanes: Lanes) -> list[str | Group]:
-    """What stands in no part of the picture, and a group for each part."""
-    events = list(events)
-    scopes = {event.node: event.scope for event in events if isinstance(event, NodeCreated)}
-    parts: dict[str, Box | None] = {"": None}
-    nodes: dict[str, list[_Node]] = {"": []}
-    for id, (operation, part) in lanes.places(events).items():
-        key = part.id if part else ""
-        parts.setdefault(key, part)
-        scope = scopes.get(id)
-        nodes.setdefault(key, []).append(_Node(id, operation, tuple(scope.split("/")) if scope else ()))
-    operations = {node.id: node.operation for each in nodes.values() for node in each}
-    items = _arranged(nodes.pop(""), 0, operations)
-    storeys: list[str | Group] = []
-    for key, inside in nodes.items():
-        part = parts[key]
-        assert part is not None
-        inner = _arranged(inside, 0, operations)
-        only = inner[0]
-        title = part.title.partition(" while ")[0]  # a box has less room than a frame
-        if len(inside) == 1:
-            storeys += inner
-        elif len(inner) == 1 and isinstance(only, Group):
-            storeys.append(Group(title, only.items, (part.title, *only.names), part=part))
-        else:
-            storeys.append(Group(title, inner, (part.title,), part=part))
-    return [*items, *divided(_folded(storeys, operations))]
-
-
-def _arranged(nodes: Sequence[_Node], depth: int, operations: dict[str, str]) -> list[str | Group]:
-    """Nodes whose scopes agree up to `depth`: those of one scope further down as a group, then what repeats as one."""
-    items: list[str | Group] = []
-    for name, run in groupby(nodes, key=lambda node: node.path[depth] if len(node.path) > depth else None):
-        same = list(run)
-        if name is None or len(same) == 1:
-            items += [node.id for node in same]
-            continue
-        inner = _arranged(same, depth + 1, operations)
-        names = ("/".join(same[0].path[: depth + 1]),)
-        only = inner[0]
-        if len(inner) == 1 and isinstance(only, Group):  # to open a box with nothing but a box in it is no use
-            outer = only.names[0].startswith(f"{names[0]}/")
-            items.append(Group(f"{name}/{only.title}" if outer else name, only.items, (*names, *only.names)))
-        else:
-            items.append(Group(name, inner, names))
-    return divided(_folded(items, operations))
-
-
-def _folded(items: list[str | Group], operations: dict[str, str]) -> list[str | Group]:
-    """What repeats many times in a row becomes a group."""
-    folded: list[str | Group] = []
-    at = 0
-    for start, period, times in repetitions([_symbol(item, operations) for item in items], _TIMES, _COVERED):
-        folded += items[at:start]
-        at = start + period * times
-        folded.append(_repeated(items[start:at], period, operations))
-    return folded + items[at:]
-
-
 def repetitions(symbols: Sequence[object], least: int, covered: int) -> list[tuple[int, int, int]]:
     """Where a row repeats at least so often, over so many items in all: where, the length of a pattern, how often."""
     count = len(symbols)
@@ -220,38 +139,6 @@ def repetitions(symbols: Sequence[object], least: int, covered: int) -> list[tup
         found.append((at, period, length // period))
         at += length
     return found
-
-
-def _symbol(item: str | Group, operations: dict[str, str]) -> object:
-    """What makes two things repetitions of each other: the operation, or of groups those inside."""
-    return operations[item] if isinstance(item, str) else tuple(operations[node] for node in item.nodes())
-
-
-def _repeated(items: list[str | Group], period: int, operations: dict[str, str]) -> Group:
-    titles = [operations[item] if isinstance(item, str) else item.title for item in items]
-    name = ", ".join(titles[:period] if period <= _NAMED else [*titles[:_NAMED], "…"])
-    if titles[period : 2 * period] != titles[:period]:  # layer1, layer2, …
-        name = f"{titles[0]} to {titles[-1]}"
-    times = len(items) // period
-    return Group(f"{name} × {times:,}", _parts(items, period, 0), (name,))
-
-
-def _parts(items: list[str | Group], period: int, before: int) -> list[str | Group]:
-    """Repetitions side by side if they are few, else in groups of ten, a hundred …"""
-    times = len(items) // period
-    if len(items) <= MOST or times == 1:
-        return divided(items)
-    each = 1
-    while times > each * 12 and (each == 1 or period * each * 10 <= len(items)):
-        each *= 10
-    parts: list[str | Group] = []
-    for start in range(0, times, each):
-        end = min(times, start + each)
-        part = items[start * period : end * period]
-        first, last = before + start + 1, before + end
-        title = f"repeats {first:,} to {last:,}" if last > first else f"repeat {first:,}"
-        parts.append(Group(title, _parts(part, period, before + start)) if len(part) > 1 else part[0])
-    return divided(parts)
 
 
 def divided(items: list[str | Group]) -> list[str | Group]:
@@ -325,16 +212,18 @@ class _Item:
     found: str = ""  # what is known of the expression of a node that nobody recorded
     which: str = ""  # ", 2nd call" of those at one place with the same title
     symbol: int = 0  # equal for what repeats: the same structure, with the same titles but for digits
+    part: Box | None = None  # of the picture, which a function transform adds
 
 
-def program_tree(events: Iterable[Record]) -> Program:
+def program_tree(events: Iterable[Record], lanes: Lanes | None = None) -> Program:
     """All nodes of a trace in groups of the parts of the program that made them; `titles` has the words for each node.
 
-    A group around one thing is that thing, unless very many leaves lie in it too, or the parameters of a module. What
-    repeats is its first, one group for those between, and its last. An expression that several nodes compute is a
-    group; where a backward recorded them, it is a group only of many. In a crowded row each line of the program is one.
+    With `lanes` there are operations without a node too, and the parts that transforms add to the picture. A group
+    around one thing is that thing, unless very many leaves lie in it too, or the parameters of a module. What repeats
+    is its first, one group for those between, and its last. An expression that several nodes compute is a group; where
+    a backward recorded them, it is a group only of many. In a crowded row each line of the program is one.
     """
-    whole = _made(events)
+    whole = _made(events, lanes)
     _tell_apart(whole)
     _shorten(whole)
     items = [each for item in whole.items for each in _simplified(item)]
@@ -349,16 +238,19 @@ def program_tree(events: Iterable[Record]) -> Program:
         group.id = f"g{number}"
         for item in group.items:
             if isinstance(item, Group):
-                item.parent = group
+                item.parent, item.part = group, item.part or group.part
+    if lanes is not None:  # at several levels one expression has several nodes
+        root.titles, root.words, root.scopes = lanes.titles, {}, {}
     return root
 
 
-def _made(events: Iterable[Record]) -> _Item:
+def _made(events: Iterable[Record], lanes: Lanes | None) -> _Item:
     """All nodes in the parts that they were made in."""
     events = list(events)
     found = _found_expressions(events)
     owned = _parameters(events)
     whole = _Item("graph", "graph")
+    homes: dict[str, _Item] = {} if lanes is None else _homes(events, lanes, whole)
     there: set[str] = set()
     going: list[str] = []  # backwards
     before = known = 0  # the last part that there was when the outermost of them began, and that there is
@@ -368,11 +260,16 @@ def _made(events: Iterable[Record]) -> _Item:
             going.append(event.task)
         elif going and isinstance(event, BackwardFinished | Failed) and event.task in going:
             going.remove(event.task)
+        if isinstance(event, OperationRan) and event.op in homes:
+            homes[event.op].items.append(_without_node(event))
         if not isinstance(event, NodeCreated) or event.node in there:  # it is told again of what was there before
             continue
         there.add(event.node)
-        at, ran, outermost = whole, bool(going) and not event.found, True
+        home = at = homes.get(event.node, whole)
+        ran, outermost = bool(going) and not event.found, True
         for part in event.path or _from_scope(event, bool(going)):
+            if event.pushing is not None and part.kind == "expression":  # its words are those of what is pushed
+                continue
             last = at.items[-1] if at.items else None
             if last is None or last.key != part.key:
                 last = _Item(part.kind, part.title, part.key, part.number)
@@ -387,7 +284,7 @@ def _made(events: Iterable[Record]) -> _Item:
                 at.items.append(last)
             outermost = outermost and not last.framed
             at = last
-        while at is whole or at.kind in ("loop", "round", "call"):
+        while at is home or at.kind in ("loop", "round", "call"):
             inner = at.items[-1] if at.items else at
             if not event.found or event.path or event.scope or inner.kind not in ("loop", "round", "call"):
                 break
@@ -404,7 +301,27 @@ def _made(events: Iterable[Record]) -> _Item:
         if event.source is not None:
             item.line, item.at = event.source.text, (event.source.file, event.source.line)
         at.items.append(item)
+    whole.items += {id(home): home for home in homes.values() if home is not whole}.values()
     return whole
+
+
+def _homes(events: Sequence[Record], lanes: Lanes, whole: _Item) -> dict[str, _Item]:
+    """The part of the picture, or the `whole`, that each node stands in, and each operation without one."""
+    parts: dict[str, _Item] = {}
+    homes: dict[str, _Item] = {}
+    for id, part in lanes.places(events).items():
+        if part is not None and part.id not in parts:
+            title = part.title.partition(" while ")[0]  # a box has less room than a frame
+            parts[part.id] = _Item("part", title, part.id, part=part)
+        homes[id] = whole if part is None else parts[part.id]
+    return homes
+
+
+def _without_node(event: OperationRan) -> _Item:
+    item = _Item("", event.name, node=event.op, name=event.name, operation=event.name)
+    if event.source is not None:
+        item.line, item.at = event.source.text, (event.source.file, event.source.line)
+    return item
 
 
 def _parameters(events: Iterable[Record]) -> set[str | None]:
@@ -822,13 +739,16 @@ def _simplified(item: _Item, calls: tuple[str, ...] = ()) -> list[_Item]:
             inner.text = "" if inner.scope and texts[inner.text] > 1 else inner.text
     if item.kind == "loop":
         return _loop(item)
-    if item.kind in ("expression", "call") and not item.title:  # without a source
-        return item.items
+    if item.kind in ("expression", "call") and (not item.title or transforms(tree_of(item.text))):
+        return item.items  # without a source; or all that a transform does
     if 0 < item.framed <= len(item.items) <= _FEW:
         return item.items
     if len(item.items) > 1 or item.kind == "round":
         return [item]
     only = item.items[0]
+    if item.kind == "part":
+        item.items = only.items if only.kind else item.items
+        return [item if only.kind else only]
     if item.kind == "expression" and only.leaves > _LEAVES:
         return [item]
     if item.kind == "scope" and not only.kind and only.parameters:  # a module of one operation, with what it holds
@@ -884,7 +804,7 @@ def _gather(item: _Item) -> None:
     for each in item.items:
         if each.kind:
             _gather(each)
-    if item.kind in ("graph", "scope", "call", "round") and len(_nodes(item)) > _CROWDED:
+    if item.kind in ("graph", "part", "scope", "call", "round") and len(_nodes(item)) > _CROWDED:
         item.items = _lines(item.items)
         item.items = _runs(item.items)
 
@@ -1010,6 +930,8 @@ def _grouped(item: _Item, around: str, root: Program, places: Sequence[str]) -> 
         told, names = path + item.which, [path + item.which, path, *names, item.scope]
     elif item.text:
         names = [item.text + item.which, item.text, *names]
+    elif item.part is not None:
+        names = [*names, item.part.title]
     turn = [item.turn] if item.turn else []
     if item.kind not in ("graph", "loop", "line", "run"):
         outer = [place for place in places if not path.startswith(f"{place}/")]  # scopes that its own tells
@@ -1029,7 +951,7 @@ def _grouped(item: _Item, around: str, root: Program, places: Sequence[str]) -> 
             root.scopes[each.node] = f"{path}/{each.scope}".strip("/") if each.scope else path
             inner.append(each.node)
     row = _row(item.items, inner, item.kind == "loop" and bool(item.items[0].number))
-    group = Group(_title(item), row, kind=item.kind, number=item.number, symbol=item.symbol)
+    group = Group(_title(item), row, kind=item.kind, number=item.number, symbol=item.symbol, part=item.part)
     group.names, group.told = tuple(dict.fromkeys([*names, group.title])), " in ".join([told, *turn])
     if item.scope:
         group.scope = path
@@ -1267,19 +1189,19 @@ class Lanes:
             made = higher
         return made
 
-    def places(self, events: Iterable[Record]) -> dict[str, tuple[str, Box | None]]:
-        """Nodes and operations with a box, in order: what each computes, and the part of the picture it stands in."""
+    def places(self, events: Iterable[Record]) -> dict[str, Box | None]:
+        """Nodes and operations with a box, in order, and the part of the picture that each stands in."""
         frame = Frame()
-        found: dict[str, tuple[str, Box | None]] = {}
+        found: dict[str, Box | None] = {}
         for event in events:
             event.apply(frame)
             if isinstance(event, NodeCreated):
                 node = frame.nodes[event.node]
                 output = node.outputs[0][0] if 0 in node.outputs else ""
-                found[event.node] = event.operation, self.region(frame, node, output, "recorded")
+                found[event.node] = self.region(frame, node, output, "recorded")
             elif isinstance(event, OperationRan) and self._highest(event.op) == event.op:
                 state = frame.operations[event.op]
-                found[event.op] = event.name, self.region(frame, state, event.outputs[0], "computed")
+                found[event.op] = self.region(frame, state, event.outputs[0], "computed")
         return found
 
     def framed(self, id: str) -> bool:

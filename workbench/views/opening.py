@@ -36,9 +36,10 @@ class Part:
 def in_order(whole: Group, leaves: Mapping[int, int]) -> list[Part]:
     """The groups to open, one part after the other: outer ones first, of these what holds most, single lines last.
 
-    The first round of a loop comes before the others. A module of one operation stays closed, and so do stretches of a
-    long row and those between the first and the last of what repeats. `leaves` are how many leaves stand in a group, by
-    its identity: of the lines those come first that hide some.
+    The first round of a loop comes before the others, and what a transform adds to the picture after them. A module of
+    one operation stays closed, and so do stretches of a long row and those between the first and the last of what
+    repeats. `leaves` are how many leaves stand in a group, by its identity: of the lines those come first that hide
+    some.
     """
     parts: list[Part] = []
     total, count = len(whole.nodes()), len(whole.items)
@@ -50,7 +51,7 @@ def in_order(whole: Group, leaves: Mapping[int, int]) -> list[Part]:
                 if isinstance(inner, Group) and not _stays_closed(inner, total):
                     alike.setdefault((str(inner.number == 1), *_shape(inner)), []).append(inner)
         level = []
-        for several in sorted(alike.values(), key=_held, reverse=True):
+        for several in sorted(alike.values(), key=lambda several: (several[0].kind == "part", -_held(several))):
             more = sum(len(group.items) - 1 for group in several)
             if count + more > _MOST and len(several) > 1:
                 several, more = several[:1], len(several[0].items) - 1

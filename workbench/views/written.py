@@ -57,10 +57,14 @@ def transforms(whole: ast.expr | None) -> bool:
     """Whether an expression calls a function transform, whose result is not that of what it runs: `jvp(f, …)`."""
     while isinstance(whole, ast.Call):
         called = whole.func
-        if (called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")) in _TRANSFORMS:
+        if _name(called) in _TRANSFORMS and _name(getattr(called, "value", None)) != "autograd":
             return True
         whole = called
     return False
+
+
+def _name(called: ast.expr | None) -> str:
+    return called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
 
 
 @dataclass(slots=True)
