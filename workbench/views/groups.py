@@ -1054,7 +1054,7 @@ def _stretches(row: list[str | Group], rounds: bool, before: int) -> list[str | 
 # What function transforms add.
 
 TANGENT = ".tangent"  # behind a tensor's id
-_ORDERS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
+_ORDERS = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 
 
 def wholes(seen: Iterable[TensorSeen]) -> dict[str, str]:
@@ -1306,9 +1306,9 @@ class Lanes:
         level = self._seen[output].level if output in self._seen else None
         pushing = getattr(state.made, "pushing", None)
         if pushing is not None:
-            by = "of dual tensors" if pushing == "dual" else f"pushed forward by {frame.levels[pushing].title}"
+            of = "dual tensors" if pushing == "dual" else frame.levels[pushing].title
             about = "These nodes compute tangents, so that a backward can go through forward mode."
-            return Box(f"r.{pushing}", "region", f"tangents {by}", details=(Detail("What it is", "text", about),))
+            return Box(f"r.{pushing}", "region", f"tangents of {of}", details=(Detail("What it is", "text", about),))
         if state.during is None:
             return self.level_region(frame, output) if isinstance(state, NodeState) else None
         task, order = state.during
