@@ -282,6 +282,37 @@ def test_a_saved_transform_is_grouped_alike():
     assert again.show().storyboard.to_dict() == trace.show().storyboard.to_dict()
 
 
+def per_sample_gradients(x):
+    net = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+
+    def loss(parameters, row):
+        return (torch.func.functional_call(net, parameters, (row,)) ** 2).sum()
+
+    vmap(grad(loss), in_dims=(None, 0))(dict(net.named_parameters()), torch.ones(4, 2))
+
+
+def second_derivatives(x):
+    torch.func.hessian(lambda x: (x[0] ** 2 * x[1]).sin() + x[1] ** 3)(x)
+
+
+def a_step_that_is_learned(x):
+    w = torch.ones(2).requires_grad_()
+
+    def inner(w):
+        return ((x * w - 1) ** 2).mean()
+
+    fast = w - 0.1 * grad(inner)(w)
+    inner(fast).backward()
+
+
+@pytest.mark.parametrize("program", [per_sample_gradients, second_derivatives, a_step_that_is_learned])
+def test_what_an_engineer_writes_with_transforms_opens_whole_and_readable(program):
+    with torch.record() as trace:
+        program(torch.tensor([1.0, 2.0]))
+    layout = trace.show().storyboard.layout
+    assert 0.75 * layout.width <= 962 and 0.75 * layout.height <= 558  # lines at 9 px beside the list of files
+
+
 def test_a_very_long_one_opens_as_a_few_boxes():
     trace = pushed(700)
     assert sum(isinstance(event, NodeCreated) for event in trace.events) == 0
