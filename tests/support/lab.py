@@ -25,6 +25,8 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 NOISE = {
     "Could not restore the debugger state: Canceled future for debug_request message before replies were "
     "done": "its debugger still waits for an answer of the kernel that a test has just shut down",
+    "Canceled future for kernel_info_request message before replies were done": "it asks what the kernel is, and is "
+    "connected to it anew before it is told",
     "Error: Canceled future for create_subshell_request message before replies were done": "it still waits for the "
     "thread that is to answer widgets, of the kernel that a test has just started again",
     "Cannot read properties of undefined (reading 'schema')": "Notebook 7 may hear of a changed setting before its "
