@@ -79,6 +79,7 @@ class Graph:
         self._twice: set[tuple[str, str]] = set()  # of two boxes that several edges join: (source, target)
         last: dict[int, str] = {}  # expression -> the node that gave it its value
         self.transformed = not {LevelEntered, OperationRan, TangentPushed}.isdisjoint(map(type, events))
+        # Which part of the picture a node stands in follows from what was running when it was made.
         self.program = program_tree(whole, self.lanes) if self.transformed else program_tree(events)
         for event in events:
             if isinstance(event, NodeCreated | TensorsFound):

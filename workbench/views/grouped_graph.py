@@ -1063,8 +1063,9 @@ def planned(
     else:
         now = _opened(groups, [opened] if isinstance(opened, str) else opened or ())
         now |= {group.id for group in groups if depth is not None and len(group.path) <= depth}
-    told = {*now, *(group.id for group in _told_along(groups, now, lanes is None or is_small(events)))}
-    return GroupPlan(links, now, told, parts)
+    # Levels take turns: of a large graph that is told of all of them together, not of each group in a closed one.
+    along = _told_along(groups, now) if lanes is None or is_small(events) else []
+    return GroupPlan(links, now, {*now, *(group.id for group in along)}, parts)
 
 
 def is_small(events: Iterable[Record]) -> bool:
@@ -1086,14 +1087,11 @@ def _opened(groups: Sequence[Group], names: Iterable[str]) -> set[str]:
     return opened
 
 
-def _told_along(groups: Sequence[Group], opened: Collection[str], each_step: bool) -> list[Group]:
-    """The closed groups that a reader can open: outer ones first, as far as there is room.
-
-    None, if not each step may be told: levels take turns, and of large ones that is told of all of them together.
-    """
+def _told_along(groups: Sequence[Group], opened: Collection[str]) -> list[Group]:
+    """The closed groups that a reader can open: outer ones first, as far as there is room."""
     told: list[Group] = []
     known = set(opened)
-    room = _INSIDES if each_step else 0
+    room = _INSIDES
     for group in sorted(groups, key=lambda group: len(group.path)):
         outer = group.parent is None or not group.parent.id or group.parent.id in known
         if outer and group.id not in known and len(group.items) <= min(room, 2 * MOST):
@@ -1115,7 +1113,6 @@ class _Teller:
         self.boxes: dict[str, Box] = {}
         self.arrows: dict[str, Arrow] = {}
         self._now: dict[str, Any] = {}
-        self.braided = False
 
     def plan(self, stop: int, group: Group | None) -> None:
         """The stop is a step, or part of the step before: both in one closed group, and nothing between."""
@@ -1138,7 +1135,6 @@ class _Teller:
             if joins and group is not None:
                 runs[-1] = (runs[-1][0], run[1])
                 now[id(group)] = group
-                self.braided = True
             else:
                 runs.append(run)
                 now = {} if group is None else {id(group): group}

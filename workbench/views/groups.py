@@ -26,7 +26,7 @@ from ..scene.model import WITHIN, Arrow, Box, Detail
 from ..trace.call_records import LevelEntered, OperationRan, TangentPushed, above
 from ..trace.frame import Frame, NodeState, OperationState
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, TensorsFound
-from ..trace.schema import Code, Part, Record, TensorSeen
+from ..trace.schema import Code, Part, Record, SourceLine, TensorSeen
 from ..trace.source import calls_many, scope_title
 from ..trace.values import Value
 from .value_display import BOX_COLUMNS, Sayings, behind_head, brief_of, head_of, left_out, lines_of, value_detail
@@ -298,8 +298,7 @@ def _made(events: Iterable[Record], lanes: Lanes | None) -> _Item:
         item.parameters = len(owned & used)
         item.ran = ran
         item.used = frozenset([edge.target for edge in event.edges if edge.target in there])
-        if event.source is not None:
-            item.line, item.at = event.source.text, (event.source.file, event.source.line)
+        _note_line(item, event.source)
         at.items.append(item)
     whole.items += {id(home): home for home in homes.values() if home is not whole}.values()
     return whole
@@ -319,9 +318,14 @@ def _homes(events: Sequence[Record], lanes: Lanes, whole: _Item) -> dict[str, _I
 
 def _without_node(event: OperationRan) -> _Item:
     item = _Item("", event.name, node=event.op, name=event.name, operation=event.name)
-    if event.source is not None:
-        item.line, item.at = event.source.text, (event.source.file, event.source.line)
+    _note_line(item, event.source)
     return item
+
+
+def _note_line(item: _Item, source: SourceLine | None) -> None:
+    """Note the line of the program that computed it."""
+    if source is not None:
+        item.line, item.at = source.text, (source.file, source.line)
 
 
 def _parameters(events: Iterable[Record]) -> set[str | None]:
