@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from typing import Any
@@ -84,12 +85,53 @@ def test_none_comes_into_graphviz() -> None:
 
     program = [name for name in vars(graphviz) if not name.startswith("_")]
     handles = [name for name in vars(agraph.AGraph) if callable(getattr(agraph.AGraph, name))]
-    inside = (*program, *(f"AGraph.{name}" for name in handles), "_in_process", "_quietly", "_read_places")
+    inside = (*program, *(f"AGraph.{name}" for name in handles), "_in_process", "_hush", "_read_places")
     errors = os.fstat(2)
     assert interrupts.sweep(torch, placing, interrupts.our_state, wanted=inside) == interrupts.Left()
     left = interrupts.sweep(torch, placing, interrupts.our_state)
     assert left.points and not left.wrong
-    placing(torch)  # waits for those that were interrupted
+    assert os.path.samestat(os.fstat(2), errors)  # although Graphviz may still be placing for an interrupted one
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="Windows ends no waiting for a lock")
+def test_the_traceback_of_an_interrupt_is_seen_while_graphviz_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = os.fstat(2)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    inside, go_on, over = threading.Event(), threading.Event(), threading.Event()
+    stream, begun = [], []
+
+    def in_process(graph_class: Any, dot: str) -> Any:
+        begun.append(dot)
+        stream.append(os.fstat(2))
+        inside.set()
+        try:
+            assert go_on.wait(30)
+        finally:
+            over.set()
+        return layout.Placed(0, 0, [], [], [])
+
+    def interrupt() -> None:
+        assert inside.wait(30)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    def interrupted(dot: str, delay: float) -> None:
+        threading.Timer(delay, interrupt).start()
+        with pytest.raises(KeyboardInterrupt):
+            layout.placed(dot)
+        assert os.path.samestat(os.fstat(2), errors)
+
+    monkeypatch.setattr(layout, "_in_process", in_process)
+    try:
+        interrupted("first", 0)
+        assert not os.path.samestat(stream[0], errors)
+        interrupted("second", 0.2)  # has not begun: the first is still there
+        go_on.set()
+        assert over.wait(30)
+        layout.placed("third")
+    finally:
+        go_on.set()
+        signal.signal(signal.SIGINT, handler)
+    assert begun == ["first", "third"]
     assert os.path.samestat(os.fstat(2), errors)
 
 

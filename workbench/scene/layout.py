@@ -793,23 +793,39 @@ def _by_pygraphviz(dot: str) -> Placed | None:
 def _uninterrupted(graph_class: Any, dot: str) -> Placed:
     """In a thread of its own, because Ctrl-C stops only the main one: a graph half closed is closed once more, a crash.
 
-    The bare thread and lock, because an interrupt of `Thread.start` and `join` can raise errors of theirs.
+    The bare thread and lock, because an interrupt of `Thread.start` and `join` can raise errors of theirs. What an
+    interrupted caller no longer waits for ends later, or never begins; that caller's traceback is to be seen.
     """
     done = threading.Lock()
     outcome: list[Placed | BaseException] = []
+    left: list[bool] = []
 
     def run() -> None:
         try:
             with _lock:
-                outcome.append(_quietly(_in_process, graph_class, dot))
+                with _stream:
+                    if left:
+                        return
+                    _hush()
+                try:
+                    outcome.append(_in_process(graph_class, dot))
+                finally:
+                    with _stream:
+                        _unhush()
         except BaseException as error:  # raised below, where the caller is
             outcome.append(error)
         finally:
             done.release()
 
     done.acquire()
-    start_new_thread(run, ())
-    done.acquire()
+    try:
+        start_new_thread(run, ())
+        done.acquire()
+    except BaseException:
+        with _stream:
+            left.append(True)
+            _unhush()
+        raise
     (placed_or_error,) = outcome
     if isinstance(placed_or_error, BaseException):
         raise placed_or_error
@@ -864,20 +880,26 @@ def _numbers(text: str) -> list[float]:
     return [float(number) for number in text.split(",")]
 
 
-def _quietly(function: Callable[..., Any], *args: Any) -> Any:
+_stream = threading.Lock()  # held while the standard error stream is switched
+_heard: list[int] = []  # the stream itself, while Graphviz's warnings go nowhere
+
+
+def _hush() -> None:
     """Keep Graphviz's C code from warning about fonts on standard error, which a notebook would show."""
     try:
-        kept = os.dup(2)
+        _heard.append(os.dup(2))
     except OSError:  # a program without a standard error stream
-        return function(*args)
+        return
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        return function(*args)
-    finally:
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+
+
+def _unhush() -> None:
+    if _heard:
+        kept = _heard.pop()
         os.dup2(kept, 2)
         os.close(kept)
-        os.close(nowhere)
 
 
 _CALM_ROWS, _HURRIED_ROWS, _MOST_ROWS = 4_000, 8_000, 12_000  # rows that all arrows together lead through
