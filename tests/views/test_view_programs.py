@@ -13,6 +13,7 @@ from trace_samples import Square, leaf
 import workbench as torch
 from workbench.recording import Trace, record, show
 from workbench.scene.text import to_text
+from workbench.trace.frame import Key
 from workbench.trace.recorder import Recorder
 from workbench.views import storyboard
 from workbench.views.graph import Graph
@@ -234,7 +235,8 @@ def test_the_deltas_add_up_to_the_whole_frame(program):
     view, groups = Graph(trace.events), board.opened
     for k, stop in enumerate(trace.steps):
         frame = trace.frame(stop)
-        boxes, arrows = view.draw(frame, [*frame.tensors, *frame.nodes, *frame.edges])
+        known = {"tensor": frame.tensors, "node": frame.nodes, "edge": frame.edges}
+        boxes, arrows = view.draw(frame, [Key(kind, id) for kind, ids in known.items() for id in ids])
         scene = board.at(k)
         for drawn, shown in ((boxes, scene.boxes), (arrows, scene.arrows)):
             expected = {

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from ..scene.labels import LABEL_COLUMNS, TEXT_COLUMNS, columns
-from ..scene.model import Arrow, ArrowTone, Box
-from ..trace.frame import EdgeState, Frame
+from ..scene.model import ArrowTone
+from ..trace.frame import EdgeState, Frame, Key
 from ..trace.records import BackwardStarted, NodeFinished
 from ..trace.schema import Record
 from ..trace.values import Value, number, series
-from .graph import Graph
-from .grouped_graph import total_of
+from .gradient_totals import total_of
+from .graph import Drawing, Graph
 from .value_display import text_of, whole
 
 LEGEND = "The broader an arrow, the larger its gradient; a leaf's grad is the sum of its arrows without the pale ones."
@@ -67,7 +67,7 @@ class Flow(Graph):
         # Four breadths: a little more than the same is already broader, and the largest is at the broad end.
         self._ratio = max(1.5, (self._largest / min(norms, default=1.0)) ** 0.25)
 
-    def draw(self, frame: Frame, keys: Iterable[str]) -> tuple[list[Box], list[Arrow]]:
+    def draw(self, frame: Frame, keys: Iterable[Key]) -> Drawing:
         """The boxes and arrows that the frame's `keys` concern, as they are now."""
         boxes, arrows = super().draw(frame, keys)
         data = () if self.transformed else ("constant", "cut")
@@ -94,14 +94,15 @@ class Flow(Graph):
     def remarks(self, frame: Frame) -> list[str]:
         """What the captions of the graph leave out: where gradients add up, and where one is summed."""
         said: list[str] = []
-        for key in frame.touched:
-            edge = frame.edges.get(key)
-            if edge is not None and edge.state == "flowing" and (summed := _summed(frame, key, edge)):
-                said.append(f"the gradient for {frame.told(edge.source)} is {summed}, as the value was repeated")
-            elif edge is None and (key in frame.nodes or key in frame.tensors):
-                arriving = any(edge.state == "flowing" for edge in frame.arrivals(key))
-                if arriving and (lines := self._added(frame, key)):
-                    said.append(f"at {frame.told(key)} {' '.join(lines)}")
+        for kind, id in frame.touched:
+            if kind == "edge":
+                edge = frame.edges[id]
+                if edge.state == "flowing" and (summed := _summed(frame, id, edge)):
+                    said.append(f"the gradient for {frame.told(edge.source)} is {summed}, as the value was repeated")
+            elif kind in ("node", "tensor"):
+                arriving = any(edge.state == "flowing" for edge in frame.arrivals(id))
+                if arriving and (lines := self._added(frame, id)):
+                    said.append(f"at {frame.told(id)} {' '.join(lines)}")
         return said
 
     def of_leaves(self, frame: Frame, ids: Collection[str]) -> list[str]:

@@ -24,7 +24,7 @@ import numpy as np
 from ..scene.labels import TITLE_COLUMNS, columns, cut
 from ..scene.model import WITHIN, Arrow, Box, Detail
 from ..trace.call_records import LevelEntered, OperationRan, TangentPushed, above
-from ..trace.frame import Frame, NodeState, OperationState
+from ..trace.frame import Frame, Key, NodeState, OperationState
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, TensorsFound
 from ..trace.schema import Code, Part, Record, SourceLine, TensorSeen
 from ..trace.source import calls_many, scope_title
@@ -1057,7 +1057,19 @@ def _stretches(row: list[str | Group], rounds: bool, before: int) -> list[str | 
 
 # What function transforms add.
 
-TANGENT = ".tangent"  # behind a tensor's id
+_TANGENT = ".tangent"  # behind a tensor's id
+
+
+def tangent_box(tensor: str) -> str:
+    """The box of a tensor's tangent."""
+    return f"{tensor}{_TANGENT}"
+
+
+def tangent_in(box: str) -> str | None:
+    """The tensor whose tangent a box shows, if it shows one."""
+    return box.removesuffix(_TANGENT) if box.endswith(_TANGENT) else None
+
+
 _ORDERS = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 
 
@@ -1220,7 +1232,7 @@ class Lanes:
         made = state.made
         region = self.region(frame, state, made.outputs[0], "computed")
         boxes = [region] if region else []
-        ways = self.ways(frame, id)
+        ways = self.ways(frame, Key("operation", id))
         boxes += [box for way in ways for box in self.input(frame, way.source)]
         details = [Detail(code.name.capitalize(), "code", code.text) for code in made.code]
         if made.source is not None:
@@ -1239,22 +1251,23 @@ class Lanes:
         box.unsaid = left_out(*[frame.tensors[output].value for output in made.outputs])
         return [*boxes, box], ways
 
-    def ways(self, frame: Frame, key: str) -> list[Arrow]:
+    def ways(self, frame: Frame, key: Key) -> list[Arrow]:
         """What leads to an operation without a node, or to a tangent."""
-        if key in frame.operations:
-            if self._highest(key) != key:
+        id = key.id
+        if key.kind == "operation":
+            if self._highest(id) != id:
                 return []
-            args = enumerate(frame.operations[key].made.args)
-            return [Arrow(f"{key}.{nr}", self.place(arg.tensor), key) for nr, arg in args if arg.tensor is not None]
-        id = key.removesuffix(TANGENT)
+            args = enumerate(frame.operations[id].made.args)
+            return [Arrow(f"{id}.{nr}", self.place(arg.tensor), id) for nr, arg in args if arg.tensor is not None]
         tangent, pushed = frame.tangents[id]
         own = self.place(id)
         if tangent.node is not None:
             return [Arrow(f"{id}.beside", own, tangent.node, "beside")]
-        ways = [Arrow(f"{id}.beside", own, key, "beside")]
+        box = tangent_box(id)
+        ways = [Arrow(f"{id}.beside", own, box, "beside")]
         for index, operand in enumerate(pushed.operands if pushed else ()):
             node = frame.tangents[operand.tensor][0].node
-            ways.append(Arrow(f"{key}.{index}", node or f"{operand.tensor}{TANGENT}", key, "tangent"))
+            ways.append(Arrow(f"{box}.{index}", node or tangent_box(operand.tensor), box, "tangent"))
         return ways
 
     def input(self, frame: Frame, id: str) -> list[Box]:
@@ -1272,7 +1285,7 @@ class Lanes:
         """The tangents of one operation's results, beside the box of its values, and those they come from."""
         tangent, pushed = frame.tangents[id]
         own = self.place(id)
-        arrows = self.ways(frame, f"{id}{TANGENT}")
+        arrows = self.ways(frame, Key("tangent", id))
         if tangent.node is not None:
             return [], arrows
         what = frame.variable(id) or (pushed.name if pushed else "input")
@@ -1287,7 +1300,7 @@ class Lanes:
         text = f"{text}  {norm}" if tangent.value.shape else text
         lines = (*formula, *behind_head(head_of(tangent.value), text))
         region = self._region_of(frame, own)
-        box = Box(f"{id}{TANGENT}", "tangent", f"tangent of {what}", lines, region=region, details=tuple(details))
+        box = Box(tangent_box(id), "tangent", f"tangent of {what}", lines, region=region, details=tuple(details))
         box.unsaid = left_out(tangent.value)
         boxes = [*self.input(frame, own), box]
         for operand in pushed.operands if pushed else ():
@@ -1333,11 +1346,11 @@ class Lanes:
         title = f"the graph of {frame.levels[level].title}"
         return Box(f"r.{level}", "region", title, details=(Detail("What it is", "text", about),))
 
-    def shown(self, frame: Frame, key: str) -> str:
+    def shown(self, frame: Frame, key: Key) -> str:
         """The box that stands for an operation without a node, or for a tensor's tangent."""
-        if key in frame.operations:
-            return self._highest(key)
-        return frame.tangents[key][0].node or f"{key}.tangent"
+        if key.kind == "operation":
+            return self._highest(key.id)
+        return frame.tangents[key.id][0].node or tangent_box(key.id)
 
     def levels(self, frame: Frame) -> list[Box]:
         """The strip of labels: the levels in force, and those that were there before, dashed."""
