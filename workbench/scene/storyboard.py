@@ -9,6 +9,7 @@ from math import isfinite
 from numbers import Integral
 from typing import Any
 
+from .folding import Folding
 from .labels import (
     KIND_WORDS,
     STALE,
@@ -24,7 +25,7 @@ from .labels import (
 )
 from .layout import Layout, Levels, laid_out
 from .messages import CHANGES_NOTHING, ENDS_NOWHERE, HANGS_NOWHERE, LIES_NOWHERE, MOVES, NO_STEP, STEP_KIND
-from .model import AROUND, FORMAT, VERSION, Box, Curves, Detail, Folding, Scene, Step, groups_of, with_changes
+from .model import AROUND, FORMAT, VERSION, Box, Curves, Detail, Scene, Step, groups_of, with_changes
 
 _UNSEEN = {"d": "", "lx": 0, "ly": 0, "lw": 0, "lh": 0}  # the way of an arrow that lies in a closed group
 

@@ -1,6 +1,6 @@
 /**
  * Opening and closing groups with no kernel: Python lays out every group once, with all groups in it closed; here a
- * level is stretched where one is open. What is seen, and which steps are one, follows `Folding` in scene/model.py.
+ * level is stretched where one is open. What is seen, and which steps are one, follows `Folding` in scene/folding.py.
  *
  * @typedef {[string|null, string|null, string, string|null, number[], ...number[]]} Wire start, end, value, arrow, how far
  *   each point is from the one before, and of a label its x, y, width, height and whether it stands at the left; null is a
@@ -9,6 +9,7 @@
  *            in: Record<string, number>, out: Record<string, number>}} Level
  */
 
+import folding from "../../scene/static/folding.json";
 import { LOOSE, assign, entries, fromEntries, list, max, min } from "./drawing.js";
 
 const PASSING = 99; // px that what leads past a box leads down at least
@@ -160,22 +161,27 @@ function asFrame({ lines, ...rest }) {
   return { ...rest, ...(rest.kind ? { lines: [] } : {}), ...(rest.state && rest.state !== "future" ? { state: "idle" } : {}) };
 }
 
+/** How a field of several arrows is told by the rules, which Python reads as well. */
+const RULES = {
+  "first of": (rule, values) => rule.values.find((value) => values.includes(value)),
+  largest: (rule, values) => max(...values.map((value) => value ?? 0)),
+  same: (rule, values) => (new Set(values).size === 1 ? values[0] : rule.else),
+  "same last line": (rule, values, tones) => {
+    const ends = new Set(values.map((value) => value?.split("\n").at(-1)));
+    return ends.size === 1 && tones.every((tone) => tone === rule.tone) ? [...ends][0] : rule.else;
+  },
+};
+
 /** One arrow for several that bring the same value to a group, perhaps all that brought a gradient for it. */
 function bundled(arrows, whole, group) {
-  const there = arrows.filter(({ state }) => state !== "future"), moved = there.filter(({ state }) => state !== "idle");
-  if (arrows.length === 1 || !there.length) return arrows[0];
+  const here = arrows.filter(({ state }) => state !== "future"), there = here.length ? here : arrows;
+  const moved = there.filter(({ state }) => state !== "idle" && state !== "future"), tones = moved.map(({ tone }) => tone);
   if (moved.length < 2) return moved[0] ?? there[0];
-  const parts = moved.map(({ within }) => within?.[group]).filter(Boolean).sort((a, b) => b[0] - a[0]);
-  const part = parts[0]?.[0] === moved.length ? parts[0].slice(1) : null;
-  const all = (whole && moved.find(({ together }) => together)?.together) || part;
-  if (all) {
-    const [label, weight, tone] = all;
-    return { ...(moved.find(({ state }) => state === "flowing") ?? moved[0]), label, weight, tone };
-  }
-  const tones = new Set(moved.map(({ tone }) => tone)), first = moved.find(({ state }) => state === "flowing") ?? moved[0];
-  const tone = tones.size === 1 ? first.tone : "mixed", why = new Set(moved.map(({ label }) => label?.split("\n").at(-1)));
-  const label = tone === "faint" && why.size === 1 ? [...why][0] : ""; // no number where the sum is not known
-  return { ...first, label, weight: max(...moved.map(({ weight }) => weight ?? 0)), tone };
+  const told = fromEntries(entries(folding.arrow).map(([field, rule]) => [field, RULES[rule.rule](rule, moved.map((each) => each[field]), tones)]));
+  const [count, ...part] = moved.map(({ within }) => within?.[group]).filter(Boolean).sort((a, b) => b[0] - a[0])[0] ?? [];
+  const all = (whole && moved.find(({ together }) => together)?.together) || (count === moved.length ? part : null);
+  if (all) [told.label, told.weight, told.tone] = all; // else no number: the sum is not known
+  return { ...moved.find(({ state }) => state === told.state), ...told };
 }
 
 const EASY = 0.75; // of its own size, at which a picture is easy to read, as in views/opening.py
