@@ -62,7 +62,7 @@ def test_a_file_that_the_page_names_is_there(name: str) -> None:
         ("widgets/stepper.py", "_do"),
         ("scene/picture.py", "save_as"),
         ("classroom/exercise.py", "compared"),
-        ("views/groups.py", "program_tree"),
+        ("views/program_tree.py", "program_tree"),
         ("views/__init__.py", "CHARTS"),
         ("views/__init__.py", "VIEWS"),
     ],

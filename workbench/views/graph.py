@@ -26,8 +26,9 @@ from ..trace.records import (
 from ..trace.schema import Cut, Record, Saved
 from ..trace.timeline import Timeline
 from ..trace.values import Value, number, series
-from .groups import Lanes, program_tree
+from .lanes import Lanes
 from .player_steps import last_backward
+from .program_tree import program_tree
 from .slopes import Slopes
 from .value_display import (
     BOX_COLUMNS,

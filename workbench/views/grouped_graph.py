@@ -26,7 +26,8 @@ from ..trace.schema import Phase, Record, TensorSeen
 from ..trace.timeline import Timeline, phase_of
 from ..trace.values import Value, said, series
 from .graph import Graph, arrived, built, rows_of
-from .groups import MOST, TANGENT, Group, Lanes, Program, wholes
+from .groups import MOST, Group, Program
+from .lanes import TANGENT, Lanes, wholes
 from .memory import bytes_said, kept_of
 from .messages import NO_GROUP
 from .opening import Part, fitted, in_order
