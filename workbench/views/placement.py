@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from ..trace.call_records import OperationRan
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, TensorsFound
@@ -21,61 +22,109 @@ _LAYER = re.compile(r"^(\d+) › .*")  # the class of a layer that has only a nu
 def placed(events: Iterable[Record], lanes: Lanes | None) -> Item:
     """All nodes in the parts that they were made in."""
     events = list(events)
-    found = found_expressions(events)
-    owned = _parameters(events)
     whole = Item("graph", "graph")
-    homes: dict[str, Item] = {} if lanes is None else _homes(events, lanes, whole)
-    there: set[str] = set()
-    going: list[str] = []  # backwards
-    before = known = 0  # the last part that there was when the outermost of them began, and that there is
+    homes = {} if lanes is None else _homes(events, lanes, whole)
+    placing = _Placing(whole, homes, found_expressions(events), _parameters(events))
     for event in events:
-        if isinstance(event, BackwardStarted):
-            before = before if going else known
-            going.append(event.task)
-        elif going and isinstance(event, BackwardFinished | Failed) and event.task in going:
-            going.remove(event.task)
-        if isinstance(event, OperationRan) and event.op in homes:
+        placing.running.note(event)
+        if isinstance(event, NodeCreated):
+            placing.add(event)
+        elif isinstance(event, OperationRan) and event.op in homes:
             homes[event.op].items.append(_without_node(event))
-        if not isinstance(event, NodeCreated) or event.node in there:  # it is told again of what was there before
-            continue
-        there.add(event.node)
-        home = at = homes.get(event.node, whole)
-        ran, outermost = bool(going) and not event.found, True
-        for part in event.path or _from_scope(event, bool(going)):
+    whole.items += {id(home): home for home in homes.values() if home is not whole}.values()
+    return whole
+
+
+@dataclass(slots=True)
+class _Running:
+    """The backwards that run, and which parts of the program they ran through themselves: those with larger keys."""
+
+    tasks: list[str] = field(default_factory=list)
+    before: int = 0  # the last part that there was when the outermost backward began
+    known: int = 0  # the last part that there is
+
+    def note(self, event: Record) -> None:
+        """Begin or end a backward."""
+        if isinstance(event, BackwardStarted):
+            self.before = self.before if self.tasks else self.known
+            self.tasks.append(event.task)
+        elif self.tasks and isinstance(event, BackwardFinished | Failed) and event.task in self.tasks:
+            self.tasks.remove(event.task)
+
+
+@dataclass(slots=True)
+class _Placing:
+    """A program's tree while it grows, node by node."""
+
+    whole: Item
+    homes: dict[str, Item]  # by node or operation, what it stands in where function transforms add to the picture
+    found: dict[str, str]  # by node, what is known of its expression
+    owned: set[str | None]  # the parameters of modules
+    there: set[str] = field(default_factory=set)  # nodes
+    running: _Running = field(default_factory=_Running)
+
+    def add(self, event: NodeCreated) -> None:
+        """Put a node into the part that made it, where it is told for the first time."""
+        if event.node in self.there:
+            return
+        self.there.add(event.node)
+        home = self.homes.get(event.node, self.whole)
+        is_placeless = event.found and not event.path and not event.scope
+        part = _going_on(home) if is_placeless else self._part_of(event, home)
+        if event.runs is not None:  # CopySlices: a frame is drawn around it and the node that it runs
+            part.framed = 1
+        part.items.append(self._node(event))
+
+    def _part_of(self, event: NodeCreated, home: Item) -> Item:
+        """The innermost part that made a node: of a part that goes on the item that is there, else one that begins."""
+        at, outermost = home, True
+        for part in event.path or _from_scope(event, bool(self.running.tasks)):
             if event.pushing is not None and part.kind == "expression":  # its words are those of what is pushed
                 continue
             last = at.items[-1] if at.items else None
             if last is None or last.key != part.key:
-                last = Item(part.kind, part.title, part.key, part.number)
-                if part.kind == "scope":
-                    _describe(last, part)
-                last.text = part.title if part.kind in ("expression", "call") else ""
-                if ran and part.kind == "expression":
-                    last.kind = "call"
-                known = max(known, part.key) if event.path else known
-                if ran and (part.title == RAN if not event.path else last.text and part.key > before):
-                    last.framed = 1 if outermost else 2  # a part inside has its own words if it is one
+                last = self._begun(event, part, outermost)
                 at.items.append(last)
             outermost = outermost and not last.framed
             at = last
-        while at is home or at.kind in ("loop", "round", "call"):
-            inner = at.items[-1] if at.items else at
-            if not event.found or event.path or event.scope or inner.kind not in ("loop", "round", "call"):
-                break
-            at = inner  # one that was there before stands where it is first seen
-        at.framed = 1 if event.runs is not None else at.framed
+        return at
+
+    def _begun(self, event: NodeCreated, part: Part, outermost: bool) -> Item:
+        """A part that begins with a node; `outermost` says whether no part around it is framed."""
+        item = Item(part.kind, part.title, part.key, part.number)
+        if part.kind == "scope":
+            _describe(item, part)
+        item.text = part.title if part.kind in ("expression", "call") else ""
+        if event.path:
+            self.running.known = max(self.running.known, part.key)
+        if self._ran(event):
+            own = item.text and part.key > self.running.before if event.path else part.title == RAN
+            item.framed = (1 if outermost else 2) if own else 0  # a part inside has its own words if it is one
+            item.kind = "call" if part.kind == "expression" else part.kind
+        return item
+
+    def _ran(self, event: NodeCreated) -> bool:
+        """Whether a backward recorded the node."""
+        return bool(self.running.tasks) and not event.found
+
+    def _node(self, event: NodeCreated) -> Item:
         name = event.name.removesuffix("Backward0")
         item = Item("", event.name, node=event.node, name=name, operation=event.operation, variable=_variable(event))
-        item.leaves = len({edge.target for edge in event.edges if edge.target is not None} - there)
-        item.found = found.get(event.node, "")
-        used = {edge.target for edge in event.edges} | {arg.tensor for arg in event.args}
-        item.parameters = len(owned & used)
-        item.ran = ran
-        item.used = frozenset([edge.target for edge in event.edges if edge.target in there])
+        takes = {edge.target for edge in event.edges}
+        item.leaves = len(takes - self.there - {None})
+        item.used = frozenset([each for each in takes if each in self.there])
+        item.parameters = len(self.owned & (takes | {arg.tensor for arg in event.args}))
+        item.found, item.ran = self.found.get(event.node, ""), self._ran(event)
         _note_line(item, event.source)
-        at.items.append(item)
-    whole.items += {id(home): home for home in homes.values() if home is not whole}.values()
-    return whole
+        return item
+
+
+def _going_on(home: Item) -> Item:
+    """The innermost loop, round or call: there stands what was made before, where it is first seen."""
+    at = home
+    while at.items and at.items[-1].kind in ("loop", "round", "call"):
+        at = at.items[-1]
+    return at
 
 
 def _homes(events: Sequence[Record], lanes: Lanes, whole: Item) -> dict[str, Item]:
