@@ -64,51 +64,74 @@ def program_tree(events: Iterable[Record], lanes: Lanes | None = None) -> Progra
 
 
 def _simplified(item: Item, calls: tuple[str, ...] = ()) -> list[Item]:
-    """The item without groups of one thing in it, or what it is the only one around; nothing, if it has no words.
+    """The item without groups of one thing in it, or else what stands in its place: what lies in it.
 
     `calls` is how the calls of the modules begin that it lies in: `net(`.
     """
     if not item.kind:
         return [item]
-    items: list[Item] = []
     calls = (*calls, f"{item.held}(") if item.held else calls
+    # From the inside out: how many things lie in an item is known when each of them is simple.
+    items: list[Item] = []
     for inner in item.items:
-        if inner.kind:
-            items += _simplified(inner, calls)
-        else:
-            items.append(inner)
+        items += _simplified(inner, calls)
     item.items = items
-    if item.kind == "scope":  # the text of one call is that of none of the modules that it led to
-        texts = Counter(inner.text for inner in items if inner.scope)
-        for inner in items:
-            inner.text = "" if inner.scope and texts[inner.text] > 1 else inner.text
+    if item.kind == "scope":
+        _tell_apart_calls(items)
     if item.kind == "loop":
         return _loop(item)
-    if item.kind in ("expression", "call") and (not item.title or transforms(tree_of(item.text))):
-        return item.items  # without a source; or all that a transform does
-    if 0 < item.framed <= len(item.items) <= _FEW:
-        return item.items
-    if len(item.items) > 1 or item.kind == "round":
+    if _is_needless(item):
+        return items
+    # A round stays, whatever is in it: its loop counts them, and then gives its number to the only thing in it.
+    if len(items) > 1 or item.kind == "round":
         return [item]
+    return [_of_one(item, calls)]
+
+
+def _tell_apart_calls(items: Sequence[Item]) -> None:
+    """Of modules that have one text none has it: it is that of the call that led to all of them."""
+    texts = Counter(item.text for item in items if item.scope)
+    for item in items:
+        if item.scope and texts[item.text] > 1:
+            item.text = ""
+
+
+def _is_needless(item: Item) -> bool:
+    """Whether a box around what lies in it would tell nothing, or what the picture has a frame for."""
+    if item.kind in ("expression", "call"):
+        if not item.title or transforms(tree_of(item.text)):  # without a source; or all that a transform does
+            return True
+    return 0 < item.framed <= len(item.items) <= _FEW
+
+
+def _of_one(item: Item, calls: tuple[str, ...]) -> Item:
+    """What an item with one thing in it becomes: that thing with its words, or the item if it has more to tell."""
     only = item.items[0]
-    if item.kind == "part":
+    if item.kind == "part":  # its frame is told by the words of the transform, never by those of what lies in it
         item.items = only.items if only.kind else item.items
-        return [item if only.kind else only]
-    if item.kind == "expression" and only.leaves > _LEAVES:
-        return [item]
+        return item if only.kind else only
+    if item.kind == "expression" and only.leaves > _LEAVES:  # closed, it hides them
+        return item
     if item.kind == "scope" and not only.kind and only.parameters:  # a module of one operation, with what it holds
-        only.text = "" if only.text.startswith(calls) else only.text  # the words of the module's own call tell nothing
-        return [item]
+        # Its box has the words of the module's call: on the node they would be told twice.
+        only.text = "" if only.text.startswith(calls) else only.text
+        return item
     if item.kind == "scope":
         join_words(item, only)
         only.scope = f"{item.scope}/{only.scope}" if only.scope else item.scope
         only.kind = "scope" if only.kind == "call" else only.kind
     elif item.kind in ("expression", "call") and only.kind in ("", "expression", "call"):
-        if not (only.text and calls_many(item.text)):  # that of all calls together is not the words of one
-            only.text, only.inner = item.text, item.inner
-            if not item.text.startswith(calls):
-                only.title = item.title
-    return [only]
+        _give_words(item, only, calls)
+    return only
+
+
+def _give_words(item: Item, only: Item, calls: tuple[str, ...]) -> None:
+    """The words of an expression or a call for the only thing that it computes."""
+    if only.text and calls_many(item.text):  # that of all calls together is not the words of one
+        return
+    only.text, only.inner = item.text, item.inner
+    if not item.text.startswith(calls):  # the module's own call tells less than what is computed in it
+        only.title = item.title
 
 
 def _loop(loop: Item) -> list[Item]:
