@@ -53,14 +53,21 @@ def fitted_text(text: str, own: frozenset[tuple[str, str]], room: int) -> str:
 
 
 def _leave_out(text: str, places: Iterable[_Place], room: int) -> str:
-    """An expression without as many of these parts as it takes; what is left always names something."""
+    """An expression without as many of these parts as it takes; what is left always names something.
+
+    Packages go first and stay away. Parts go from the inside out, as the outermost is what the box itself computes; the
+    longest of the innermost go first, so that few have to.
+    """
     source, cuts = text.encode(), _packages(text)
     outer = _nested([each for each in places if len(each.words) + 1 < each.end - each.begin])
     inside = Counter(outer.values())  # how many parts of one are still there
-    ready, empty = [each for each in outer if not inside[each]], None  # one like `… + …` is no more than `…`
+    ready = [each for each in outer if not inside[each]]  # the innermost
+    empty: _Place | None = None  # one like `… + …`, which is no more than `…`: it goes before all others
     while ready and columns(_without(source, cuts)) > room:
         place = empty or max(ready, key=lambda each: (each.end - each.begin, -each.begin))
         ready.remove(place)
+        # What was cut in it goes with it. Without a name the text would tell nothing: then it stays, as if it were cut,
+        # and what is around it has its turn.
         more = [*[each for each in cuts if not each.lies_in(place)], place]
         cuts = more if _NAMES.search(_without(source, more)) else cuts
         around, empty = outer[place], None
@@ -68,7 +75,8 @@ def _leave_out(text: str, places: Iterable[_Place], room: int) -> str:
         if around is not None and not inside[around]:
             ready.append(around)
             empty = None if re.search(r"\w", _without(source, cuts, around)) else around
-    for each in [each for each in cuts if each.words]:  # what was left out early may have room again
+    # A short part that went early may have room again, since a long one went after it.
+    for each in [each for each in cuts if each.words]:
         fewer = [other for other in cuts if other is not each]
         cuts = fewer if columns(_without(source, fewer)) <= room else cuts
     return _without(source, cuts)
@@ -123,4 +131,5 @@ def _without(source: bytes, cuts: Iterable[_Place], within: _Place | None = None
             told += [source[at : each.begin].decode(errors="replace"), each.words]
             at = each.end
     told.append(source[at:end].decode(errors="replace"))
+    # Parentheses around `…` alone tell nothing; those of a call stay.
     return re.sub(r"(?<![\w)\]])\(…\)", "…", "".join(told))

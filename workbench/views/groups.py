@@ -104,6 +104,7 @@ def repetitions(symbols: Sequence[object], least: int, covered: int) -> list[tup
     for period in range(1, longest + 1):
         differs = np.flatnonzero(row[:-period] != row[period:])
         ends = np.append(differs, count - period)
+        # From each item on, how many in a row are equal to those a period later.
         agree = ends[np.searchsorted(ends, np.arange(count - period))] - np.arange(count - period)
         times = agree // period + 1
         covers[period - 1, : count - period] = np.where(times >= least, times * period, 0)
