@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..scene.labels import columns, cut
 
 UNKNOWN = "…"  # stands for what is left out, or not known
-LONGEST = 40  # characters of an expression that a sentence tells
+SENTENCE_CHARACTERS = 40  # of an expression that a sentence tells, at most
 _NAMES = re.compile(r"[^\W\d]")
 _OPERAND = re.compile(r"(?<![\w.])[^\W\d][\w.]*(?![\w.(])")  # a variable or an attribute that is not called
 _PACKAGE = re.compile(r"(?<![\w.])(?:torch|workbench|wb|nn|F)\.(?:\w+\.)*(?=\w+\()")
@@ -20,7 +20,7 @@ _PACKAGE = re.compile(r"(?<![\w.])(?:torch|workbench|wb|nn|F)\.(?:\w+\.)*(?=\w+\
 
 def cut_in_sentence(text: str) -> str:
     """An expression as a sentence tells it: no longer than that has room for."""
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return text if len(text) <= SENTENCE_CHARACTERS else f"{text[: SENTENCE_CHARACTERS - 1]}…"
 
 
 class _Place(NamedTuple):

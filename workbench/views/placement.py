@@ -15,7 +15,7 @@ from .lanes import Lanes
 from .titles import entitled
 from .unrecorded import found_expressions
 
-RAN = "recorded while a backward ran"
+_RAN = "recorded while a backward ran"
 _LAYER = re.compile(r"^(\d+) › .*")  # the class of a layer that has only a number
 
 
@@ -98,7 +98,7 @@ class _Placing:
         if event.path:
             self.running.known = max(self.running.known, part.key)
         if self._ran(event):
-            own = item.text and part.key > self.running.before if event.path else part.title == RAN
+            own = item.text and part.key > self.running.before if event.path else part.title == _RAN
             item.framed = (1 if outermost else 2) if own else 0  # a part inside has its own words if it is one
             item.kind = "call" if part.kind == "expression" else part.kind
         return item
@@ -175,7 +175,7 @@ def _variable(event: NodeCreated) -> str:
 
 def _from_scope(event: NodeCreated, running: bool) -> list[Part]:
     """Parts for a node of which no more than its scope is known."""
-    names = [RAN] if running and not event.found else []
+    names = [_RAN] if running and not event.found else []
     names += event.scope.split("/") if event.scope else []
     told = [*names[:-1], scope_title(names[-1], event.module)] if event.scope else names
     return [Part("scope", "/".join(names[: at + 1]), title) for at, title in enumerate(told)]  # type: ignore[arg-type]

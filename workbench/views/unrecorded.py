@@ -12,7 +12,7 @@ from ..scene.labels import TITLE_COLUMNS, columns
 from ..trace.records import NodeCreated, TensorsFound
 from ..trace.schema import Code, Record
 from ..trace.values import Value
-from .expressions import LONGEST, UNKNOWN, fitted_text
+from .expressions import SENTENCE_CHARACTERS, UNKNOWN, fitted_text
 from .written import SIGNS, Spelled, tree_of
 
 _SHORT = 16  # characters of an operand in an expression that is pieced together
@@ -196,7 +196,7 @@ def _expression(node: NodeCreated, operands: list[_Expression]) -> _Expression:
     else:
         inner = UNKNOWN
     told = f"{called.name}({inner})"
-    return (told if len(told) <= LONGEST else f"{called.name}({UNKNOWN})"), _ATOM
+    return (told if len(told) <= SENTENCE_CHARACTERS else f"{called.name}({UNKNOWN})"), _ATOM
 
 
 def _within(operand: _Expression, binds: int) -> str:
