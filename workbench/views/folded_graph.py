@@ -13,7 +13,8 @@ from ..trace.values import said
 from .gradient_totals import ADDED, EdgeBundle, norms_of, total_of
 from .graph import Drawing, Graph
 from .group_summary import GroupSummary, NodeDelta, closed_box, kept_by
-from .groups import Group, tangent_box, tangent_in
+from .groups import Group
+from .lanes import tangent_box, tangent_in
 from .links import Links
 from .memory import bytes_said
 

@@ -22,8 +22,8 @@ from ..trace.records import (
 from ..trace.schema import Cut, Record
 from ..trace.timeline import Timeline
 from ..trace.values import Value, number, series
-from .groups import Lanes, program_tree
 from .hooks_told import badges
+from .lanes import Lanes
 from .node_boxes import (
     chip,
     cut_label,
@@ -37,6 +37,7 @@ from .node_boxes import (
     written_details,
 )
 from .player_steps import last_backward
+from .program_tree import program_tree
 from .relations import Relations
 from .slopes import Slopes
 from .standing import Standing

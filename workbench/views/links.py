@@ -10,7 +10,8 @@ from ..trace.call_records import OperationRan
 from ..trace.records import NodeCreated
 from ..trace.schema import Record, TensorSeen
 from .group_summary import GroupSummary
-from .groups import Group, Lanes, Program, wholes
+from .groups import Group, Program
+from .lanes import Lanes, wholes
 
 _APART = 12  # so many named tensors at most stand outside of all groups; more of them stand where they are used
 _SHARED = 4  # a tensor that is used in more places has a box beside each that refers to it

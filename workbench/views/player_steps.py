@@ -32,7 +32,8 @@ from ..trace.records import (
 from ..trace.schema import Phase, Record, SourceLine
 from ..trace.timeline import Timeline, phase_of
 from ..trace.values import series
-from .groups import Lanes, Program
+from .groups import Program
+from .lanes import Lanes
 from .messages import GRAPH_TOO_LARGE
 from .value_display import sentence_of
 

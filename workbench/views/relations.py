@@ -8,7 +8,7 @@ from ..scene.model import Arrow, Detail
 from ..trace.frame import Frame, Key, NodeState
 from ..trace.records import NodeCreated, TensorsFound
 from ..trace.schema import Record, Saved
-from .groups import Lanes
+from .lanes import Lanes
 
 # What operations compute beside their result and save, by the names of what is saved.
 _INNER = {
