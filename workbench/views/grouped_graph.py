@@ -178,8 +178,8 @@ class _GroupedStory:
 
     def __init__(self, trace: Timeline, graph: FoldedGraph, view: Graph) -> None:
         self._trace, self._graph, self._view = trace, graph, view
-        events, stops = trace.events, trace.steps
-        self._parts = [events[begin:end] for begin, end in zip([0, *stops], stops, strict=False)]
+        events, self._stops = trace.events, trace.steps
+        self._parts = [events[begin:end] for begin, end in zip([0, *self._stops], self._stops, strict=False)]
         self._places = [place_of_stop(part, view.lanes) for part in self._parts]
         self._around = [graph.around(place or "") for place in self._places]
         self._closed = [graph.group(around.closed) if around.closed else None for around in self._around]
@@ -256,7 +256,7 @@ class _GroupedStory:
             return
         for id in told:
             self._began.setdefault(id, stop)
-        number, stops = self._number, self._trace.steps
+        number, stops = self._number, self._stops
         for id in [id for id in self._began if id not in after]:
             first = self._began.pop(id)
             if number[first] < number[stop]:
