@@ -47,7 +47,7 @@ _REPEATS = {"add", "sub", "mul", "div", "pow", "maximum", "minimum", "where", "a
 class Flow(Graph):
     """The graph with gradients in the foreground: arrows are as broad as what they carry.
 
-    Nothing saved is shown, nor data that need no gradient, unless there are transforms.
+    Nothing saved is shown, nor data that need no gradient, but what is behind a cut and what transforms are given.
     """
 
     legend = LEGEND
@@ -70,9 +70,8 @@ class Flow(Graph):
     def draw(self, frame: Frame, keys: Iterable[Key]) -> Drawing:
         """The boxes and arrows that the frame's `keys` concern, as they are now."""
         boxes, arrows = super().draw(frame, keys)
-        data = () if self.transformed else ("constant", "cut")
-        boxes = [box for box in boxes if box.kind not in ("saved", *data)]
-        arrows = [arrow for arrow in arrows if arrow.kind not in ("same", *data)]
+        boxes = [box for box in boxes if box.kind not in ("saved", "constant") or self._shows_data(frame, box.id)]
+        arrows = [arrow for arrow in arrows if arrow.kind != "same"]
         for box in boxes:
             if box.id in frame.nodes or (box.id in frame.tensors and box.kind == "leaf"):
                 box.lines += (*self._rest(frame, box.id), *self._added(frame, box.id), *self._remade(frame, box.id))
@@ -90,6 +89,13 @@ class Flow(Graph):
                 arrow.label = "\n".join(filter(None, [arrow.label, earlier]))
                 arrow.brief = None if arrow.brief is None else f"{arrow.brief}\n{earlier}"
         return boxes, arrows
+
+    def shows(self, frame: Frame, edge: EdgeState) -> bool:
+        """Whether an edge is part of the story: data are behind a cut, and where transforms take them."""
+        return edge.kind in ("gradient", "seed", "cut") or self._shows_data(frame, edge.source)
+
+    def _shows_data(self, frame: Frame, id: str) -> bool:
+        return id in frame.tensors and (self.transformed or f"{id}.cut" in frame.edges)
 
     def remarks(self, frame: Frame) -> list[str]:
         """What the captions of the graph leave out: where gradients add up, and where one is summed."""

@@ -231,7 +231,7 @@ class FoldedGraph:
             sending = {group: summary for group, summary in sending.items() if group in below.groups}
         concern.groups |= dict.fromkeys(self._cross(frame, key.id, edge, sending, below.groups))
         self._tell_use(frame, own, source, above.groups, below.groups)
-        if (self._draws_data or edge.differentiable) and self._view.leads(edge):
+        if self._view.leads(edge) and self._view.shows(frame, edge):
             self._lead(key, edge, own, source, concern)
 
     def _lead(self, key: Key, edge: EdgeState, own: str, source: str, concern: _Concern) -> None:

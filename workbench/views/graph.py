@@ -93,7 +93,7 @@ class Graph:
                 if event.path and event.path[-1].kind == "expression":
                     last[event.path[-1].key] = event.node
         self.slopes = Slopes({*last.values()})
-        if not self.shows_gradients and any([self.lanes.is_cut(event) for event in events]):
+        if any([self.lanes.is_cut(event) for event in events]):
             self.legend, self.shared_legend = self.legend + _CUTS, self.shared_legend + _CUTS
         self._outputs: dict[str, list[int]] = {}
         names = list(dict.fromkeys(name for name in self._note_ends(events) if name is not None))
@@ -163,7 +163,7 @@ class Graph:
                 return [], []
             nr = edge.output_nr
             return [output_box(self._say, frame, edge.source, nr)], [self._seeding(frame, edge.source, nr)]
-        if not self.leads(edge):
+        if not (self.leads(edge) and self.shows(frame, edge)):
             return [], []
         source = self.source(edge)
         return self.lanes.input(frame, source), [self._arrow(frame, id, source, edge.target, edge)]
@@ -203,6 +203,10 @@ class Graph:
     def leads(self, edge: EdgeState) -> bool:
         """Whether an edge has an arrow: the cut of what stands in its node's box is marked at what uses it."""
         return edge.kind != "cut" or self.lanes.place(edge.target or "") == edge.target
+
+    def shows(self, frame: Frame, edge: EdgeState) -> bool:
+        """Whether an edge is part of the story."""
+        return True
 
     def _cut(self, frame: Frame, edge: EdgeState) -> Cut | None:
         """Where the way of a gradient ends, if that is on this edge."""
