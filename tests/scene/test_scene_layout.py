@@ -12,9 +12,10 @@ import pytest
 from scene_samples import deep, loss, square
 
 from workbench.scene import layout
+from workbench.scene.curves import Way
+from workbench.scene.geometry import Place
 from workbench.scene.layout import LayoutUnavailable, drawn_level, placed
 from workbench.scene.model import Arrow, Box, Scene, Step
-from workbench.scene.routes import Place, Way
 from workbench.scene.storyboard import Storyboard
 
 SAMPLES = [square, loss, deep]

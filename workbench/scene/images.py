@@ -29,6 +29,8 @@ from math import hypot
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from .curves import Way
+from .geometry import GAP, MARGIN, Place, Point
 from .labels import (
     CHARACTER,
     CHIP_PAD,
@@ -51,7 +53,6 @@ from .labels import (
 from .layout import TIE, Layout
 from .messages import FFMPEG_FAILED, NO_FFMPEG
 from .model import AROUND, LOOSE, PLACED, Arrow, Box, Plot, Scene
-from .routes import GAP, MARGIN, Place, Point, Way
 from .storyboard import Storyboard
 from .text import graph_lines
 from .theme import Stylesheet, Theme, css_for, flat_css, theme_named

@@ -27,10 +27,13 @@ from itertools import accumulate, groupby
 from math import inf
 from typing import Any
 
+from .curves import Way, one_way, straight_between, swung
+from .geometry import GAP, MARGIN, Place, Point, Walls
 from .labels import STRIP, Size, in_group
 from .messages import DOT_FAILED, NO_GRAPHVIZ, NO_PLACE
 from .model import AROUND, LOOSE, Arrow, Box, Scene, paths
-from .routes import GAP, MARGIN, Place, Point, Walls, Way, one_way, related, routed, straight_between, swung
+from .relations import related
+from .routes import routed
 
 _LABEL_MARGIN = 12  # around the picture where only a label comes near its edge
 TIE = 22  # between a node and the saved tensors hanging on it
