@@ -13,14 +13,9 @@ told all: arrows that lead past many boxes cost it minutes and show nothing (`th
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import threading
-from _thread import start_new_thread
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import accumulate, groupby
@@ -28,9 +23,11 @@ from math import inf
 from typing import Any
 
 from .curves import Way, one_way, straight_between, swung
+from .engines import LayoutUnavailable as LayoutUnavailable  # what laying out may raise
+from .engines import Placed, placed
 from .geometry import GAP, MARGIN, Place, Point, Walls
 from .labels import STRIP, Size, in_group
-from .messages import DOT_FAILED, NO_GRAPHVIZ, NO_PLACE
+from .messages import NO_PLACE
 from .model import AROUND, LOOSE, Arrow, Box, Scene, paths
 from .relations import related
 from .routes import routed
@@ -53,10 +50,6 @@ _EDGE = 8  # px between a part's edge and an arrow in it
 _MOST_LED = 200, 400  # boxes and arrows; of more, looking for the arrows' ways would take longer than all the rest
 _PORT = 4  # the width of the cell where an arrow goes through a frame
 _HEAD = "node [shape=plain]\nedge [dir=none]\n"
-
-_lock = threading.Lock()  # Graphviz has state of its own, and the standard error stream is every thread's
-if hasattr(os, "register_at_fork"):  # so a fork waits until no other thread is in there
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 @dataclass(frozen=True, slots=True)
@@ -756,153 +749,6 @@ def _table(cells: str) -> str:
 
 def _cell(width: float, height: float, more: str = "") -> str:
     return f'<TD FIXEDSIZE="TRUE" WIDTH="{width:.0f}" HEIGHT="{height:.0f}" {more}></TD>'
-
-
-class LayoutUnavailable(RuntimeError):
-    """There is no Graphviz to place the boxes with."""
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """Where Graphviz put things, in px from the upper left corner: middles of nodes and labels, and Bézier points."""
-
-    width: float
-    height: float
-    nodes: list[Point]
-    edges: list[list[Point]]
-    labels: list[Point | None]
-
-
-def placed(dot: str) -> Placed:
-    """What the first of the engines that is installed makes of numbered nodes and edges.
-
-    Errors: LayoutUnavailable.
-    """
-    for engine in ENGINES:
-        found = engine(dot)
-        if found is not None:
-            return found
-    raise LayoutUnavailable(NO_GRAPHVIZ)
-
-
-def _by_pygraphviz(dot: str) -> Placed | None:
-    try:
-        from pygraphviz import AGraph  # pyright: ignore[reportMissingTypeStubs]
-    except ImportError:
-        return None
-    return _uninterrupted(AGraph, dot)
-
-
-def _uninterrupted(graph_class: Any, dot: str) -> Placed:
-    """In a thread of its own, because Ctrl-C stops only the main one: a graph half closed is closed once more, a crash.
-
-    The bare thread and lock, because an interrupt of `Thread.start` and `join` can raise errors of theirs. What an
-    interrupted caller no longer waits for ends later, or never begins; that caller's traceback is to be seen.
-    """
-    done = threading.Lock()
-    outcome: list[Placed | BaseException] = []
-    left: list[bool] = []
-
-    def run() -> None:
-        try:
-            with _lock:
-                with _stream:
-                    if left:
-                        return
-                    _hush()
-                try:
-                    outcome.append(_in_process(graph_class, dot))
-                finally:
-                    with _stream:
-                        _unhush()
-        except BaseException as error:  # raised below, where the caller is
-            outcome.append(error)
-        finally:
-            done.release()
-
-    done.acquire()
-    try:
-        start_new_thread(run, ())
-        done.acquire()
-    except BaseException:
-        with _stream:
-            left.append(True)
-            _unhush()
-        raise
-    (placed_or_error,) = outcome
-    if isinstance(placed_or_error, BaseException):
-        raise placed_or_error
-    return placed_or_error
-
-
-def _in_process(graph_class: Any, dot: str) -> Placed:
-    graph = graph_class(string=dot)
-    try:
-        graph.layout("dot")
-        keyed = sorted(graph.edges(keys=True), key=lambda edge: int(edge[2]))
-        edges = [graph.get_edge(*edge).attr for edge in keyed]
-        nodes = [node.attr["pos"] for node in sorted(graph.nodes(), key=int)]
-        return _read_places(graph.graph_attr["bb"], nodes, [(attr["pos"], attr["lp"]) for attr in edges])
-    finally:
-        graph.close()
-
-
-def _by_program(dot: str) -> Placed | None:
-    try:
-        import graphviz  # pyright: ignore[reportMissingTypeStubs]
-    except ImportError:
-        return None
-    try:
-        told = json.loads(graphviz.pipe("dot", "json0", dot.encode(), quiet=True))
-    except graphviz.ExecutableNotFound:
-        return None
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise LayoutUnavailable(DOT_FAILED.format(str(error).partition("\n")[0])) from None
-    edges = sorted(told.get("edges", []), key=lambda edge: int(edge["id"]))
-    nodes = sorted([each for each in told["objects"] if each["name"].isdigit()], key=lambda each: int(each["name"]))
-    return _read_places(told["bb"], [each["pos"] for each in nodes], [(each["pos"], each.get("lp")) for each in edges])
-
-
-# From the text of a graph in DOT to its places; an engine that is not installed gives None.
-ENGINES: Sequence[Callable[[str], Placed | None]] = (_by_pygraphviz, _by_program)
-
-
-def _read_places(box: str, nodes: list[str], edges: list[tuple[str, str | None]]) -> Placed:
-    left, bottom, right, top = _numbers(box)
-
-    def point(text: str) -> Point:
-        x, y = _numbers(text)
-        return x - left, top - y  # Graphviz counts upwards
-
-    splines = [[point(each) for each in spline.split()] for spline, _ in edges]
-    labels = [point(label) if label else None for _, label in edges]
-    return Placed(right - left, top - bottom, [point(each) for each in nodes], splines, labels)
-
-
-def _numbers(text: str) -> list[float]:
-    return [float(number) for number in text.split(",")]
-
-
-_stream = threading.Lock()  # held while the standard error stream is switched
-_heard: list[int] = []  # the stream itself, while Graphviz's warnings go nowhere
-
-
-def _hush() -> None:
-    """Keep Graphviz's C code from warning about fonts on standard error, which a notebook would show."""
-    try:
-        _heard.append(os.dup(2))
-    except OSError:  # a program without a standard error stream
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
-    os.close(nowhere)
-
-
-def _unhush() -> None:
-    if _heard:
-        kept = _heard.pop()
-        os.dup2(kept, 2)
-        os.close(kept)
 
 
 _CALM_ROWS, _HURRIED_ROWS, _MOST_ROWS = 4_000, 8_000, 12_000  # rows that all arrows together lead through
