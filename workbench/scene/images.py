@@ -29,6 +29,7 @@ from math import hypot
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from .blocks import TIE
 from .curves import Way
 from .geometry import GAP, MARGIN, Place, Point
 from .labels import (
@@ -50,7 +51,7 @@ from .labels import (
     plot_paths,
     stands_behind,
 )
-from .layout import TIE, Layout
+from .layout import Layout
 from .messages import FFMPEG_FAILED, NO_FFMPEG
 from .model import AROUND, LOOSE, PLACED, Arrow, Box, Plot, Scene
 from .storyboard import Storyboard
