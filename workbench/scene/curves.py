@@ -11,7 +11,7 @@ from itertools import pairwise
 from math import atan2, hypot
 from typing import Any
 
-from .geometry import GAP, Curve, Place, Point, Walls, on_curve
+from .geometry import GAP, LEAST_FALL, Curve, Place, Point, Walls, on_curve
 from .labels import Size
 
 _VERTICAL = 24  # px that an arrow's ends keep to the vertical, if there is room: its head then points straight
@@ -118,7 +118,7 @@ def smooth(knots: Sequence[Point], boxes: Curve | None = None) -> list[Point]:
 
 def _tangents(knots: Sequence[Point]) -> list[float]:
     """How far to the right a curve leads for each px down at each of these points: 0 at an end, or where it turns."""
-    slopes = [(u - x) / max(v - y, 0.001) for (x, y), (u, v) in pairwise(knots)]
+    slopes = [(u - x) / max(v - y, LEAST_FALL) for (x, y), (u, v) in pairwise(knots)]
     middle = [min(_STEEPER * min(a, b, key=abs), (a + b) / 2, key=abs) * (a * b > 0) for a, b in pairwise(slopes)]
     return [0.0, *middle, 0.0]
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 MARGIN = 18  # px around the picture: room for the mark and the glow at a box's edge
 GAP = 3  # px between a box and the end of an arrow's line; an arrow's head bridges it
+LEAST_FALL = 0.001  # px that a line leads down at least: a level one has no slope
 PACE = 10  # px between the points of a curve that are looked at
 
 Point = tuple[float, float]
@@ -70,7 +71,7 @@ def bernstein(count: int) -> Curve:
 def crossed(starts: Curve, ends: Curve, rects: Curve) -> npt.NDArray[np.bool_]:
     """Which lines, each leading down, go through which rectangles."""
     (x, y), (u, v) = starts.T[:, :, None], ends.T[:, :, None]
-    v = np.maximum(v, y + 0.001)  # a level line has no slope
+    v = np.maximum(v, y + LEAST_FALL)
     left, top, right, foot = rects.T
     first, last = np.maximum(y, top), np.minimum(v, foot)
     slope = (u - x) / (v - y)
