@@ -48,16 +48,16 @@ def drawn_level(
     """What `level_of` lays out: below a heading so wide, wires with labels of these sizes, of values so deep down."""
     asked = question(heading, inside, held, wires, sizes, depths)
     found = placed(asked.dot)
-    reading = Reading(asked, found, past=False)
+    reading = _Reading(asked, found, past=False)
     if wanted := reading.rows_wanted():
-        reading = Reading(asked, _loosened(found, wanted), past=True)
+        reading = _Reading(asked, _loosened(found, wanted), past=True)
         if reading.rows_wanted():
             more = {row: by + _CROWDED for row, by in wanted.items()}
-            reading = Reading(asked, _loosened(found, more), past=True)
+            reading = _Reading(asked, _loosened(found, more), past=True)
     return reading.level()
 
 
-class Reading:
+class _Reading:
     """One answer in the part's own px, step by step: how large the part is, its boxes, its ports, its arrows' ways.
 
     Arrows may lead `past` the room of their labels where rows have been set apart already.
