@@ -7,7 +7,7 @@ import runpy
 
 import pytest
 from lab import CHECKOUT
-from test_house import PACKAGE, READING_PATH
+from test_house import PACKAGE, READING_PATH, imports
 
 from workbench.scene.images import to_svg
 from workbench.scene.text import to_text
@@ -29,6 +29,17 @@ def test_the_picture_of_the_layers_is_current() -> None:
 
 def test_the_page_leads_along_the_reading_path() -> None:
     assert tuple(re.findall(r"^\| `(\S+\.py)` \|", PAGE, re.MULTILINE)) == READING_PATH
+
+
+def test_a_phase_of_a_layout_knows_only_those_above_it() -> None:
+    table = PAGE[PAGE.index("| phase | file |") :].partition("\n\n")[0]
+    phases = [re.findall(r"`(\w+)\.py`", line) for line in table.splitlines()[2:]]
+    known = [name for phase in phases for name in phase]
+    assert len(known) > 10 and len({*known}) == len(known)
+    for at, name in enumerate(known):
+        for module, _, line in imports(PACKAGE / "scene" / f"{name}.py"):
+            target = module.removeprefix("workbench.scene.")
+            assert target not in known[at:], f"{name}.py imports {target}.py in line {line}"
 
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`([\w/]+\.(?:py|txt))`", PAGE))))

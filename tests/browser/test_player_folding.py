@@ -12,9 +12,10 @@ from player_page import show
 from playwright.sync_api import Page
 from test_scene_folding import PALE, assert_in_order, nested, openings, scenes
 
+from workbench.scene.curves import Way
+from workbench.scene.geometry import Place
 from workbench.scene.layout import Layout
 from workbench.scene.model import Scene, Step, paths
-from workbench.scene.routes import Place, Way
 from workbench.scene.storyboard import Storyboard
 
 

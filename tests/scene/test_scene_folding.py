@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workbench.scene.geometry import Place, along
 from workbench.scene.layout import Layout
 from workbench.scene.model import Arrow, Box, Scene, Step, paths
-from workbench.scene.routes import Place, along
 from workbench.scene.storyboard import Storyboard
 
 

@@ -23,7 +23,8 @@ from .labels import (
     largest,
     native,
 )
-from .layout import Layout, Levels, laid_out
+from .layout import Layout, laid_out
+from .levels import Levels
 from .messages import CHANGES_NOTHING, ENDS_NOWHERE, HANGS_NOWHERE, LIES_NOWHERE, MOVES, NO_STEP, STEP_KIND
 from .model import AROUND, FORMAT, VERSION, Box, Curves, Detail, Scene, Step, groups_of, with_changes
 
