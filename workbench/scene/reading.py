@@ -186,7 +186,7 @@ class _Reading:
                 self._ways[str(n)] = _from_above(self._ways[str(n)], standing, self._enters, wire.value)
 
     def level(self) -> Level:
-        """All of it, with room at both sides for the ways that swing out furthest."""
+        """All of it, as wide as what is drawn: Graphviz's room for a label that now stands elsewhere is given back."""
         wires, spine = self._asked.wires, self._asked.spine
         # A page keeps the first way through a frame straight.
         order = sorted(range(len(wires)), key=lambda n: str(n) not in spine)
@@ -194,8 +194,14 @@ class _Reading:
         across = [x for way in ways.values() for x, _ in way.points]
         if self._asked.heading is not None:  # beside a frame other arrows lead past
             across += [x for way in ways.values() if way.label.w for x in (way.label.x, way.label.x + way.label.w)]
-        left = max(0.0, _EDGE - min(across, default=_EDGE))
-        width = self._width + (left + max(0.0, max(across, default=0.0) + _EDGE - self._width))
+        ends = [_EDGE + x for x in (max(across, default=0.0), *self._enters.values(), *self._leaves.values())]
+        ends += [place.x + place.w + self._pad for place in self._places.values()]
+        left = _EDGE - min(across, default=float(_EDGE))
+        if self._asked.heading is None:
+            left = max(left, -min((place.x for place in self._places.values()), default=0.0))
+        else:  # what stands beside the heading or below it stays there
+            left, ends = max(0.0, left), [*ends, self._asked.heading]
+        width = max(ends) + left
         return Level(
             float(2 * -(-width // 2)),  # even, so half of it is whole px too
             self._height,

@@ -13,7 +13,7 @@ import folding from "../../scene/static/folding.json";
 import { LOOSE, assign, entries, fromEntries, list, max, min } from "./drawing.js";
 
 const PASSING = 99; // px that what leads past a box leads down at least
-const AROUND_ALL = 18, ABOVE_ALL = 36; // px around the picture, and for the levels above it, as in layout.py
+const AROUND_ALL = 18, ABOVE_ALL = 36; // px around the picture, as in geometry.py, and for the levels above it, as in layout.py
 
 /** The groups of a storyboard that can be opened, and those that are open at first. */
 export function groupsOf(story) {
