@@ -60,13 +60,14 @@ def stories(draw: st.DrawFn) -> Storyboard:
     scene, steps = draw(scenes()), []
     lies_in = paths(scene)
     labels, tones = st.sampled_from(["‖1‖", "2.0\nlost"]), st.sampled_from(["plus", "faint", "bad"])
-    looks = st.tuples(labels, st.integers(0, 4), tones)
+    norms = st.one_of(st.none(), st.floats(1e-7, 1e7).map(lambda norm: float(f"{norm:.6g}")))
+    looks = st.tuples(labels, st.integers(0, 4), tones, norms)
     for _ in range(draw(st.integers(1, 3))):
         arrows: dict[str, dict[str, Any]] = {}
         for id, arrow in scene.arrows.items():
             if draw(st.integers(0, 4)):
                 fields = {"state": draw(st.sampled_from(["idle", "flowing", "done", "done"]))}
-                arrows[id] = fields | dict(zip(("label", "weight", "tone"), draw(looks), strict=True))
+                arrows[id] = fields | dict(zip(("label", "weight", "tone", "norm"), draw(looks), strict=True))
                 if draw(st.booleans()):
                     arrows[id] |= {"together": draw(looks), "brief": draw(st.sampled_from([None, "brief"]))}
                 if (groups := lies_in[arrow.target]) and draw(st.booleans()):

@@ -6,6 +6,7 @@ The rules of that are data, in `static/folding.json`, which the page reads as we
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -14,14 +15,15 @@ from typing import Any
 
 from .model import LOOSE, Arrow, Scene, groups_of, paths, with_changes
 
-_Told = tuple[str, int, str]  # the label, the weight and the tone of an arrow
+_Told = tuple[str, int, str, float | None]  # the label, the weight, the tone and the norm of an arrow
+_MOVED = ("flowing", "done")
 
 
 class Folding:
     """What is seen of a scene while of its groups only the `opened` are open.
 
-    An arrow that stands for several has the id of the first of them: `members` has them all, and those from boxes in
-    the group that refer to what it leads from.
+    One arrow stands for all that lead from one box to another, whatever in closed groups they lead between; it has the
+    id of the first of them. `members` has them all, and those from boxes in a group that refer to what it leads from.
     """
 
     def __init__(self, scene: Scene, opened: Collection[str]) -> None:
@@ -35,17 +37,17 @@ class Folding:
         together: dict[tuple[str, str, str], str] = {}
         for arrow in scene.arrows.values() if self.groups else ():
             source, target = self.stands[arrow.source], self.stands[arrow.target]
-            if target == arrow.target and (source == arrow.source or (source != target and arrow.kind not in LOOSE)):
+            if (source, target) == (arrow.source, arrow.target):
                 self.members[arrow.id] = [arrow.id]
             elif source != target and arrow.kind not in LOOSE:
-                first = together.setdefault((arrow.source, target, arrow.kind), arrow.id)
+                first = together.setdefault((source, target, arrow.kind), arrow.id)
                 self.members.setdefault(first, []).append(arrow.id)
         for arrow in scene.arrows.values() if self.groups else ():
             own = scene.boxes[arrow.source].refers
             self._from.setdefault(own or arrow.source, []).append(arrow.id)
             target = self.stands[arrow.target]
             if own is not None and self.stands[arrow.source] == target:
-                first = together.get((own, target, arrow.kind))
+                first = together.get((self.stands[own], target, arrow.kind))
                 self.members.get(first or "", []).append(arrow.id)
 
     def seen(self, scene: Scene) -> Scene:
@@ -61,16 +63,27 @@ class Folding:
     def arrow(self, scene: Scene, id: str) -> Arrow:
         """One of the arrows that are seen, at a moment."""
         first, members = scene.arrows[id], self.members[id]
-        others = set(self._from.get(scene.boxes[first.source].refers or first.source, ())).difference(members)
-        whole = not any([scene.arrows[other].state in ("flowing", "done") for other in others])
         ends: dict[str, Any] = {"source": self.stands[first.source], "target": self.stands[first.target]}
         ends |= {"within": None} | ({"together": None} if len(members) > 1 else {})
         arrows = [scene.arrows[member] for member in members]
         if ends["target"] != first.target:
             ends["brief"] = None
             arrows = [each if each.brief is None else with_changes(each, {"label": each.brief}) for each in arrows]
-        told = one_of(arrows, whole, ends["target"])
-        return with_changes(told, {"id": id, **ends})
+        by_value: dict[str, list[Arrow]] = {}
+        for arrow in arrows:
+            by_value.setdefault(scene.boxes[arrow.source].refers or arrow.source, []).append(arrow)
+        told = [one_of(each, self._is_all(scene, own, each), ends["target"]) for own, each in by_value.items()]
+        return with_changes(side_by_side(told), {"id": id, **ends})
+
+    def _is_all(self, scene: Scene, own: str, arrows: Sequence[Arrow]) -> bool:
+        """Whether no other arrow has brought a gradient for the same value."""
+        others = set(self._from[own]).difference(arrow.id for arrow in arrows)
+        return not any([scene.arrows[other].state in _MOVED for other in others])
+
+    def has_several(self, scene: Scene, id: str) -> bool:
+        """Whether an arrow stands for several values."""
+        sources = [scene.boxes[scene.arrows[member].source] for member in self.members.get(id, ())]
+        return len({box.refers or box.id for box in sources}) > 1
 
 
 @cache
@@ -113,14 +126,37 @@ def one_of(arrows: Sequence[Arrow], whole: bool, group: str) -> Arrow:
 
     Those that brought a gradient are told, by the rules; of several the number is that of their sum, where it is known.
     """
-    there = [arrow for arrow in arrows if arrow.state != "future"] or arrows
-    moved = [arrow for arrow in there if arrow.state != "idle" and arrow.state != "future"]
+    there, moved = _there(arrows)
     if len(moved) < 2:
         return (moved or there)[0]
-    told = {field: _RULES[rule["rule"]](rule, moved, field) for field, rule in _rules().items()}
+    told = _by_rules(moved)
     if (known := _sum_of(moved, whole, group)) is not None:
-        told |= zip(("label", "weight", "tone"), known, strict=True)
+        told |= zip(("label", "weight", "tone", "norm"), known, strict=True)
     return replace(next(arrow for arrow in moved if arrow.state == told["state"]), **told)
+
+
+def side_by_side(arrows: Sequence[Arrow]) -> Arrow:
+    """One arrow for several that bring different values, each of them `one_of` those that bring the same."""
+    there, moved = _there(arrows)
+    if len(moved) < 2:
+        only = (moved or there)[0]
+        return only if moved or len({arrow.label for arrow in there}) == 1 else replace(only, label="")
+    told = _by_rules(moved)
+    norms = [arrow.norm for arrow in moved if arrow.norm is not None]
+    if len(norms) == len(moved):
+        norm = math.hypot(*norms)
+        told |= {"label": "\n".join(filter(None, [f"‖{norm:.3g}‖", told["label"]])), "norm": norm}
+    return replace(next(arrow for arrow in moved if arrow.state == told["state"]), **told)
+
+
+def _there(arrows: Sequence[Arrow]) -> tuple[Sequence[Arrow], list[Arrow]]:
+    """Those of the arrows that are there, or else all, and those that brought a gradient."""
+    there = [arrow for arrow in arrows if arrow.state != "future"] or arrows
+    return there, [arrow for arrow in there if arrow.state in _MOVED]
+
+
+def _by_rules(arrows: Sequence[Arrow]) -> dict[str, Any]:
+    return {field: _RULES[rule["rule"]](rule, arrows, field) for field, rule in _rules().items()} | {"norm": None}
 
 
 def _sum_of(moved: Sequence[Arrow], whole: bool, group: str) -> _Told | None:

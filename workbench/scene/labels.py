@@ -186,6 +186,7 @@ def arrow_fields(arrow: Arrow, scene: Scene) -> dict[str, Any]:
         "weight": arrow.weight,
         "tone": arrow.tone,
         "alt": clean(arrow.alt) or _arrow_alt(arrow, scene),
+        "norm": arrow.norm,
         "together": None if arrow.together is None else list(arrow.together),
         "within": {group: list(told) for group, told in arrow.within.items()} if arrow.within else None,
         "brief": None if arrow.brief is None else _fitted(arrow.brief),
@@ -269,6 +270,7 @@ _SAME_SIZE = {
     "shade",
     "weight",
     "tone",
+    "norm",
 }  # may change: no room is taken
 _ARGUMENT = 18  # px of a box's upper edge for each arrow into it
 _MOST_FOR_ARGUMENTS = 720  # px of it for all of them
@@ -293,8 +295,7 @@ def largest(scene: Scene, steps: Sequence[Step]) -> tuple[dict[str, Size], dict[
     for id, holder in hanging:
         boxes[id] = widest[holder], boxes[id][1]
     for arrow in _versions(scene.arrows, [step.arrows for step in steps]):
-        within: dict[str, tuple[int, str, int, str]] = arrow.within or {}
-        more: list[str] = [label for _, label, _, _ in within.values()]
+        more: list[str] = [label for _, label, *_ in (arrow.within or {}).values()]
         more += [arrow.together[0]] if arrow.together else []
         whole, brief = _fitted(arrow.label), _fitted(arrow.label if arrow.brief is None else arrow.brief)
         for id, told in ((arrow.id, [whole]), (in_group(arrow.id), [brief, *more])):

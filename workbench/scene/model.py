@@ -125,10 +125,11 @@ class Arrow:
     from 1 to 4 it is as broad as its gradient is large, and has the colour of its `tone`. A `note` is more for
     its words alone.
 
-    `together` is the label, the weight and the tone of one arrow that stands for all those from its source that brought
-    a gradient: of several the last to do so has it. By group, `within` is the same of those alone that lead into
-    it, after how many these are: of several that have it the one that stands for most is right. `brief` is the label
-    where the target is hidden in a closed group, if that is another: without the formula of what nobody sees there.
+    The `norm` is that of its gradient, if it is finite. `together` is the label, the weight, the tone and the norm of
+    one arrow that stands for all those from its source that brought a gradient: of several the last to do so has it. By
+    group, `within` is the same of those alone that lead into it, after how many these are: of several that have it the
+    one that stands for most is right. `brief` is the label where an end is hidden in a closed group, if that is
+    another: without the formula of what nobody sees there.
     """
 
     id: str
@@ -141,8 +142,9 @@ class Arrow:
     tone: ArrowTone = ""
     alt: str = ""
     note: str = ""
-    together: tuple[str, int, ArrowTone] | None = None
-    within: dict[str, tuple[int, str, int, ArrowTone]] | None = None
+    norm: float | None = None
+    together: tuple[str, int, ArrowTone, float | None] | None = None
+    within: dict[str, tuple[int, str, int, ArrowTone, float | None]] | None = None
     brief: str | None = None
 
 

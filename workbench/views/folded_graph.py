@@ -17,6 +17,7 @@ from .groups import Group
 from .lanes import tangent_box, tangent_in
 from .links import Links
 from .memory import bytes_said
+from .value_display import fact
 
 _ENDINGS = {"gradient": "", "constant": ".c", "cut": ".cut"}  # of the ids of arrows that stand for several edges
 
@@ -312,7 +313,7 @@ class FoldedGraph:
         came = [key for keys in tasks if arrow.id in keys for key in keys if frame.edges[key].state != "idle"]
         came = [key for key in came if frame.edges[key].output_nr == edge.output_nr] or self._brought.get(arrow.id, [])
         self._brought[arrow.id] = came
-        within: dict[str, tuple[int, str, int, ArrowTone]] = {}
+        within: dict[str, tuple[int, str, int, ArrowTone, float | None]] = {}
         above = self.around(edge.source).groups
         for group in self.around(edge.target).groups if len(came) > 1 else ():
             mine = [key for key in came if group in self.around(frame.edges[key].target or "").groups]
@@ -326,7 +327,7 @@ class FoldedGraph:
             if all(frame.edges[key].lost for key in mine):
                 weight, tone = 1, "faint"
             text = f"‖{total.norm:.3g}‖" if total.shape else total.text()
-            within[group] = len(mine), "\n".join([text, *lost]), weight, tone
+            within[group] = len(mine), "\n".join([text, *lost]), weight, tone, fact(total.norm)
         return with_changes(arrow, {"within": within}) if within else arrow
 
     def _tell_use(self, frame: Frame, own: str, source: str, upper: Collection[str], lower: Collection[str]) -> None:
@@ -431,13 +432,11 @@ class FoldedGraph:
         # As the view draws it.
         looks = next(arrow for arrow in self._draw(frame, [Key("edge", key)])[1] if arrow.id == key)
         label = looks.label if looks.brief is None else looks.brief
+        words, norm = norms_of(frame, self._merging[bundle])
         if len(keys) > 1:
-            told = [norms_of(frame, self._merging[bundle]), *self._view.lost(frame, keys)]
-            label = "\n".join(filter(None, told))
-        source, target = ends
-        return replace(
-            looks, id=bundle, source=source, target=target, label=label, state=state, together=None, brief=None
-        )
+            label = "\n".join(filter(None, [words, *self._view.lost(frame, keys)]))
+        own = {"id": bundle, "source": ends[0], "target": ends[1], "label": label, "state": state, "norm": fact(norm)}
+        return with_changes(looks, own | {"together": None, "brief": None})
 
     def _box(self, frame: Frame, id: str) -> Box:
         came, went = self._crossing.get(id, (EdgeBundle(""), EdgeBundle("")))

@@ -24,11 +24,14 @@ def total_of(grads: Sequence[Value]) -> Value | None:
         return Value.of(np.sum(arrays, axis=0))
 
 
-def norms_of(frame: Frame, bundle: EdgeBundle) -> str:
-    """The norm of all that goes along these edges: gradients for one value add up; "" where their sum is not known."""
+def norms_of(frame: Frame, bundle: EdgeBundle) -> tuple[str, float | None]:
+    """The norm of all that goes along these edges, in words and as a number: gradients for one value add up.
+
+    It is "" and None where their sum is not known.
+    """
     total = bundle.total
     if total.moved < 2:
-        return total.norms
+        return total.norms, total.norm
     known: list[Value] = []
     for (source, _), keys in bundle.places.items():
         edges = [edge for key in keys if (edge := frame.edges[key]).state != "idle" and edge.grad is not None]
@@ -37,11 +40,12 @@ def norms_of(frame: Frame, bundle: EdgeBundle) -> str:
         if total is None and grads and {*frame.came_to(source)} <= keys.keys():
             total = arrived(frame, source)
         if total is None and grads:
-            return ""
+            return "", None
         known += [total] if total is not None else []
-    if len(known) == 1:
-        return known[0].text() if not (known[0].shape and known[0].is_known) else f"‖{known[0].norm:.3g}‖"
-    return f"‖{math.hypot(*[total.norm for total in known]):.3g}‖" if known else "none"
+    if len(known) == 1 and not (known[0].shape and known[0].is_known):
+        return known[0].text(), known[0].norm
+    norm = math.hypot(*[total.norm for total in known])
+    return f"‖{norm:.3g}‖" if known else "none", norm
 
 
 @dataclass(slots=True)

@@ -43,6 +43,7 @@ from .slopes import Slopes
 from .standing import Standing
 from .value_display import (
     Sayings,
+    fact,
     label_of,
     left_out,
     with_more,
@@ -276,17 +277,21 @@ class Graph:
             kind, label, brief = "cut", cut_label(cut), None
             note = [cut_said(cut)]
         together = self._together(frame, id, edge) if edge.differentiable else None
-        return Arrow(id, source, target, kind, label, edge.state, note=", ".join(note), together=together, brief=brief)
+        arrow = Arrow(id, source, target, kind, label, edge.state, note=", ".join(note), together=together, brief=brief)
+        if edge.state != "idle":
+            arrow.norm = fact(edge.grad.norm) if edge.grad is not None else 0.0
+        return arrow
 
-    def _together(self, frame: Frame, key: str, edge: EdgeState) -> tuple[str, int, ArrowTone] | None:
+    def _together(self, frame: Frame, key: str, edge: EdgeState) -> tuple[str, int, ArrowTone, float | None] | None:
         """What one arrow tells of all that came to where this edge, the last of several, brought a gradient."""
         came = frame.came_to(edge.source)
         if edge.state == "idle" or edge.lost or len(came) < 2 or came[-1] != key:
             return None
         total = arrived(frame, edge.source)
         if total is None:
-            return "", *self.looks(None)
-        return total.text() if not total.shape else f"‖{number(total.norm)}‖", *self.looks(total)
+            return "", *self.looks(None), None
+        label = total.text() if not total.shape else f"‖{number(total.norm)}‖"
+        return label, *self.looks(total), fact(total.norm)
 
     def looks(self, grad: Value | None) -> tuple[int, ArrowTone]:
         """How broad the arrow of a gradient is, and its tone."""

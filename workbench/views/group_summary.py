@@ -220,7 +220,7 @@ def closed_box(frame: Frame, summary: GroupSummary, came: EdgeBundle, went: Edge
         all_gone = summary.gone == summary.held
         lines.append("gone: nothing holds them" if all_gone else f"{counted(summary.gone, 'operation')} gone")
     gradients = [
-        f"{way} {norms_of(frame, each) or f'{each.total.moved:,} gradients'}"
+        f"{way} {norms_of(frame, each)[0] or f'{each.total.moved:,} gradients'}"
         for way, each in (("in", came), ("out", went))
         if each.total.moved
     ]

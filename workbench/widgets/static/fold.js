@@ -172,16 +172,47 @@ const RULES = {
   },
 };
 
+const MOVED = ["flowing", "done"];
+
+/** Those of the arrows that are there, or else all, and those that brought a gradient. */
+function thereOf(arrows) {
+  const here = arrows.filter(({ state }) => state !== "future"), there = here.length ? here : arrows;
+  return [there, there.filter(({ state }) => MOVED.includes(state))];
+}
+
+function byRules(arrows) {
+  const tones = arrows.map(({ tone }) => tone);
+  const told = ([field, rule]) => [field, RULES[rule.rule](rule, arrows.map((each) => each[field]), tones)];
+  return { ...fromEntries(entries(folding.arrow).map(told)), norm: null };
+}
+
 /** One arrow for several that bring the same value to a group, perhaps all that brought a gradient for it. */
 function bundled(arrows, whole, group) {
-  const here = arrows.filter(({ state }) => state !== "future"), there = here.length ? here : arrows;
-  const moved = there.filter(({ state }) => state !== "idle" && state !== "future"), tones = moved.map(({ tone }) => tone);
+  const [there, moved] = thereOf(arrows);
   if (moved.length < 2) return moved[0] ?? there[0];
-  const told = fromEntries(entries(folding.arrow).map(([field, rule]) => [field, RULES[rule.rule](rule, moved.map((each) => each[field]), tones)]));
+  const told = byRules(moved);
   const [count, ...part] = moved.map(({ within }) => within?.[group]).filter(Boolean).sort((a, b) => b[0] - a[0])[0] ?? [];
   const all = (whole && moved.find(({ together }) => together)?.together) || (count === moved.length ? part : null);
-  if (all) [told.label, told.weight, told.tone] = all; // else no number: the sum is not known
+  if (all) [told.label, told.weight, told.tone, told.norm] = all; // else no number: the sum is not known
   return { ...moved.find(({ state }) => state === told.state), ...told };
+}
+
+/** One arrow for several that bring different values. */
+function sideBySide(arrows) {
+  const [there, moved] = thereOf(arrows);
+  if (moved.length < 2) return moved[0] ?? (new Set(there.map(({ label }) => label)).size === 1 ? there[0] : { ...there[0], label: "" });
+  const told = byRules(moved), norms = moved.map(({ norm }) => norm);
+  if (norms.every((norm) => norm != null)) {
+    told.norm = Math.hypot(...norms);
+    told.label = [`‖${short(told.norm)}‖`, told.label].filter(Boolean).join("\n");
+  }
+  return { ...moved.find(({ state }) => state === told.state), ...told };
+}
+
+/** A number with three digits, as Python writes it. */
+function short(number) {
+  const [digits, power] = number.toExponential(2).split("e"), by = Math.abs(power);
+  return power < -4 || power > 2 ? `${+digits}e${power < 0 ? "-" : "+"}${by < 10 ? "0" : ""}${by}` : `${+number.toPrecision(3)}`;
 }
 
 const EASY = 0.75; // of its own size, at which a picture is easy to read, as in views/opening.py
@@ -238,7 +269,7 @@ export function folded(story, opened) {
   for (const { id, source, target, kind } of now.values()) {
     const [from, to] = [stands(source), stands(target)];
     if (from === to || (LOOSE.includes(kind) && (from !== source || to !== target))) continue;
-    const name = to === target ? id : nameOf(source, to, kind), one = first.get(name) ?? id;
+    const name = from === source && to === target ? id : nameOf(from, to, kind), one = first.get(name) ?? id;
     first.set(name, one);
     members.set(one, [...(members.get(one) ?? []), id]);
   }
@@ -247,15 +278,20 @@ export function folded(story, opened) {
     leaving.set(ownOf(source), [...(leaving.get(ownOf(source)) ?? []), id]);
     // What a box in a closed group brings that refers to another is part of the arrow from that.
     const group = stands(target);
-    if (ownOf(source) !== source && stands(source) === group) members.get(first.get(nameOf(ownOf(source), group, kind)))?.push(id);
+    if (ownOf(source) !== source && stands(source) === group) members.get(first.get(nameOf(stands(ownOf(source)), group, kind)))?.push(id);
   }
   const of = new Map([...members].flatMap(([one, several]) => several.map((id) => [id, one])));
   const look = (one) => {
-    const mine = members.get(one), others = leaving.get(ownOf(now.get(one).source)).filter((id) => !mine.includes(id));
-    const whole = !others.some((id) => ["flowing", "done"].includes(now.get(id).state));
-    const { target } = now.get(one), group = stands(target);
-    const told = mine.map((id) => now.get(id)).map((each) => (group === target ? each : { ...each, label: each.brief ?? each.label }));
-    const { label, state, weight, tone, alt } = bundled(told, whole, group);
+    const { target } = now.get(one), group = stands(target), values = new Map();
+    for (const id of members.get(one)) {
+      const each = now.get(id), own = ownOf(each.source);
+      values.set(own, [...(values.get(own) ?? []), group === target ? each : { ...each, label: each.brief ?? each.label }]);
+    }
+    const told = [...values].map(([own, arrows]) => {
+      const mine = arrows.map(({ id }) => id), others = leaving.get(own).filter((id) => !mine.includes(id));
+      return bundled(arrows, !others.some((id) => MOVED.includes(now.get(id).state)), group);
+    });
+    const { label, state, weight, tone, alt } = sideBySide(told);
     return { label, state, weight, tone, alt };
   };
   const arrows = [...members.keys()].map((one) => {
