@@ -264,5 +264,10 @@ def test_a_step_holds_only_what_changed(line):
     assert (waiting.heading, waiting.body["text"]) == ("Gradient waiting", "[1. 1. 1.]")
     assert step.arrows == {  # how a gradient came about is said while its node runs
         "n4.0": {"state": "done", "label": "[1. 1. 1.]  ‖1.73‖", "brief": None},
-        "n3.0": {"state": "flowing", "label": "[1. 1. 1.]  ‖1.73‖\ngrad, unchanged", "brief": "[1. 1. 1.]  ‖1.73‖"},
+        "n3.0": {
+            "state": "flowing",
+            "label": "[1. 1. 1.]  ‖1.73‖\ngrad, unchanged",
+            "norm": 1.73205,
+            "brief": "[1. 1. 1.]  ‖1.73‖",
+        },
     }

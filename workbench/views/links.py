@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -62,12 +63,19 @@ class Links:
         # what lies in the frame of a transform.
         apart = [id for id in tensors if (name := names.get(id)) and "." not in name]
         apart = [id for id in apart if lanes is None or not lanes.framed(id)]
+        # What is behind a cut stands where it was computed.
+        behind = {id: cut.node for id in tensors if (cut := known[id].cut) is not None and cut.node in self.group_of}
+        apart = [id for id in apart if id not in behind]
         self.again: set[str] = set()  # parameters of modules that are called again, which stand in the first call
         self.rows = self._rows([known[id] for id in apart]) if len(apart) > _APART else {}
         apart = [id for id in apart if id not in self.rows]
+        # Of what each round of a loop has under the same name, each stands in its round.
+        often = Counter(names[id] for id in apart if not known[id].requires_grad)
+        apart = [id for id in apart if often[names[id]] < 2]
         for id in tensors:
             stays = id in apart and len(apart) <= _APART
-            self.homes[id] = whole if stays else self._common(self.users[id], whole)
+            made = [behind[id]] if id in behind else []
+            self.homes[id] = whole if stays else self._common([*made, *self.users[id]], whole)
             self._share(id, self.users[id], whole)
         if lanes is None:
             self._let_in([id for id in tensors if not known[id].requires_grad], names, whole)
