@@ -12,11 +12,14 @@ from weakref import WeakValueDictionary, ref
 import numpy as np
 
 from ..events import next_tag, tag, tag_of_new
+from .assignments import assignments
 from .call_records import HookRan, HooksFound, LevelEntered
 from .cuts import Cuts, Way
+from .formulas import text_of
 from .records import CheckpointDropped, CheckpointKept, NodeCreated, TensorsFound
 from .schema import Raw
-from .source import OWN, Outlook, Stack, assignments, loop_variables, text_of, user_frames, variables
+from .source import OWN
+from .stacks import Outlook, Stack, loop_variables, user_frames, variables
 from .values import LIMIT, Value, kept
 
 

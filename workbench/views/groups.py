@@ -25,9 +25,10 @@ from ..scene.labels import TITLE_COLUMNS, columns, cut
 from ..scene.model import WITHIN, Arrow, Box, Detail
 from ..trace.call_records import LevelEntered, OperationRan, TangentPushed, above
 from ..trace.frame import Frame, NodeState, OperationState
+from ..trace.listing import calls_many
+from ..trace.paths import scope_title
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, TensorsFound
 from ..trace.schema import Code, Part, Record, SourceLine, TensorSeen
-from ..trace.source import calls_many, scope_title
 from ..trace.values import Value
 from .value_display import BOX_COLUMNS, Sayings, behind_head, brief_of, head_of, left_out, lines_of, value_detail
 from .written import SIGNS, Spelled, computes, transforms, tree_of
