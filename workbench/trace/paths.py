@@ -18,18 +18,18 @@ _OURS = tuple([f"{OWN[0]}{name}" for name in ("events.py", "trace", "bridges")])
 
 
 class _Frame:
-    """One call of a function: where it is, and the rounds of the loops it is in, by their first instruction."""
+    """One call of a function: where it is, and the rounds of the loops it is in."""
 
-    __slots__ = ("listing", "at", "offset", "rounds", "number", "held")
+    __slots__ = ("listing", "offset", "rounds", "number", "held")
 
     def __init__(self, point: _Point, number: int) -> None:
-        self.listing, self.at, self.offset = point
+        self.listing, self.offset = point
         self.number = number
-        self.rounds: dict[int, int] = {}
+        self.rounds: dict[Loop, int] = {}
         self.held: dict[str, int] = {}  # by the variables of its loops
 
 
-_Point = tuple[Listing, int, int]  # of a frame: its instructions, the one that says how far it is, and the one it is at
+_Point = tuple[Listing, int]  # of a frame: its instructions, and the one it is at
 # A scope's title and serial, the frame that entered it and where that was; of a module also whether it has no name but
 # its class's, its class and its numbers.
 _Entered = tuple[str, int, int, int | None, bool, str, str]
@@ -94,8 +94,7 @@ class Paths:
             point = self._points.get(key)
             if point is None or point[0].code is not code:
                 told = listing(code)
-                offset = told.start(lasti)
-                point = self._points[key] = told, told.settled(offset), offset
+                point = self._points[key] = told, told.start(lasti)
             found.append(point)
         while found and found[0][0].code.co_filename.startswith(_OURS):
             del found[0]
@@ -136,14 +135,17 @@ class Paths:
             self._serials = tuple([serial for _, serial, *_ in entered])
         del frames[kept:]
         for place, frame in enumerate(frames):
-            _, at, frame.offset = points[place]
-            if at != frame.at:
-                frame.at = at
-                frame.rounds = {first: n for first, n in frame.rounds.items() if _around(frame.listing, first, at)}
+            offset = points[place][1]
+            if offset != frame.offset:
+                frame.offset = offset
+                around = frame.listing.place(offset).loops
+                frame.rounds = {loop: n for loop, n in frame.rounds.items() if loop in around}
         if begun is not None:
-            loop, frame = begun, frames[-1]
-            count = frame.rounds.get(loop.first, 1) + 1
-            frame.rounds = {first: n for first, n in frame.rounds.items() if not loop.has(first)} | {loop.first: count}
+            frame = frames[-1]
+            around = frame.listing.place(frame.offset).loops
+            outside = around[: around.index(begun)]
+            count = frame.rounds.get(begun, 1) + 1
+            frame.rounds = {loop: n for loop, n in frame.rounds.items() if loop in outside} | {begun: count}
         for point in points[len(frames) :]:
             self._numbers += 1
             frames.append(_Frame(point, self._numbers))
@@ -156,15 +158,16 @@ class Paths:
         Where that begins anew, a loop around it has another round, or its function was called again.
         """
         around: tuple[int, Loop] | None = None  # the innermost loop outside
-        for place, (frame, (told, at, offset)) in enumerate(zip(self._frames, points, strict=False)):
+        for place, (frame, (told, offset)) in enumerate(zip(self._frames, points, strict=False)):
             if frame.listing is not told:
                 break
             before, now = frame.held, held.get(place, {})
-            for loop in told.loops:
-                if not (loop.has(frame.at) and loop.has(at)):
-                    continue
+            was, at = told.place(frame.offset), told.place(offset)
+            for loop, other in zip(was.loops, at.loops, strict=False):
+                if loop is not other:
+                    break
                 # What a loop goes through may compute too: then its variable has the value of the round before.
-                known = bool(now) and (frame.at == loop.first) == (at == loop.first)
+                known = bool(now) and (was.asks is loop) == (at.asks is loop)
                 if known and any([before.get(name) != now.get(name) for name in loop.variables]):
                     return around if around is not None and loop.begins_anew(before, now) else (place + 1, loop)
                 around = place + 1, loop
@@ -177,33 +180,33 @@ class Paths:
         frames = self._frames
         most = min(len(frames), len(points))
         differs = most
-        for place, (frame, (told, _, offset)) in enumerate(zip(frames, points, strict=False)):
+        for place, (frame, (told, offset)) in enumerate(zip(frames, points, strict=False)):
             if frame.offset != offset or frame.listing is not told:
                 differs = place
                 break
         outermost = differs  # the frame from which on we look out for a loop
         same = differs < most and frames[differs].listing is points[differs][0]
-        onward = same and points[differs][0].follows(frames[differs].offset, points[differs][2])
+        onward = same and points[differs][0].follows(frames[differs].offset, points[differs][1])
         anew = self._anew(entered)
         within: list[int] = []  # instructions that the loop has too
         if anew is not None and 0 <= anew[0] <= differs:
             place, lasti = anew
             if lasti is None or place >= most or not points[place][0].users:  # a call
                 onward, same, outermost = False, False, place
-            else:
-                entry = points[place][0].start(lasti)
-                if entry <= frames[place].at:
-                    onward, same, outermost, within = False, frames[place].listing is points[place][0], place, [entry]
+            elif (told := frames[place].listing) is points[place][0]:
+                entry = told.start(lasti)
+                if not told.follows(frames[place].offset, entry):
+                    onward, same, outermost, within = False, True, place, [entry]
         if onward:
             return differs + 1, None
         begun, kept = None, outermost
         waiting = max([count for count in self._waiting.values() if count <= outermost], default=0)
         for place in range(outermost if same else outermost - 1, waiting - 1, -1):
-            told, at, offset = points[place]
+            told, offset = points[place]
             if place < differs and told.calls_many(offset):  # the same call still goes on
                 kept = place + 1
                 break
-            begun = told.around(frames[place].at, at, *(within if place == outermost else ()))
+            begun = told.around(frames[place].offset, offset, *(within if place == outermost else ()))
             if begun is not None:
                 kept = place + 1
                 break
@@ -246,14 +249,15 @@ class Paths:
         for place, after in zip(users, [*users[1:], len(frames)], strict=False):
             frame = frames[place]
             source, number = frame.listing, frame.number
-            loops = [loop for loop in source.loops if loop.has(frame.at)]
+            loops = [*source.place(frame.offset).loops]
             forward = False
             while waiting and waiting[0][2] < after:
                 scope, serial, inside, lasti, unnamed, *module = waiting.pop(0)
                 calls = [each.listing.code.co_name for each in frames[place + 1 : inside + 1]]
                 unnamed = unnamed and not forward and bool(calls) and _CALLS.issuperset(calls)
                 forward |= inside > place
-                while loops and (inside > place or (lasti is not None and loops[0].has(lasti))):
+                entry = () if inside > place or lasti is None else source.place(source.start(lasti)).loops
+                while loops and (inside > place or loops[0] in entry):
                     told += _round(frame, loops.pop(0))
                 called = _CALLED.match(source.text(frame.offset)) if unnamed else None
                 told.append(("scope", serial, 0, scope, 0, called[1] if called else "", *module))
@@ -272,8 +276,8 @@ class Paths:
         told: list[tuple[Any, ...]] = []
         within = [each for each in self._frames[place + 1 :] if each.listing.layers]
         for frame in within:
-            for loop in frame.listing.loops:
-                if loop.statement and loop.has(frame.at):
+            for loop in frame.listing.place(frame.offset).loops:
+                if loop.statement:
                     (*around, _, number), turn = _round(frame, loop)
                     told += [(*around, "", number), turn]
         if not told:
@@ -288,10 +292,6 @@ def scope_title(name: str, module: str) -> str:
 
 
 def _round(frame: _Frame, loop: Loop) -> list[tuple[Any, ...]]:
-    count = frame.rounds.setdefault(loop.first, 1)
-    around = ("loop", frame.number, loop.first, loop.title, 0)
-    return [around, ("round", (frame.number, loop.first), count, f"round {count:,}", count)]
-
-
-def _around(listing: Listing, first: int, at: int) -> bool:
-    return next(loop.has(at) for loop in listing.loops if loop.first == first)
+    count = frame.rounds.setdefault(loop, 1)
+    around = ("loop", frame.number, loop, loop.title, 0)
+    return [around, ("round", (frame.number, loop), count, f"round {count:,}", count)]

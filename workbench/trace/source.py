@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import inspect
 import io
@@ -10,7 +11,9 @@ import ntpath
 import os
 import re
 import tokenize
+import warnings
 from functools import cache
+from threading import RLock
 from typing import Any
 
 from .messages import NO_SOURCE
@@ -55,6 +58,43 @@ def is_users(file: str) -> bool:
 def line_text(file: str, number: int) -> str:
     """A line of the source; empty where that is not known."""
     return "" if file in NAMELESS else linecache.getline(file, number)
+
+
+def text_between(file: str, begin: tuple[int, int], end: tuple[int, int]) -> str:
+    """The source from one line and column to another; columns count bytes. Empty where it is not known."""
+    lines = [line_text(file, number).encode() for number in range(begin[0], end[0] + 1)]
+    if not all(lines):
+        return ""
+    lines[-1] = lines[-1][: end[1]]
+    lines[0] = lines[0][begin[1] :]
+    return "".join([line.decode(errors="replace") for line in lines])
+
+
+# By file its lines, which are others once the file has changed, and what they say.
+_trees: dict[str, tuple[list[str], ast.Module | None]] = {}
+_TREES = 100  # files that are kept
+_parsing = RLock()
+
+
+def tree_of(file: str) -> ast.Module | None:
+    """The syntax tree of a file or a cell; None where its source is not known."""
+    lines = [] if file in NAMELESS else linecache.getlines(file)
+    known = _trees.get(file)
+    if known is None or known[0] is not lines:
+        if len(_trees) >= _TREES:
+            _trees.clear()
+        known = _trees[file] = lines, parsed("".join(lines)) if lines else None
+    return known[1]
+
+
+def parsed(text: str) -> ast.Module | None:
+    """The syntax tree of a piece of source, if it is Python. Of what is odd in it Python has already warned."""
+    with _parsing, warnings.catch_warnings():  # what it changes is of all threads
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
 
 
 def source_lines(code: Any) -> tuple[list[str], int]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import dis
 import inspect
 import sys
 from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
-from .listing import Spot, listing, names_stored
-from .source import LAYERS, OWN, Line, is_users
+from .listing import Spot, listing, listings
+from .source import OWN, Line, is_users
 
 _OPTIMIZED = inspect.CO_OPTIMIZED
 _COPIES = sys.version_info < (3, 13)
@@ -79,7 +78,7 @@ class Outlook:
         add = found.append
         while frame is not None:
             code, lasti = frame.f_code, frame.f_lasti
-            if (told := (_looping.get(id(code)) or _remembered(code))[1]) is not None and (names := told[lasti]):
+            if (told := (listings.get(id(code)) or listing(code)).watched) is not None and (names := told[lasti]):
                 looping.append((len(found), names, _held(frame, names)))
             add(code)
             add(lasti)
@@ -134,57 +133,6 @@ def _held(frame: FrameType, names: tuple[str, ...]) -> tuple[int, ...]:
     if _COPIES and frame.f_code.co_flags & _OPTIMIZED and sys.getrefcount(local) <= 3:
         local.clear()  # as above
     return held
-
-
-class _Around(dict[int, tuple[str, ...]]):
-    """By an instruction of one code, the variables of the `for` loops that it is in."""
-
-    def __init__(self, loops: list[tuple[int, int, tuple[str, ...]]]) -> None:
-        self.loops = loops
-
-    def __missing__(self, lasti: int) -> tuple[str, ...]:
-        self[lasti] = found = tuple([n for first, last, names in self.loops if first <= lasti < last for n in names])
-        return found
-
-
-def loop_variables(code: CodeType) -> set[str]:
-    """The variables that a `for` of this code sets."""
-    told = (_looping.get(id(code)) or _remembered(code))[1]
-    return {name for _, _, names in (told.loops if told is not None else ()) for name in names}
-
-
-def _loops_of(code: CodeType) -> list[tuple[int, int, tuple[str, ...]]]:
-    """Of each `for` of this code its first instruction, the one behind it, and the variables that it sets."""
-    found: list[tuple[int, int, tuple[str, ...]]] = []
-    stores = 0  # still to come after FOR_ITER
-    for step in dis.get_instructions(code):
-        if step.opname == "FOR_ITER":
-            stores = 1
-            found.append((step.offset, step.argval, ()))
-        elif stores and step.opname.startswith("UNPACK"):
-            stores += (step.arg or 1) - 1 if step.opname == "UNPACK_SEQUENCE" else 1
-        elif stores and step.opname.startswith("STORE_"):
-            first, last, before = found[-1]
-            found[-1] = first, last, (*before, *names_stored(step)[:stores])
-            stores -= len(names_stored(step))
-        elif stores:
-            stores = 0
-    return found
-
-
-# By the address of a code that is kept, as a code's hash takes long.
-_looping: dict[int, tuple[CodeType, _Around | None]] = {}
-_CODES = 5_000  # whose loops are remembered
-
-
-def _remembered(code: CodeType) -> tuple[CodeType, _Around | None]:
-    """A code with its loops, if it has any that make rounds."""
-    if len(_looping) >= _CODES:
-        _looping.clear()
-    users = is_users(code.co_filename) or code.co_filename.startswith(LAYERS)
-    loops = _loops_of(code) if users else []
-    found = _looping[id(code)] = code, _Around(loops) if loops else None
-    return found
 
 
 # What every step of an optimiser goes through, in the workbench and in PyTorch; its `self` is the optimiser.
