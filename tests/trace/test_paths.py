@@ -662,6 +662,27 @@ def test_scopes_that_others_enter() -> None:
     assert told(other) == ["[before] > w * 4.0"]
 
 
+def test_what_computes_before_it_enters_a_scope_is_of_the_same_round() -> None:
+    w, n = leaf(), 0
+
+    @contextmanager
+    def part(name: str) -> Any:
+        w * 1.0
+        with torch.scope(name):
+            yield
+        w * 2.0
+
+    with record() as trace:
+        while n < 3:
+            with part("one"):
+                w * 3.0
+                w * 4.0
+            n += 1
+    rounds = [event.path[1].number for event in trace.events if isinstance(event, NodeCreated)]
+    assert rounds == [1] * 4 + [2] * 4 + [3] * 4
+    assert told(trace)[1] == "while n < 3 #1 > [one] > w * 3.0"
+
+
 # Backward.
 
 

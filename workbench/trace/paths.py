@@ -195,7 +195,9 @@ class Paths:
                 onward, same, outermost = False, False, place
             elif (told := frames[place].listing) is points[place][0]:
                 entry = told.start(lasti)
-                if not told.follows(frames[place].offset, entry):
+                here, now = frames[place].offset, points[place][1]
+                # What enters a scope may have computed before: a `with` of a function that does both.
+                if not told.follows(here, entry) and (here != entry or now == entry):
                     onward, same, outermost, within = False, True, place, [entry]
         if onward:
             return differs + 1, None
