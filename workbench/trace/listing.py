@@ -35,6 +35,7 @@ class Listing:
     CPython 3.11 to 3.14 differ in their instructions. What is asked here is which lines and columns of the source an
     instruction has (columns in bytes of UTF-8; none with `python -X no_debug_ranges`); the source tells the rest. The
     names of a few instructions are asked too, of those that get a loop's next item above all: their columns differ.
+    Where there is no source, loops are what the code jumps back over.
     """
 
     def __init__(self, code: CodeType) -> None:
@@ -45,7 +46,6 @@ class Listing:
         self._texts: dict[int, str] = {}
         self._places: dict[int, Place] = {}
         self._loops: dict[LoopNode, Loop] = {}
-        # By an instruction the variables that tell the rounds of the loops that it is in.
         self.watched = _Watched(self) if (self.users or self.layers) and self.loop_names else None
 
     def start(self, lasti: int) -> int:
@@ -173,6 +173,8 @@ class Listing:
 
 
 class _Watched(dict[int, tuple[str, ...]]):
+    """By an instruction of one code, the variables that tell the rounds of the loops that it is in."""
+
     def __init__(self, told: Listing) -> None:
         self.told = told
 

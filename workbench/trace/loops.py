@@ -94,7 +94,10 @@ class Place(NamedTuple):
 
 
 def find(tree: ast.AST, position: Position, is_apart: bool) -> tuple[list[LoopNode], list[Step]]:
-    """The loops around a place, and the way to it. Apart is a comprehension that is a function of its own."""
+    """The loops around a place, and the way to it, both within its function.
+
+    `is_apart` says whether a list comprehension is a function of its own, as it is before Python 3.12.
+    """
     node, loops, steps = tree, list[LoopNode](), list[Step]()
     while (step := next((each for each in _steps(node, position[0]) if _holds(each[2], position)), None)) is not None:
         _, field, child = step
