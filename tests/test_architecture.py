@@ -55,7 +55,7 @@ def test_a_file_that_the_page_names_is_there(name: str) -> None:
         ("trace/describe.py", "_kept"),
         ("trace/recorder.py", "_saved_of"),
         ("trace/recorder.py", "Reader"),
-        ("trace/source.py", "Paths"),
+        ("trace/paths.py", "Paths"),
         ("trace/records.py", "NodeCreated"),
         ("trace/records.py", "Raw"),
         ("trace/records.py", "SavedFreed"),

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .formulas import formula_of, methods_of, name_of
 from .frame import Frame, Key, OperationState
+from .listing import Spot, read_spot
 from .records import NodeCreated
 from .schema import Argument, Building, Code, Record, SourceLine, TensorSeen, kind_of_event
-from .source import Line, Spot, file_of, formula_of, methods_of, name_of, read_spot, source, source_lines
+from .source import Line, file_of, source, source_lines
 from .values import Value, read, said, series, values
 
 if TYPE_CHECKING:

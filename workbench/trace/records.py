@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .assignments import taken_of
+from .formulas import text_of
 from .frame import EdgeState, Frame, Key, NodeState
 from .schema import (
     Argument,
@@ -24,7 +26,8 @@ from .schema import (
     TensorSeen,
     kind_of_event,
 )
-from .source import Line, Stack, source, taken_of, text_of
+from .source import Line, source
+from .stacks import Stack
 from .values import Value, read, said, series, value, values
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..trace.call_records import OperationRan
+from ..trace.paths import scope_title
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, TensorsFound
 from ..trace.schema import Part, Record, SourceLine
-from ..trace.source import scope_title
 from .items import Item
 from .lanes import Lanes
 from .titles import entitled

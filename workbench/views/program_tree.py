@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from ..trace.listing import calls_many
 from ..trace.schema import Record
-from ..trace.source import calls_many
 from .crowded_rows import gather
 from .expressions import cut_in_sentence
 from .groups import Group, Program, divided, repetitions, stretches
