@@ -452,6 +452,8 @@ class Describer:
 
     def on_shares(self, tensor: Any, source: Any) -> None:
         self._alike[tag(tensor)], self._alike[tag(source)], self._shares = tensor, source, True
+        if source._meta is not None and (base := source._meta.base) is not None:
+            self._alike[tag(base)] = base
         self._detached[tensor._tag] = self._base(source) or source._tag
         self.on_unrecorded("detach", (source,), (tensor,))
 
