@@ -68,6 +68,8 @@ def _below(value: Value, name: str) -> list[str]:
 def _compact(value: Value, name: str = "", room: int = BOX_COLUMNS) -> list[str]:
     """A value behind its name, shape and dtype; of an array only if all numbers have room."""
     head, text = head_of(value, name), whole(value, min(room, BOX_COLUMNS))
+    if name and columns(head) > room:  # what kind of value it is has a line of its own, below a long name
+        return [name, *_compact(value, "", room)]
     return behind_head(head, text, room) if text else [head]
 
 

@@ -103,6 +103,8 @@ def title_of(item: Item) -> str:
     if not item.settings and len(told) <= _SURE:
         return told
     room = TITLE_COLUMNS - columns(begin + item.which)
+    if item.module and columns(title) > room:  # whose class a reader finds in the path of the module
+        title = item.called
     if item.text and not item.scope:
         title = fitted_text(item.text, item.inner, room)
     between = " "
