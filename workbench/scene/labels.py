@@ -295,7 +295,8 @@ def largest(scene: Scene, steps: Sequence[Step]) -> tuple[dict[str, Size], dict[
     for id, holder in hanging:
         boxes[id] = widest[holder], boxes[id][1]
     for arrow in _versions(scene.arrows, [step.arrows for step in steps]):
-        more: list[str] = [label for _, label, *_ in (arrow.within or {}).values()]
+        within: dict[str, tuple[int, str, int, str, float | None]] = arrow.within or {}
+        more: list[str] = [told[1] for told in within.values()]
         more += [arrow.together[0]] if arrow.together else []
         whole, brief = _fitted(arrow.label), _fitted(arrow.label if arrow.brief is None else arrow.brief)
         for id, told in ((arrow.id, [whole]), (in_group(arrow.id), [brief, *more])):
