@@ -60,6 +60,8 @@ def test_a_file_that_the_page_names_is_there(name: str) -> None:
         ("trace/records.py", "Raw"),
         ("trace/records.py", "SavedFreed"),
         ("trace/schema.py", "kind_of_event"),
+        ("views/links.py", "Links"),
+        ("views/group_summary.py", "GroupSummary"),
         ("views/node_boxes.py", "chip"),
         ("views/node_boxes.py", "held_now"),
         ("views/node_boxes.py", "saved_name"),

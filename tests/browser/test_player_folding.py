@@ -60,7 +60,8 @@ def stories(draw: st.DrawFn) -> Storyboard:
     scene, steps = draw(scenes()), []
     lies_in = paths(scene)
     labels, tones = st.sampled_from(["‖1‖", "2.0\nlost"]), st.sampled_from(["plus", "faint", "bad"])
-    norms = st.one_of(st.none(), st.floats(1e-7, 1e7).map(lambda norm: float(f"{norm:.6g}")))
+    any_norm = st.floats(1e-7, 1e7).map(lambda norm: float(f"{norm:.6g}"))
+    norms = st.one_of(st.sampled_from([None, 0.0, 2.125, 12.25, 0.3125]), any_norm)
     looks = st.tuples(labels, st.integers(0, 4), tones, norms)
     for _ in range(draw(st.integers(1, 3))):
         arrows: dict[str, dict[str, Any]] = {}
@@ -96,6 +97,7 @@ def test_a_page_and_python_fold_alike_at_every_step(page: Page, board: Storyboar
                 things = getattr(seen, kind)
                 expected = {id: [getattr(thing, name) for name in names] for id, thing in things.items()}
                 assert {id: [each.get(name) or "" for name in names] for id, each in drawn[kind].items()} == expected
+            assert all(each.get("alt") for each in drawn["arrows"].values())
             weights = {id: arrow.weight for id, arrow in seen.arrows.items()}
             assert {id: each.get("weight") or 0 for id, each in drawn["arrows"].items()} == weights
 

@@ -108,9 +108,9 @@ def _same(rule: Mapping[str, Any], arrows: Sequence[Arrow], field: str) -> Any:
 
 
 def _same_last_line(rule: Mapping[str, Any], arrows: Sequence[Arrow], field: str) -> Any:
-    found = {getattr(arrow, field).split("\n")[-1] for arrow in arrows}
+    found = {tuple(getattr(arrow, field).split("\n")[1:][-1:]) for arrow in arrows}  # below the number
     of_tone = all(arrow.tone == rule["tone"] for arrow in arrows)
-    return found.pop() if of_tone and len(found) == 1 else rule["else"]
+    return "".join(found.pop()) if of_tone and len(found) == 1 else rule["else"]
 
 
 _RULES: dict[str, Callable[[Mapping[str, Any], Sequence[Arrow], str], Any]] = {
@@ -136,16 +136,25 @@ def one_of(arrows: Sequence[Arrow], whole: bool, group: str) -> Arrow:
 
 
 def side_by_side(arrows: Sequence[Arrow]) -> Arrow:
-    """One arrow for several that bring different values, each of them `one_of` those that bring the same."""
+    """One arrow for several that bring different values, each of them `one_of` those that bring the same.
+
+    Its number is the norm of all of them, also while only some have brought a gradient.
+    """
+    if len(arrows) == 1:
+        return arrows[0]
     there, moved = _there(arrows)
-    if len(moved) < 2:
-        only = (moved or there)[0]
-        return only if moved or len({arrow.label for arrow in there}) == 1 else replace(only, label="")
-    told = _by_rules(moved)
+    if there[0].kind == "cut":
+        labels = {arrow.label for arrow in there}
+        return replace(there[0], label=labels.pop() if len(labels) == 1 else f"{len(there)} cuts", note="")
+    if not moved:
+        return replace(there[0], label="", note="")
+    told = _by_rules(moved) | {"note": ""}
     norms = [arrow.norm for arrow in moved if arrow.norm is not None]
     if len(norms) == len(moved):
         norm = math.hypot(*norms)
-        told |= {"label": "\n".join(filter(None, [f"‖{norm:.3g}‖", told["label"]])), "norm": norm}
+        # Of two numbers as near, Python writes the even one and a page the larger: here there are no such two.
+        number = f"‖{norm * (1 - 1e-12):.3g}‖"
+        told |= {"label": "\n".join(filter(None, [number, told["label"]])), "norm": norm}
     return replace(next(arrow for arrow in moved if arrow.state == told["state"]), **told)
 
 

@@ -128,7 +128,7 @@ class Arrow:
     The `norm` is that of its gradient, if it is finite. `together` is the label, the weight, the tone and the norm of
     one arrow that stands for all those from its source that brought a gradient: of several the last to do so has it. By
     group, `within` is the same of those alone that lead into it, after how many these are: of several that have it the
-    one that stands for most is right. `brief` is the label where an end is hidden in a closed group, if that is
+    one that stands for most is right. `brief` is the label where the target is hidden in a closed group, if that is
     another: without the formula of what nobody sees there.
     """
 

@@ -148,10 +148,12 @@ class Storyboard:
         """The size that holds the largest label of an arrow that is seen, whose own target may be hidden in a group."""
         if not self.folding.has_several(self.scene, id):
             return labels[in_group(id) if hidden else id]
-        several = [labels[in_group(member)] for member in self.folding.members[id]]
-        norm = label_size(_LONGEST_NORM)
-        width, height = (max(size[side] for size in several) for side in (0, 1))
-        return (max(width, norm[0]), height) if height > norm[1] else norm  # lines below the norm say why it is pale
+        members = [labels[in_group(member)] for member in self.folding.members[id]]
+        norm, largest = label_size(_LONGEST_NORM), [max(size[side] for size in members) for side in (0, 1)]
+        # What ends the way, or below the norm why it is pale.
+        if self.scene.arrows[id].kind == "cut" or largest[1] > norm[1]:
+            return max(norm[0], largest[0]), max(norm[1], largest[1])
+        return norm
 
     @cached_property
     def sizes(self) -> tuple[dict[str, Size], dict[str, Size]]:

@@ -21,7 +21,10 @@ EdgeKind = Literal["gradient", "constant", "cut", "seed"]
 
 
 class Key(NamedTuple):
-    """What can change in a frame: `focus` is whether the node of this id is in focus."""
+    """What can change in a frame, and its id: of a "tangent" that of its tensor, and none of "levels".
+
+    "focus" is whether the node of this id is in focus.
+    """
 
     kind: Literal["node", "tensor", "operation", "tangent", "edge", "focus", "levels"]
     id: str
@@ -178,7 +181,7 @@ class Frame:
         self._focus = key
 
     def key(self, id: str) -> Key:
-        """That of a node or tensor."""
+        """The key of the node or tensor of this id."""
         return Key("node" if id in self.nodes else "tensor", id)
 
     def place(self, id: str) -> Place:

@@ -103,7 +103,7 @@ class Flow(Graph):
         for kind, id in frame.touched:
             if kind == "edge":
                 edge = frame.edges[id]
-                if edge.state == "flowing" and (summed := _summed(frame, id, edge)):
+                if edge.state == "flowing" and (summed := _summed(frame, edge)):
                     said.append(f"the gradient for {frame.told(edge.source)} is {summed}, as the value was repeated")
             elif kind in ("node", "tensor"):
                 arriving = any(edge.state == "flowing" for edge in frame.arrivals(id))
@@ -219,7 +219,7 @@ class Flow(Graph):
             short = short if columns(short) <= LABEL_COLUMNS else found.label
             lines[1:] = [*lines[1:], found.label] if text else [short]
         which, told = self.which(edge), found is not None and "summed to" in found.label
-        lines += ["" if told else _summed(frame, key, edge), word, which and f"for {which}", edge.lost]
+        lines += ["" if told else _summed(frame, edge), word, which and f"for {which}", edge.lost]
         return "\n".join(filter(None, lines))
 
 
@@ -236,7 +236,7 @@ def _signs(grad: Value) -> str:
     return ("all −" if grad.max < 0 else "− and 0") if grad.max <= 0 else "+ and −"
 
 
-def _summed(frame: Frame, key: str, edge: EdgeState) -> str:
+def _summed(frame: Frame, edge: EdgeState) -> str:
     """`(4, 3) summed to (3,)` where the node had repeated what it now sends a gradient to."""
     node = frame.nodes.get(edge.target or "")
     if node is None or edge.grad is None or node.made.operation not in _REPEATS or len(node.received) != 1:

@@ -87,8 +87,8 @@ class FoldedGraph:
         self._merging: dict[str, EdgeBundle] = {}  # arrow -> the edges it stands for
         # Group -> the edges by which gradients come to it, and by which they leave it.
         self._crossing: dict[str, tuple[EdgeBundle, EdgeBundle]] = {}
-        # Where gradients flow, data have neither box nor arrow, unless a transform takes them.
-        self._draws_data = view.transformed or not view.shows_gradients
+        # Rows of data are no part of the flow of gradients, unless a transform takes them.
+        self._draws_rows = view.transformed or not view.shows_gradients
         self._drawn: set[str] = set()
         self._brought: dict[str, list[str]] = {}  # an edge -> those that brought something to its source with it
         self._referring_to: dict[str, dict[str, None]] = {}  # a tensor -> the groups in which boxes refer to it
@@ -170,7 +170,7 @@ class FoldedGraph:
             arrows += [with_changes(arrow, {"source": self.stands(id)}) for arrow in more[1]]
         for key in concern.without_node:
             self._draw_without_node(frame, key, boxes, arrows)
-        for id in concern.rows if self._draws_data else ():
+        for id in concern.rows if self._draws_rows else ():
             row = self._links.rows[id]
             boxes.append(row.box)
             arrows.append(row.arrow(id, self.stands(id)))

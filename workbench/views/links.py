@@ -69,7 +69,7 @@ class Links:
         self.again: set[str] = set()  # parameters of modules that are called again, which stand in the first call
         self.rows = self._rows([known[id] for id in apart]) if len(apart) > _APART else {}
         apart = [id for id in apart if id not in self.rows]
-        # Of what each round of a loop has under the same name, each stands in its round.
+        # Data under one name, say of each round of a loop, stand where they are used.
         often = Counter(names[id] for id in apart if not known[id].requires_grad)
         apart = [id for id in apart if often[names[id]] < 2]
         for id in tensors:

@@ -167,7 +167,7 @@ const RULES = {
   largest: (rule, values) => max(...values.map((value) => value ?? 0)),
   same: (rule, values) => (new Set(values).size === 1 ? values[0] : rule.else),
   "same last line": (rule, values, tones) => {
-    const ends = new Set(values.map((value) => value?.split("\n").at(-1)));
+    const ends = new Set(values.map((value) => (value ?? "").split("\n").slice(1).at(-1) ?? "")); // below the number
     return ends.size === 1 && tones.every((tone) => tone === rule.tone) ? [...ends][0] : rule.else;
   },
 };
@@ -199,12 +199,14 @@ function bundled(arrows, whole, group) {
 
 /** One arrow for several that bring different values. */
 function sideBySide(arrows) {
-  const [there, moved] = thereOf(arrows);
-  if (moved.length < 2) return moved[0] ?? (new Set(there.map(({ label }) => label)).size === 1 ? there[0] : { ...there[0], label: "" });
+  if (arrows.length === 1) return arrows[0];
+  const [there, moved] = thereOf(arrows), labels = new Set(there.map(({ label }) => label));
+  if (there[0].kind === "cut") return labels.size === 1 ? there[0] : { ...there[0], label: `${there.length} cuts` };
+  if (!moved.length) return { ...there[0], label: "" };
   const told = byRules(moved), norms = moved.map(({ norm }) => norm);
   if (norms.every((norm) => norm != null)) {
     told.norm = Math.hypot(...norms);
-    told.label = [`‖${short(told.norm)}‖`, told.label].filter(Boolean).join("\n");
+    told.label = [`‖${short(told.norm * (1 - 1e-12))}‖`, told.label].filter(Boolean).join("\n");
   }
   return { ...moved.find(({ state }) => state === told.state), ...told };
 }
@@ -291,12 +293,18 @@ export function folded(story, opened) {
       const mine = arrows.map(({ id }) => id), others = leaving.get(own).filter((id) => !mine.includes(id));
       return bundled(arrows, !others.some((id) => MOVED.includes(now.get(id).state)), group);
     });
-    const { label, state, weight, tone, alt } = sideBySide(told);
-    return { label, state, weight, tone, alt };
+    const { label, state, weight, tone, alt } = sideBySide(told), { source } = now.get(one), from = stands(source);
+    if (from === source && group === target && told.length === 1) return { label, state, weight, tone, alt };
+    const number = label ? `: ${label.replaceAll("\n", ", ")}` : "";
+    return { label, state, weight, tone, alt: `${boxes.get(from).title} to ${boxes.get(group).title}${number}` };
   };
   const arrows = [...members.keys()].map((one) => {
     const own = now.get(one), ends = [stands(own.source), stands(own.target)];
-    return { ...own, ...wayOf(own, ...ends), source: ends[0], target: ends[1], ...look(one) };
+    // Of several ways that with the most room for a label.
+    const ways = (asTold ? [one] : members.get(one)).map((id) => now.get(id)).filter(({ source, target }) =>
+      stands(source) === ends[0] && stands(target) === ends[1]).map((each) => wayOf(each, ...ends));
+    const way = ways.reduce((best, each) => (each.lw > best.lw ? each : best));
+    return { ...own, ...way, id: one, kind: own.kind, source: ends[0], target: ends[1], ...look(one) };
   });
   const frames = new Set(shown.filter(({ fold }) => fold === "close").map(({ id }) => id)), steps = [];
   let last = null;
