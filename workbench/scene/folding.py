@@ -47,7 +47,8 @@ class Folding:
             self._from.setdefault(own or arrow.source, []).append(arrow.id)
             target = self.stands[arrow.target]
             if own is not None and self.stands[arrow.source] == target:
-                first = together.get((self.stands[own], target, arrow.kind))
+                # Its own box may be in a group that no reader can open.
+                first = together.get((self.stands.get(own, own), target, arrow.kind))
                 self.members.get(first or "", []).append(arrow.id)
 
     def seen(self, scene: Scene) -> Scene:

@@ -166,7 +166,7 @@ class Frame:
         self._told, self._follows = words, follows
         self._words: Counter[str] = Counter()  # how many nodes could be told by each
         self._uncounted: list[NodeCreated] = []  # nodes whose words are not among these yet
-        self._running: str | None = None
+        self._running: Key | None = None
         self._flowing: list[str] = []
 
     @property
@@ -473,6 +473,8 @@ class Frame:
 
     def touch_last(self, place: Place) -> None:
         """What all that came to a place is together is told by the last edge to it, so that edge is told anew."""
+        if not place.came:
+            return
         last = next((next(reversed(keys)) for keys in reversed(place.came.values()) if keys), None)
         if last is not None:
             self.touched[Key("edge", last)] = None
@@ -500,7 +502,7 @@ class Frame:
         place.came[task] = came
         edge.grad, edge.state, edge.lost = grad, "flowing", ""
         self._flowing.append(key)
-        self.touch(Key("edge", key), self.key(edge.source))
+        self.touched[Key("edge", key)] = self.touched[self.key(edge.source)] = None
 
     def add_up(self, task: str, leaf: str, grad: Value | None) -> None:
         """What came to a leaf in this backward is added to its `.grad`, which is this now."""
@@ -546,8 +548,8 @@ class Frame:
         place = self.tensors[id] if node is None else node
         place.state = "running"
         self.touch_last(place)
-        self._running, self.focus = id, self.key(id)
-        self.touch(self.focus)
+        self._running = self.focus = key = self.key(id)
+        self.touched[key] = None
 
     def finish(self, task: str | None) -> None:
         """A backward is over."""
@@ -562,8 +564,8 @@ class Frame:
             self.touched[Key("edge", key)] = None
         self._flowing = []
         if self._running is not None:
-            place = self.place(self._running)
+            place = self.place(self._running.id)
             if place.state == "running":
                 place.state = "done"
-            self.touch(self.key(self._running))
+            self.touched[self._running] = None
         self._running = None

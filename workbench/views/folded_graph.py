@@ -125,10 +125,9 @@ class FoldedGraph:
 
     def around(self, id: str) -> Around:
         """The groups with boxes around a node, operation, tensor or group."""
-        seen = self._around.get(id)
-        if seen is None:
-            seen = self._around[id] = self._in(self._place(id))
-        return seen
+        if id not in self._around:
+            self._around[id] = self._in(self._place(id))
+        return self._around[id]
 
     def _in(self, place: Group | None) -> Around:
         inner = place.id if place is not None else ""
@@ -426,7 +425,7 @@ class FoldedGraph:
             label = f"{len(cuts)} cuts" if len({arrow.label for arrow in cuts}) > 1 else cuts[0].label
             return replace(cuts[0], id=bundle, source=ends[0], target=ends[1], label=label)
         if total.largest is None:
-            return Arrow(bundle, *ends, kind, f"{len(keys)} edges" if len(keys) > 1 else "")
+            return Arrow(bundle, *ends, kind)
         state = "flowing" if self._merging[bundle].flowing else "done"
         key = total.largest
         # As the view draws it.

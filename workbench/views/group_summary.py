@@ -87,13 +87,15 @@ class GroupSummary:
             self.counts[state] += count
         holders = self.holders
         for owner, size, more in news.kept:
-            self.kept += max(0, more)
+            if more > 0:
+                self.kept += more
             holders[owner] = held = holders.get(owner, 0) + more
             if not held:
                 self.saved -= size
             elif more == held == 1:
                 self.saved += size
-                self.most = max(self.most, self.saved)
+                if self.saved > self.most:
+                    self.most = self.saved
 
     def meet(self, frame: Frame, source: str, nr: int, leaving: bool) -> None:
         """Note the shape of what comes into the group from this place, unless it is a parameter, or goes out of it."""

@@ -167,7 +167,8 @@ class Effort:
     def spend(self, frame: Frame) -> None:
         """All that has changed is about to be drawn; a ValueError refuses a picture that changes too much."""
         if self._room < math.inf:
-            nodes = sum([self._sizes.get(id, 0) for kind, id in frame.touched if kind == "node"])
+            sizes = self._sizes  # of nodes alone
+            nodes = sum([sizes[id] for _, id in frame.touched if id in sizes])
             self.pay(len(frame.touched) + nodes, GRAPH_TOO_LARGE)
 
     def pay(self, count: int, refusal: str) -> None:

@@ -256,7 +256,8 @@ export function folded(story, opened) {
     }
     return paths.get(id);
   };
-  const stands = (id) => pathOf(id).find((group) => !open.has(group)) ?? id;
+  // What a box refers to may be in a group that no reader can open.
+  const stands = (id) => (boxes.has(id) ? pathOf(id).find((group) => !open.has(group)) : undefined) ?? id;
   const asTold = opened.size === list(story.opened).length && list(story.opened).every((id) => opened.has(id));
   const { places, wayOf, ...size } = asTold ? { places: boxes, wayOf: (arrow) => arrow, width: story.width, height: story.height }
     : laidOut(story, boxes, open, stands, pathOf);
