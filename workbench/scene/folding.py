@@ -78,7 +78,7 @@ class Folding:
 
     def _is_all(self, scene: Scene, own: str, arrows: Sequence[Arrow]) -> bool:
         """Whether no other arrow has brought a gradient for the same value."""
-        others = set(self._from[own]).difference(arrow.id for arrow in arrows)
+        others = set(self._from.get(own, ())).difference(arrow.id for arrow in arrows)
         return not any([scene.arrows[other].state in _MOVED for other in others])
 
     def has_several(self, scene: Scene, id: str) -> bool:

@@ -291,7 +291,7 @@ export function folded(story, opened) {
       values.set(own, [...(values.get(own) ?? []), group === target ? each : { ...each, label: each.brief ?? each.label }]);
     }
     const told = [...values].map(([own, arrows]) => {
-      const mine = arrows.map(({ id }) => id), others = leaving.get(own).filter((id) => !mine.includes(id));
+      const mine = arrows.map(({ id }) => id), others = list(leaving.get(own)).filter((id) => !mine.includes(id));
       return bundled(arrows, !others.some((id) => MOVED.includes(now.get(id).state)), group);
     });
     const { label, state, weight, tone, alt } = sideBySide(told), { source } = now.get(one), from = stands(source);
