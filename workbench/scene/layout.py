@@ -67,7 +67,9 @@ def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> L
     shift = max(0.0, *(_LABEL_MARGIN - start for start, _ in labels_at), 0.0)
     whole = levels[None]
     width = max(width, whole.width + 2 * MARGIN, *(end + _LABEL_MARGIN for _, end in labels_at), 0.0)
-    ways |= related(scene, places | strip, [way.label for way in ways.values() if way.label.w], width)
+    lines = related(scene, places | strip, [way.label for way in ways.values() if way.label.w], width)
+    ways |= lines
+    width = max(width, *(x + MARGIN for way in lines.values() for x, _ in way.points), 0.0)
     return Layout(
         round(width + shift),
         round(whole.height + 2 * MARGIN + top),

@@ -40,7 +40,7 @@ function packed(stretches, space) {
   const early = pack(cuts, 0, 1), late = pack(cuts.toReversed(), 1, 0), whole = early.get(cuts.at(-1));
   const at = (cut) => (early.get(cut) + whole - late.get(cut)) / 2; // what room is left is shared evenly
   return (place) => {
-    const i = max(0, cuts.findLastIndex((cut) => cut < place)), from = cuts[i], to = cuts[i + 1];
+    const i = min(cuts.length - 2, max(0, cuts.findLastIndex((cut) => cut < place))), from = cuts[i], to = cuts[i + 1];
     return at(from) + ((place - from) / (to - from)) * (at(to) - at(from));
   };
 }
