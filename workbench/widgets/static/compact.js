@@ -19,7 +19,7 @@ function brief({ lines, kind }) {
 }
 /** How wide and high a box has to be for that. */
 function sizeOf(box) {
-  const { title, fold } = box, told = brief(box), first = rowWidth(title, told[0]);
+  const { title, fold, w } = box, told = brief(box), row = rowWidth(title, told[0]), first = row > w ? 0 : row;
   const wide = max(first || CHARACTER * columns(title) * 1.2, ...told.map((line) => CHARACTER * columns(line)));
   return [wide + (fold ? 48 : 24), 26 + 16 * (told.length - (first > 0))];
 }
