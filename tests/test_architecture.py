@@ -7,7 +7,7 @@ import runpy
 
 import pytest
 from lab import CHECKOUT
-from test_house import PACKAGE, READING_PATH
+from test_house import PACKAGE, READING_PATH, imports
 
 from workbench.scene.images import to_svg
 from workbench.scene.text import to_text
@@ -31,6 +31,17 @@ def test_the_page_leads_along_the_reading_path() -> None:
     assert tuple(re.findall(r"^\| `(\S+\.py)` \|", PAGE, re.MULTILINE)) == READING_PATH
 
 
+def test_a_phase_of_a_layout_knows_only_those_above_it() -> None:
+    table = PAGE[PAGE.index("| phase | file |") :].partition("\n\n")[0]
+    phases = [re.findall(r"`(\w+)\.py`", line) for line in table.splitlines()[2:]]
+    known = [name for phase in phases for name in phase]
+    assert len(known) > 10 and len({*known}) == len(known)
+    for at, name in enumerate(known):
+        for module, _, line in imports(PACKAGE / "scene" / f"{name}.py"):
+            target = module.removeprefix("workbench.scene.")
+            assert target not in known[at:], f"{name}.py imports {target}.py in line {line}"
+
+
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`([\w/]+\.(?:py|txt))`", PAGE))))
 def test_a_file_that_the_page_names_is_there(name: str) -> None:
     assert any((root / name).exists() for root in (PACKAGE, CHECKOUT)) or list(PACKAGE.glob(f"*/{name}"))
@@ -44,14 +55,16 @@ def test_a_file_that_the_page_names_is_there(name: str) -> None:
         ("trace/describe.py", "_kept"),
         ("trace/recorder.py", "_saved_of"),
         ("trace/recorder.py", "Reader"),
-        ("trace/source.py", "Paths"),
+        ("trace/paths.py", "Paths"),
         ("trace/records.py", "NodeCreated"),
         ("trace/records.py", "Raw"),
         ("trace/records.py", "SavedFreed"),
         ("trace/schema.py", "kind_of_event"),
-        ("views/graph.py", "chip"),
-        ("views/graph.py", "held_now"),
-        ("views/graph.py", "saved_name"),
+        ("views/links.py", "Links"),
+        ("views/group_summary.py", "GroupSummary"),
+        ("views/node_boxes.py", "chip"),
+        ("views/node_boxes.py", "held_now"),
+        ("views/node_boxes.py", "saved_name"),
         ("views/saved.py", "slot_rows"),
         ("views/value_display.py", "label_of"),
         ("trace/values.py", "_summary"),
@@ -62,7 +75,10 @@ def test_a_file_that_the_page_names_is_there(name: str) -> None:
         ("widgets/stepper.py", "_do"),
         ("scene/picture.py", "save_as"),
         ("classroom/exercise.py", "compared"),
-        ("views/groups.py", "program_tree"),
+        ("views/expressions.py", "fitted_text"),
+        ("views/placement.py", "placed"),
+        ("views/program_tree.py", "program_tree"),
+        ("views/titles.py", "title_of"),
         ("views/__init__.py", "CHARTS"),
         ("views/__init__.py", "VIEWS"),
     ],

@@ -17,6 +17,7 @@ from workbench.scene.theme import live_css, picture_css
 
 STATIC = Path(__file__).resolve().parents[1] / "workbench" / "widgets" / "static"
 ESBUILD = "esbuild@0.28.2"
+RULES = STATIC.parents[1] / "scene" / "static" / "folding.json"  # read by a module
 # What is made, by its name: one function, which stands in every picture, and all the rest.
 FILES = ("inline.min.js", "player.min.js")
 
@@ -34,7 +35,7 @@ def stylesheet() -> str:
 
 def version() -> str:
     """The class that the roots of these players have: it tells all that the files are made of, and how."""
-    texts = [path.read_text(encoding="utf-8") for path in (*modules(), Path(__file__))]
+    texts = [path.read_text(encoding="utf-8") for path in (*modules(), RULES, Path(__file__))]
     return f"wb-{digest(chr(0).join([*texts, stylesheet()]))}"
 
 

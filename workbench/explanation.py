@@ -93,7 +93,8 @@ class Explanation:
 
     def _at(self, error: BaseException) -> None:
         from .trace.describe import named_in
-        from .trace.source import is_users, line_of, user_frame
+        from .trace.source import is_users
+        from .trace.stacks import line_of, user_frame
 
         way = error.__traceback__
         while way is not None:

@@ -18,7 +18,7 @@ from .scene.picture import img
 from .scene.storyboard import Storyboard
 from .trace.describe import named_in
 from .trace.recorder import Reader, Recorder
-from .trace.source import user_frame
+from .trace.stacks import user_frame
 from .trace.timeline import Ending
 from .trace.values import LIMIT
 from .views import stepper_picture, storyboard

@@ -16,7 +16,7 @@ from .bridges import is_of_torch
 from .events import LAST, listeners
 from .trace.line_recorder import LineRecorder, unwatch, watch
 from .trace.recorder import Recorder
-from .trace.source import user_frame
+from .trace.stacks import user_frame
 from .trace.timeline import Timeline
 from .trace.values import LIMIT
 

@@ -190,8 +190,8 @@ def test_forks_while_another_thread_runs_backward() -> None:
 def test_a_fork_waits_for_a_drawing() -> None:
     run("""
     def draw(inside):
-        from workbench.scene import layout
-        with layout._lock:
+        from workbench.scene import engines
+        with engines._lock:
             inside()
 
     with torch.record() as trace:

@@ -18,7 +18,7 @@ import workbench as torch
 import workbench.autograd.forward_ad
 import workbench.utils.checkpoint  # noqa: F401  loads late
 from workbench.autograd.state import local
-from workbench.scene import layout
+from workbench.scene import engines
 
 EVERY = interrupts.PROGRAMS | interrupts.OURS
 PROGRAMS = [pytest.param(name, marks=[pytest.mark.slow] * (name == "recorded_module")) for name in EVERY]
@@ -81,7 +81,7 @@ def test_none_comes_into_graphviz() -> None:
     """Half a call of its closes a graph that is closed once more when it dies, which ends the process."""
 
     def placing(torch: Any) -> None:
-        layout.placed("digraph { edge [dir=none]; 0; 1; 0 -> 1 [key=0]; }")
+        engines.placed("digraph { edge [dir=none]; 0; 1; 0 -> 1 [key=0]; }")
 
     program = [name for name in vars(graphviz) if not name.startswith("_")]
     handles = [name for name in vars(agraph.AGraph) if callable(getattr(agraph.AGraph, name))]
@@ -108,7 +108,7 @@ def test_the_traceback_of_an_interrupt_is_seen_while_graphviz_goes_on(monkeypatc
             assert go_on.wait(30)
         finally:
             over.set()
-        return layout.Placed(0, 0, [], [], [])
+        return engines.Placed(0, 0, [], [], [])
 
     def interrupt() -> None:
         assert inside.wait(30)
@@ -117,17 +117,17 @@ def test_the_traceback_of_an_interrupt_is_seen_while_graphviz_goes_on(monkeypatc
     def interrupted(dot: str, delay: float) -> None:
         threading.Timer(delay, interrupt).start()
         with pytest.raises(KeyboardInterrupt):
-            layout.placed(dot)
+            engines.placed(dot)
         assert os.path.samestat(os.fstat(2), errors)
 
-    monkeypatch.setattr(layout, "_in_process", in_process)
+    monkeypatch.setattr(engines, "_in_process", in_process)
     try:
         interrupted("first", 0)
         assert not os.path.samestat(stream[0], errors)
         interrupted("second", 0.2)  # has not begun: the first is still there
         go_on.set()
         assert over.wait(30)
-        layout.placed("third")
+        engines.placed("third")
     finally:
         go_on.set()
         signal.signal(signal.SIGINT, handler)

@@ -12,8 +12,9 @@ import pytest
 from lab import CHECKOUT
 
 import workbench
+from workbench.scene.curves import Way
+from workbench.scene.geometry import Place, along
 from workbench.scene.labels import CHARACTER, LABEL_PAD, columns
-from workbench.scene.routes import Place, Way, along
 from workbench.views import storyboard
 
 GALLERY = CHECKOUT / "assets" / "gallery"

@@ -9,8 +9,9 @@ import pytest
 
 from workbench.scene.images import to_svg
 from workbench.scene.labels import largest
-from workbench.scene.layout import laid_out, thinned
+from workbench.scene.layout import laid_out
 from workbench.scene.model import Arrow, Box, Scene
+from workbench.scene.rows import thinned
 from workbench.scene.storyboard import Storyboard
 
 

@@ -11,10 +11,13 @@ from itertools import combinations, pairwise
 import pytest
 from scene_samples import deep, loss, square
 
-from workbench.scene import layout
-from workbench.scene.layout import LayoutUnavailable, drawn_level, placed
+from workbench.scene import reading
+from workbench.scene.curves import Way
+from workbench.scene.engines import placed
+from workbench.scene.geometry import Place
+from workbench.scene.layout import LayoutUnavailable
 from workbench.scene.model import Arrow, Box, Scene, Step
-from workbench.scene.routes import Place, Way
+from workbench.scene.reading import drawn_level
 from workbench.scene.storyboard import Storyboard
 
 SAMPLES = [square, loss, deep]
@@ -183,7 +186,7 @@ def test_nothing_is_written_to_standard_error():
 
 def test_groups_that_are_alike_are_laid_out_once(monkeypatch):
     asked = []
-    monkeypatch.setattr(layout, "placed", lambda dot: asked.append(dot) or placed(dot))
+    monkeypatch.setattr(reading, "placed", lambda dot: asked.append(dot) or placed(dot))
     ids = [f"{part} {n}" for n in range(9) for part in ("first", "second")]
     boxes = [Box(f"round {n}", "group", f"round {n}") for n in range(9)]
     boxes += [Box(id, "op", "an operation of this test", region=f"round {n // 2}") for n, id in enumerate(ids)]

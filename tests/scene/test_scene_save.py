@@ -12,8 +12,8 @@ import pytest
 from scene_samples import square
 
 from workbench.scene import picture
-from workbench.scene.layout import drawn_level
 from workbench.scene.picture import Picture
+from workbench.scene.reading import drawn_level
 from workbench.scene.text import to_sentence, to_text
 
 STARTS = {

@@ -13,8 +13,8 @@ from scene_samples import deep
 import workbench as torch
 from workbench import nn
 from workbench.recording import record
-from workbench.scene import layout
-from workbench.scene.layout import level_of
+from workbench.scene import levels
+from workbench.scene.levels import level_of
 from workbench.scene.model import Box, Detail, Scene, Step, paths
 from workbench.scene.picture import MOST, Picture, _packed, img, playing, to_html
 from workbench.scene.shortening import LEFT_OUT, Plan, cut, shortened
@@ -262,7 +262,7 @@ def test_a_part_of_a_picture_is_not_laid_out_anew():
 
 def test_only_what_a_notebook_keeps_of_a_picture_is_laid_out(monkeypatch):
     done = []
-    monkeypatch.setattr(layout, "level_of", lambda *args: done.append(args[1]) or level_of(*args))
+    monkeypatch.setattr(levels, "level_of", lambda *args: done.append(args[1]) or level_of(*args))
     board = storyboard(_recorded("1,000 steps"))
     playing(board)
     shown = {frame for frame in board.folding.frames} | {None}
@@ -272,7 +272,7 @@ def test_only_what_a_notebook_keeps_of_a_picture_is_laid_out(monkeypatch):
 
 def test_of_what_is_too_long_whatever_groups_hold_no_group_is_laid_out(monkeypatch):
     done = []
-    monkeypatch.setattr(layout, "level_of", lambda *args: done.append(args[1]) or level_of(*args))
+    monkeypatch.setattr(levels, "level_of", lambda *args: done.append(args[1]) or level_of(*args))
     board = storyboard(_recorded("six layers"))
     shown = board.layout and len(done)
     (between,) = [id for id, box in board.scene.boxes.items() if box.title.startswith("4 more (2 › Linear")]
@@ -284,7 +284,7 @@ def test_of_what_is_too_long_whatever_groups_hold_no_group_is_laid_out(monkeypat
 
 def test_a_group_that_holds_something_else_is_not_laid_out_in_the_whole_too(monkeypatch):
     done = []
-    monkeypatch.setattr(layout, "level_of", lambda *args: done.append(args[1]) or level_of(*args))
+    monkeypatch.setattr(levels, "level_of", lambda *args: done.append(args[1]) or level_of(*args))
     board = storyboard(_recorded("1,000 steps"))
     lost = cut(board, Plan(0, 1))
     del done[:]

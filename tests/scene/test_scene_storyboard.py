@@ -13,7 +13,7 @@ from workbench.scene.storyboard import Storyboard
 
 BOX = {"id", "kind", "holder", "x", "y", "w", "h", "title", "lines", "state", "alt", "details"}
 ARROW = {"id", "kind", "source", "target", "d", "lx", "ly", "lw", "lh"}
-ARROW |= {"label", "state", "weight", "tone", "alt", "together", "within", "brief"}
+ARROW |= {"label", "state", "weight", "tone", "alt", "norm", "together", "within", "brief"}
 STEP = {"caption", "phase", "cursor", "focus", "boxes", "arrows"}
 
 

@@ -7,10 +7,10 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from workbench.scene.geometry import Place, Walls, along
 from workbench.scene.labels import STRIP
 from workbench.scene.layout import Layout
 from workbench.scene.model import AROUND, LOOSE, Scene, paths
-from workbench.scene.routes import Place, Walls, along
 
 Curve = npt.NDArray[np.float64]
 

@@ -13,6 +13,7 @@ import pytest
 
 import workbench as torch
 from workbench import events
+from workbench.trace.frame import Key
 from workbench.trace.recorder import HEAR
 from workbench.trace.records import NodeCreated
 from workbench.trace.schema import RECORDS, Record
@@ -151,5 +152,5 @@ def test_a_record_that_says_nothing_else_is_drawn():
     (made,) = [event for event in trace.events if isinstance(event, NodeCreated)]
     picture = Timeline([*trace.events, GradientScaled(made.node)])
     assert "MulBackward0: gradient scaled" in str(storyboard(picture).steps[-1].caption)
-    assert picture.frame(len(picture.events)).focus == made.node
+    assert picture.frame(len(picture.events)).focus == Key("node", made.node)
     assert "GradientScaled" not in RECORDS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import json
 import subprocess
@@ -106,6 +107,24 @@ def test_code_without_a_source_has_no_text() -> None:
     titles = {event.path[-1].title for event in trace.events if isinstance(event, NodeCreated)}
     assert titles == {""}
     assert [event.path[-2].number for event in trace.events if isinstance(event, NodeCreated)] == [1, 1, 2, 2]
+
+
+def test_loops_without_a_source_make_no_rounds_of_the_loop_around_them() -> None:
+    space: dict[str, Any] = {"w": leaf()}
+    exec("def twice():\n    for _ in range(2):\n        y = w * 2.0\n        y = y + 1.0", space)
+    exec("def once():\n    y = w * 3.0\n    y = y + 1.0", space)
+    n, rounds = 0, []
+    with record() as trace:
+        for _ in range(3):
+            space["twice"]()
+        while n < 3:
+            space["once"]()
+            n += 1
+    for event in trace.events:
+        if isinstance(event, NodeCreated):
+            rounds.append([part.number for part in event.path if part.kind == "round"])
+    assert rounds[:12] == [[outer, inner] for outer in (1, 2, 3) for inner in (1, 1, 2, 2)]
+    assert rounds[12:] == [[n] for n in (1, 2, 3) for _ in range(2)]
 
 
 def test_without_columns_the_line_is_told(tmp_path: Path) -> None:
@@ -322,6 +341,104 @@ def test_what_comes_after_a_handler_is_of_the_same_round() -> None:
             y = y * 6.0
     rounds = [event.path[1].number for event in trace.events if isinstance(event, NodeCreated)]
     assert rounds == [1] * 4 + [2] * 6 + [3] * 4
+
+
+def test_an_early_end_of_a_round_is_the_end_of_that_round() -> None:
+    w, n = leaf(), 0
+    with record() as trace:
+        while n < 6:
+            n += 1
+            try:
+                y = w * 1.0
+                if n % 3 == 2:
+                    raise KeyError
+            except KeyError:
+                y = w * 2.0
+                continue
+            else:
+                y = y * 3.0
+            finally:
+                y = w * 4.0
+            if n == 4:
+                y = w * 5.0
+                continue
+            y.exp()
+    rounds = [event.path[1].number for event in trace.events if isinstance(event, NodeCreated)]
+    assert rounds == [1] * 4 + [2] * 3 + [3] * 4 + [4] * 4 + [5] * 3 + [6] * 4
+
+
+def test_branches_of_rounds_that_look_alike() -> None:
+    w, n = leaf(), 0
+    with record() as trace:
+        while n < 5:
+            match n % 3:
+                case 0:
+                    y = w * 1.0
+                case 1 if n < 4:
+                    y = w * 2.0
+                case _:
+                    y = w * 3.0
+            n += 1
+        while n > 0:
+            y = w * 4.0 if n % 2 else w * 5.0
+            n -= 1
+        y.sum()
+    rounds = [[part.number for part in event.path[1:2]] for event in trace.events if isinstance(event, NodeCreated)]
+    assert rounds == [[1], [2], [3], [4], [5], [1], [2], [3], [4], [5], []]
+
+
+def test_what_the_condition_of_a_while_computes_is_of_the_loop() -> None:
+    w, n = leaf(), 0
+    with record() as trace:
+        while (w * float(n)).sum() < 5.0:
+            n += 1
+            w + 1.0
+    paths = [text for text in told(trace) if text.endswith("w * float(n)")]
+    assert len(paths) == 3 and paths[0] == "while (w * float(n)).sum() < 5.0 #1 > w * float(n)"
+    assert [text for text in told(trace) if text.endswith("w + 1.0")] == [
+        f"while (w * float(n)).sum() < 5.0 #{n} > w + 1.0" for n in (1, 2)
+    ]
+
+
+def test_loops_that_wait() -> None:
+    w = leaf()
+
+    async def halves(count: int) -> Any:
+        for n in range(count):
+            yield w / float(n + 1)
+
+    async def main() -> None:
+        for _ in range(2):
+            async for y in halves(2):
+                y.exp()
+        [y.sin() async for y in halves(2)]
+
+    with record() as trace:
+        asyncio.run(main())
+    rounds = [text for text in told(trace) if text.endswith(("y.exp()", "y.sin()"))]
+    head = "asyncio.run(main()) > for _ in range(2) #{} > async for y in halves(2) #{} > y.exp()"
+    assert rounds == [
+        *[head.format(outer, inner) for outer in (1, 2) for inner in (1, 2)],
+        *[f"asyncio.run(main()) > for y in halves(2) #{n} > y.sin()" for n in (1, 2)],
+    ]
+
+
+def test_comprehensions_of_several_loops() -> None:
+    w = leaf()
+    with record() as trace:
+        [w * x + y for x in (1.0, 2.0) if x for y in (3.0, 4.0)]
+    found = [text for text in told(trace) if text.endswith("w * x + y")]
+    assert found == [f"for x in (1.0, 2.0) #{x} > for y in (3.0, 4.0) #{y} > w * x + y" for x in (1, 2) for y in (1, 2)]
+
+
+def test_the_head_of_a_loop_is_told_whole(tmp_path: Path) -> None:
+    text = "for (a, b) in (  # both: a pair (\n    [(1.0, 2.0)]  # only one\n):\n    w * a + b\n"
+    text += "for x in (1.0, 2.0): w * x\n[w * x for x in ([1.0])]\n"
+    (tmp_path / "heads.py").write_text(text)
+    with record() as trace:
+        exec(compile(text, str(tmp_path / "heads.py"), "exec"), {"w": leaf()})
+    heads = list(dict.fromkeys(text.split(" > ")[1].partition(" #")[0] for text in told(trace)))
+    assert heads == ["for (a, b) in ([(1.0, 2.0)])", "for x in (1.0, 2.0)", "for x in ([1.0])"]
 
 
 def test_comprehensions_are_loops() -> None:
@@ -543,6 +660,27 @@ def test_scopes_that_others_enter() -> None:
         w * 4.0
     assert told(trace) == ["[one] > w * 2.0", "[two] > w * 3.0"]
     assert told(other) == ["[before] > w * 4.0"]
+
+
+def test_what_computes_before_it_enters_a_scope_is_of_the_same_round() -> None:
+    w, n = leaf(), 0
+
+    @contextmanager
+    def part(name: str) -> Any:
+        w * 1.0
+        with torch.scope(name):
+            yield
+        w * 2.0
+
+    with record() as trace:
+        while n < 3:
+            with part("one"):
+                w * 3.0
+                w * 4.0
+            n += 1
+    rounds = [event.path[1].number for event in trace.events if isinstance(event, NodeCreated)]
+    assert rounds == [1] * 4 + [2] * 4 + [3] * 4
+    assert told(trace)[1] == "while n < 3 #1 > [one] > w * 3.0"
 
 
 # Backward.

@@ -229,3 +229,16 @@ def test_inference_tensors_are_told_of_although_nobody_counts_their_versions():
     assert "twice" in [seen.name for seen in of_kind(trace, "NodeCreated")[0].tensors]
     (write,) = of_kind(trace, "TensorWritten")
     assert write.value.values == (2.0, 2.0) and write.version == 0
+
+
+def test_a_write_into_what_was_detached_from_a_view_that_nothing_used_is_one_into_its_base():
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        with torch.no_grad():
+            view = x.view_as(x)
+        y = x * 3
+        view.detach().mul_(0.5)
+    frame = trace.frame(len(trace.events))
+    (told,) = [each for each in frame.tensors.values() if each.name == "x"]
+    assert (told.value.values, frame.version(told.id)) == ((0.5, 1.0), 1)
+    assert y.tolist() == [3.0, 6.0]

@@ -14,8 +14,9 @@ import workbench.nn.functional as F
 from workbench import nn
 from workbench.recording import Trace, record
 from workbench.trace.records import NodeCreated
-from workbench.views.groups import MOST, Group, program_tree
+from workbench.views.groups import MOST, Group
 from workbench.views.opening import ROOM
+from workbench.views.program_tree import program_tree
 
 
 def outline(trace: Trace, closed: tuple[str, ...] = ()) -> str:

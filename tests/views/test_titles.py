@@ -11,7 +11,7 @@ from workbench import nn
 from workbench.recording import Trace, record
 from workbench.scene.labels import TITLE_COLUMNS, columns
 from workbench.views import storyboard
-from workbench.views.groups import program_tree
+from workbench.views.program_tree import program_tree
 
 
 def leaf(*values: float) -> Any:

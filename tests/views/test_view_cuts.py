@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 import workbench as torch
 from workbench.recording import Trace, load
 from workbench.scene.images import to_svg
@@ -55,6 +57,16 @@ def test_what_was_detached_is_joined_to_the_node_that_made_it():
     box = trace.show().storyboard.at().boxes[arrow.target]
     assert any("no gradient: detach" in line for line in box.lines)
     assert any(each.heading == "Cut" and "t = h.detach()" in each.body for each in box.details)
+
+
+@pytest.mark.parametrize("opened", [None, []])
+def test_the_flow_of_gradients_shows_where_it_is_cut_and_no_other_data(opened):
+    trace = detached()
+    scene = trace.show("flow", **({} if opened is None else {"open": opened})).storyboard.at()
+    (arrow,) = [each for each in scene.arrows.values() if each.kind == "cut"]
+    data = [box.title for box in scene.boxes.values() if box.kind == "constant"]
+    assert (data, scene.boxes[arrow.target].title) == (["t"], "t")  # x is data too
+    assert [scene.boxes[each.source].title for each in scene.arrows.values() if each.kind == "constant"] == ["t"]
 
 
 def test_every_face_says_that_no_gradient_comes_back():

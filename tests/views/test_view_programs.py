@@ -13,6 +13,7 @@ from trace_samples import Square, leaf
 import workbench as torch
 from workbench.recording import Trace, record, show
 from workbench.scene.text import to_text
+from workbench.trace.frame import Key
 from workbench.trace.recorder import Recorder
 from workbench.views import storyboard
 from workbench.views.graph import Graph
@@ -234,7 +235,8 @@ def test_the_deltas_add_up_to_the_whole_frame(program):
     view, groups = Graph(trace.events), board.opened
     for k, stop in enumerate(trace.steps):
         frame = trace.frame(stop)
-        boxes, arrows = view.draw(frame, [*frame.tensors, *frame.nodes, *frame.edges])
+        known = {"tensor": frame.tensors, "node": frame.nodes, "edge": frame.edges}
+        boxes, arrows = view.draw(frame, [Key(kind, id) for kind, ids in known.items() for id in ids])
         scene = board.at(k)
         for drawn, shown in ((boxes, scene.boxes), (arrows, scene.arrows)):
             expected = {
@@ -262,5 +264,10 @@ def test_a_step_holds_only_what_changed(line):
     assert (waiting.heading, waiting.body["text"]) == ("Gradient waiting", "[1. 1. 1.]")
     assert step.arrows == {  # how a gradient came about is said while its node runs
         "n4.0": {"state": "done", "label": "[1. 1. 1.]  ‖1.73‖", "brief": None},
-        "n3.0": {"state": "flowing", "label": "[1. 1. 1.]  ‖1.73‖\ngrad, unchanged", "brief": "[1. 1. 1.]  ‖1.73‖"},
+        "n3.0": {
+            "state": "flowing",
+            "label": "[1. 1. 1.]  ‖1.73‖\ngrad, unchanged",
+            "norm": 1.73205,
+            "brief": "[1. 1. 1.]  ‖1.73‖",
+        },
     }

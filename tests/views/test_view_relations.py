@@ -9,10 +9,10 @@ from trace_samples import leaf, two_outputs
 
 import workbench as torch
 from workbench.recording import record
+from workbench.scene.geometry import along
 from workbench.scene.images import drawn
 from workbench.scene.labels import arrow_fields, box_fields
 from workbench.scene.model import Scene
-from workbench.scene.routes import along
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import graph_lines
 from workbench.views import storyboard

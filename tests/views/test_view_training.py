@@ -16,7 +16,7 @@ from workbench.recording import Trace, record
 from workbench.trace.frame import EdgeState, Frame
 from workbench.trace.values import Value
 from workbench.views import storyboard
-from workbench.views.grouped_graph import Bundle, Traffic
+from workbench.views.gradient_totals import EdgeBundle, GradientTotal
 
 
 def trained(steps: int, keep: bool = False, retain: bool = False) -> Trace:
@@ -84,9 +84,9 @@ def test_a_step_changes_nothing_of_the_steps_long_before_it(loop) -> None:
 
 def test_what_goes_along_many_edges_is_summed_up_in_few_additions(monkeypatch) -> None:
     added = []
-    add = Traffic.__add__
-    monkeypatch.setattr(Traffic, "__add__", lambda one, other: added.append(1) or add(one, other))
-    bundle, edges = Bundle(), {}
+    add = GradientTotal.__add__
+    monkeypatch.setattr(GradientTotal, "__add__", lambda one, other: added.append(1) or add(one, other))
+    bundle, edges = EdgeBundle(""), {}
     draw = random.Random(0)
     for _ in range(2_000):
         key = f"n{draw.randrange(300)}.0"

@@ -29,6 +29,9 @@ from math import hypot
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from .blocks import TIE
+from .curves import Way
+from .geometry import GAP, MARGIN, Place, Point
 from .labels import (
     CHARACTER,
     CHIP_PAD,
@@ -48,10 +51,9 @@ from .labels import (
     plot_paths,
     stands_behind,
 )
-from .layout import TIE, Layout
+from .layout import Layout
 from .messages import FFMPEG_FAILED, NO_FFMPEG
 from .model import AROUND, LOOSE, PLACED, Arrow, Box, Plot, Scene
-from .routes import GAP, MARGIN, Place, Point, Way
 from .storyboard import Storyboard
 from .text import graph_lines
 from .theme import Stylesheet, Theme, css_for, flat_css, theme_named
@@ -65,7 +67,8 @@ _HEADS = ((11, 11), (9, 9), (11, 11), (13, 17), (15, 23))  # length and width of
 _BASELINE = 12  # px from a 16 px line's upper edge to the feet of its letters
 _LARGE = 2000  # px around a corner of a region whose outline has no dots: a page would paint them for too long
 _DISC = 9
-_LEAST_FOR_LEGEND, _FOOT = 480, 14  # px: of a narrower picture it would take too many lines; and what is below it
+_LEAST_FOR_LEGEND = 480  # px: of a narrower picture it would take too many lines
+_FOOT = 14  # px below it
 _RADII = {
     **{"function": 9, "op": 9, "plain": 9, "saved": 4, "tangent": 0, "region": 6, "level": 4, "group": 9},
     **{"cell": 0, "bar": 1, "ghost": 1, "event": 4, "text": 0, "heading": 0, "line": 2, "frame": 6, "tick": 0},
@@ -407,13 +410,19 @@ def _safe(text: str) -> str:
     return escape(text, quote=True)
 
 
-_MOST_ACROSS, _MOST_PIXELS = 30_000, 120_000_000  # beyond these a larger picture is drawn at a smaller scale
-_BAND, _PACKED, _OVER = 6_000_000, 4, 40  # pixels drawn at once, how well they are packed, px beyond a shape's reach
+# Beyond these a larger picture is drawn at a smaller scale.
+_MOST_ACROSS = 30_000  # pixels of the longer side
+_MOST_PIXELS = 120_000_000  # pixels in all
+_BAND = 6_000_000  # pixels drawn at once
+_PACKED = 4  # zlib's level: how well they are packed
+_OVER = 40  # px beyond a shape's reach
 _MOST_POINTS = 14_400  # of a page across: readers of PDF show no larger one in full
 _ALIGNED: dict[str, Literal["left", "center", "right"]] = {"start": "left", "middle": "center", "end": "right"}
 _CORNERS = {("bold", "normal"): "-Bold", ("normal", "italic"): "-Oblique", ("bold", "italic"): "-BoldOblique"}
 
-CAPTION_LINE, CAPTION_COLUMN, CAPTION_PAD = 20, 8.5, 16  # px of a line and a character under a picture, and around it
+CAPTION_LINE = 20  # px of a line under a picture
+CAPTION_COLUMN = 8.5  # px of one of its characters
+CAPTION_PAD = 16  # px around it
 _LEAST_FOR_CAPTION = 520  # px: in a narrower picture a sentence would take too many lines
 
 _lock = threading.Lock()  # matplotlib draws in one thread at a time
@@ -626,8 +635,10 @@ def _rounded(x: float, y: float, w: float, h: float, r: float) -> str:
     )
 
 
-STEP_MS, LAST_MS = 900, 2700  # how long a step is shown, and the last, before a GIF begins again
-_SCALE, _MOST_FILMED = 1.5, 4000  # pixels to the px, and as many as common players show
+STEP_MS = 900  # how long a step is shown
+LAST_MS = 2700  # and the last, before a GIF begins again
+_SCALE = 1.5  # pixels to the px
+_MOST_FILMED = 4000  # pixels of the longer side: as many as common players show
 _MOST_ROWS = 4  # of a caption
 _PATIENCE = 2  # seconds before a progress bar shows up
 

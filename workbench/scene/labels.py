@@ -18,9 +18,15 @@ from .model import AROUND, LOOSE, PANELS, Arrow, Box, Plot, Scene, Step, with_ch
 
 CHARACTER = 7.25  # px, one column of 12 px monospace text, a little more than any common font needs
 TITLE_CHARACTER = CHARACTER * 14 / 12
-LINE, TITLE_LINE = 16, 18  # px from one line of text to the next
+LINE = 16  # px from one line of text to the next
+TITLE_LINE = 18  # px from a title to the next line
 
-TITLE_COLUMNS, TEXT_COLUMNS, LABEL_COLUMNS, CHIP_COLUMNS, HEADING_COLUMNS = 34, 38, 34, 30, 80
+# The most columns of each text; what is longer is cut.
+TITLE_COLUMNS = 34
+TEXT_COLUMNS = 38
+LABEL_COLUMNS = 34
+CHIP_COLUMNS = 30
+HEADING_COLUMNS = 80
 GROUP_COLUMNS = 60  # of a line on a closed group: height is scarcer than width
 
 # What XML cannot hold, and the marks that let a text reorder what stands around it.
@@ -180,6 +186,7 @@ def arrow_fields(arrow: Arrow, scene: Scene) -> dict[str, Any]:
         "weight": arrow.weight,
         "tone": arrow.tone,
         "alt": clean(arrow.alt) or _arrow_alt(arrow, scene),
+        "norm": arrow.norm,
         "together": None if arrow.together is None else list(arrow.together),
         "within": {group: list(told) for group, told in arrow.within.items()} if arrow.within else None,
         "brief": None if arrow.brief is None else _fitted(arrow.brief),
@@ -242,13 +249,17 @@ def native(value: Any) -> Any:
 
 Size = tuple[float, float]
 
-CHIP_PAD = 8  # left and right of a saved tensor's text
-STORY_PAD, STORY_LINE = 12, 20  # left and right of a story's text, and from one of its lines to the next
-_BEHIND, BEHIND_COLUMNS = 12, 36  # px between a title and the line behind it, and the columns of both
-LABEL_PAD = 6  # left and right of an arrow's label
-_PAD, _ROUND_PAD = 18, 22  # left and right of a node's text, and of a tensor's in its rounder box
-_OVER = 4  # and under a node's text
-_STRIP_PAD, STRIP = 12, 24  # beside, and the height of, the name of a level and the heading of a region
+CHIP_PAD = 8  # px left and right of a saved tensor's text
+STORY_PAD = 12  # px left and right of a story's text
+STORY_LINE = 20  # px from one of its lines to the next
+_BEHIND = 12  # px between a title and the line behind it
+BEHIND_COLUMNS = 36  # the most columns of both
+LABEL_PAD = 6  # px left and right of an arrow's label
+_PAD = 18  # px left and right of a node's text
+_ROUND_PAD = 22  # px left and right of a tensor's text, whose box is rounder
+_OVER = 4  # px over and under a node's text
+STRIP = 24  # px: the height of the name of a level, and of the heading of a region
+_STRIP_PAD = 12  # px left and right of its text
 _SMALLEST = 76  # px: a box with a single letter in it still looks like a box
 _SAME_SIZE = {
     "details",
@@ -259,8 +270,10 @@ _SAME_SIZE = {
     "shade",
     "weight",
     "tone",
+    "norm",
 }  # may change: no room is taken
-_ARGUMENT, _MOST_FOR_ARGUMENTS = 18, 720  # px of a box's upper edge for each arrow into it, at most for all
+_ARGUMENT = 18  # px of a box's upper edge for each arrow into it
+_MOST_FOR_ARGUMENTS = 720  # px of it for all of them
 
 
 def largest(scene: Scene, steps: Sequence[Step]) -> tuple[dict[str, Size], dict[str, Size]]:
@@ -282,8 +295,8 @@ def largest(scene: Scene, steps: Sequence[Step]) -> tuple[dict[str, Size], dict[
     for id, holder in hanging:
         boxes[id] = widest[holder], boxes[id][1]
     for arrow in _versions(scene.arrows, [step.arrows for step in steps]):
-        within: dict[str, tuple[int, str, int, str]] = arrow.within or {}
-        more: list[str] = [label for _, label, _, _ in within.values()]
+        within: dict[str, tuple[int, str, int, str, float | None]] = arrow.within or {}
+        more: list[str] = [told[1] for told in within.values()]
         more += [arrow.together[0]] if arrow.together else []
         whole, brief = _fitted(arrow.label), _fitted(arrow.label if arrow.brief is None else arrow.brief)
         for id, told in ((arrow.id, [whole]), (in_group(arrow.id), [brief, *more])):
@@ -372,7 +385,9 @@ def _even(width: float) -> float:
 
 PLOT = (320.0, 216.0)  # px: a box's width and height
 _AREA = (86.0, 54.0, 222.0, 136.0)  # px: left, top, width and height of the curve's frame in the box
-_BESIDE, _BELOW, _HALF = 6.0, 16.0, 4.0  # px from the frame to a number beside or below it, and half a digit's height
+_BESIDE = 6.0  # px from the frame to a number beside it
+_BELOW = 16.0  # px from the frame to the feet of a number below it
+_HALF = 4.0  # px: half a digit's height
 
 
 def plot_paths(plot: Plot, x: float = 0.0, y: float = 0.0) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""The picture model: boxes, arrows, the steps that change them, and which are seen while some groups are open."""
+"""The picture model: boxes, arrows, and the steps that change them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Any, Literal, TypeVar
 
@@ -125,10 +125,11 @@ class Arrow:
     from 1 to 4 it is as broad as its gradient is large, and has the colour of its `tone`. A `note` is more for
     its words alone.
 
-    `together` is the label, the weight and the tone of one arrow that stands for all those from its source that brought
-    a gradient: of several the last to do so has it. By group, `within` is the same of those alone that lead into
-    it, after how many these are: of several that have it the one that stands for most is right. `brief` is the label
-    where the target is hidden in a closed group, if that is another: without the formula of what nobody sees there.
+    The `norm` is that of its gradient, if it is finite. `together` is the label, the weight, the tone and the norm of
+    one arrow that stands for all those from its source that brought a gradient: of several the last to do so has it. By
+    group, `within` is the same of those alone that lead into it, after how many these are: of several that have it the
+    one that stands for most is right. `brief` is the label where the target is hidden in a closed group, if that is
+    another: without the formula of what nobody sees there.
     """
 
     id: str
@@ -141,8 +142,9 @@ class Arrow:
     tone: ArrowTone = ""
     alt: str = ""
     note: str = ""
-    together: tuple[str, int, ArrowTone] | None = None
-    within: dict[str, tuple[int, str, int, ArrowTone]] | None = None
+    norm: float | None = None
+    together: tuple[str, int, ArrowTone, float | None] | None = None
+    within: dict[str, tuple[int, str, int, ArrowTone, float | None]] | None = None
     brief: str | None = None
 
 
@@ -227,89 +229,3 @@ def paths(scene: Scene) -> dict[str, list[str]]:
             at = scene.boxes[at].region
         found[id] = path[::-1]
     return found
-
-
-class Folding:
-    """What is seen of a scene while of its groups only the `opened` are open.
-
-    An arrow that stands for several has the id of the first of them: `members` has them all, and those from boxes in
-    the group that refer to what it leads from.
-    """
-
-    def __init__(self, scene: Scene, opened: Collection[str]) -> None:
-        self.groups = groups_of(scene)
-        closed = self.groups.difference(opened)
-        # The box that stands for each: the outermost closed group that it lies in, or itself.
-        self.stands = {id: next((group for group in path if group in closed), id) for id, path in paths(scene).items()}
-        self.frames = {group for group in self.groups.difference(closed) if self.stands[group] == group}
-        self.members: dict[str, list[str]] = {}
-        self._from: dict[str, list[str]] = {}  # box -> the arrows that lead from it, or from one that refers to it
-        together: dict[tuple[str, str, str], str] = {}
-        for arrow in scene.arrows.values() if self.groups else ():
-            source, target = self.stands[arrow.source], self.stands[arrow.target]
-            if target == arrow.target and (source == arrow.source or (source != target and arrow.kind not in LOOSE)):
-                self.members[arrow.id] = [arrow.id]
-            elif source != target and arrow.kind not in LOOSE:
-                first = together.setdefault((arrow.source, target, arrow.kind), arrow.id)
-                self.members.setdefault(first, []).append(arrow.id)
-        for arrow in scene.arrows.values() if self.groups else ():
-            own = scene.boxes[arrow.source].refers
-            self._from.setdefault(own or arrow.source, []).append(arrow.id)
-            target = self.stands[arrow.target]
-            if own is not None and self.stands[arrow.source] == target:
-                first = together.get((own, target, arrow.kind))
-                self.members.get(first or "", []).append(arrow.id)
-
-    def seen(self, scene: Scene) -> Scene:
-        """A moment of the scene as it is seen."""
-        if not self.groups:
-            return scene
-        boxes = {id: box for id, box in scene.boxes.items() if self.stands[id] == id}
-        for id in self.frames:
-            there = boxes[id].state != "future"
-            boxes[id] = replace(boxes[id], kind="region", lines=(), state="idle" if there else "future")
-        return Scene(scene.title, boxes, {id: self.arrow(scene, id) for id in self.members})
-
-    def arrow(self, scene: Scene, id: str) -> Arrow:
-        """One of the arrows that are seen, at a moment."""
-        first, members = scene.arrows[id], self.members[id]
-        others = set(self._from.get(scene.boxes[first.source].refers or first.source, ())).difference(members)
-        whole = not any([scene.arrows[other].state in ("flowing", "done") for other in others])
-        ends: dict[str, Any] = {"source": self.stands[first.source], "target": self.stands[first.target]}
-        ends |= {"within": None} | ({"together": None} if len(members) > 1 else {})
-        arrows = [scene.arrows[member] for member in members]
-        if ends["target"] != first.target:
-            ends["brief"] = None
-            arrows = [each if each.brief is None else with_changes(each, {"label": each.brief}) for each in arrows]
-        told = _one_of(arrows, whole, ends["target"])
-        return with_changes(told, {"id": id, **ends})
-
-
-def _one_of(arrows: list[Arrow], whole: bool, group: str) -> Arrow:
-    """One arrow for several that bring the same value to a group, perhaps all that brought a gradient for it."""
-    there = [arrow for arrow in arrows if arrow.state != "future"]
-    if len(arrows) == 1 or not there:
-        return arrows[0]
-    moved = [arrow for arrow in there if arrow.state in ("flowing", "done")]
-    if not moved:
-        return there[0]
-    flowing = [arrow for arrow in moved if arrow.state == "flowing"]
-    if len(moved) == 1:
-        return moved[0]
-    told = next((arrow.together for arrow in moved if arrow.together is not None), None) if whole else None
-    parts = [arrow.within[group] for arrow in moved if arrow.within and group in arrow.within]
-    if told is None and parts and (most := max(parts, key=lambda part: part[0]))[0] == len(moved):
-        told = most[1:]
-    if told is not None:
-        label, weight, tone = told
-        return replace((flowing or moved)[0], label=label, weight=weight, tone=tone)
-    tones = {arrow.tone for arrow in moved}
-    tone = tones.pop() if len(tones) == 1 else "mixed"
-    # An arrow says last why it is pale.
-    why: set[str] = {arrow.label.split("\n")[-1] for arrow in moved} if tone == "faint" else set[str]()
-    return replace(
-        (flowing or moved)[0],
-        label="\n".join(why) if len(why) == 1 else "",
-        weight=max(arrow.weight for arrow in moved),
-        tone=tone,
-    )

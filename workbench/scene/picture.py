@@ -84,7 +84,8 @@ _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'"
 )
-MOST, MOST_OF_FILM = 150_000, 400_000  # bytes of a picture in a notebook; about 48,000 of them are the library
+MOST = 150_000  # bytes of a picture in a notebook; about 48,000 of them are the library
+MOST_OF_FILM = 400_000  # bytes of a film there
 _TOO_LARGE = f"This picture is too large to be played in a notebook: {HOW}, and plays it."
 _LARGE = 300_000  # characters of JSON: more are packed
 _PAGE_CSS = """

@@ -14,8 +14,9 @@ from itertools import pairwise
 from math import inf
 from typing import Any
 
+from .folding import Folding
 from .labels import in_group
-from .model import Box, Detail, Folding, Scene, Step, changed, paths, with_changes
+from .model import Box, Detail, Scene, Step, changed, paths, with_changes
 from .storyboard import Storyboard, stops
 
 HOW = 'picture.save("picture.html") keeps all of it'

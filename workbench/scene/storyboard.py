@@ -9,6 +9,7 @@ from math import isfinite
 from numbers import Integral
 from typing import Any
 
+from .folding import Folding
 from .labels import (
     KIND_WORDS,
     STALE,
@@ -19,13 +20,16 @@ from .labels import (
     clean,
     heading_size,
     in_group,
+    label_size,
     largest,
     native,
 )
-from .layout import Layout, Levels, laid_out
+from .layout import Layout, laid_out
+from .levels import Levels
 from .messages import CHANGES_NOTHING, ENDS_NOWHERE, HANGS_NOWHERE, LIES_NOWHERE, MOVES, NO_STEP, STEP_KIND
-from .model import AROUND, FORMAT, VERSION, Box, Curves, Detail, Folding, Scene, Step, groups_of, with_changes
+from .model import AROUND, FORMAT, VERSION, Box, Curves, Detail, Scene, Step, groups_of, with_changes
 
+_LONGEST_NORM = "‖1.23e-05‖"
 _UNSEEN = {"d": "", "lx": 0, "ly": 0, "lw": 0, "lh": 0}  # the way of an arrow that lies in a closed group
 
 
@@ -136,9 +140,20 @@ class Storyboard:
             seen = self.folding.seen(self.scene)
             boxes = boxes | {id: heading_size(box_fields(seen.boxes[id])["title"]) for id in self.folding.frames}
             hidden = {id for id, arrow in seen.arrows.items() if arrow.target != self.scene.arrows[id].target}
-            labels = {id: labels[in_group(id) if id in hidden else id] for id in seen.arrows}
+            labels = {id: self._label_size(labels, id, id in hidden) for id in seen.arrows}
             self._layout = laid_out(seen, boxes, labels)
         return self._layout
+
+    def _label_size(self, labels: Mapping[str, Size], id: str, hidden: bool) -> Size:
+        """The size that holds the largest label of an arrow that is seen, whose own target may be hidden in a group."""
+        if not self.folding.has_several(self.scene, id):
+            return labels[in_group(id) if hidden else id]
+        members = [labels[in_group(member)] for member in self.folding.members[id]]
+        norm, largest = label_size(_LONGEST_NORM), [max(size[side] for size in members) for side in (0, 1)]
+        # What ends the way, or below the norm why it is pale.
+        if self.scene.arrows[id].kind == "cut" or largest[1] > norm[1]:
+            return max(norm[0], largest[0]), max(norm[1], largest[1])
+        return norm
 
     @cached_property
     def sizes(self) -> tuple[dict[str, Size], dict[str, Size]]:

@@ -11,7 +11,7 @@ import json
 import re
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, groupby
 from math import isfinite
@@ -26,10 +26,14 @@ if TYPE_CHECKING:
     import graphviz  # pyright: ignore[reportMissingTypeStubs]
 
 _WIDEST = 120  # columns of one line of the graph
-_LONGEST_CAPTION, _LONGEST_SENTENCE = 300, 1000
-_DEEPEST, _LONGEST = 14, 80  # levels and lines of the graph
-_FIRST, _LAST = 16, 6  # steps told when there are too many to tell all
-_MOST_NUMBERS, _FEW_NUMBERS = 10, 4  # of a curve that are told all, and how many at each end of more
+_LONGEST_CAPTION = 300  # characters of what is told of a step
+_LONGEST_SENTENCE = 1000  # characters of what is read aloud in place of an image
+_DEEPEST = 14  # levels of the graph
+_LONGEST = 80  # lines of the graph
+_FIRST = 16  # steps told first when there are too many to tell all
+_LAST = 6  # and last
+_MOST_NUMBERS = 10  # of a curve that are told all
+_FEW_NUMBERS = 4  # told at each end of more
 
 
 def to_text(storyboard: Storyboard) -> str:
@@ -74,56 +78,83 @@ def graph_lines(scene: Scene) -> list[str]:
     there = {id: box for id, box in scene.boxes.items() if box.state != "future"}
     if any(box.place for box in scene.boxes.values()):
         return chart_lines(there.values())
-    made_from: defaultdict[str, list[Arrow]] = defaultdict(list)
-    saved: defaultdict[str, list[Box]] = defaultdict(list)
-    used: set[str] = set()
-    for box in there.values():
-        if box.holder is not None:
-            saved[box.holder].append(box)
-    for arrow in scene.arrows.values():
-        if arrow.state == "future" or arrow.source not in there or arrow.target not in there:
-            continue
-        if arrow.kind == "beside" and there[arrow.target].kind == "tangent":
-            saved[arrow.source].append(there[arrow.target])
-        elif arrow.kind in ("edge", "constant", "cut"):
-            made_from[arrow.target].append(arrow)
-            used.add(arrow.source)
     standing = [box for box in there.values() if box.holder is None and box.kind not in (*AROUND, "tangent")]
+    panels = [box for box in standing if box.kind in PANELS]
+    standing = [box for box in standing if box.kind not in PANELS]
     levels = [_named(box) for box in there.values() if box.kind == "level"]
     lines = [_line(f"Levels: {' '.join(levels)}")] if levels else []
-    for panel in [box for box in standing if box.kind in PANELS]:
-        note = textwrap.wrap(clean(panel.note), _WIDEST - 2)
-        lines += [_line(f"{panel.title}:"), *[_line(f"  {line}") for line in (*note, *panel.lines)]]
-    standing = [box for box in standing if box.kind not in PANELS]
+    for panel in panels:
+        lines += _panel_lines(panel)
+    lines += _tree_lines(standing, _Tree(scene, there), _LONGEST - len(lines))
+    lines += _region_lines(scene, there, standing)
+    return lines or ["(nothing yet)"]
+
+
+def _panel_lines(panel: Box) -> list[str]:
+    """What a panel says, below its title."""
+    note = textwrap.wrap(clean(panel.note), _WIDEST - 2)
+    return [_line(f"{panel.title}:"), *[_line(f"  {line}") for line in (*note, *panel.lines)]]
+
+
+class _Tree:
+    """What each box was made from, by which arrows, and what hangs on it; and those that others were made from."""
+
+    def __init__(self, scene: Scene, there: Mapping[str, Box]) -> None:
+        self.there = there
+        self.made_from: defaultdict[str, list[Arrow]] = defaultdict(list)
+        self.hanging: defaultdict[str, list[Box]] = defaultdict(list)
+        self.used: set[str] = set()
+        for box in there.values():
+            if box.holder is not None:
+                self.hanging[box.holder].append(box)
+        for arrow in scene.arrows.values():
+            if arrow.state == "future" or arrow.source not in there or arrow.target not in there:
+                continue
+            if arrow.kind == "beside" and there[arrow.target].kind == "tangent":
+                self.hanging[arrow.source].append(there[arrow.target])
+            elif arrow.kind in ("edge", "constant", "cut"):
+                self.made_from[arrow.target].append(arrow)
+                self.used.add(arrow.source)
+
+
+def _tree_lines(standing: Sequence[Box], tree: _Tree, room: int) -> list[str]:
+    """Each box once with what it was made from below it, as far as there is room; and how many are left."""
+    lines: list[str] = []
     told: set[str] = set()
     # (box, the arrow that led to it, how its line begins, how the lines below it begin, its level)
     todo: list[tuple[Box, Arrow | None, str, str, int]]
-    todo = [(box, None, "", "", 0) for box in reversed(standing) if box.id not in used]
-    while todo and len(lines) < _LONGEST:
+    todo = [(box, None, "", "", 0) for box in reversed(standing) if box.id not in tree.used]
+    while todo and len(lines) < room:
         box, arrow, begin, below, level = todo.pop()
         again = box.id in told
         lines.append(_line(begin + _named(box, again) + _passed(arrow)))
         told.add(box.id)
         if again:
             continue
-        above, chips = made_from[box.id], saved[box.id]
+        above, hanging = tree.made_from[box.id], tree.hanging[box.id]
         if above and level == _DEEPEST:
             lines[-1] += " …"
             above = []
-        for n, chip in enumerate(chips, 1):
-            lines.append(_line(f"{below}{'├╌' if above or n < len(chips) else '└╌'} {_named(chip)}"))
+        for n, each in enumerate(hanging, 1):
+            lines.append(_line(f"{below}{'├╌' if above or n < len(hanging) else '└╌'} {_named(each)}"))
         for n, arrow in reversed(list(enumerate(above))):
             last = n == len(above) - 1
             ends = (below + "└─ ", below + "   ") if last else (below + "├─ ", below + "│  ")
-            todo.append((there[arrow.source], arrow, *ends, level + 1))
+            todo.append((tree.there[arrow.source], arrow, *ends, level + 1))
     if left := len(standing) - len(told):
         lines.append(f"… and {left} more {'box' if left == 1 else 'boxes'}")
+    return lines
+
+
+def _region_lines(scene: Scene, there: Mapping[str, Box], standing: Sequence[Box]) -> list[str]:
+    """Each region with the boxes that stand in it, if there are any."""
     around = paths(scene)
+    lines: list[str] = []
     for region in [box for box in there.values() if box.kind == "region"]:
         inside = [box.title for box in standing if box.region == region.id]
         titles = [scene.boxes[id].title for id in (*around[region.id], region.id)]
         lines += [_line(f"{WITHIN.join(titles)}: {', '.join(inside)}")] if inside else []
-    return lines or ["(nothing yet)"]
+    return lines
 
 
 def chart_lines(boxes: Iterable[Box]) -> list[str]:

@@ -18,7 +18,7 @@ from ..bridges.torch.operations import unobserved
 from ..events import next_tag, tag
 from ..trace.describe import named_in
 from ..trace.recorder import Recorder
-from ..trace.source import user_frame
+from ..trace.stacks import user_frame
 from .stepper import Stepper
 from .steps import NO_HISTORY, NOT_IN_TASK, Breakpoint, are_equal, numbers_of
 

@@ -26,7 +26,7 @@ from ..scene.picture import Picture, playing
 from ..scene.storyboard import Storyboard
 from ..trace.describe import named_in
 from ..trace.recorder import Recorder
-from ..trace.source import user_frame
+from ..trace.stacks import user_frame
 from ..trace.timeline import Ending
 from ..trace.values import number, series
 from ..views import storyboard

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .frame import Frame, OperationState
+from .formulas import formula_of, methods_of, name_of
+from .frame import Frame, Key, OperationState
+from .listing import Spot, read_spot
 from .records import NodeCreated
 from .schema import Argument, Building, Code, Record, SourceLine, TensorSeen, kind_of_event
-from .source import Line, Spot, file_of, formula_of, methods_of, name_of, read_spot, source, source_lines
+from .source import Line, file_of, source, source_lines
 from .values import Value, read, said, series, values
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ class HooksFound(Record):
         """Each place has these hooks, and no others."""
         for hooked in self.places:
             frame.place(hooked.node).hooks = hooked.hooks
-            frame.touch(hooked.node)
+            frame.touch(frame.key(hooked.node))
 
     class Raw(NamedTuple):
         """It as it is put down."""
@@ -118,7 +120,7 @@ class HookRan(Record):
             made = zip(self.before[:1], self.after[:1], strict=False)
             frame.tensors[self.node].remade += tuple([(self.task, *each) for each in made])
         place.hooked += (self.sentence(frame),)
-        frame.touch(self.node)
+        frame.touch(frame.key(self.node))
 
     def sentence(self, frame: Frame) -> str:
         """Which hook made what of it."""
@@ -377,8 +379,8 @@ class OperationRan(Building):
             frame.see(seen)
         frame.operations[self.op] = OperationState(made=self, during=frame.working)
         frame.results.update(dict.fromkeys(self.outputs, self.op))
-        frame.touch(self.op)
-        frame.focus = self.op
+        frame.focus = Key("operation", self.op)
+        frame.touch(frame.focus)
         frame.cursor = self.source or frame.cursor
 
     def sentence(self, frame: Frame) -> str:
@@ -445,11 +447,11 @@ class TangentPushed(Building):
             frame.tangents.setdefault(operand.tensor, (operand, None))
         for output in self.outputs:
             frame.tangents[output.tensor] = output, self
-            frame.touch(f"{output.tensor}.tangent")
+            frame.touch(Key("tangent", output.tensor))
             if output.node is not None:
                 frame.nodes[output.node].tangent_of = output.tensor
-                frame.touch(output.node)
-        frame.focus = f"{self.outputs[0].tensor}.tangent"
+                frame.touch(Key("node", output.node))
+        frame.focus = Key("tangent", self.outputs[0].tensor)
 
     def sentence(self, frame: Frame) -> str:
         """What they are, and what they come from."""

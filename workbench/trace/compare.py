@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .call_records import HooksFound, LevelEntered, OperationRan, TangentPushed
-from .frame import Frame, NodeState
+from .frame import Frame, Key, NodeState
 from .records import (
     BackwardFinished,
     BackwardStarted,
@@ -265,7 +265,7 @@ class Carried(TensorsFound):
             frame.tensors[id].cleared = True
         for id in self.freed:
             frame.nodes[id].freed = True
-            frame.touch(id)
+            frame.touch(Key("node", id))
 
 
 @dataclass(slots=True)

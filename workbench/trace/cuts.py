@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import NamedTuple
 
-from .source import Line, line_of, user_frame
+from .source import Line
+from .stacks import line_of, user_frame
 
 _MOST = 10_000  # tensors: of more, the oldest are forgotten, as most of them are gone
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
@@ -12,11 +11,15 @@ from weakref import WeakValueDictionary, ref
 import numpy as np
 
 from ..events import next_tag, tag, tag_of_new
+from .assignments import assignments, loops_of
 from .call_records import HookRan, HooksFound, LevelEntered
 from .cuts import Cuts, Way
+from .formulas import text_of
+from .listing import listing
 from .records import CheckpointDropped, CheckpointKept, NodeCreated, TensorsFound
 from .schema import Raw
-from .source import OWN, Outlook, Stack, assignments, loop_variables, text_of, user_frames, variables
+from .source import OWN
+from .stacks import Outlook, Stack, user_frames, variables
 from .values import LIMIT, Value, kept
 
 
@@ -449,6 +452,8 @@ class Describer:
 
     def on_shares(self, tensor: Any, source: Any) -> None:
         self._alike[tag(tensor)], self._alike[tag(source)], self._shares = tensor, source, True
+        if source._meta is not None and (base := source._meta.base) is not None:
+            self._alike[tag(base)] = base
         self._detached[tensor._tag] = self._base(source) or source._tag
         self.on_unrecorded("detach", (source,), (tensor,))
 
@@ -603,8 +608,6 @@ _OF_IPYTHON = ("In", "Out")
 _SEVERAL = frozenset((list, tuple, dict))
 # What most variables hold that are no tensors.
 _NO_TENSORS = frozenset((ModuleType, FunctionType, BuiltinFunctionType, type, bool, int, float, str, type(None)))
-_FOR = re.compile(r"^\s*for\s+([\w\s,()*]+?)\s+in\b", re.MULTILINE)
-_SET = re.compile(r"^\s*(\w+)\s*=[^=]", re.MULTILINE)
 _FRAMES = 6  # functions that one transformed function may lie in, and its variables be known
 
 
@@ -637,10 +640,7 @@ def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> 
             named.append((name, thing))
         elif hasattr(kind, "named_parameters"):
             parameters += _parameters(name, thing, is_tensor)
-    loops = loop_variables(frame.f_code)
-    if cells:
-        loops |= _loops_of_cells(cells)
-    if loops:
+    if loops := listing(frame.f_code).loop_names | loops_of(cells):
         passing = [(name, t) for name, t in named if name in loops and not _is_parameter(t)]
         named = [pair for pair in named if pair[0] not in loops]
         return [*named, *parameters, *items, *passing]
@@ -663,12 +663,6 @@ def _items(name: str, thing: Any, is_tensor: Callable[[Any], bool]) -> Iterator[
     else:
         several: Iterable[Any] = islice(thing, _ITEMS)
         yield from ((f"{name}[{at}]", each) for at, each in enumerate(several) if is_tensor(each))
-
-
-def _loops_of_cells(cells: Iterable[Any]) -> set[str]:
-    """The variables of loops in the cells of a notebook that ran before, unless a cell assigns them too."""
-    text = "\n".join(map(str, cells))
-    return {name for loop in _FOR.findall(text) for name in re.findall(r"\w+", loop)} - {*_SET.findall(text)}
 
 
 class _Leaf:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from .values import ZEROS, Value, said
 
@@ -17,6 +17,20 @@ if TYPE_CHECKING:
 
 
 PlaceState = Literal["idle", "pending", "ready", "running", "done", "error"]
+EdgeKind = Literal["gradient", "constant", "cut", "seed"]
+
+
+class Key(NamedTuple):
+    """What can change in a frame, and its id: of a "tangent" that of its tensor, and none of "levels".
+
+    "focus" is whether the node of this id is in focus.
+    """
+
+    kind: Literal["node", "tensor", "operation", "tangent", "edge", "focus", "levels"]
+    id: str
+
+
+LEVELS = Key("levels", "")
 
 _MOST_ARGUMENTS, _FIRST = 12, 3  # tensors of a call that are all told, and how many of more
 
@@ -91,7 +105,9 @@ class TensorState(Place):
 class EdgeState:
     """A way from what made a value (`source`) to the node that used it; a gradient goes the other way.
 
-    The seed of a backward travels such an edge too: from outside (`target` None) to the node it starts at.
+    Only one of the kind "gradient" is one of `next_functions`. A "constant" brings data that no gradient comes back
+    from, a "cut" leads to such data from where the way of its gradient ends, and the "seed" of a backward comes from
+    outside (`target` None) to the node it starts at.
 
     `kept` are the gradients that it brought to a leaf and that are part of the leaf's `.grad` now, the last one perhaps
     the edge's own; `lost` says why that is not one of them.
@@ -100,11 +116,16 @@ class EdgeState:
     source: str
     target: str | None
     output_nr: int
-    differentiable: bool = True
+    kind: EdgeKind = "gradient"
     state: Literal["idle", "flowing", "done"] = "idle"
     grad: Value | None = None
     kept: tuple[Value, ...] = ()
     lost: str = ""
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether a gradient can travel it."""
+        return self.kind in ("gradient", "seed")
 
 
 NONE: Mapping[str, tuple[str, ...]] = MappingProxyType({})
@@ -113,11 +134,10 @@ NONE: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 class Frame:
     """Nodes, tensors, edges and where the engine stands; `touched` is what changed since last emptied.
 
-    Its keys are the ids of nodes (`n1`), of operations without one (`o1`), of tensors (`t1`), of their tangents
-    (`t1.tangent`) and of edges: `n1.0` is the first edge of node n1, `n1.c0` brings it the constant that is its first
-    argument, `n1.seed0` a seed to its first output; `t1.cut` leads to a constant from where the way of its
-    gradient ends; and `levels`. `n1.focus` is whether node n1 is in focus, if what
-    draws the frame `follows` that.
+    Ids are those of nodes (`n1`), of operations without one (`o1`), of tensors (`t1`), which a tangent has too, and of
+    edges: `n1.0` is the first edge of node n1, `n1.c0` brings it the constant that is its first argument, `n1.seed0` a
+    seed to its first output; `t1.cut` is the cut before a constant. What comes into focus or leaves it is touched if
+    what draws the frame `follows` that.
 
     Sentences tell a node by its name, or by the first of its `words` that no other node has.
     """
@@ -127,8 +147,8 @@ class Frame:
         self.tensors: dict[str, TensorState] = {}
         self.edges: dict[str, EdgeState] = {}
         self.cursor: SourceLine | None = None
-        self.touched: dict[str, None] = {}  # in order, so that pictures are the same each time
-        self._focus: str | None = None
+        self.touched: dict[Key, None] = {}  # in order, so that pictures are the same each time
+        self._focus: Key | None = None
         self.operations: dict[str, OperationState] = {}
         self.results: dict[str, str] = {}  # tensor -> the operation without a node that it is a result of
         self.tangents: dict[str, tuple[Tangent, TangentPushed | None]] = {}  # by tensor; None: they were given
@@ -146,22 +166,23 @@ class Frame:
         self._told, self._follows = words, follows
         self._words: Counter[str] = Counter()  # how many nodes could be told by each
         self._uncounted: list[NodeCreated] = []  # nodes whose words are not among these yet
-        self._running: str | None = None
+        self._running: Key | None = None
         self._flowing: list[str] = []
 
     @property
-    def focus(self) -> str | None:
-        """The node, tensor or seed the last event was about; to be in focus, or no longer, is a change of a node."""
+    def focus(self) -> Key | None:
+        """What the last event was about; to be in focus, or no longer, is a change of a node."""
         return self._focus
 
     @focus.setter
-    def focus(self, id: str | None) -> None:
-        if id != self._focus and self._follows:
-            if self._focus in self.nodes:
-                self.touched[f"{self._focus}.focus"] = None
-            if id in self.nodes:
-                self.touched[f"{id}.focus"] = None
-        self._focus = id
+    def focus(self, key: Key | None) -> None:
+        if key != self._focus and self._follows:
+            self.touch(*[Key("focus", each.id) for each in (self._focus, key) if each and each.kind == "node"])
+        self._focus = key
+
+    def key(self, id: str) -> Key:
+        """The key of the node or tensor of this id."""
+        return Key("node" if id in self.nodes else "tensor", id)
 
     def place(self, id: str) -> Place:
         """The node or tensor of this id."""
@@ -288,7 +309,7 @@ class Frame:
 
     # What records do to a frame.
 
-    def touch(self, *keys: str) -> None:
+    def touch(self, *keys: Key) -> None:
         """These have changed."""
         touched = self.touched
         for key in keys:
@@ -337,18 +358,25 @@ class Frame:
 
     def touch_tensor(self, id: str) -> None:
         """A tensor has changed, and with it what the nodes show that made it or still keep it."""
-        self.touched[id] = None
+        self.touched[Key("tensor", id)] = None
         if (keepers := self._keepers.get(id)) is not None:
-            self.touch(*self._keeping(keepers))
+            self._touch_nodes(self._keeping(keepers))
         if (node := self.tensors[id].node) is not None:
-            self.touched[node] = None
+            self.touched[Key("node", node)] = None
+
+    def _touch_nodes(self, ids: Iterable[str]) -> None:
+        self.touch(*[Key("node", id) for id in ids])
+
+    def touch_edges(self, ids: Iterable[str]) -> None:
+        """These edges have changed."""
+        self.touch(*[Key("edge", id) for id in ids])
 
     def count_write(self, tensor: str, version: int) -> None:
         """A tensor was written, and with it all that share its memory: what is saved of them is out of date."""
         owner = self.owner(tensor)
         self._versions[owner] = version
         self.touch_tensor(tensor)
-        self.touch(*self._keeping(self._savers.get(owner, {})))
+        self._touch_nodes(self._keeping(self._savers.get(owner, {})))
 
     def hold(self, node: str, tensor: str, version: int, inner: bool) -> None:
         """A node has saved a tensor as it is at a version; an `inner` one was not given to it."""
@@ -368,28 +396,28 @@ class Frame:
         state = self.tensors[tensor]
         if state.role != "leaf":
             state.role = role
-        self.touch(tensor)
+        self.touch(Key("tensor", tensor))
         cut = state.cut
         if cut is None or cut.node is None or state.role != "constant":
             return
         if cut.node in self.nodes or cut.node in self.tensors:
-            self.add_edge(f"{tensor}.cut", EdgeState(cut.node, tensor, cut.output_nr, differentiable=False))
+            self.add_edge(f"{tensor}.cut", EdgeState(cut.node, tensor, cut.output_nr, "cut"))
 
     def enter(self, level: str) -> None:
         """A level is on top."""
         self.strip[len(self.stack) :] = [level]
         self.stack += (level,)
-        self.touch("levels")
+        self.touch(LEVELS)
 
     def leave(self, level: str) -> None:
         """A level, and what is above it, is over."""
         self.stack = self.stack[: self.stack.index(level)] if level in self.stack else self.stack
-        self.touch("levels")
+        self.touch(LEVELS)
 
     def add_edge(self, key: str, edge: EdgeState) -> None:
         """A new edge, or another seed in place of the one before."""
         self.edges[key] = edge
-        self.touch(key)
+        self.touch(Key("edge", key))
 
     def begin(self, task: str, roots: Iterable[str], targets: Iterable[str] | None) -> None:
         """A backward begins: everything it can reach is as before the first, and counts what it waits for."""
@@ -409,12 +437,12 @@ class Frame:
             place.state, place.received, place.error, place.waiting, place.hooked = "idle", (), "", 0, ()
             if len(self._orders) == 1:  # another, inside of which this one runs, goes on after it
                 place.came = {}
-            touched[id] = None
+            touched[self.key(id)] = None
             if id not in nodes:
                 continue
             for key, edge in self.edges_of(id):
                 edge.state, edge.grad, edge.lost = "idle", None, ""
-                touched[key] = None
+                touched[Key("edge", key)] = None
                 uses.setdefault(edge.source, []).append(id)
                 if edge.source not in reached:
                     reached[edge.source] = None
@@ -445,9 +473,11 @@ class Frame:
 
     def touch_last(self, place: Place) -> None:
         """What all that came to a place is together is told by the last edge to it, so that edge is told anew."""
+        if not place.came:
+            return
         last = next((next(reversed(keys)) for keys in reversed(place.came.values()) if keys), None)
         if last is not None:
-            self.touched[last] = None
+            self.touched[Key("edge", last)] = None
 
     def edges_of(self, node: str) -> list[tuple[str, EdgeState]]:
         """The differentiable edges of a node with their keys, in the order of `next_functions`."""
@@ -472,7 +502,7 @@ class Frame:
         place.came[task] = came
         edge.grad, edge.state, edge.lost = grad, "flowing", ""
         self._flowing.append(key)
-        self.touched[key] = self.touched[edge.source] = None
+        self.touched[Key("edge", key)] = self.touched[self.key(edge.source)] = None
 
     def add_up(self, task: str, leaf: str, grad: Value | None) -> None:
         """What came to a leaf in this backward is added to its `.grad`, which is this now."""
@@ -493,7 +523,7 @@ class Frame:
         for key in tensor.brought:
             edge = self.edges[key]
             edge.kept, edge.lost = (), edge.lost or why
-        self.touch(*tensor.brought)
+        self.touch_edges(tensor.brought)
         tensor.brought, tensor.remade = {}, ()
         tensor.grad_before, tensor.grad = tensor.grad, grad
         self.touch_tensor(leaf)
@@ -506,7 +536,7 @@ class Frame:
             came = tensor.came.get(task, {})
             for key in came:
                 self.edges[key].lost = "handed to the caller"
-            self.touch(*came)
+            self.touch_edges(came)
 
     def start(self, id: str) -> None:
         """The engine turns to a place."""
@@ -518,8 +548,8 @@ class Frame:
         place = self.tensors[id] if node is None else node
         place.state = "running"
         self.touch_last(place)
-        self._running = self.focus = id
-        self.touched[id] = None
+        self._running = self.focus = key = self.key(id)
+        self.touched[key] = None
 
     def finish(self, task: str | None) -> None:
         """A backward is over."""
@@ -531,10 +561,10 @@ class Frame:
         """What was just happening has happened."""
         for key in self._flowing:
             self.edges[key].state = "done"
-            self.touched[key] = None
+            self.touched[Key("edge", key)] = None
         self._flowing = []
         if self._running is not None:
-            place = self.place(self._running)
+            place = self.place(self._running.id)
             if place.state == "running":
                 place.state = "done"
             self.touched[self._running] = None

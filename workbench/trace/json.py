@@ -29,6 +29,7 @@ from typing import Any, cast
 import numpy as np
 
 from .call_records import LevelEntered, LineReached, MethodCalled, MethodEnded, OperationRan, TangentPushed, above
+from .formulas import METHODS
 from .frame import Frame
 from .messages import (
     AGAIN,
@@ -72,7 +73,6 @@ from .messages import (
 )
 from .records import BackwardStarted, NodeCreated, NodeFinished
 from .schema import RECORDS, Part, Record
-from .source import METHODS
 from .values import Value
 
 # More than any recording has: what is longer was made to take long.

@@ -20,10 +20,11 @@ import numpy as np
 from ..events import next_tag
 from .call_records import LineReached, MethodCalled, MethodEnded
 from .describe import class_of, is_tensor, version_of
+from .formulas import METHODS
 from .messages import BUSY, LINE_LOST
 from .recorder import Recorder, hearing
 from .schema import Raw
-from .source import METHODS, OWN
+from .source import OWN
 
 
 class Watcher(Protocol):

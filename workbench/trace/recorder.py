@@ -30,6 +30,8 @@ from .describe import (
     version_of,
     zeros_of,
 )
+from .formulas import code_of, text_of
+from .paths import Paths
 from .records import (
     BackwardFinished,
     BackwardStarted,
@@ -48,7 +50,8 @@ from .records import (
     TensorWritten,
 )
 from .schema import Argument, Code, Cut, Packing, Raw, Record, Saved, SourceLine, Storage, TensorSeen
-from .source import Line, Paths, Stack, code_of, line_in, line_of, source, spot_of, stepping, text_of, user_frame
+from .source import Line, source
+from .stacks import Stack, line_in, line_of, spot_of, stepping, user_frame
 from .values import LIMIT, read, value
 
 _raw: Any = cast(Any, tuple).__new__  # a raw event of a tuple in half the time, for those that are put down most often

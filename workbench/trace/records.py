@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .frame import EdgeState, Frame, NodeState
+from .assignments import taken_of
+from .formulas import text_of
+from .frame import EdgeState, Frame, Key, NodeState
 from .schema import (
     Argument,
     Attribute,
@@ -24,7 +26,8 @@ from .schema import (
     TensorSeen,
     kind_of_event,
 )
-from .source import Line, Stack, source, taken_of, text_of
+from .source import Line, source
+from .stacks import Stack
 from .values import Value, read, said, series, value, values
 
 if TYPE_CHECKING:
@@ -200,7 +203,7 @@ class NodeCreated(Building):
         frame.count_words(self)
         for seen in self.tensors:
             frame.see(seen)
-        frame.touched[self.node] = None
+        frame.touch(Key("node", self.node))
         known, given = frame.tensors, [arg.tensor for arg in self.args]
         node.given = tuple([None if tensor is None else known[tensor].value for tensor in given])
         kept: list[Value | None] = []
@@ -229,11 +232,11 @@ class NodeCreated(Building):
                     base = frame.variable(tensor.base)
                     if base and not tensor.name and self.path:
                         tensor.taken = tensor.taken or taken_of(self.path[-1].title, base)
-                constant = EdgeState(maker, self.node, tensor.output_nr, differentiable=False)
+                constant = EdgeState(maker, self.node, tensor.output_nr, "constant")
                 frame.add_edge(f"{self.node}.c{position}", constant)
         for index in sorted([index for leads in leading.values() for index in leads]):
             self._connect(frame, index)
-        frame.focus = self.node
+        frame.focus = Key("node", self.node)
         frame.cursor = self.source or frame.cursor
 
     def _connect(self, frame: Frame, index: int) -> None:
@@ -328,7 +331,7 @@ class NodesGone(Building):
         """They are no part of any graph."""
         for node in self.nodes:
             frame.nodes[node].gone = True
-            frame.touch(node)
+            frame.touch(Key("node", node))
 
     def sentence(self, frame: Frame) -> str:
         """How many they are, or which."""
@@ -420,7 +423,7 @@ class TensorShown(Building):
         tensor = frame.tensors[self.tensor]
         if tensor.node is None:
             frame.play_part(self.tensor, "leaf" if tensor.requires_grad else "constant")
-        frame.focus = tensor.node or self.tensor
+        frame.focus = frame.key(tensor.node or self.tensor)
         frame.cursor = self.source or frame.cursor
 
     def sentence(self, frame: Frame) -> str:
@@ -481,8 +484,8 @@ class TensorWritten(Building):
         if self.node is not None and self.node != tensor.node:
             tensor.node, tensor.output_nr, tensor.requires_grad = self.node, self.output_nr, True
             frame.nodes[self.node].outputs[self.output_nr] = (self.tensor, self.value)
-            frame.touch(self.node)
-        frame.focus = self.slices or self.tensor
+            frame.touch(Key("node", self.node))
+        frame.focus = frame.key(self.slices or self.tensor)
 
     def sentence(self, frame: Frame) -> str:
         """What it is now, and which nodes had saved what it was."""
@@ -537,9 +540,9 @@ class BackwardStarted(Record):
         frame.begin(self.task, [root.node for root in self.roots], self.targets)
         for root in self.roots:
             key = f"{root.node}.seed{root.output_nr}"
-            frame.add_edge(key, EdgeState(root.node, None, root.output_nr))
+            frame.add_edge(key, EdgeState(root.node, None, root.output_nr, "seed"))
             frame.flow(self.task, key, root.seed)
-            frame.focus = key
+            frame.focus = Key("edge", key)
         frame.cursor = self.source or frame.cursor
 
     def sentence(self, frame: Frame) -> str:
@@ -659,7 +662,7 @@ class SavedFreed(Record):
         inner = frame.nodes[self.node].made.runs
         for node in (self.node,) if inner is None else (self.node, inner):
             frame.nodes[node].freed = True
-            frame.touch(node)
+            frame.touch(Key("node", node))
 
     def sentence(self, frame: Frame) -> str:
         """That it is gone, or the slots that a checkpoint had left in its place."""
@@ -739,7 +742,7 @@ class GradChanged(Record):
         why = "cleared since" if self.clears else f"{self.name} changed grad since" if self.name else "replaced since"
         frame.replace_grad(self.tensor, self.grad, why)
         frame.cursor = self.source or frame.cursor
-        frame.focus = self.tensor
+        frame.focus = Key("tensor", self.tensor)
 
     def sentence(self, frame: Frame) -> str:
         """What it is now."""
@@ -850,8 +853,8 @@ class Failed(Record):
         if self.node is not None:
             place = frame.place(self.node)
             place.state, place.error = "error", f"{self.error}: {self.message}"
-            frame.touch(self.node)
-        frame.focus = self.node
+            frame.touch(frame.key(self.node))
+        frame.focus = None if self.node is None else frame.key(self.node)
 
     def sentence(self, frame: Frame) -> str:
         """Who failed, and with which words."""

@@ -196,8 +196,8 @@ class Record:
         node = getattr(self, "node", None)
         if node is not None:
             frame.place(node)
-            frame.focus = node
-            frame.touch(node)
+            frame.focus = frame.key(node)
+            frame.touch(frame.focus)
 
     def sentence(self, frame: Frame) -> str:
         """The event as a clause without its full stop, the frame being as the event has left it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from ..scene.storyboard import Storyboard
@@ -49,34 +49,12 @@ def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **o
     takes `against` too. Errors: ValueError for a view, a group or a step that is not there, TypeError for an option
     that the view does not have, or lacks.
     """
-    *names, last = sorted([*VIEWS, *CHARTS, *PAIRS])
-    if view not in (*names, last):
-        raise ValueError(NO_VIEW.format(view, ", ".join(names), last))
-    for name in options:
-        own = OPTIONS.get(view, ())
-        if name not in own:
-            known = f"options are {series([*map(repr, own), repr('legend')])}" if own else "option is 'legend'"
-            raise TypeError(NO_OPTION.format(view, name, known))
-    against, opened, depth, step = (options.get(name) for name in ("against", "open", "depth", "step"))
-    if not isinstance(against, Timeline | None):
-        raise TypeError(AGAINST_KIND.format(type(against).__name__))
-    if view in PAIRS and against is None:
-        raise TypeError(AGAINST_MISSING.format(view))
-    if not isinstance(opened, Collection | None):
-        raise TypeError(OPEN_KIND.format(type(opened).__name__))
-    if depth is not None and (not isinstance(depth, int) or isinstance(depth, bool) or depth < 0):
-        raise TypeError(DEPTH_KIND.format(depth))
-    if not isinstance(step, int | None) or isinstance(step, bool):
-        raise TypeError(STEP_KIND.format(step))
+    _check(view, options)
     # No cycles are looked for: of a large graph nearly all that is made lives on, and is gone through in vain.
     collecting = gc.isenabled()
     try:
         gc.disable()
-        if view not in VIEWS:
-            board = (CHARTS | PAIRS)[view](trace, **options)
-        else:
-            board = None if isinstance(trace, Ending) else film(trace, VIEWS[view], opened, depth, step)
-            board = board or tell_grouped(trace, VIEWS[view](trace.events), opened, depth)
+        board = _told(trace, view, options)
     finally:
         if collecting:
             gc.enable()
@@ -85,9 +63,49 @@ def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **o
     board.legend = board.legend if legend else ""
     for event in trace.events[:1]:
         if isinstance(event, EventsLetGo):
-            told = event.sentence(Frame())
-            if not board.steps[0].caption.startswith(told):
-                board.steps[0].caption = f"{told}. {board.steps[0].caption}"  # what is no graph
-            for group, runs in board.runs.items():
-                board.runs[group] = [(first, last, said if first else f"{told}. {said}") for first, last, said in runs]
+            _tell_first(event.sentence(Frame()), board)
     return board
+
+
+def _check(view: str, options: Mapping[str, Any]) -> None:
+    """Raise an error unless there is such a view, and it has these options."""
+    *names, last = sorted([*VIEWS, *CHARTS, *PAIRS])
+    if view not in (*names, last):
+        raise ValueError(NO_VIEW.format(view, ", ".join(names), last))
+    for name in options:
+        own = OPTIONS.get(view, ())
+        if name not in own:
+            known = f"options are {series([*map(repr, own), repr('legend')])}" if own else "option is 'legend'"
+            raise TypeError(NO_OPTION.format(view, name, known))
+    against = options.get("against")
+    if not isinstance(against, Timeline | None):
+        raise TypeError(AGAINST_KIND.format(type(against).__name__))
+    if view in PAIRS and against is None:
+        raise TypeError(AGAINST_MISSING.format(view))
+    _check_groups_and_step(options.get("open"), options.get("depth"), options.get("step"))
+
+
+def _check_groups_and_step(opened: Any, depth: Any, step: Any) -> None:
+    if not isinstance(opened, Collection | None):
+        raise TypeError(OPEN_KIND.format(type(opened).__name__))
+    if depth is not None and (not isinstance(depth, int) or isinstance(depth, bool) or depth < 0):
+        raise TypeError(DEPTH_KIND.format(depth))
+    if not isinstance(step, int | None) or isinstance(step, bool):
+        raise TypeError(STEP_KIND.format(step))
+
+
+def _told(trace: Timeline, view: str, options: Mapping[str, Any]) -> Storyboard:
+    """The trace as a view tells it; a training loop as a graph is told step by step."""
+    if view not in VIEWS:
+        return (CHARTS | PAIRS)[view](trace, **options)
+    opened, depth = options.get("open"), options.get("depth")
+    board = None if isinstance(trace, Ending) else film(trace, VIEWS[view], opened, depth, options.get("step"))
+    return board or tell_grouped(trace, VIEWS[view](trace.events), opened, depth)
+
+
+def _tell_first(told: str, board: Storyboard) -> None:
+    """Have a story begin with this sentence, unless it does so."""
+    if not board.steps[0].caption.startswith(told):
+        board.steps[0].caption = f"{told}. {board.steps[0].caption}"  # what is no graph
+    for group, runs in board.runs.items():
+        board.runs[group] = [(first, last, said if first else f"{told}. {said}") for first, last, said in runs]

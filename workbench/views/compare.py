@@ -22,10 +22,11 @@ from ..trace.compare import Difference, Differences, rounds_of
 from ..trace.frame import Frame
 from ..trace.records import NodeCreated
 from ..trace.timeline import Timeline
-from .graph import GONE, Graph
+from .graph import Graph
 from .grouped_graph import planned
 from .messages import COMPARE_KIND, COMPARE_TOO_LARGE
 from .player_steps import starts_of
+from .standing import GONE
 
 LEGEND = "Two recordings as they ended, side by side; a box marked ≠ differs, and its line says in what."
 _ROOM = 1600, 930  # px that a notebook's window has at the smallest scale at which a picture can be read

@@ -25,8 +25,9 @@ from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreat
 from ..trace.schema import Phase, Record, SourceLine
 from ..trace.source import source
 from ..trace.timeline import Timeline
-from .graph import BESIDE, Graph
+from .graph import Graph
 from .player_steps import cursor_at
+from .standing import BESIDE
 from .value_display import lines_of, sentence_of
 
 LEGEND = "The cross marks what the error is about; gradients had come as far as the arrows have numbers."

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from ..scene.labels import LABEL_COLUMNS, TEXT_COLUMNS, columns
-from ..scene.model import Arrow, ArrowTone, Box
-from ..trace.frame import EdgeState, Frame
+from ..scene.model import ArrowTone
+from ..trace.frame import EdgeState, Frame, Key
 from ..trace.records import BackwardStarted, NodeFinished
 from ..trace.schema import Record
 from ..trace.values import Value, number, series
-from .graph import Graph
-from .grouped_graph import total_of
+from .gradient_totals import total_of
+from .graph import Drawing, Graph
 from .value_display import text_of, whole
 
 LEGEND = "The broader an arrow, the larger its gradient; a leaf's grad is the sum of its arrows without the pale ones."
@@ -47,7 +47,7 @@ _REPEATS = {"add", "sub", "mul", "div", "pow", "maximum", "minimum", "where", "a
 class Flow(Graph):
     """The graph with gradients in the foreground: arrows are as broad as what they carry.
 
-    Nothing saved is shown, nor data that need no gradient, unless there are transforms.
+    Nothing saved is shown, nor data that need no gradient, but what is behind a cut and what transforms are given.
     """
 
     legend = LEGEND
@@ -67,12 +67,11 @@ class Flow(Graph):
         # Four breadths: a little more than the same is already broader, and the largest is at the broad end.
         self._ratio = max(1.5, (self._largest / min(norms, default=1.0)) ** 0.25)
 
-    def draw(self, frame: Frame, keys: Iterable[str]) -> tuple[list[Box], list[Arrow]]:
+    def draw(self, frame: Frame, keys: Iterable[Key]) -> Drawing:
         """The boxes and arrows that the frame's `keys` concern, as they are now."""
         boxes, arrows = super().draw(frame, keys)
-        data = () if self.transformed else ("constant", "cut")
-        boxes = [box for box in boxes if box.kind not in ("saved", *data)]
-        arrows = [arrow for arrow in arrows if arrow.kind not in ("same", *data)]
+        boxes = [box for box in boxes if box.kind not in ("saved", "constant") or self._shows_data(frame, box.id)]
+        arrows = [arrow for arrow in arrows if arrow.kind != "same"]
         for box in boxes:
             if box.id in frame.nodes or (box.id in frame.tensors and box.kind == "leaf"):
                 box.lines += (*self._rest(frame, box.id), *self._added(frame, box.id), *self._remade(frame, box.id))
@@ -91,17 +90,25 @@ class Flow(Graph):
                 arrow.brief = None if arrow.brief is None else f"{arrow.brief}\n{earlier}"
         return boxes, arrows
 
+    def shows(self, frame: Frame, edge: EdgeState) -> bool:
+        """Whether an edge is part of the story: data are behind a cut, and where transforms take them."""
+        return edge.kind in ("gradient", "seed", "cut") or self._shows_data(frame, edge.source)
+
+    def _shows_data(self, frame: Frame, id: str) -> bool:
+        return id in frame.tensors and (self.transformed or f"{id}.cut" in frame.edges)
+
     def remarks(self, frame: Frame) -> list[str]:
         """What the captions of the graph leave out: where gradients add up, and where one is summed."""
         said: list[str] = []
-        for key in frame.touched:
-            edge = frame.edges.get(key)
-            if edge is not None and edge.state == "flowing" and (summed := _summed(frame, key, edge)):
-                said.append(f"the gradient for {frame.told(edge.source)} is {summed}, as the value was repeated")
-            elif edge is None and (key in frame.nodes or key in frame.tensors):
-                arriving = any(edge.state == "flowing" for edge in frame.arrivals(key))
-                if arriving and (lines := self._added(frame, key)):
-                    said.append(f"at {frame.told(key)} {' '.join(lines)}")
+        for kind, id in frame.touched:
+            if kind == "edge":
+                edge = frame.edges[id]
+                if edge.state == "flowing" and (summed := _summed(frame, edge)):
+                    said.append(f"the gradient for {frame.told(edge.source)} is {summed}, as the value was repeated")
+            elif kind in ("node", "tensor"):
+                arriving = any(edge.state == "flowing" for edge in frame.arrivals(id))
+                if arriving and (lines := self._added(frame, id)):
+                    said.append(f"at {frame.told(id)} {' '.join(lines)}")
         return said
 
     def of_leaves(self, frame: Frame, ids: Collection[str]) -> list[str]:
@@ -212,7 +219,7 @@ class Flow(Graph):
             short = short if columns(short) <= LABEL_COLUMNS else found.label
             lines[1:] = [*lines[1:], found.label] if text else [short]
         which, told = self.which(edge), found is not None and "summed to" in found.label
-        lines += ["" if told else _summed(frame, key, edge), word, which and f"for {which}", edge.lost]
+        lines += ["" if told else _summed(frame, edge), word, which and f"for {which}", edge.lost]
         return "\n".join(filter(None, lines))
 
 
@@ -229,7 +236,7 @@ def _signs(grad: Value) -> str:
     return ("all −" if grad.max < 0 else "− and 0") if grad.max <= 0 else "+ and −"
 
 
-def _summed(frame: Frame, key: str, edge: EdgeState) -> str:
+def _summed(frame: Frame, edge: EdgeState) -> str:
     """`(4, 3) summed to (3,)` where the node had repeated what it now sends a gradient to."""
     node = frame.nodes.get(edge.target or "")
     if node is None or edge.grad is None or node.made.operation not in _REPEATS or len(node.received) != 1:

@@ -10,14 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import repeat
 from typing import Any, Protocol
 
 from ..scene.labels import CHIP_COLUMNS, LABEL_COLUMNS, columns, largest
 from ..scene.model import Arrow, Box, Scene, Step, changed
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
-from ..trace.frame import Frame
+from ..trace.frame import Frame, Key
 from ..trace.records import (
     BackwardFinished,
     BackwardStarted,
@@ -33,7 +32,8 @@ from ..trace.records import (
 from ..trace.schema import Phase, Record, SourceLine
 from ..trace.timeline import Timeline, phase_of
 from ..trace.values import series
-from .groups import Lanes, Program
+from .groups import Program
+from .lanes import Lanes
 from .messages import GRAPH_TOO_LARGE
 from .value_display import sentence_of
 
@@ -52,7 +52,7 @@ class View(Protocol):
     legend: str
     program: Program
 
-    def draw(self, frame: Frame, keys: Iterable[str]) -> tuple[list[Box], list[Arrow]]:
+    def draw(self, frame: Frame, keys: Iterable[Key]) -> tuple[list[Box], list[Arrow]]:
         """The boxes and arrows that the frame's `keys` concern, as they are now."""
         ...
 
@@ -167,7 +167,8 @@ class Effort:
     def spend(self, frame: Frame) -> None:
         """All that has changed is about to be drawn; a ValueError refuses a picture that changes too much."""
         if self._room < math.inf:
-            nodes = sum(map(self._sizes.get, frame.touched, repeat(0)))
+            sizes = self._sizes  # of nodes alone
+            nodes = sum([sizes[id] for _, id in frame.touched if id in sizes])
             self.pay(len(frame.touched) + nodes, GRAPH_TOO_LARGE)
 
     def pay(self, count: int, refusal: str) -> None:

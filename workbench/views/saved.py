@@ -36,7 +36,7 @@ from ..trace.records import (
 from ..trace.schema import Attribute, Phase, Record, SourceLine
 from ..trace.timeline import Timeline
 from ..trace.values import Value, series
-from .graph import AGAIN
+from .hooks_told import AGAIN
 from .memory import bytes_said, kept_of, places_of
 from .player_steps import NOTHING, opening
 from .training import losses_of, mark_steps

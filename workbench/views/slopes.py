@@ -22,7 +22,8 @@ from ..trace.frame import Frame, NodeState
 from ..trace.schema import Code
 from ..trace.values import Value, number
 
-_LONGEST, _WIDEST = 24, 60  # columns of an expression that stands for a tensor without a name, and of a slope
+_LONGEST = 24  # columns of an expression that stands for a tensor without a name
+_WIDEST = 60  # columns of a slope
 _LISTS = ("dim", "dims", "size", "input_sizes", "repeats", "shifts", "indices", "geometry", "layout", "padding")
 _UNNAMED = {"self": ast.Name("input")}
 _RESHAPING = ("reshape", "squeeze", "unsqueeze", "view")
@@ -313,7 +314,10 @@ _PI = {"pi": ast.Constant(math.pi)}
 _ONE, _ZERO = ast.Constant(1), ast.Constant(0)
 # Functions that pass the gradient on as it is, in another shape: repeated, summed, or in another dtype.
 _SHAPING = ("expand", "put_back", "sum_to", "to_copy", "restored")
-_LONGEST_TEXT, _LARGEST, _DEEPEST = 1500, 600, 60  # characters, parts and levels: a file may say whatever it likes
+# A file may say whatever it likes.
+_LONGEST_TEXT = 1500  # characters of an operation's formulas
+_LARGEST = 600  # parts of one formula
+_DEEPEST = 60  # levels of parts within each other
 
 
 def _sigmoid(x: Any) -> Any:
@@ -546,29 +550,39 @@ def simple(tree: ast.expr) -> ast.expr:
         if isinstance(inner, ast.UnaryOp):
             return inner.operand
         return ast.UnaryOp(tree.op, inner)
-    if not isinstance(tree, ast.BinOp):
-        return tree
-    left, right = simple(tree.left), simple(tree.right)
-    one, two, op = _constant(left), _constant(right), type(tree.op)
-    if one is not None and two is not None and op in _OPERATORS:
+    return _simple_pair(simple(tree.left), tree.op, simple(tree.right)) if isinstance(tree, ast.BinOp) else tree
+
+
+def _simple_pair(left: ast.expr, op: ast.operator, right: ast.expr) -> ast.expr:
+    """Two simple expressions joined by an operator: a number if both are."""
+    one, two = _constant(left), _constant(right)
+    if one is not None and two is not None and type(op) in _OPERATORS:
         with np.errstate(all="ignore"):
-            value = float(_OPERATORS[op](float(one), float(two)))
-        return ast.Constant(value) if math.isfinite(value) else ast.BinOp(left, tree.op, right)
-    if op is ast.Mult and 1 in (one, two):
-        return right if one == 1 else left
-    if op is ast.Mult and -1 in (one, two):
-        return simple(ast.UnaryOp(ast.USub(), right if one == -1 else left))
-    if op is ast.Mult and 0 in (one, two):
-        return _ZERO
-    if op in (ast.Div, ast.Pow) and two == 1:
+            value = float(_OPERATORS[type(op)](float(one), float(two)))
+        return ast.Constant(value) if math.isfinite(value) else ast.BinOp(left, op, right)
+    if isinstance(op, ast.Mult):
+        return _simple_product(left, op, right)
+    if isinstance(op, ast.Div | ast.Pow) and two == 1:
         return left
-    if op is ast.Mult and isinstance(left, ast.UnaryOp):
-        return ast.UnaryOp(left.op, simple(ast.BinOp(left.operand, tree.op, right)))
-    if op is ast.Mult and ast.dump(left) == ast.dump(right):
+    if isinstance(op, ast.Div) and isinstance(left, ast.BinOp) and isinstance(left.op, ast.Div):
+        return simple(ast.BinOp(left.left, op, ast.BinOp(left.right, ast.Mult(), right)))  # a / b / c = a / (b · c)
+    return ast.BinOp(left, op, right)
+
+
+def _simple_product(left: ast.expr, op: ast.operator, right: ast.expr) -> ast.expr:
+    """The product of two simple expressions, not both numbers: one of them, a minus in front of all, or a square."""
+    factors = _constant(left), _constant(right)
+    if 1 in factors:
+        return right if factors[0] == 1 else left
+    if -1 in factors:
+        return simple(ast.UnaryOp(ast.USub(), right if factors[0] == -1 else left))
+    if 0 in factors:
+        return _ZERO
+    if isinstance(left, ast.UnaryOp):
+        return ast.UnaryOp(left.op, simple(ast.BinOp(left.operand, op, right)))
+    if ast.dump(left) == ast.dump(right):
         return ast.BinOp(left, ast.Pow(), ast.Constant(2))
-    if op is ast.Div and isinstance(left, ast.BinOp) and isinstance(left.op, ast.Div):
-        return simple(ast.BinOp(left.left, left.op, ast.BinOp(left.right, ast.Mult(), right)))
-    return ast.BinOp(left, tree.op, right)
+    return ast.BinOp(left, op, right)
 
 
 def _constant(tree: ast.expr) -> float | None:

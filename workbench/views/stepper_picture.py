@@ -30,7 +30,7 @@ from ..scene.storyboard import Storyboard
 from ..stepper.stepper import Stepper
 from ..stepper.steps import Step as Taken
 from ..stepper.steps import Waiting, counted, differing, numbers_of, operation_of, other_branch, ran_of, recorded
-from ..trace.frame import Frame
+from ..trace.frame import Frame, Key
 from ..trace.records import (
     BackwardFinished,
     BackwardStarted,
@@ -45,8 +45,9 @@ from ..trace.records import (
 )
 from ..trace.schema import Record
 from ..trace.values import LIMIT, Value, said, series
+from .folded_graph import DrawCache, FoldedGraph
 from .graph import Graph
-from .grouped_graph import Cut, Drawn, planned
+from .grouped_graph import planned
 from .value_display import line_of
 
 # The layer above sets this to what makes a live view of a stepper, whose `faces(text, image)` a notebook is given.
@@ -205,12 +206,12 @@ class Stage:
         self._frame, self._cut = self._begun(self._view)
         self._changed: dict[Any, tuple[Any, Any]] = {}
 
-    def _begun(self, view: _Waits) -> tuple[Frame, Cut | None]:
+    def _begun(self, view: _Waits) -> tuple[Frame, FoldedGraph | None]:
         """The graph as it is before the first step, and what draws its groups."""
         frame, plan = Frame(view.program.words), self._plan
         for event in self._events:
             event.apply(frame)
-        return frame, None if plan is None else Cut(view, Drawn(view), plan.links, plan.told)
+        return frame, None if plan is None else FoldedGraph(view, DrawCache(view), plan.links, plan.told)
 
     def beside(self, s: Stepper) -> dict[str, Any]:
         """How the graph stood on the branch beside: its name, and each box and arrow as shown, all in their places."""
@@ -254,7 +255,7 @@ class Stage:
                 clauses.append(clause)
         return clauses + ([f"what it computed joins the graph as {series(joined)}"] if joined else [])
 
-    def _wait(self, s: Stepper) -> dict[str, None]:
+    def _wait(self, s: Stepper) -> dict[Key, None]:
         """Put down what waits where; the places where something else waits than before."""
         changed, brief = self._marks({**self._changed, **s._edits})
         waits: dict[str, list[str]] = {}
@@ -269,7 +270,7 @@ class Stage:
         self._view.lines = lines = {id: ", ".join(parts) for id, parts in waits.items()}
         self._view.beside = there = self._there(s)
         now = {**there, **lines}
-        return {id: None for id in {**before, **now} if before.get(id) != now.get(id)}
+        return {self._frame.key(id): None for id in {**before, **now} if before.get(id) != now.get(id)}
 
     def _marks(self, edits: Mapping[Any, tuple[Any, Any]]) -> tuple[_Marks, _Marks]:
         """What each edit changed, by place and output: in words, and in the room of a line."""
@@ -316,7 +317,7 @@ class Stage:
         if s.reason is not None and count:
             self.sentence += f" Stopped: {s.reason}."
 
-    def _redraw(self, keys: Iterable[str]) -> Changes:
+    def _redraw(self, keys: Iterable[Key]) -> Changes:
         if self._cut is not None:
             self._cut.forget()
         boxes, arrows = (self._cut or self._view).draw(self._frame, list(keys))

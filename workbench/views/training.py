@@ -332,10 +332,10 @@ class _Holding:
 
     def look(self) -> None:
         """Note what has changed, and empty the frame's list of that."""
-        for id in self._frame.touched:
-            state = self._frame.tensors.get(id)
-            if state is None:
+        for kind, id in self._frame.touched:
+            if kind != "tensor":
                 continue
+            state = self._frame.tensors[id]
             self._places.setdefault(id, len(self._places))
             if state.role != "leaf" or state.grad is None:
                 self._new.pop(id, None)

@@ -111,6 +111,11 @@ def lines_of(value: Value, name: str = "", room: int = BOX_COLUMNS) -> list[str]
     return [*behind_head(head_of(value, name), value.brief(room), room), *trouble_of(value)]
 
 
+def fact(norm: float | None) -> float | None:
+    """A norm as a picture keeps it: with six digits, so that a page reads the same number; None of one that is none."""
+    return float(f"{norm:.6g}") if norm is not None and math.isfinite(norm) else None
+
+
 def behind_head(head: str, text: str, room: int = BOX_COLUMNS) -> list[str]:
     """A text behind its head on one line if it fits, else below it."""
     line = f"{head}  {text}".lstrip()

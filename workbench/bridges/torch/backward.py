@@ -31,7 +31,8 @@ from ...trace.records import (
     SavedFreed,
     TensorsFound,
 )
-from ...trace.source import OWN, user_frame
+from ...trace.source import OWN
+from ...trace.stacks import user_frame
 from ...trace.values import Value, read
 from .describe import AccumulateGrad, NodeKind, _sequence, kept_of, kind_of_node
 from .operations import OperationRecorder, unobserved, warn_lost

@@ -26,7 +26,7 @@ from ...trace.describe import in_brackets, named_in
 from ...trace.recorder import Reader
 from ...trace.records import NodeCreated, NodesGone, TensorsFound
 from ...trace.schema import Raw, Record
-from ...trace.source import Outlook, Stack
+from ...trace.stacks import Outlook, Stack
 from ...trace.values import Value, kept
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"

@@ -26,7 +26,7 @@ from ...events import next_tag
 from ...trace.call_records import OperationsUnseen
 from ...trace.cuts import Way
 from ...trace.records import COMPILED, GradChanged, TensorsFound, TensorWritten
-from ...trace.source import stepping
+from ...trace.stacks import stepping
 from .. import LOST
 from .describe import TorchDescriber, _functorch, _sequence, is_python, maker_of, memory_of, version_of
 

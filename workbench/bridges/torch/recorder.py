@@ -10,9 +10,11 @@ from typing import Any
 
 import torch
 
+from ...trace.assignments import assignments
 from ...trace.line_recorder import LineWatcher, unwatch, watch
 from ...trace.records import TensorsFound, TensorShown
-from ...trace.source import assignments, leave_out, line_of, user_frame
+from ...trace.source import leave_out
+from ...trace.stacks import line_of, user_frame
 from .. import WRONG_VALUES
 from .backward import BackwardRecorder, Wrappers
 from .describe import LIMIT, is_python, kind_of_node, raw_saved, version_of

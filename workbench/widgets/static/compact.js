@@ -19,7 +19,7 @@ function brief({ lines, kind }) {
 }
 /** How wide and high a box has to be for that. */
 function sizeOf(box) {
-  const { title, fold } = box, told = brief(box), first = rowWidth(title, told[0]);
+  const { title, fold, w } = box, told = brief(box), row = rowWidth(title, told[0]), first = row > w ? 0 : row;
   const wide = max(first || CHARACTER * columns(title) * 1.2, ...told.map((line) => CHARACTER * columns(line)));
   return [wide + (fold ? 48 : 24), 26 + 16 * (told.length - (first > 0))];
 }
@@ -40,7 +40,7 @@ function packed(stretches, space) {
   const early = pack(cuts, 0, 1), late = pack(cuts.toReversed(), 1, 0), whole = early.get(cuts.at(-1));
   const at = (cut) => (early.get(cut) + whole - late.get(cut)) / 2; // what room is left is shared evenly
   return (place) => {
-    const i = max(0, cuts.findLastIndex((cut) => cut < place)), from = cuts[i], to = cuts[i + 1];
+    const i = min(cuts.length - 2, max(0, cuts.findLastIndex((cut) => cut < place))), from = cuts[i], to = cuts[i + 1];
     return at(from) + ((place - from) / (to - from)) * (at(to) - at(from));
   };
 }

@@ -145,7 +145,7 @@ export function rowWidth(title, line = "") {
 /** The parts of a box, as picture.css names them. @param {Box} box @param {Box|undefined} holder */
 function boxParts(box, holder) {
   const { x, y, w, h, kind, state } = box, saved = kind === "saved", told = list(box.brief?.(box) ?? box.lines).map(words), name = words(box.title);
-  const first = saved || kind in CHART || box.plot ? 0 : rowWidth(name, told[0]);
+  const row = saved || kind in CHART || box.plot ? 0 : rowWidth(name, told[0]), first = row > w ? 0 : row;
   const behind = first || (saved && told.length === 1 && columns(name) + columns(told[0]) <= 28);
   const lines = behind ? told.slice(1) : told;
   const round = kind in CHART ? CHART[kind][0] : ROUND[kind] ?? min(h / 2, 24);

@@ -1,6 +1,6 @@
 /**
  * Opening and closing groups with no kernel: Python lays out every group once, with all groups in it closed; here a
- * level is stretched where one is open. What is seen, and which steps are one, follows `Folding` in scene/model.py.
+ * level is stretched where one is open. What is seen, and which steps are one, follows `Folding` in scene/folding.py.
  *
  * @typedef {[string|null, string|null, string, string|null, number[], ...number[]]} Wire start, end, value, arrow, how far
  *   each point is from the one before, and of a label its x, y, width, height and whether it stands at the left; null is a
@@ -9,10 +9,11 @@
  *            in: Record<string, number>, out: Record<string, number>}} Level
  */
 
+import folding from "../../scene/static/folding.json";
 import { LOOSE, assign, entries, fromEntries, list, max, min } from "./drawing.js";
 
 const PASSING = 99; // px that what leads past a box leads down at least
-const AROUND_ALL = 18, ABOVE_ALL = 36; // px around the picture, and for the levels above it, as in layout.py
+const AROUND_ALL = 18, ABOVE_ALL = 36; // px around the picture, as in geometry.py, and for the levels above it, as in layout.py
 
 /** The groups of a storyboard that can be opened, and those that are open at first. */
 export function groupsOf(story) {
@@ -160,22 +161,60 @@ function asFrame({ lines, ...rest }) {
   return { ...rest, ...(rest.kind ? { lines: [] } : {}), ...(rest.state && rest.state !== "future" ? { state: "idle" } : {}) };
 }
 
+/** How a field of several arrows is told by the rules, which Python reads as well. */
+const RULES = {
+  "first of": (rule, values) => rule.values.find((value) => values.includes(value)),
+  largest: (rule, values) => max(...values.map((value) => value ?? 0)),
+  same: (rule, values) => (new Set(values).size === 1 ? values[0] : rule.else),
+  "same last line": (rule, values, tones) => {
+    const ends = new Set(values.map((value) => (value ?? "").split("\n").slice(1).at(-1) ?? "")); // below the number
+    return ends.size === 1 && tones.every((tone) => tone === rule.tone) ? [...ends][0] : rule.else;
+  },
+};
+
+const MOVED = ["flowing", "done"];
+
+/** Those of the arrows that are there, or else all, and those that brought a gradient. */
+function thereOf(arrows) {
+  const here = arrows.filter(({ state }) => state !== "future"), there = here.length ? here : arrows;
+  return [there, there.filter(({ state }) => MOVED.includes(state))];
+}
+
+function byRules(arrows) {
+  const tones = arrows.map(({ tone }) => tone);
+  const told = ([field, rule]) => [field, RULES[rule.rule](rule, arrows.map((each) => each[field]), tones)];
+  return { ...fromEntries(entries(folding.arrow).map(told)), norm: null };
+}
+
 /** One arrow for several that bring the same value to a group, perhaps all that brought a gradient for it. */
 function bundled(arrows, whole, group) {
-  const there = arrows.filter(({ state }) => state !== "future"), moved = there.filter(({ state }) => state !== "idle");
-  if (arrows.length === 1 || !there.length) return arrows[0];
+  const [there, moved] = thereOf(arrows);
   if (moved.length < 2) return moved[0] ?? there[0];
-  const parts = moved.map(({ within }) => within?.[group]).filter(Boolean).sort((a, b) => b[0] - a[0]);
-  const part = parts[0]?.[0] === moved.length ? parts[0].slice(1) : null;
-  const all = (whole && moved.find(({ together }) => together)?.together) || part;
-  if (all) {
-    const [label, weight, tone] = all;
-    return { ...(moved.find(({ state }) => state === "flowing") ?? moved[0]), label, weight, tone };
+  const told = byRules(moved);
+  const [count, ...part] = moved.map(({ within }) => within?.[group]).filter(Boolean).sort((a, b) => b[0] - a[0])[0] ?? [];
+  const all = (whole && moved.find(({ together }) => together)?.together) || (count === moved.length ? part : null);
+  if (all) [told.label, told.weight, told.tone, told.norm] = all; // else no number: the sum is not known
+  return { ...moved.find(({ state }) => state === told.state), ...told };
+}
+
+/** One arrow for several that bring different values. */
+function sideBySide(arrows) {
+  if (arrows.length === 1) return arrows[0];
+  const [there, moved] = thereOf(arrows), labels = new Set(there.map(({ label }) => label));
+  if (there[0].kind === "cut") return labels.size === 1 ? there[0] : { ...there[0], label: `${there.length} cuts` };
+  if (!moved.length) return { ...there[0], label: "" };
+  const told = byRules(moved), norms = moved.map(({ norm }) => norm);
+  if (norms.every((norm) => norm != null)) {
+    told.norm = Math.hypot(...norms);
+    told.label = [`‖${short(told.norm * (1 - 1e-12))}‖`, told.label].filter(Boolean).join("\n");
   }
-  const tones = new Set(moved.map(({ tone }) => tone)), first = moved.find(({ state }) => state === "flowing") ?? moved[0];
-  const tone = tones.size === 1 ? first.tone : "mixed", why = new Set(moved.map(({ label }) => label?.split("\n").at(-1)));
-  const label = tone === "faint" && why.size === 1 ? [...why][0] : ""; // no number where the sum is not known
-  return { ...first, label, weight: max(...moved.map(({ weight }) => weight ?? 0)), tone };
+  return { ...moved.find(({ state }) => state === told.state), ...told };
+}
+
+/** A number with three digits, as Python writes it. */
+function short(number) {
+  const [digits, power] = number.toExponential(2).split("e"), by = Math.abs(power);
+  return power < -4 || power > 2 ? `${+digits}e${power < 0 ? "-" : "+"}${by < 10 ? "0" : ""}${by}` : `${+number.toPrecision(3)}`;
 }
 
 const EASY = 0.75; // of its own size, at which a picture is easy to read, as in views/opening.py
@@ -217,7 +256,8 @@ export function folded(story, opened) {
     }
     return paths.get(id);
   };
-  const stands = (id) => pathOf(id).find((group) => !open.has(group)) ?? id;
+  // What a box refers to may be in a group that no reader can open.
+  const stands = (id) => (boxes.has(id) ? pathOf(id).find((group) => !open.has(group)) : undefined) ?? id;
   const asTold = opened.size === list(story.opened).length && list(story.opened).every((id) => opened.has(id));
   const { places, wayOf, ...size } = asTold ? { places: boxes, wayOf: (arrow) => arrow, width: story.width, height: story.height }
     : laidOut(story, boxes, open, stands, pathOf);
@@ -232,7 +272,7 @@ export function folded(story, opened) {
   for (const { id, source, target, kind } of now.values()) {
     const [from, to] = [stands(source), stands(target)];
     if (from === to || (LOOSE.includes(kind) && (from !== source || to !== target))) continue;
-    const name = to === target ? id : nameOf(source, to, kind), one = first.get(name) ?? id;
+    const name = from === source && to === target ? id : nameOf(from, to, kind), one = first.get(name) ?? id;
     first.set(name, one);
     members.set(one, [...(members.get(one) ?? []), id]);
   }
@@ -241,20 +281,31 @@ export function folded(story, opened) {
     leaving.set(ownOf(source), [...(leaving.get(ownOf(source)) ?? []), id]);
     // What a box in a closed group brings that refers to another is part of the arrow from that.
     const group = stands(target);
-    if (ownOf(source) !== source && stands(source) === group) members.get(first.get(nameOf(ownOf(source), group, kind)))?.push(id);
+    if (ownOf(source) !== source && stands(source) === group) members.get(first.get(nameOf(stands(ownOf(source)), group, kind)))?.push(id);
   }
   const of = new Map([...members].flatMap(([one, several]) => several.map((id) => [id, one])));
   const look = (one) => {
-    const mine = members.get(one), others = leaving.get(ownOf(now.get(one).source)).filter((id) => !mine.includes(id));
-    const whole = !others.some((id) => ["flowing", "done"].includes(now.get(id).state));
-    const { target } = now.get(one), group = stands(target);
-    const told = mine.map((id) => now.get(id)).map((each) => (group === target ? each : { ...each, label: each.brief ?? each.label }));
-    const { label, state, weight, tone, alt } = bundled(told, whole, group);
-    return { label, state, weight, tone, alt };
+    const { target } = now.get(one), group = stands(target), values = new Map();
+    for (const id of members.get(one)) {
+      const each = now.get(id), own = ownOf(each.source);
+      values.set(own, [...(values.get(own) ?? []), group === target ? each : { ...each, label: each.brief ?? each.label }]);
+    }
+    const told = [...values].map(([own, arrows]) => {
+      const mine = arrows.map(({ id }) => id), others = list(leaving.get(own)).filter((id) => !mine.includes(id));
+      return bundled(arrows, !others.some((id) => MOVED.includes(now.get(id).state)), group);
+    });
+    const { label, state, weight, tone, alt } = sideBySide(told), { source } = now.get(one), from = stands(source);
+    if (from === source && group === target && told.length === 1) return { label, state, weight, tone, alt };
+    const number = label ? `: ${label.replaceAll("\n", ", ")}` : "";
+    return { label, state, weight, tone, alt: `${boxes.get(from).title} to ${boxes.get(group).title}${number}` };
   };
   const arrows = [...members.keys()].map((one) => {
     const own = now.get(one), ends = [stands(own.source), stands(own.target)];
-    return { ...own, ...wayOf(own, ...ends), source: ends[0], target: ends[1], ...look(one) };
+    // Of several ways that with the most room for a label.
+    const ways = (asTold ? [one] : members.get(one)).map((id) => now.get(id)).filter(({ source, target }) =>
+      stands(source) === ends[0] && stands(target) === ends[1]).map((each) => wayOf(each, ...ends));
+    const way = ways.reduce((best, each) => (each.lw > best.lw ? each : best));
+    return { ...own, ...way, id: one, kind: own.kind, source: ends[0], target: ends[1], ...look(one) };
   });
   const frames = new Set(shown.filter(({ fold }) => fold === "close").map(({ id }) => id)), steps = [];
   let last = null;

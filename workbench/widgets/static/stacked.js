@@ -5,7 +5,7 @@ import { LEAST } from "./window.js";
 
 const BESIDE = 26; // px of a player beside its picture
 const SMALL = 644; // px of a player: 46 em, as in its styles
-const AROUND = 18; // px around the picture, as in layout.py
+const AROUND = 18; // px around the picture, as in geometry.py
 
 /** Left, top, right and bottom of boxes and arrows together, with room around them; lines to shared memory bow far out. */
 const around = (items) => [min, min, max, max].map((pick, axis) => pick(...items.filter(({ kind }) => kind !== "same")

@@ -1,0 +1,905 @@
+"""Twenty small programs written the way people write PyTorch in lectures, homework and at work."""
+
+import copy
+import math
+from typing import Any
+
+
+def cnn_digit_classifier(torch: Any) -> None:
+    """A small convolutional net with batch norm and dropout, two SGD steps."""
+    nn = torch.nn
+    F = torch.nn.functional
+    torch.manual_seed(0)
+
+    class SmallCNN(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv1 = nn.Conv2d(1, 4, kernel_size=3, padding=1)
+            self.bn1 = nn.BatchNorm2d(4)
+            self.conv2 = nn.Conv2d(4, 8, kernel_size=3, stride=2, padding=1)
+            self.pool = nn.MaxPool2d(2)
+            self.drop = nn.Dropout(0.25)
+            self.fc = nn.Linear(8 * 2 * 2, 10)
+
+        def forward(self, x):
+            x = self.pool(F.relu(self.bn1(self.conv1(x))))
+            x = F.relu(self.conv2(x))
+            x = torch.flatten(x, 1)
+            return self.fc(self.drop(x))
+
+    images = torch.randn(6, 1, 8, 8)
+    labels = torch.tensor([3, 1, 4, 1, 5, 9])
+    model = SmallCNN()
+    criterion = nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, weight_decay=1e-4)
+
+    model.train()
+    for _ in range(2):
+        optimizer.zero_grad()
+        loss = criterion(model(images), labels)
+        loss.backward()
+        optimizer.step()
+
+    model.eval()
+    with torch.no_grad():
+        predictions = model(images).argmax(dim=1)
+        accuracy = (predictions == labels).float().mean().item()
+    assert 0.0 <= accuracy <= 1.0
+
+
+def lstm_cell_by_hand(torch: Any) -> None:
+    """An LSTM cell from the four gate equations, unrolled over time on an embedded sequence."""
+    nn = torch.nn
+    F = torch.nn.functional
+    torch.manual_seed(0)
+
+    class MyLSTMCell(nn.Module):
+        def __init__(self, input_size, hidden_size):
+            super().__init__()
+            self.input_to_gates = nn.Linear(input_size, 4 * hidden_size)
+            self.hidden_to_gates = nn.Linear(hidden_size, 4 * hidden_size, bias=False)
+
+        def forward(self, x, state):
+            h, c = state
+            gates = self.input_to_gates(x) + self.hidden_to_gates(h)
+            i, f, g, o = gates.chunk(4, dim=-1)
+            c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+            h = torch.sigmoid(o) * torch.tanh(c)
+            return h, c
+
+    vocab_size, hidden_size, batch_size, seq_len = 11, 6, 3, 7
+    embedding = nn.Embedding(vocab_size, 5)
+    cell = MyLSTMCell(5, hidden_size)
+    decoder = nn.Linear(hidden_size, vocab_size)
+
+    tokens = torch.randint(0, vocab_size, (batch_size, seq_len + 1))
+    inputs, targets = tokens[:, :-1], tokens[:, 1:]
+    h = torch.zeros(batch_size, hidden_size)
+    c = torch.zeros(batch_size, hidden_size)
+    outputs = []
+    for t in range(seq_len):
+        h, c = cell(embedding(inputs[:, t]), (h, c))
+        outputs.append(h)
+    logits = decoder(torch.stack(outputs, dim=1))
+    loss = F.cross_entropy(logits.reshape(-1, vocab_size), targets.reshape(-1))
+    loss.backward()
+
+    parameters = list(cell.parameters()) + list(decoder.parameters()) + list(embedding.parameters())
+    nn.utils.clip_grad_norm_(parameters, max_norm=0.5)
+    with torch.no_grad():
+        for p in parameters:
+            p -= 0.1 * p.grad
+
+
+def tiny_gpt(torch: Any) -> None:
+    """Causal multi-head self-attention in two pre-norm blocks with the output head tied to the embedding."""
+    nn = torch.nn
+    F = torch.nn.functional
+    torch.manual_seed(0)
+
+    class CausalSelfAttention(nn.Module):
+        def __init__(self, n_embd, n_head, block_size):
+            super().__init__()
+            self.n_head = n_head
+            self.qkv = nn.Linear(n_embd, 3 * n_embd)
+            self.proj = nn.Linear(n_embd, n_embd)
+            self.register_buffer("mask", torch.tril(torch.ones(block_size, block_size)).view(1, 1, block_size, -1))
+
+        def forward(self, x):
+            B, T, C = x.size()
+            q, k, v = self.qkv(x).split(C, dim=2)
+            q = q.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
+            k = k.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
+            v = v.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
+            att = (q @ k.transpose(-2, -1)) / math.sqrt(k.size(-1))
+            att = att.masked_fill(self.mask[:, :, :T, :T] == 0, float("-inf"))
+            att = F.softmax(att, dim=-1)
+            y = (att @ v).transpose(1, 2).contiguous().view(B, T, C)
+            return self.proj(y)
+
+    class Block(nn.Module):
+        def __init__(self, n_embd, n_head, block_size):
+            super().__init__()
+            self.ln1 = nn.LayerNorm(n_embd)
+            self.attn = CausalSelfAttention(n_embd, n_head, block_size)
+            self.ln2 = nn.LayerNorm(n_embd)
+            self.mlp = nn.Sequential(nn.Linear(n_embd, 4 * n_embd), nn.GELU(), nn.Linear(4 * n_embd, n_embd))
+
+        def forward(self, x):
+            x = x + self.attn(self.ln1(x))
+            return x + self.mlp(self.ln2(x))
+
+    class TinyGPT(nn.Module):
+        def __init__(self, vocab_size=13, n_embd=8, n_head=2, block_size=6, n_layer=2):
+            super().__init__()
+            self.wte = nn.Embedding(vocab_size, n_embd)
+            self.wpe = nn.Embedding(block_size, n_embd)
+            self.blocks = nn.ModuleList([Block(n_embd, n_head, block_size) for _ in range(n_layer)])
+            self.ln_f = nn.LayerNorm(n_embd)
+            self.lm_head = nn.Linear(n_embd, vocab_size, bias=False)
+            self.lm_head.weight = self.wte.weight
+
+        def forward(self, idx, targets=None):
+            positions = torch.arange(idx.size(1))
+            x = self.wte(idx) + self.wpe(positions)
+            for block in self.blocks:
+                x = block(x)
+            logits = self.lm_head(self.ln_f(x))
+            loss = None
+            if targets is not None:
+                loss = F.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1), ignore_index=-1)
+            return logits, loss
+
+    model = TinyGPT()
+    idx = torch.randint(0, 13, (2, 6))
+    targets = torch.roll(idx, shifts=-1, dims=1)
+    targets[:, -1] = -1
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.1)
+    logits, loss = model(idx, targets)
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    optimizer.step()
+
+    with torch.no_grad():
+        context = idx[:, :3]
+        for _ in range(2):
+            logits, _ = model(context)
+            probs = F.softmax(logits[:, -1, :] / 0.8, dim=-1)
+            exponential_noise = -torch.log(torch.rand_like(probs))
+            next_token = torch.argmax(probs / exponential_noise, dim=-1, keepdim=True)
+            context = torch.cat([context, next_token], dim=1)
+
+
+def binary_code_straight_through(torch: Any) -> None:
+    """Binary latent autoencoder whose custom Function rounds forward and passes a clipped gradient backward."""
+    nn = torch.nn
+    F = torch.nn.functional
+    torch.manual_seed(0)
+
+    class BinarizeSTE(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return (x > 0).float() * 2 - 1
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output * (x.abs() <= 1).float()
+
+    class BinaryAutoencoder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = nn.Sequential(nn.Linear(12, 16), nn.LeakyReLU(0.1), nn.Linear(16, 5))
+            self.decoder = nn.Sequential(nn.Linear(5, 16), nn.LeakyReLU(0.1), nn.Linear(16, 12), nn.Sigmoid())
+
+        def forward(self, x):
+            pre_code = self.encoder(x)
+            code = BinarizeSTE.apply(pre_code)
+            return self.decoder(code), pre_code, code
+
+    model = BinaryAutoencoder()
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    data = torch.rand(8, 12)
+    for _ in range(3):
+        reconstruction, pre_code, code = model(data)
+        reconstruction_loss = F.binary_cross_entropy(reconstruction, data)
+        commitment_loss = F.mse_loss(pre_code, code.detach())
+        loss = reconstruction_loss + 0.25 * commitment_loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def two_tower_contrastive(torch: Any) -> None:
+    """CLIP-like symmetric InfoNCE of an image tower and a text tower with a learned temperature."""
+    nn = torch.nn
+    F = torch.nn.functional
+    torch.manual_seed(0)
+
+    class TextTower(nn.Module):
+        def __init__(self, vocab_size, dim):
+            super().__init__()
+            self.embed = nn.Embedding(vocab_size, dim, padding_idx=0)
+            self.proj = nn.Linear(dim, dim)
+
+        def forward(self, tokens):
+            mask = (tokens != 0).unsqueeze(-1).float()
+            summed = (self.embed(tokens) * mask).sum(dim=1)
+            pooled = summed / mask.sum(dim=1).clamp(min=1.0)
+            return self.proj(pooled)
+
+    class TwoTower(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.image_tower = nn.Sequential(
+                nn.Conv2d(3, 6, 3, stride=2, padding=1),
+                nn.ReLU(),
+                nn.AvgPool2d(3),
+                nn.Flatten(),
+                nn.Linear(6, 8),
+            )
+            self.text_tower = TextTower(20, 8)
+            self.logit_scale = nn.Parameter(torch.tensor(math.log(1 / 0.07)))
+
+        def forward(self, images, tokens):
+            image_features = F.normalize(self.image_tower(images), dim=-1)
+            text_features = F.normalize(self.text_tower(tokens), dim=-1)
+            return self.logit_scale.exp() * image_features @ text_features.t()
+
+    model = TwoTower()
+    images = torch.randn(4, 3, 6, 6)
+    tokens = torch.tensor([[5, 2, 7, 0], [1, 9, 0, 0], [4, 4, 13, 19], [8, 3, 6, 0]])
+    logits_per_image = model(images, tokens)
+    labels = torch.arange(images.shape[0])
+    loss_image = F.cross_entropy(logits_per_image, labels)
+    loss_text = F.cross_entropy(logits_per_image.T, labels)
+    loss = (loss_image + loss_text) / 2
+    loss.backward()
+    with torch.no_grad():
+        model.logit_scale.clamp_(0, math.log(100))
+
+
+def mixture_of_experts(torch: Any) -> None:
+    """Top-2 routed experts gathered with index_add and a load-balancing penalty."""
+    nn = torch.nn
+    F = torch.nn.functional
+    torch.manual_seed(0)
+
+    class MoELayer(nn.Module):
+        def __init__(self, dim, num_experts=4, top_k=2):
+            super().__init__()
+            self.num_experts = num_experts
+            self.top_k = top_k
+            self.gate = nn.Linear(dim, num_experts, bias=False)
+            self.experts = nn.ModuleList(
+                nn.Sequential(nn.Linear(dim, 2 * dim), nn.SiLU(), nn.Linear(2 * dim, dim)) for _ in range(num_experts)
+            )
+
+        def forward(self, x):
+            router_probs = F.softmax(self.gate(x), dim=-1)
+            weights, chosen = torch.topk(router_probs, self.top_k, dim=-1)
+            weights = weights / weights.sum(dim=-1, keepdim=True)
+            output = torch.zeros_like(x)
+            for expert_id, expert in enumerate(self.experts):
+                token_ids, slot_ids = torch.where(chosen == expert_id)
+                if token_ids.numel() == 0:
+                    continue
+                expert_output = expert(x[token_ids]) * weights[token_ids, slot_ids].unsqueeze(-1)
+                output = output.index_add(0, token_ids, expert_output)
+            tokens_per_expert = F.one_hot(chosen, self.num_experts).float().sum(dim=1).mean(dim=0)
+            balance_loss = self.num_experts * (tokens_per_expert * router_probs.mean(dim=0)).sum()
+            return output, balance_loss
+
+    layer = MoELayer(6)
+    head = nn.Linear(6, 1)
+    tokens = torch.randn(10, 6)
+    target = torch.randn(10)
+    mixed, balance_loss = layer(tokens)
+    prediction = head(tokens + mixed).squeeze(-1)
+    loss = F.smooth_l1_loss(prediction, target) + 0.01 * balance_loss
+    loss.backward()
+
+
+def diffusion_training_step(torch: Any) -> None:
+    """DDPM noise prediction with sinusoidal time embedding, then a few reverse sampling steps."""
+    nn = torch.nn
+    F = torch.nn.functional
+    torch.manual_seed(0)
+
+    num_steps = 20
+    betas = torch.linspace(1e-4, 0.02, num_steps)
+    alphas = 1.0 - betas
+    alpha_bars = torch.cumprod(alphas, dim=0)
+
+    def timestep_embedding(t, dim):
+        half = dim // 2
+        freqs = torch.exp(-math.log(10000) * torch.arange(half, dtype=torch.float32) / half)
+        args = t[:, None].float() * freqs[None]
+        return torch.cat([torch.cos(args), torch.sin(args)], dim=-1)
+
+    class Denoiser(nn.Module):
+        def __init__(self, data_dim=2, hidden=16, time_dim=8):
+            super().__init__()
+            self.time_dim = time_dim
+            self.time_mlp = nn.Sequential(nn.Linear(time_dim, hidden), nn.SiLU(), nn.Linear(hidden, hidden))
+            self.input_layer = nn.Linear(data_dim, hidden)
+            self.output_layer = nn.Linear(hidden, data_dim)
+
+        def forward(self, x, t):
+            h = self.input_layer(x) + self.time_mlp(timestep_embedding(t, self.time_dim))
+            return self.output_layer(F.silu(h))
+
+    model = Denoiser()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    angle = 2 * math.pi * torch.rand(16)
+    x0 = torch.stack([angle.cos(), angle.sin()], dim=1)
+    for _ in range(2):
+        t = torch.randint(0, num_steps, (x0.shape[0],))
+        noise = torch.randn_like(x0)
+        a_bar = alpha_bars[t].unsqueeze(1)
+        x_t = a_bar.sqrt() * x0 + (1 - a_bar).sqrt() * noise
+        loss = F.mse_loss(model(x_t, t), noise)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    with torch.no_grad():
+        x = torch.randn(4, 2)
+        for step in reversed(range(num_steps - 3, num_steps)):
+            t = torch.full((4,), step, dtype=torch.long)
+            predicted_noise = model(x, t)
+            mean = (x - betas[step] / (1 - alpha_bars[step]).sqrt() * predicted_noise) / alphas[step].sqrt()
+            x = mean + betas[step].sqrt() * torch.randn_like(x)
+
+
+def reinforce_with_baseline(torch: Any) -> None:
+    """Policy gradient on a toy corridor with a learned value baseline and an entropy bonus."""
+    nn = torch.nn
+    F = torch.nn.functional
+    torch.manual_seed(0)
+
+    class ActorCritic(nn.Module):
+        def __init__(self, obs_dim, num_actions):
+            super().__init__()
+            self.body = nn.Sequential(nn.Linear(obs_dim, 12), nn.Tanh())
+            self.policy_head = nn.Linear(12, num_actions)
+            self.value_head = nn.Linear(12, 1)
+
+        def forward(self, obs):
+            features = self.body(obs)
+            return self.policy_head(features), self.value_head(features).squeeze(-1)
+
+    agent = ActorCritic(2, 2)
+    optimizer = torch.optim.Adam(agent.parameters(), lr=1e-2)
+    position, goal, gamma = 0.0, 2.0, 0.95
+    log_probs, values, rewards, entropies = [], [], [], []
+    for _ in range(8):
+        obs = torch.tensor([position, goal - position])
+        logits, value = agent(obs)
+        log_prob = F.log_softmax(logits, dim=-1)
+        probs = log_prob.exp()
+        action = 0 if torch.rand(1).item() < probs[0].item() else 1
+        log_probs.append(log_prob[action])
+        entropies.append(-(probs * log_prob).sum())
+        values.append(value)
+        position += 0.5 if action == 1 else -0.5
+        rewards.append(1.0 if position >= goal else -0.1)
+
+    returns = []
+    running_return = 0.0
+    for reward in reversed(rewards):
+        running_return = reward + gamma * running_return
+        returns.insert(0, running_return)
+    returns = torch.tensor(returns)
+    returns = (returns - returns.mean()) / (returns.std() + 1e-8)
+
+    values = torch.stack(values)
+    advantages = returns - values.detach()
+    policy_loss = -(torch.stack(log_probs) * advantages).mean()
+    value_loss = F.mse_loss(values, returns)
+    loss = policy_loss + 0.5 * value_loss - 0.01 * torch.stack(entropies).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(agent.parameters(), 1.0)
+    optimizer.step()
+
+
+def physics_informed_heat_equation(torch: Any) -> None:
+    """PINN for u_t = k u_xx: first and second derivatives of the network enter the loss."""
+    nn = torch.nn
+    torch.manual_seed(0)
+
+    class PINN(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = nn.Sequential(
+                nn.Linear(2, 10),
+                nn.Tanh(),
+                nn.Linear(10, 10),
+                nn.Tanh(),
+                nn.Linear(10, 1),
+            )
+
+        def forward(self, x, t):
+            return self.net(torch.cat([x, t], dim=1))
+
+    def pde_residual(model, x, t, diffusivity):
+        u = model(x, t)
+        u_x, u_t = torch.autograd.grad(u, (x, t), grad_outputs=torch.ones_like(u), create_graph=True)
+        (u_xx,) = torch.autograd.grad(u_x, x, grad_outputs=torch.ones_like(u_x), create_graph=True)
+        return u_t - diffusivity * u_xx
+
+    model = PINN()
+    log_diffusivity = nn.Parameter(torch.tensor(-1.0))
+    optimizer = torch.optim.Adam([*model.parameters(), log_diffusivity], lr=1e-3)
+
+    x_inside = torch.rand(12, 1, requires_grad=True)
+    t_inside = torch.rand(12, 1, requires_grad=True)
+    x_initial = torch.linspace(0, 1, 9).unsqueeze(1)
+    t_boundary = torch.rand(5, 1)
+    for _ in range(2):
+        optimizer.zero_grad()
+        residual = pde_residual(model, x_inside, t_inside, log_diffusivity.exp())
+        initial_error = model(x_initial, torch.zeros_like(x_initial)) - torch.sin(math.pi * x_initial)
+        left = model(torch.zeros_like(t_boundary), t_boundary)
+        right = model(torch.ones_like(t_boundary), t_boundary)
+        loss = residual.pow(2).mean() + initial_error.pow(2).mean() + (left**2 + right**2).mean()
+        loss.backward()
+        optimizer.step()
+
+
+def hypernetwork_curves(torch: Any) -> None:
+    """A hypernetwork writes the weights of a small per-task net, applied with bmm and einsum."""
+    nn = torch.nn
+    F = torch.nn.functional
+    torch.manual_seed(0)
+
+    class HyperNetwork(nn.Module):
+        def __init__(self, num_tasks, task_dim=4, hidden=5):
+            super().__init__()
+            self.hidden = hidden
+            self.task_embedding = nn.Parameter(torch.randn(num_tasks, task_dim) * 0.5)
+            self.weight_generator = nn.Linear(task_dim, hidden + hidden + hidden + 1)
+
+        def forward(self, x):
+            generated = self.weight_generator(self.task_embedding)
+            w1, b1, w2, b2 = torch.split(generated, [self.hidden, self.hidden, self.hidden, 1], dim=1)
+            hidden = torch.tanh(torch.bmm(x, w1.unsqueeze(1)) + b1.unsqueeze(1))
+            return torch.einsum("tnh,th->tn", hidden, w2) + b2
+
+    num_tasks = 3
+    x = torch.linspace(-2, 2, 8).reshape(1, 8, 1).expand(num_tasks, -1, -1)
+    phases = torch.tensor([0.0, 0.7, 1.4]).view(-1, 1)
+    y = torch.sin(x.squeeze(-1) + phases)
+    hyper = HyperNetwork(num_tasks)
+    optimizer = torch.optim.SGD(hyper.parameters(), lr=0.1)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+    for _ in range(3):
+        loss = F.mse_loss(hyper(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        scheduler.step()
+
+
+def gradient_accumulation(torch: Any) -> None:
+    """Micro-batches accumulate into .grad and are checked against the gradient of the full batch."""
+    nn = torch.nn
+    F = torch.nn.functional
+    torch.manual_seed(0)
+
+    features = torch.randn(12, 5)
+    targets = (features[:, 0] * features[:, 1] > 0).float()
+    model = nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 8), nn.ELU(), nn.Linear(8, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, nesterov=True)
+
+    full_loss = F.binary_cross_entropy_with_logits(model(features).squeeze(1), targets)
+    full_grads = torch.autograd.grad(full_loss, list(model.parameters()))
+
+    accumulation_steps = 4
+    optimizer.zero_grad()
+    running_loss = 0.0
+    for micro_features, micro_targets in zip(
+        features.chunk(accumulation_steps), targets.chunk(accumulation_steps), strict=True
+    ):
+        logits = model(micro_features).squeeze(1)
+        loss = F.binary_cross_entropy_with_logits(logits, micro_targets) / accumulation_steps
+        loss.backward()
+        running_loss += loss.item()
+
+    for p, expected in zip(model.parameters(), full_grads, strict=True):
+        assert torch.allclose(p.grad, expected, atol=1e-5)
+    assert abs(running_loss - full_loss.item()) < 1e-5
+    optimizer.step()
+
+
+def ema_teacher_self_distillation(torch: Any) -> None:
+    """BYOL-like student that predicts a detached EMA teacher on two noisy views."""
+    nn = torch.nn
+    F = torch.nn.functional
+    torch.manual_seed(0)
+
+    def make_encoder():
+        return nn.Sequential(nn.Linear(6, 12), nn.BatchNorm1d(12), nn.ReLU(), nn.Linear(12, 4))
+
+    student = make_encoder()
+    teacher = copy.deepcopy(student)
+    for p in teacher.parameters():
+        p.requires_grad_(False)
+    predictor = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 4))
+    optimizer = torch.optim.Adam(
+        [{"params": student.parameters()}, {"params": predictor.parameters(), "lr": 1e-2}], lr=1e-3
+    )
+
+    def regression_loss(online, target):
+        online = F.normalize(online, dim=1)
+        target = F.normalize(target.detach(), dim=1)
+        return (2 - 2 * (online * target).sum(dim=1)).mean()
+
+    momentum = 0.99
+    batch = torch.randn(8, 6)
+    for _ in range(2):
+        view1 = batch + 0.1 * torch.randn_like(batch)
+        view2 = batch + 0.1 * torch.randn_like(batch)
+        loss = regression_loss(predictor(student(view1)), teacher(view2))
+        loss = loss + regression_loss(predictor(student(view2)), teacher(view1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        with torch.no_grad():
+            for teacher_param, student_param in zip(teacher.parameters(), student.parameters(), strict=True):
+                teacher_param.mul_(momentum).add_(student_param, alpha=1 - momentum)
+
+
+def matrix_factorisation(torch: Any) -> None:
+    """Movie ratings from user and item factors with biases, raw tensors and manual descent."""
+    torch.manual_seed(0)
+
+    num_users, num_items, rank = 5, 7, 3
+    user_factors = (0.1 * torch.randn(num_users, rank)).requires_grad_()
+    item_factors = (0.1 * torch.randn(num_items, rank)).requires_grad_()
+    user_bias = torch.zeros(num_users, requires_grad=True)
+    item_bias = torch.zeros(num_items, requires_grad=True)
+    users = torch.tensor([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 0, 2])
+    items = torch.tensor([0, 3, 1, 6, 2, 5, 4, 0, 6, 1, 5, 3])
+    ratings = torch.tensor([5.0, 3.0, 4.0, 1.0, 2.0, 5.0, 4.0, 4.0, 2.0, 3.0, 1.0, 5.0])
+    global_mean = ratings.mean()
+    parameters = [user_factors, item_factors, user_bias, item_bias]
+
+    for _ in range(4):
+        interaction = (user_factors[users] * item_factors[items]).sum(-1)
+        predicted = global_mean + user_bias[users] + item_bias[items] + interaction
+        squared_error = ((predicted - ratings) ** 2).mean()
+        penalty = sum(p.square().sum() for p in parameters)
+        loss = squared_error + 0.01 * penalty
+        loss.backward()
+        with torch.no_grad():
+            for p in parameters:
+                p -= 0.2 * p.grad
+                p.grad.zero_()
+
+    with torch.no_grad():
+        scores = user_factors @ item_factors.T + user_bias[:, None] + item_bias[None, :] + global_mean
+        scores[users, items] = float("-inf")
+        scores.topk(2, dim=1)
+
+
+def differentiable_cannon(torch: Any) -> None:
+    """Launch velocity optimised through a drag simulation with a bouncing floor."""
+    torch.manual_seed(0)
+
+    target = torch.tensor([3.0, 0.5])
+    velocity_guess = torch.tensor([1.5, 2.0], requires_grad=True)
+    drag = torch.tensor(0.05, requires_grad=True)
+    gravity = torch.tensor([0.0, -9.81])
+    dt = 0.05
+    optimizer = torch.optim.SGD([velocity_guess, drag], lr=0.05)
+
+    for _ in range(2):
+        position = torch.tensor([0.0, 1.0])
+        velocity = velocity_guess
+        trajectory = []
+        for _ in range(12):
+            speed = torch.norm(velocity)
+            velocity = velocity + dt * (gravity - drag * speed * velocity)
+            position = position + dt * velocity
+            below_floor = position[1] < 0
+            bounced = torch.stack([velocity[0], -0.8 * velocity[1]])
+            velocity = torch.where(below_floor, bounced, velocity)
+            position = torch.stack([position[0], position[1].clamp(min=0.0)])
+            trajectory.append(position)
+        path = torch.stack(trajectory)
+        miss = (path[-1] - target).pow(2).sum()
+        effort = 0.01 * velocity_guess.pow(2).sum()
+        roughness = (path[1:] - path[:-1]).pow(2).sum()
+        loss = miss + effort + 0.001 * roughness
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def knowledge_distillation(torch: Any) -> None:
+    """A frozen wide teacher gives soft targets to a narrow student, with a feature hint loss."""
+    nn = torch.nn
+    F = torch.nn.functional
+    torch.manual_seed(0)
+
+    class Classifier(nn.Module):
+        def __init__(self, hidden):
+            super().__init__()
+            self.features = nn.Sequential(nn.Linear(7, hidden), nn.ReLU(inplace=True))
+            self.classifier = nn.Linear(hidden, 4)
+
+        def forward(self, x):
+            hidden = self.features(x)
+            return self.classifier(hidden), hidden
+
+    teacher = Classifier(24).eval()
+    student = Classifier(6)
+    hint = nn.Linear(6, 24)
+    for module in teacher.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight, gain=2.0)
+            nn.init.zeros_(module.bias)
+
+    x = torch.randn(9, 7)
+    y = torch.randint(0, 4, (9,))
+    temperature, alpha = 3.0, 0.7
+    with torch.no_grad():
+        teacher_logits, teacher_features = teacher(x)
+    student_logits, student_features = student(x)
+    student_log_probs = F.log_softmax(student_logits / temperature, dim=1)
+    teacher_log_probs = F.log_softmax(teacher_logits / temperature, dim=1)
+    soft_loss = (teacher_log_probs.exp() * (teacher_log_probs - student_log_probs)).sum(dim=1).mean()
+    hard_loss = F.cross_entropy(student_logits, y, label_smoothing=0.1)
+    student_directions = F.normalize(hint(student_features), dim=1)
+    teacher_directions = F.normalize(teacher_features, dim=1)
+    hint_loss = (1 - (student_directions * teacher_directions).sum(dim=1)).mean()
+    loss = alpha * temperature**2 * soft_loss + (1 - alpha) * hard_loss + 0.1 * hint_loss
+    loss.backward()
+    assert all(p.grad is None for p in teacher.parameters())
+
+
+def maml_sine_tasks(torch: Any) -> None:
+    """MAML: an inner gradient step with create_graph, outer loss backpropagated through it."""
+    nn = torch.nn
+    F = torch.nn.functional
+    torch.manual_seed(0)
+
+    hidden = 8
+    meta_params = {
+        "w1": nn.Parameter(torch.randn(hidden, 1)),
+        "b1": nn.Parameter(torch.zeros(hidden)),
+        "w2": nn.Parameter(torch.randn(1, hidden) / math.sqrt(hidden)),
+        "b2": nn.Parameter(torch.zeros(1)),
+    }
+    meta_optimizer = torch.optim.Adam(meta_params.values(), lr=1e-3)
+
+    def forward(params, x):
+        h = torch.tanh(F.linear(x, params["w1"], params["b1"]))
+        return F.linear(h, params["w2"], params["b2"])
+
+    def sample_task():
+        amplitude = 0.5 + 2 * torch.rand(1)
+        phase = math.pi * torch.rand(1)
+        x = 6 * torch.rand(10, 1) - 3
+        y = amplitude * torch.sin(x + phase)
+        return x[:5], y[:5], x[5:], y[5:]
+
+    inner_lr = 0.05
+    meta_optimizer.zero_grad()
+    meta_loss = 0.0
+    for _ in range(3):
+        x_support, y_support, x_query, y_query = sample_task()
+        fast = dict(meta_params)
+        for _ in range(2):
+            inner_loss = F.mse_loss(forward(fast, x_support), y_support)
+            grads = torch.autograd.grad(inner_loss, list(fast.values()), create_graph=True)
+            fast = {name: p - inner_lr * g for (name, p), g in zip(fast.items(), grads, strict=True)}
+        meta_loss = meta_loss + F.mse_loss(forward(fast, x_query), y_query)
+    (meta_loss / 3).backward()
+    meta_optimizer.step()
+
+
+def variational_autoencoder(torch: Any) -> None:
+    """VAE with the reparameterisation trick, KL term and an annealed beta."""
+    nn = torch.nn
+    F = torch.nn.functional
+    torch.manual_seed(0)
+
+    class VAE(nn.Module):
+        def __init__(self, data_dim=10, hidden=12, latent=3):
+            super().__init__()
+            self.encoder = nn.Linear(data_dim, hidden)
+            self.to_mu = nn.Linear(hidden, latent)
+            self.to_logvar = nn.Linear(hidden, latent)
+            self.decoder = nn.Sequential(nn.Linear(latent, hidden), nn.Softplus(), nn.Linear(hidden, data_dim))
+
+        def encode(self, x):
+            h = F.relu(self.encoder(x))
+            return self.to_mu(h), self.to_logvar(h)
+
+        def reparameterize(self, mu, logvar):
+            std = torch.exp(0.5 * logvar)
+            eps = torch.randn_like(std)
+            return mu + eps * std
+
+        def forward(self, x):
+            mu, logvar = self.encode(x)
+            z = self.reparameterize(mu, logvar)
+            return self.decoder(z), mu, logvar
+
+    model = VAE()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, betas=(0.9, 0.99))
+    batch = (torch.rand(6, 10) < 0.4).float()
+    for epoch in range(3):
+        beta = min(1.0, (epoch + 1) / 3)
+        logits, mu, logvar = model(batch)
+        bce = F.binary_cross_entropy_with_logits(logits, batch, reduction="sum")
+        kld = -0.5 * torch.sum(1 + logvar - mu.pow(2) - logvar.exp())
+        loss = (bce + beta * kld) / batch.size(0)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    with torch.no_grad():
+        torch.sigmoid(model.decoder(torch.randn(2, 3)))
+
+
+def per_sample_gradients_functional(torch: Any) -> None:
+    """Per-example gradients with func.grad and vmap, clipped as in DP-SGD, plus a Jacobian and a jvp."""
+    torch.manual_seed(0)
+    grad, vmap = torch.func.grad, torch.func.vmap
+    jvp, jacrev = torch.func.jvp, torch.func.jacrev
+
+    params = {
+        "weight1": torch.randn(6, 4) * 0.5,
+        "bias1": torch.zeros(6),
+        "weight2": torch.randn(3, 6) * 0.5,
+        "bias2": torch.zeros(3),
+    }
+
+    def predict(params, x):
+        hidden = torch.relu(params["weight1"] @ x + params["bias1"])
+        return params["weight2"] @ hidden + params["bias2"]
+
+    def loss_fn(params, x, y):
+        return ((predict(params, x) - y) ** 2).sum()
+
+    inputs = torch.randn(5, 4)
+    targets = torch.randn(5, 3)
+    per_sample = vmap(grad(loss_fn), in_dims=(None, 0, 0))(params, inputs, targets)
+
+    squared_norms = sum(g.reshape(g.shape[0], -1).pow(2).sum(dim=1) for g in per_sample.values())
+    scale = (1.0 / (squared_norms.sqrt() + 1e-6)).clamp(max=1.0)
+    clipped = {name: torch.einsum("b,b...->...", scale, g) / len(inputs) for name, g in per_sample.items()}
+    noisy = {name: g + 0.01 * torch.randn_like(g) for name, g in clipped.items()}
+    params = {name: p - 0.1 * noisy[name] for name, p in params.items()}
+
+    jacobian = jacrev(lambda x: predict(params, x))(inputs[0])
+    direction = torch.randn(4)
+    _, directional = jvp(lambda x: predict(params, x), (inputs[0],), (direction,))
+    assert torch.allclose(jacobian @ direction, directional, atol=1e-5)
+
+
+def graph_attention_layer(torch: Any) -> None:
+    """Message passing over an edge list with a segment softmax by scatter, two checkpointed layers."""
+    nn = torch.nn
+    F = torch.nn.functional
+    torch.manual_seed(0)
+    run_checkpointed = torch.utils.checkpoint.checkpoint
+
+    class GraphAttention(nn.Module):
+        def __init__(self, in_features, out_features):
+            super().__init__()
+            self.lin = nn.Linear(in_features, out_features, bias=False)
+            self.att_source = nn.Parameter(torch.empty(out_features))
+            self.att_target = nn.Parameter(torch.empty(out_features))
+            nn.init.normal_(self.att_source, std=0.3)
+            nn.init.normal_(self.att_target, std=0.3)
+
+        def forward(self, x, edge_index):
+            source, target = edge_index
+            h = self.lin(x)
+            score = F.leaky_relu((h @ self.att_source)[source] + (h @ self.att_target)[target], 0.2)
+            weight = torch.exp(score - score.max().detach())
+            total = torch.zeros(x.size(0)).scatter_add(0, target, weight)
+            alpha = weight / (total[target] + 1e-9)
+            index = target.unsqueeze(1).expand(-1, h.size(1))
+            return torch.zeros_like(h).scatter_add(0, index, alpha.unsqueeze(1) * h[source])
+
+    nodes = torch.randn(6, 4)
+    edges = torch.tensor([[0, 1, 2, 3, 4, 5, 0, 2, 4, 1], [1, 2, 3, 4, 5, 0, 0, 2, 4, 5]])
+    labels = torch.tensor([0, 1, 1, 0, 2, 2])
+    train_mask = torch.tensor([True, True, False, True, True, False])
+    layer1 = GraphAttention(4, 8)
+    layer2 = GraphAttention(8, 3)
+    hidden = F.elu(run_checkpointed(layer1, nodes, edges, use_reentrant=False))
+    logits = run_checkpointed(layer2, hidden, edges, use_reentrant=False)
+    loss = F.nll_loss(F.log_softmax(logits, dim=1)[train_mask], labels[train_mask])
+    loss.backward()
+
+
+def gaussian_process_likelihood(torch: Any) -> None:
+    """GP regression: RBF hyperparameters by marginal likelihood through a hand-written Cholesky, then a posterior."""
+    torch.manual_seed(0)
+
+    n = 6
+    x = torch.linspace(0, 4, n, dtype=torch.float64)
+    y = torch.sin(x) + 0.1 * torch.randn(n, dtype=torch.float64)
+    log_lengthscale = torch.zeros((), dtype=torch.float64, requires_grad=True)
+    log_signal = torch.zeros((), dtype=torch.float64, requires_grad=True)
+    log_noise = torch.tensor(-2.0, dtype=torch.float64, requires_grad=True)
+
+    def rbf_kernel(a, b):
+        squared_distance = (a.unsqueeze(1) - b.unsqueeze(0)) ** 2
+        return torch.exp(2 * log_signal) * torch.exp(-0.5 * squared_distance / torch.exp(2 * log_lengthscale))
+
+    def cholesky(matrix):
+        columns = []
+        for j in range(len(matrix)):
+            column = matrix[j:, j]
+            if columns:
+                previous = torch.stack([previous_column[j:] for previous_column in columns], dim=1)
+                column = column - previous @ previous[0]
+            column = column / torch.sqrt(column[0])
+            columns.append(torch.cat([torch.zeros(j, dtype=matrix.dtype), column]))
+        return torch.stack(columns, dim=1)
+
+    def forward_substitution(lower, b):
+        solution = []
+        for i in range(len(b)):
+            remainder = b[i]
+            if i > 0:
+                remainder = remainder - lower[i, :i] @ torch.stack(solution)
+            solution.append(remainder / lower[i, i])
+        return torch.stack(solution)
+
+    def factorise():
+        covariance = rbf_kernel(x, x) + torch.exp(2 * log_noise) * torch.eye(n, dtype=x.dtype)
+        return cholesky(covariance), covariance
+
+    optimizer = torch.optim.Adam([log_lengthscale, log_signal, log_noise], lr=0.05)
+    for _ in range(2):
+        optimizer.zero_grad()
+        lower, _ = factorise()
+        whitened = forward_substitution(lower, y)
+        data_fit = 0.5 * whitened.dot(whitened)
+        complexity = torch.log(torch.diagonal(lower)).sum()
+        negative_log_likelihood = data_fit + complexity + 0.5 * n * math.log(2 * math.pi)
+        negative_log_likelihood.backward()
+        optimizer.step()
+
+    with torch.no_grad():
+        x_new = torch.tensor([0.3, 2.2], dtype=torch.float64)
+        lower, covariance = factorise()
+        assert torch.allclose(lower @ lower.T, covariance)
+        half_solved = forward_substitution(lower, rbf_kernel(x, x_new))
+        mean = half_solved.T @ forward_substitution(lower, y)
+        variance = torch.exp(2 * log_signal) - (half_solved**2).sum(dim=0)
+        assert mean.shape == (2,) and bool((variance > 0).all())
+
+
+PROGRAMS = (
+    cnn_digit_classifier,
+    lstm_cell_by_hand,
+    tiny_gpt,
+    binary_code_straight_through,
+    two_tower_contrastive,
+    mixture_of_experts,
+    diffusion_training_step,
+    reinforce_with_baseline,
+    physics_informed_heat_equation,
+    hypernetwork_curves,
+    gradient_accumulation,
+    ema_teacher_self_distillation,
+    matrix_factorisation,
+    differentiable_cannon,
+    knowledge_distillation,
+    maml_sine_tasks,
+    variational_autoencoder,
+    per_sample_gradients_functional,
+    graph_attention_layer,
+    gaussian_process_likelihood,
+)

@@ -1,0 +1,158 @@
+"""Blocks: a node and the saved tensors hanging on it are one to Graphviz, and its tangents beside it.
+
+It is told of a block, of a frame and of a label as an HTML-like table of empty cells of fixed size: it sees no text, so
+no font of the machine is measured and no text can mislead it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from .geometry import GAP, Place
+from .labels import Size
+from .model import AROUND, Scene
+from .parts import Frame
+
+TIE = 22  # px between a node and the saved tensors hanging on it: room for the line that ties them
+CHIP_GAP = 6  # px between two small boxes: saved tensors of one node, or levels
+BESIDE = 36  # px between a box and what is told beside it: its tangent, or a story
+PORT = 4  # px: the width of the cell where an arrow goes through a frame
+_TABLE = '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0">'
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A standing box with the saved tensors hanging on it and its tangents beside it: one node to Graphviz."""
+
+    width: float
+    height: float
+    chips: tuple[tuple[str, Size], ...]
+    stack: float  # the height of the saved tensors, one above the other
+    cells: tuple[tuple[str | None, Size], ...]  # from left to right: a box, or what has no arrows (without a height)
+
+    @property
+    def ids(self) -> list[str]:
+        """All boxes in it."""
+        return [id for id, _ in (*self.cells, *self.chips) if id is not None]
+
+    def numbered(self, number: Mapping[str, str]) -> Block:
+        """The same with numbers for names."""
+        chips = tuple([(number[id], size) for id, size in self.chips])
+        cells = tuple([(None if id is None else number[id], size) for id, size in self.cells])
+        return replace(self, chips=chips, cells=cells)
+
+
+def blocks_of(scene: Scene, boxes: Mapping[str, Size]) -> dict[str, Block]:
+    """The blocks of a scene whose boxes have these sizes, each by its node."""
+    chips, tangents = _attached(scene)
+    # Where there are saved tensors, a tangent at their right would be out of its box's sight.
+    left = any(chips[id] and tangents[id] for id in chips)
+    return {id: _block(id, hanging, tangents[id], boxes, left) for id, hanging in chips.items()}
+
+
+def _attached(scene: Scene) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """What hangs on each node, and what stands beside it; a story about a node does so too."""
+    standing = [box for box in scene.boxes.values() if box.holder is None and box.kind not in (*AROUND, "tangent")]
+    chips: dict[str, list[str]] = {box.id: [] for box in standing}
+    tangents: dict[str, list[str]] = {box.id: [] for box in standing}
+    for box in scene.boxes.values():
+        if box.holder is not None:
+            chips[box.holder].append(box.id)
+    for arrow in scene.arrows.values():
+        if arrow.kind == "beside" and scene.boxes[arrow.target].kind == "tangent":
+            tangents[arrow.source].append(arrow.target)
+    for box in standing:
+        if box.kind == "story" and box.refers in tangents:
+            tangents[box.refers].append(box.id)
+            del chips[box.id]
+    return chips, tangents
+
+
+def _block(id: str, chips: list[str], tangents: list[str], boxes: Mapping[str, Size], left: bool) -> Block:
+    """A node with what hangs on it, and its tangents at its right, or left."""
+    stack = sum(boxes[chip][1] for chip in chips) + CHIP_GAP * max(0, len(chips) - 1)
+    wide = max((TIE + boxes[chip][0] for chip in chips), default=0.0)
+    cells: list[tuple[str | None, Size]] = [(id, boxes[id])]
+    cells += [(None, (wide, 0.0))] if wide else []
+    for tangent in tangents:
+        pair = [(None, (float(BESIDE), 0.0)), (tangent, boxes[tangent])]
+        cells = [*pair[::-1], *cells] if left else [*cells, *pair]
+    width = sum(each for _, (each, _) in cells)
+    height = max(stack, *(each for _, (_, each) in cells))
+    return Block(width, height, tuple([(chip, boxes[chip]) for chip in chips]), stack, tuple(cells))
+
+
+def stand(id: str, block: Block, x: float, y: float, places: dict[str, Place]) -> None:
+    """The places of a block's boxes, with its middle at this point."""
+    x -= block.width / 2
+    for each, (w, h) in block.cells:
+        if each is not None:
+            places[each] = Place(round(x, 1), round(y - h / 2, 1), w, h)
+        x += w
+    x, y = places[id].x + places[id].w + TIE, y - block.stack / 2
+    for chip, (w, h) in block.chips:
+        places[chip] = Place(round(x, 1), round(y, 1), w, h)
+        y += h + CHIP_GAP
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """How Graphviz is told of what stands in a part: a table for each, and by which cells arrows come to it."""
+
+    texts: dict[str, str]
+    cells: dict[str, str]  # box -> the cell of its block's table
+    ports: dict[tuple[str, str, str], str]  # frame, "in" or "out", value -> the node of the frame, and its cell
+
+
+def tables(inside: Iterable[str], blocks: Mapping[str, Block], frames: Mapping[str, Frame]) -> Tables:
+    """The tables of blocks and frames, which are the nodes 0, 1, and so on."""
+    told = Tables({}, {}, {})
+    for n, id in enumerate(inside):
+        if id in frames:
+            told.texts[id] = _frame_table(n, id, frames[id], told.ports)
+        else:
+            told.texts[id] = _block_table(id, blocks[id], told.cells)
+    return told
+
+
+def _block_table(id: str, block: Block, cells: dict[str, str]) -> str:
+    """A row of cells as high as the block: one for each box that arrows come to, and for the room between them."""
+    height = block.height + 2 * GAP
+    row: list[str] = []
+    for at, (each, (w, _)) in enumerate(block.cells):
+        if each is None:
+            row.append(cell(w, height))
+            continue
+        name = "b" if each == id else f"t{at}"
+        cells[each] = f":{name}"
+        row.append(cell(w, height, f'PORT="{name}"'))
+    return table_of("".join(row))
+
+
+def _frame_table(n: int, id: str, frame: Frame, ports: dict[tuple[str, str, str], str]) -> str:
+    """Three rows: cells along the upper edge where values come in, the inside, and cells where they leave."""
+    rows: list[str] = []
+    for letter, way, spots in (("i", "in", frame.entries), ("o", "out", frame.exits)):
+        row: list[str] = []
+        at = 0
+        for k, (value, x) in enumerate(sorted(spots, key=lambda spot: spot[1])):
+            left = max(at, round(x - PORT / 2))
+            row += [cell(left - at, 1)] if left > at else []
+            row.append(cell(PORT, 1, f'PORT="{letter}{k}"'))
+            at = left + PORT
+            ports[id, way, value] = f"{n}:{letter}{k}"
+        row += [cell(frame.width - at, 1)] if at < frame.width else []
+        rows.append(f"<TR><TD>{_TABLE}<TR>{''.join(row)}</TR></TABLE></TD></TR>")
+    rows.insert(1, f"<TR>{cell(frame.width, frame.height - 2)}</TR>")
+    return f"<{_TABLE}{''.join(rows)}</TABLE>>"
+
+
+def table_of(cells: str) -> str:
+    """A table of one row."""
+    return f"<{_TABLE}<TR>{cells}</TR></TABLE>>"
+
+
+def cell(width: float, height: float, more: str = "") -> str:
+    """An empty cell of fixed size."""
+    return f'<TD FIXEDSIZE="TRUE" WIDTH="{width:.0f}" HEIGHT="{height:.0f}" {more}></TD>'

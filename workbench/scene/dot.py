@@ -1,0 +1,167 @@
+"""What Graphviz is asked for one part of a picture, as text of DOT: blocks and frames, ports at the edges, arrows.
+
+The main way through the part is to read straight down (`_spine`), and what uses a frame's value stands below it
+(`_late`). Of a dense graph not all is told (`thinned`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .blocks import PORT, Block, Tables, cell, table_of, tables
+from .labels import Size
+from .model import Arrow
+from .parts import Frame, Wire
+from .rows import SETTINGS, thinned
+
+_INCH = 72  # px of Graphviz's inches, in which it is told distances
+_ASIDE = 28  # px between what stands side by side
+APART = 14  # px between two rows
+_APART_LABELLED = 2  # px between two rows where there are labels: each label takes a row of its own
+_OVERLAP = 12  # px of a label's height in the room that Graphviz leaves above and below it: 5 px at least
+_STRAIGHT = 100  # how much more the main way through a part is kept straight than others
+_MOST_BOXES_LED = 200  # of more, looking for the arrows' ways would take longer than all the rest
+_MOST_ARROWS_LED = 400  # the same
+# Values that enter a frame stand far from what takes them: with few rounds their arrows lead side by side.
+_IN_FRAME = "splines=true, nslimit=3, nslimit1=3"
+_HEAD = "node [shape=plain]\nedge [dir=none]\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked for one part, and what its answer is read by: the nodes are what stands inside, then the ports."""
+
+    dot: str
+    heading: float | None  # the width of the frame's heading; None: the whole picture has none
+    inside: tuple[str, ...]
+    blocks: dict[str, Block]
+    frames: dict[str, Frame]
+    entries: list[str]  # the values that come in: the first ports
+    exits: list[str]  # and that leave: the others
+    wires: tuple[Wire, ...]
+    arrows: dict[str, Arrow]  # an arrow for each wire, by its number
+    told: list[Arrow]  # those that Graphviz is told of: its edges
+    spine: set[str]
+    sizes: dict[str, Size]  # of the arrows' labels
+    led: bool  # whether there are few enough to look for a way for each
+
+
+def question(
+    heading: float | None,
+    inside: tuple[str, ...],
+    held: tuple[Block | Frame, ...],
+    wires: tuple[Wire, ...],
+    sizes: tuple[Size, ...],
+    depths: tuple[int, ...],
+) -> Question:
+    """What to ask for a part with a heading so wide, and wires with labels of these sizes, of values so deep down."""
+    blocks = {id: each for id, each in zip(inside, held, strict=True) if isinstance(each, Block)}
+    frames = {id: each for id, each in zip(inside, held, strict=True) if isinstance(each, Frame)}
+    entries = list(dict.fromkeys(wire.value for wire in wires if wire.start is None))
+    exits = list(dict.fromkeys(wire.value for wire in wires if wire.end is None))
+    names = [str(n) for n in range(len(wires))]
+    arrows = {
+        name: Arrow(name, wire.start or f"in {wire.value}", wire.end or f"out {wire.value}")
+        for name, wire in zip(names, wires, strict=True)
+    }
+    size, depth = dict(zip(names, sizes, strict=True)), dict(zip(names, depths, strict=True))
+    of_block = {each: id for id in inside if id in blocks for each, _ in blocks[id].cells if each is not None}
+    of_block |= {id: id for arrow in arrows.values() for id in (arrow.source, arrow.target) if id not in of_block}
+    told, settings = thinned(list(arrows.values()), of_block, size)
+    settings = _IN_FRAME if heading is not None and settings == SETTINGS else settings
+    led = "splines=true" in settings and len(of_block) <= _MOST_BOXES_LED and len(wires) <= _MOST_ARROWS_LED
+    settings = settings.replace("splines=true", "splines=line") if led else settings
+    spine = _spine({each.id: (of_block[each.source], of_block[each.target]) for each in told}, depth)
+    table = tables(inside, blocks, frames)
+    number = {id: str(n) for n, id in enumerate(inside)}
+    lines = [f"{n} [label={table.texts[id]}]" for n, id in enumerate(inside)]
+    lines += _port_lines(entries, exits, number)
+    ends = {each.id: _ends(each, wires[int(each.id)].value, table, number, of_block) for each in told}
+    lines += _edge_lines(told, ends, size, spine, frames)
+    apart = _APART_LABELLED if any(w for w, _ in size.values()) else APART
+    graph = f"graph [rankdir=TB, nodesep={_ASIDE / _INCH:g}, ranksep={apart / _INCH:g}, {settings}]\n"
+    dot = "digraph {\n" + graph + _HEAD + "\n".join(lines) + "\n}"
+    return Question(dot, heading, inside, blocks, frames, entries, exits, wires, arrows, told, spine, size, led)
+
+
+def _port_lines(entries: Sequence[str], exits: Sequence[str], number: dict[str, str]) -> list[str]:
+    """A row above all for the values that come in, and one below for those that leave; each gets a number."""
+    lines: list[str] = []
+    port = f"label={table_of(cell(PORT, 1))}"
+    for rank, start, values in (("min", "in", entries), ("max", "out", exits)):
+        if values:
+            numbers = [str(len(number) + n) for n in range(len(values))]
+            number |= {f"{start} {value}": n for value, n in zip(values, numbers, strict=True)}
+            lines.append(f"{{rank={rank}; {' '.join(f'{n} [{port}];' for n in numbers)}}}")
+    return lines
+
+
+def _ends(
+    arrow: Arrow, value: str, table: Tables, number: Mapping[str, str], of_block: Mapping[str, str]
+) -> tuple[str, str]:
+    """The nodes, and the cells of their tables, between which an arrow leads."""
+    tail, head = (
+        table.ports.get((end, way, value)) or f"{number[of_block[end]]}{table.cells.get(end, '')}"
+        for end, way in ((arrow.source, "out"), (arrow.target, "in"))
+    )
+    return tail, head
+
+
+def _edge_lines(
+    told: Sequence[Arrow],
+    ends: Mapping[str, tuple[str, str]],
+    size: Mapping[str, Size],
+    spine: set[str],
+    frames: Mapping[str, Frame],
+) -> list[str]:
+    """The arrows, each with the room of its label, in the order in which they are numbered."""
+    beside = _late(told, frames)
+    lines: list[str] = []
+    for key, arrow in enumerate(told):
+        w, h = size[arrow.id]
+        weight = f", weight={_STRAIGHT}" if arrow.id in spine else ""
+        label = f", label={table_of(cell(w, h - _OVERLAP))}" if w else ""
+        late = ", minlen=2" if arrow.source in frames and arrow.target in beside else ""
+        tail, head = ends[arrow.id]
+        lines.append(f"{tail}:s -> {head}:n [key={key}, id={key}{weight}{label}{late}]")
+    return lines
+
+
+def _spine(ends: Mapping[str, tuple[str, str]], depth: Mapping[str, int]) -> set[str]:
+    """The arrows on the main way through a part, which reads straight down: that of what came the longest way.
+
+    It begins where a value enters, if it can, and ends at what leaves, or at the lowest. `ends` are an arrow's blocks,
+    and `depth` is how long the way to its value is.
+    """
+    into: dict[str, list[str]] = {}
+    reach = {start for start, _ in ends.values() if start.startswith("in ")}
+    for id, (start, to) in sorted(ends.items(), key=lambda each: depth[each[0]]):
+        into.setdefault(to, []).append(id)
+        if start in reach:
+            reach.add(to)
+
+    def rank(id: str) -> tuple[bool, int]:
+        return ends[id][0] in reach, depth[id]
+
+    leaving = [id for id, (_, to) in ends.items() if to.startswith("out ")]
+    last = max(leaving or ends, key=rank, default=None)
+    spine: set[str] = set()
+    while last is not None and last not in spine:  # a circle would lead round for ever
+        spine.add(last)
+        ways = into.get(ends[last][0], ())
+        if len(ways) > 2 and not any(ends[way][0] in into or ends[way][0] in reach for way in ways):
+            break  # what several leaves alone lead to stands below their middle
+        last = max(ways, key=rank, default=None)
+    return spine
+
+
+def _late(told: Iterable[Arrow], frames: Mapping[str, Frame]) -> set[str]:
+    """What uses both what a frame makes and what stands there for it alone: that gets a row below the frame."""
+    into: dict[str, set[str]] = {}
+    out: dict[str, set[str]] = {}
+    for arrow in told:
+        into.setdefault(arrow.target, set()).add(arrow.source)
+        out.setdefault(arrow.source, set()).add(arrow.target)
+    alone = {id for id, targets in out.items() if len(targets) == 1 and id not in into and not id.startswith("in ")}
+    return {id for id, sources in into.items() if sources & alone - frames.keys() and sources & frames.keys()}

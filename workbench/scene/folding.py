@@ -1,0 +1,178 @@
+"""What is seen of a picture while some of its groups are closed, and how one arrow tells of several.
+
+The rules of that are data, in `static/folding.json`, which the page reads as well: see `fold.js`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from .model import LOOSE, Arrow, Scene, groups_of, paths, with_changes
+
+_Told = tuple[str, int, str, float | None]  # the label, the weight, the tone and the norm of an arrow
+_MOVED = ("flowing", "done")
+
+
+class Folding:
+    """What is seen of a scene while of its groups only the `opened` are open.
+
+    One arrow stands for all that lead from one box to another, whatever in closed groups they lead between; it has the
+    id of the first of them. `members` has them all, and those from boxes in a group that refer to what it leads from.
+    """
+
+    def __init__(self, scene: Scene, opened: Collection[str]) -> None:
+        self.groups = groups_of(scene)
+        closed = self.groups.difference(opened)
+        # The box that stands for each: the outermost closed group that it lies in, or itself.
+        self.stands = {id: next((group for group in path if group in closed), id) for id, path in paths(scene).items()}
+        self.frames = {group for group in self.groups.difference(closed) if self.stands[group] == group}
+        self.members: dict[str, list[str]] = {}
+        self._from: dict[str, list[str]] = {}  # box -> the arrows that lead from it, or from one that refers to it
+        together: dict[tuple[str, str, str], str] = {}
+        for arrow in scene.arrows.values() if self.groups else ():
+            source, target = self.stands[arrow.source], self.stands[arrow.target]
+            if (source, target) == (arrow.source, arrow.target):
+                self.members[arrow.id] = [arrow.id]
+            elif source != target and arrow.kind not in LOOSE:
+                first = together.setdefault((source, target, arrow.kind), arrow.id)
+                self.members.setdefault(first, []).append(arrow.id)
+        for arrow in scene.arrows.values() if self.groups else ():
+            own = scene.boxes[arrow.source].refers
+            self._from.setdefault(own or arrow.source, []).append(arrow.id)
+            target = self.stands[arrow.target]
+            if own is not None and self.stands[arrow.source] == target:
+                # Its own box may be in a group that no reader can open.
+                first = together.get((self.stands.get(own, own), target, arrow.kind))
+                self.members.get(first or "", []).append(arrow.id)
+
+    def seen(self, scene: Scene) -> Scene:
+        """A moment of the scene as it is seen."""
+        if not self.groups:
+            return scene
+        boxes = {id: box for id, box in scene.boxes.items() if self.stands[id] == id}
+        for id in self.frames:
+            there = boxes[id].state != "future"
+            boxes[id] = replace(boxes[id], kind="region", lines=(), state="idle" if there else "future")
+        return Scene(scene.title, boxes, {id: self.arrow(scene, id) for id in self.members})
+
+    def arrow(self, scene: Scene, id: str) -> Arrow:
+        """One of the arrows that are seen, at a moment."""
+        first, members = scene.arrows[id], self.members[id]
+        ends: dict[str, Any] = {"source": self.stands[first.source], "target": self.stands[first.target]}
+        ends |= {"within": None} | ({"together": None} if len(members) > 1 else {})
+        arrows = [scene.arrows[member] for member in members]
+        if ends["target"] != first.target:
+            ends["brief"] = None
+            arrows = [each if each.brief is None else with_changes(each, {"label": each.brief}) for each in arrows]
+        by_value: dict[str, list[Arrow]] = {}
+        for arrow in arrows:
+            by_value.setdefault(scene.boxes[arrow.source].refers or arrow.source, []).append(arrow)
+        told = [one_of(each, self._is_all(scene, own, each), ends["target"]) for own, each in by_value.items()]
+        return with_changes(side_by_side(told), {"id": id, **ends})
+
+    def _is_all(self, scene: Scene, own: str, arrows: Sequence[Arrow]) -> bool:
+        """Whether no other arrow has brought a gradient for the same value."""
+        others = set(self._from.get(own, ())).difference(arrow.id for arrow in arrows)
+        return not any([scene.arrows[other].state in _MOVED for other in others])
+
+    def has_several(self, scene: Scene, id: str) -> bool:
+        """Whether an arrow stands for several values."""
+        sources = [scene.boxes[scene.arrows[member].source] for member in self.members.get(id, ())]
+        return len({box.refers or box.id for box in sources}) > 1
+
+
+@cache
+def _rules() -> dict[str, dict[str, Any]]:
+    """By field of an arrow, how it follows from the same field of several."""
+    text = files("workbench").joinpath("scene", "static", "folding.json").read_text(encoding="utf-8")
+    return json.loads(text)["arrow"]
+
+
+def _first_of(rule: Mapping[str, Any], arrows: Sequence[Arrow], field: str) -> Any:
+    found = {getattr(arrow, field) for arrow in arrows}
+    return next(value for value in rule["values"] if value in found)
+
+
+def _largest(rule: Mapping[str, Any], arrows: Sequence[Arrow], field: str) -> Any:
+    return max(getattr(arrow, field) for arrow in arrows)
+
+
+def _same(rule: Mapping[str, Any], arrows: Sequence[Arrow], field: str) -> Any:
+    found = {getattr(arrow, field) for arrow in arrows}
+    return found.pop() if len(found) == 1 else rule["else"]
+
+
+def _same_last_line(rule: Mapping[str, Any], arrows: Sequence[Arrow], field: str) -> Any:
+    found = {tuple(getattr(arrow, field).split("\n")[1:][-1:]) for arrow in arrows}  # below the number
+    of_tone = all(arrow.tone == rule["tone"] for arrow in arrows)
+    return "".join(found.pop()) if of_tone and len(found) == 1 else rule["else"]
+
+
+_RULES: dict[str, Callable[[Mapping[str, Any], Sequence[Arrow], str], Any]] = {
+    "first of": _first_of,
+    "largest": _largest,
+    "same": _same,
+    "same last line": _same_last_line,
+}
+
+
+def one_of(arrows: Sequence[Arrow], whole: bool, group: str) -> Arrow:
+    """One arrow for several that bring the same value to a group, perhaps (`whole`) all that brought a gradient for it.
+
+    Those that brought a gradient are told, by the rules; of several the number is that of their sum, where it is known.
+    """
+    there, moved = _there(arrows)
+    if len(moved) < 2:
+        return (moved or there)[0]
+    told = _by_rules(moved)
+    if (known := _sum_of(moved, whole, group)) is not None:
+        told |= zip(("label", "weight", "tone", "norm"), known, strict=True)
+    return replace(next(arrow for arrow in moved if arrow.state == told["state"]), **told)
+
+
+def side_by_side(arrows: Sequence[Arrow]) -> Arrow:
+    """One arrow for several that bring different values, each of them `one_of` those that bring the same.
+
+    Its number is the norm of all of them, also while only some have brought a gradient.
+    """
+    if len(arrows) == 1:
+        return arrows[0]
+    there, moved = _there(arrows)
+    if there[0].kind == "cut":
+        labels = {arrow.label for arrow in there}
+        return replace(there[0], label=labels.pop() if len(labels) == 1 else f"{len(there)} cuts", note="")
+    if not moved:
+        return replace(there[0], label="", note="")
+    told = _by_rules(moved) | {"note": ""}
+    norms = [arrow.norm for arrow in moved if arrow.norm is not None]
+    if len(norms) == len(moved):
+        norm = math.hypot(*norms)
+        # Of two numbers as near, Python writes the even one and a page the larger: here there are no such two.
+        number = f"‖{norm * (1 - 1e-12):.3g}‖"
+        told |= {"label": "\n".join(filter(None, [number, told["label"]])), "norm": norm}
+    return replace(next(arrow for arrow in moved if arrow.state == told["state"]), **told)
+
+
+def _there(arrows: Sequence[Arrow]) -> tuple[Sequence[Arrow], list[Arrow]]:
+    """Those of the arrows that are there, or else all, and those that brought a gradient."""
+    there = [arrow for arrow in arrows if arrow.state != "future"] or arrows
+    return there, [arrow for arrow in there if arrow.state in _MOVED]
+
+
+def _by_rules(arrows: Sequence[Arrow]) -> dict[str, Any]:
+    return {field: _RULES[rule["rule"]](rule, arrows, field) for field, rule in _rules().items()} | {"norm": None}
+
+
+def _sum_of(moved: Sequence[Arrow], whole: bool, group: str) -> _Told | None:
+    """What is told of the sum of what these arrows brought, if it is known: of all that came, or of these alone."""
+    if whole and (told := next((arrow.together for arrow in moved if arrow.together is not None), None)) is not None:
+        return told
+    parts = [arrow.within[group] for arrow in moved if arrow.within and group in arrow.within]
+    most = max(parts, key=lambda part: part[0], default=None)
+    return most[1:] if most is not None and most[0] == len(moved) else None

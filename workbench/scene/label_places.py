@@ -1,0 +1,187 @@
+"""Where labels stand: each beside its arrow, on nothing else; arrows make room for those that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+import numpy as np
+
+from .geometry import PACE, Curve, Place, Point, Walls, along
+from .obstacles import NEAR_LABEL, Obstacles
+
+_ALONGSIDE = 120  # px up or down that a label may be away from the room that is kept for it
+_AWAY = sorted(range(-_ALONGSIDE, _ALONGSIDE + 1, PACE), key=abs)
+_CLEAR = 2  # px between a label and what is above or below it: the end of its arrow, or the arrow itself
+_MOST_CLEARED = 4  # labels that arrows are led around in one part of a picture
+_OUT = 16.0  # px that a way around a label may swing out further than before
+_MOST_LEVEL = 4.0  # px sideways for each px down where a way around a label is most level, unless it was so before
+_SHARPEST = 0.8  # radians of its sharpest turn, unless it had such a one before
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """Where labels stand, which of them at the left of their arrows, and how much of arrows leads through which."""
+
+    near: dict[str, Place]
+    leftward: set[str]
+    crowded: dict[str, int]
+
+    @property
+    def trouble(self) -> int:
+        """How much of arrows leads through labels, all together."""
+        return sum(self.crowded.values())
+
+
+class LabelPlaces:
+    """Places for labels at their arrows' ways, from the room that was kept for each; some ways change for it.
+
+    `ends` are the boxes of each arrow, `standing` what no label may stand on, and `twins` has the other of two arrows
+    that join the same boxes. The best places so far are `tags`, the ways `paths`.
+    """
+
+    def __init__(
+        self,
+        kept: dict[str, Place],
+        paths: dict[str, list[Point]],
+        ends: Mapping[str, tuple[str, str]],
+        standing: Sequence[Place],
+        twins: Mapping[str, str],
+    ) -> None:
+        self._kept, self._ends, self._standing, self._twins = kept, ends, standing, twins
+        self.paths = paths
+        self.tags = self._near(paths)
+
+    def lead_past(self, obstacles: Obstacles) -> None:
+        """Lead arrows whose labels have no room by the room that was kept for them."""
+        ways = {id: obstacles.past(self._ends[id], self.paths[id], self._kept[id]) for id in self.tags.crowded}
+        aside = {id: way for id, way in ways.items() if way is not None}
+        if aside:
+            found = self._near(self.paths | aside)
+            in_vain = found.crowded.keys() & aside.keys()
+            self.paths |= {id: way for id, way in aside.items() if id not in in_vain}
+            self.tags = self._near(self.paths) if in_vain else found
+
+    def make_room(self, order: Sequence[str], obstacles: Obstacles, still: set[str]) -> None:
+        """Lead other arrows around labels that have no room, the first in this order; what is `still` keeps its way."""
+        walls = Walls(self._standing)
+        for id in [each for each in order if each in self.tags.crowded][:_MOST_CLEARED]:
+            for ways in self._ways_around(id, obstacles, walls, still):
+                found = self._near(self.paths | ways)
+                if found.trouble < self.tags.trouble:
+                    self.tags = found
+                    self.paths |= ways
+                    break
+
+    def keep_within(self, room: float) -> None:
+        """Put labels where they make all no wider than there is room, if arrows lead through no more of them then."""
+        found = self._near(self.paths, room)
+        self.tags = found if found.trouble <= self.tags.trouble else self.tags
+
+    def _near(self, paths: dict[str, list[Point]], room: float = inf) -> Tags:
+        """The labels, moved to where their arrows really pass, unless something else is there.
+
+        A label stands at the right of its arrow, or else at the left; at the left of the left one of twins. None makes
+        all wider than there is `room`, if it has another place.
+        """
+        labels, twins = self._kept, self._twins
+        tags = Tags(dict(labels), set(), {})
+        if not any(label.w for label in labels.values()):
+            return tags
+        known = [*labels.values(), *self._standing]
+        standing = Walls(known)
+        west, east = min(place.x for place in known), max(place.x + place.w for place in known)
+        numbers = {id: n for n, id in enumerate(paths)}
+        curves = [along(points) for points in paths.values()]
+        # All points of all curves by their height: those beside a label are next to each other.
+        across, heights = np.concatenate(curves).T
+        order = heights.argsort()
+        across, heights = across[order], heights[order]
+        for number, (id, label) in enumerate(labels.items()):
+            if not label.w:
+                continue
+            own = curves[numbers[id]]
+            twin_left = id in twins and paths[id][0] < paths[twins[id]][0]
+            least = len(across), True
+            for x, y, left in _spots(label, own, (True,) if twin_left else (False, True)):
+                met = standing.met(x, y, x + label.w, y + label.h)
+                met[number] = False
+                if met.any():
+                    continue
+                beside = slice(*heights.searchsorted((y - 1, y + label.h + 1)))
+                within = (x < across[beside]) & (across[beside] < x + label.w)
+                cost = int(within.sum()), max(east, x + label.w) - min(west, x) > max(room, east - west)
+                if cost < least:
+                    least, tags.near[id] = cost, replace(label, x=x, y=y)
+                    (tags.leftward.add if left else tags.leftward.discard)(id)
+                if not any(least):
+                    break
+            standing[number] = tags.near[id]
+            if least[0]:
+                tags.crowded[id] = least[0]
+        return tags
+
+    def _ways_around(
+        self, id: str, obstacles: Obstacles, walls: Walls, still: set[str]
+    ) -> Iterator[dict[str, list[Point]]]:
+        """Ways of the arrows that lead through a label around where it may stand, of as few as can be first."""
+        label, paths, ends = self._kept[id], self.paths, self._ends
+        curves = {each: along(points) for each, points in paths.items() if each != id}
+        crossing: dict[tuple[str, ...], list[Place]] = {}
+        for x, y, _ in _spots(label, along(paths[id]), (False, True)):
+            spot = replace(label, x=x, y=y)
+            if not walls.met(x, y, x + label.w, y + label.h).any():
+                met = tuple([each for each, curve in curves.items() if _enters(curve, spot)])
+                crossing.setdefault(met, []).append(spot)
+        for met in sorted((met for met in crossing if not still & {*met}), key=len)[:2]:
+            # Of the places that the same arrows lead through, the first and the last: between them little differs.
+            for spot in dict.fromkeys(crossing[met][:: max(1, len(crossing[met]) - 1)]):
+                said = {each: tag for each, tag in self.tags.near.items() if tag.w} | {id: spot}
+                ways = {
+                    each: obstacles.around(
+                        each, ends[each], paths[each], [tag for of, tag in said.items() if of != each]
+                    )
+                    for each in met
+                }
+                if all(not _enters(along(way), spot) and _as_calm(way, paths[each]) for each, way in ways.items()):
+                    yield ways
+
+
+def _as_calm(way: list[Point], before: list[Point]) -> bool:
+    """Whether a way swings out no further than another, and is not much more level or sharper where it turns."""
+    across, at = [x for x, _ in way], [x for x, _ in before]
+    out = max(min(at) - min(across), max(across) - max(at)) > _OUT
+    limits = zip(_ease(way), (_MOST_LEVEL, _SHARPEST), _ease(before), strict=True)
+    return not out and all(one <= max(most, other) for one, most, other in limits)
+
+
+def _ease(way: list[Point]) -> tuple[float, float]:
+    """How many px sideways for each px down a curve leads where it is most level, and its sharpest turn in radians."""
+    right, down = np.diff(along(way), axis=0).T
+    turns = np.abs(np.diff(np.arctan2(right, down)))
+    return float((np.abs(right) / (np.abs(down) + 1)).max()), float(turns.max())
+
+
+def _enters(curve: Curve, place: Place) -> bool:
+    """Whether points of a curve lie in a rectangle."""
+    x, y = curve.T
+    inside = (place.x < x) & (x < place.x + place.w) & (place.y - 1 < y) & (y < place.y + place.h + 1)
+    return bool(inside.any())
+
+
+def _spots(label: Place, own: Curve, sides: tuple[bool, ...]) -> Iterator[tuple[float, float, bool]]:
+    """Where a label may stand at its arrow, the best first, and whether it ends there: beside it, or below or above."""
+    (across, down), tall = own.T, label.h
+    top, foot = float(down[0]) + _CLEAR, float(down[-1]) - tall - _CLEAR
+    for y in (label.y + away for away in _AWAY):
+        if not (top <= y <= foot or y == label.y):
+            continue
+        beside = across[(y - NEAR_LABEL < down) & (down < y + tall + NEAR_LABEL)]
+        for left in sides if beside.size else ():
+            yield round(float(beside.min()) - label.w if left else float(beside.max()), 1), y, left
+    for x in range(int(across.min()), int(across.max() - label.w) + 1, 2 * PACE):
+        over = down[(x - NEAR_LABEL < across) & (across < x + label.w + NEAR_LABEL)]
+        for y in (float(over.max()) + _CLEAR, float(over.min()) - tall - _CLEAR) if over.size else ():
+            if top <= y <= foot:
+                yield float(x), round(y, 1), False

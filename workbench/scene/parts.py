@@ -1,0 +1,135 @@
+"""Parts: what lies in each frame of a picture, and the pieces of arrows' ways there.
+
+What lies in a group or region is laid out by itself, and is then one box of that size among what stands around it: so
+one large layout is many small ones. The way of an arrow is made of pieces, one for each part that it leads through. It
+enters a frame from above by a port of its value, and leaves it below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .curves import Way
+from .geometry import Place, Point
+from .model import LOOSE, Arrow, Scene, paths
+from .rows import depths
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """A piece of arrows' ways in one part of the picture: from a box, or the port of a value (None), to another."""
+
+    start: str | None
+    end: str | None
+    value: str  # the box that makes the value
+    arrow: str | None = None  # that ends here; where the way leads on through a frame, it is that of all the value's
+
+    def numbered(self, number: Mapping[str, str], own: int) -> Wire:
+        """The same with numbers for names."""
+        start, end = (None if id is None else number[id] for id in (self.start, self.end))
+        return Wire(start, end, number[self.value], str(own))
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a part of the picture that lies in another is to that: its size, and where values enter and leave."""
+
+    width: float
+    height: float
+    entries: tuple[tuple[str, float], ...]
+    exits: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One part of the picture laid out by itself, from its own upper left corner."""
+
+    width: float
+    height: float
+    places: dict[str, Place]
+    ways: dict[Wire, Way]
+    entries: dict[str, float] = field(default_factory=dict)  # value -> how far right it enters at the upper edge
+    exits: dict[str, float] = field(default_factory=dict)  # and leaves at the lower
+
+    def numbered(self, number: Mapping[str, str]) -> Frame:
+        """What it is to the part that it lies in, with numbers for names."""
+        entries, exits = (tuple([(number[id], x) for id, x in each.items()]) for each in (self.entries, self.exits))
+        return Frame(self.width, self.height, entries, exits)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The level as JSON-native values: the corners of boxes, and of each piece its ends, value, arrow and way.
+
+        A way's points are told in whole px, each from the one before it.
+        """
+        return {
+            "w": round(self.width),
+            "h": round(self.height),
+            "boxes": {id: [round(place.x), round(place.y)] for id, place in self.places.items()},
+            "wires": [
+                [wire.start, wire.end, wire.value, wire.arrow, _steps(way.points), *_tag(way)]
+                for wire, way in self.ways.items()
+            ],
+            "in": {value: round(x) for value, x in self.entries.items()},
+            "out": {value: round(x) for value, x in self.exits.items()},
+        }
+
+
+def _steps(points: Iterable[Point]) -> list[int]:
+    """How far each point is from the one before it, in whole px."""
+    steps: list[int] = []
+    before = (0, 0)
+    for x, y in points:
+        here = round(x), round(y)
+        steps += [here[0] - before[0], here[1] - before[1]]
+        before = here
+    return steps
+
+
+def _tag(way: Way) -> list[int]:
+    """Where a way's label is, if it has one, and whether it stands at the left."""
+    label = way.label
+    return [round(each) for each in (label.x, label.y, label.w, label.h, way.leftward)] if label.w else []
+
+
+class Parts:
+    """What stands in each frame of a scene (None: the whole picture), and the pieces of arrows' ways there."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.order: list[str | None] = [None]  # the outer ones first
+        self.inside: dict[str | None, list[str]] = {None: []}
+        self.wires: dict[str | None, dict[Wire, list[str]]] = {None: {}}  # with the arrows that they are a piece of
+        self.pieces: dict[str, list[tuple[str | None, Wire]]] = {}
+        flowing = [arrow for arrow in scene.arrows.values() if arrow.kind not in LOOSE]
+        self.depth = dict.fromkeys(scene.boxes, 0) | depths((arrow.source, arrow.target) for arrow in flowing)
+        path = paths(scene)
+        holding = dict.fromkeys(box.region for box in scene.boxes.values() if box.region is not None)
+        for id, box in scene.boxes.items():
+            if box.holder is None and box.kind not in ("level", "tangent") and (box.kind != "region" or id in holding):
+                self.inside.setdefault(box.region, []).append(id)
+        for id in sorted(holding, key=lambda id: len(path[id])):
+            self.order.append(id)
+            self.wires[id] = {}
+        for arrow in flowing:
+            self._lead(arrow, [*path[arrow.source], arrow.source], [*path[arrow.target], arrow.target])
+
+    def _lead(self, arrow: Arrow, upper: list[str], lower: list[str]) -> None:
+        """Divide an arrow's way among the frames that it leads through."""
+        common = 0
+        while upper[common] == lower[common] and common < min(len(upper), len(lower)) - 1:
+            common += 1
+        value = arrow.source
+        pieces: list[tuple[str | None, Wire]] = []
+        for depth in range(len(upper) - 1, common, -1):
+            pieces.append((upper[depth - 1], Wire(upper[depth], None, value)))
+        last = common == len(lower) - 1
+        home = upper[common - 1] if common else None
+        pieces.append((home, Wire(upper[common], lower[common], value, arrow.id if last else None)))
+        for depth in range(common + 1, len(lower)):
+            last = depth == len(lower) - 1
+            pieces.append((lower[depth - 1], Wire(None, lower[depth], value, arrow.id if last else None)))
+        for frame, wire in pieces:
+            self.wires[frame].setdefault(wire, []).append(arrow.id)
+        self.pieces[arrow.id] = pieces

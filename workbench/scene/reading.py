@@ -1,0 +1,267 @@
+"""Graphviz's answer for one part of a picture, read back: places of boxes, ports, and arrows led from one to another.
+
+Graphviz knows rows, but not how far apart they need to be. Where an arrow would lead nearly level, or a label has no
+room, rows are set further apart and all is read once more (`drawn_level`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from itertools import accumulate, groupby
+from math import inf
+
+from .blocks import PORT, Block, stand
+from .curves import Way, swung
+from .dot import APART, Question, question
+from .engines import Placed, placed
+from .geometry import GAP, Place, Point, Walls
+from .labels import STRIP, Size
+from .model import Scene
+from .parts import Frame, Level, Wire
+from .routes import routed
+
+_PAD = 14  # px between a frame and what lies in it
+_AT_EDGE = 6.0  # px between a frame's upper or lower edge and a row of ports, which needs no more
+_BELOW_HEADING = 4.0  # px between a heading and what stands below it
+_BY_HEADING = 12.0  # px between a heading and a value that enters beside it, and to the next
+_PORT_PLACE = 2.0  # px that a port is wide where arrows end at it
+_EDGE = 8  # px between a part's edge and an arrow in it
+_NEAR_TURN = 28  # px from where a value enters to where its way first turns: if it is nearer, it enters there
+_FALL = 0.16  # px that an arrow leads down, at least, for each px sideways
+_MOST_FALL = 42.0  # px that it leads down however far sideways: more would pull rows apart
+_CROWDED = 24  # px more for each row that needs room, where a label still has none
+
+
+@lru_cache(maxsize=512)  # the rounds of a loop are all alike
+def drawn_level(
+    heading: float | None,
+    inside: tuple[str, ...],
+    held: tuple[Block | Frame, ...],
+    wires: tuple[Wire, ...],
+    sizes: tuple[Size, ...],
+    depths: tuple[int, ...],
+) -> Level:
+    """What `level_of` lays out: below a heading so wide, wires with labels of these sizes, of values so deep down."""
+    asked = question(heading, inside, held, wires, sizes, depths)
+    found = placed(asked.dot)
+    reading = _Reading(asked, found, past=False)
+    if wanted := reading.rows_wanted():
+        reading = _Reading(asked, _loosened(found, wanted), past=True)
+        if reading.rows_wanted():
+            more = {row: by + _CROWDED for row, by in wanted.items()}
+            reading = _Reading(asked, _loosened(found, more), past=True)
+    return reading.level()
+
+
+class _Reading:
+    """One answer in the part's own px, step by step: how large the part is, its boxes, its ports, its arrows' ways.
+
+    Arrows may lead `past` the room of their labels where rows have been set apart already.
+    """
+
+    def __init__(self, asked: Question, found: Placed, past: bool) -> None:
+        self._asked, self._found, self._past = asked, found, past
+        self._pad = _PAD if asked.heading is not None else 0
+        self._width = max(found.width + 2 * self._pad, asked.heading or 0.0)
+        self._right = (self._width - found.width) / 2  # how far right Graphviz's drawing lies in the part
+        self._down, self._height = self._below_heading()
+        self._places = self._standing()
+        self._enters, self._leaves = self._ports()
+        self._ways, self._crowded = self._led()
+        self._enter_from_above()
+
+    def _at(self, point: Point) -> Point:
+        """A point of Graphviz's drawing in the part."""
+        return point[0] + self._right, point[1] + self._down
+
+    def _below_heading(self) -> tuple[float, float]:
+        """How far down Graphviz's drawing lies, and the height of the part.
+
+        A value that enters comes down past the heading, and so does its label: only what else is there has to stand
+        below it.
+        """
+        asked, found = self._asked, self._found
+        if asked.heading is None:
+            return float(self._pad), found.height + 2 * self._pad
+        tops = [y - self._tall(id) / 2 for id, (_, y) in zip(asked.inside, found.nodes, strict=False)]
+        for arrow, at in zip(asked.told, found.labels, strict=True):
+            if at is not None:
+                (x, y), (w, h) = at, asked.sizes[arrow.id]
+                tops += [y - h / 2] if x + self._right - w / 2 < asked.heading else []
+        down = max(STRIP + _BELOW_HEADING - min(tops, default=0.0), _AT_EDGE)
+        return down, down + found.height + (_AT_EDGE if asked.exits else self._pad)
+
+    def _tall(self, id: str) -> float:
+        asked = self._asked
+        return asked.frames[id].height if id in asked.frames else asked.blocks[id].height
+
+    def _standing(self) -> dict[str, Place]:
+        """Where frames and the boxes of blocks stand."""
+        places: dict[str, Place] = {}
+        for id, point in zip(self._asked.inside, self._found.nodes, strict=False):
+            x, y = self._at(point)
+            if id in self._asked.frames:
+                w, h = self._asked.frames[id].width, self._asked.frames[id].height
+                places[id] = Place(round(x - w / 2, 1), round(y - h / 2, 1), w, h)
+            else:
+                stand(id, self._asked.blocks[id], x, y, places)
+        return places
+
+    def _ports(self) -> tuple[dict[str, float], dict[str, float]]:
+        """How far right each value comes in, beside the heading if it can, and leaves."""
+        asked = self._asked
+        spots = [self._at(point)[0] for point in self._found.nodes[len(asked.inside) :]]
+        enters = {value: round(x, 1) for value, x in zip(asked.entries, spots, strict=False)}
+        leaves = {value: round(x, 1) for value, x in zip(asked.exits, spots[len(asked.entries) :], strict=True)}
+        least = (asked.heading or 0.0) + _BY_HEADING
+        for value in sorted(enters, key=lambda each: enters[each]):
+            if enters[value] >= least or least > self._width - self._pad:
+                break
+            enters[value] = least
+            least += _BY_HEADING
+        return enters, leaves
+
+    def _led(self) -> tuple[dict[str, Way], set[str]]:
+        """The way of each arrow, and those whose labels have no room."""
+        asked = self._asked
+        around = self._places | self._places_of_ports()
+        fixed = {*asked.frames, *(around.keys() - self._places.keys())}
+        splines, labels = self._splines(around)
+        self._join_ways(splines)
+        flowing = Scene("", {}, asked.arrows)
+        return routed(flowing, splines, around, labels, fixed, asked.spine, self._titles(), asked.led, self._past)
+
+    def _places_of_ports(self) -> dict[str, Place]:
+        """Ports as boxes without a height, at which lines end in the very edge."""
+        at = ("in", -GAP, self._enters), ("out", self._height + GAP, self._leaves)
+        return {
+            f"{way} {value}": Place(x - _PORT_PLACE / 2, y, _PORT_PLACE, 0.0)
+            for way, y, ports in at
+            for value, x in ports.items()
+        }
+
+    def _titles(self) -> list[Place]:
+        """The place of the heading, if there is one."""
+        heading = self._asked.heading
+        return [] if heading is None else [Place(0.0, 0.0, heading, float(STRIP))]
+
+    def _splines(self, around: Mapping[str, Place]) -> tuple[dict[str, list[Point]], dict[str, Place]]:
+        """The spline of each arrow and the room kept for its label; of one that Graphviz was not told of, our own."""
+        asked, found = self._asked, self._found
+        splines: dict[str, list[Point]] = {}
+        labels: dict[str, Place] = {}
+        for arrow, points, label in zip(asked.told, found.edges, found.labels, strict=True):
+            w, h = asked.sizes[arrow.id]
+            x, y = self._at(label if label is not None else (0.0, 0.0))
+            labels[arrow.id] = Place(round(x - w / 2, 1), round(y - h / 2, 1), w, h)
+            splines[arrow.id] = [self._at(point) for point in points]
+        for id, arrow in asked.arrows.items():
+            if id not in splines:
+                splines[id], labels[id] = swung(around[arrow.source], around[arrow.target], asked.sizes[id])
+        return splines, labels
+
+    def _join_ways(self, splines: Mapping[str, list[Point]]) -> None:
+        """Move the ends of splines to the very place where the way goes on: in an inner frame, or beyond this one."""
+        frames, places = self._asked.frames, self._places
+        for points, wire in zip((splines[id] for id in self._asked.arrows), self._asked.wires, strict=True):
+            if wire.start is None:
+                points[0] = self._enters[wire.value], points[0][1]
+            elif wire.start in frames:
+                points[0] = places[wire.start].x + dict(frames[wire.start].exits)[wire.value], points[0][1]
+            if wire.end is None:
+                points[-1] = self._leaves[wire.value], points[-1][1]
+            elif wire.end in frames:
+                points[-1] = places[wire.end].x + dict(frames[wire.end].entries)[wire.value], points[-1][1]
+
+    def _enter_from_above(self) -> None:
+        """Let a value that one way alone takes in enter right above where that first turns, if that is near."""
+        standing = Walls([*self._places.values(), *self._titles()])
+        entering = Counter(wire.value for wire in self._asked.wires if wire.start is None)
+        for n, wire in enumerate(self._asked.wires):
+            if wire.start is None and entering[wire.value] == 1:
+                self._ways[str(n)] = _from_above(self._ways[str(n)], standing, self._enters, wire.value)
+
+    def level(self) -> Level:
+        """All of it, as wide as what is drawn: Graphviz's room for a label that now stands elsewhere is given back."""
+        wires, spine = self._asked.wires, self._asked.spine
+        # A page keeps the first way through a frame straight.
+        order = sorted(range(len(wires)), key=lambda n: str(n) not in spine)
+        ways = {wires[n]: self._ways[str(n)] for n in order}
+        across = [x for way in ways.values() for x, _ in way.points]
+        if self._asked.heading is not None:  # beside a frame other arrows lead past
+            across += [x for way in ways.values() if way.label.w for x in (way.label.x, way.label.x + way.label.w)]
+        ends = [_EDGE + x for x in (max(across, default=0.0), *self._enters.values(), *self._leaves.values())]
+        ends += [place.x + place.w + self._pad for place in self._places.values()]
+        left = _EDGE - min(across, default=float(_EDGE))
+        if self._asked.heading is None:
+            left = max(left, -min((place.x for place in self._places.values()), default=0.0))
+        else:  # what stands beside the heading or below it stays there
+            left, ends = max(0.0, left), [*ends, self._asked.heading]
+        width = max(ends) + left
+        return Level(
+            float(2 * -(-width // 2)),  # even, so half of it is whole px too
+            self._height,
+            {id: place.moved(left) for id, place in self._places.items()},
+            {wire: way.moved(left) for wire, way in ways.items()},
+            {value: round(x + left, 1) for value, x in self._enters.items()},
+            {value: round(x + left, 1) for value, x in self._leaves.items()},
+        )
+
+    def rows_wanted(self) -> dict[float, float]:
+        """By how many px each row, by its level in Graphviz's drawing, should be further down.
+
+        That is for labels without room, and once for arrows that would lead nearly level.
+        """
+        if not self._asked.led:
+            return {}
+        levels = sorted({y for _, y in self._found.nodes})
+        wanted: dict[float, float] = {}
+        for way in () if self._past else self._ways.values():
+            self._want_fall(way, levels, wanted)
+        for label in [self._ways[id].label for id in self._crowded]:
+            row = bisect_left(levels, label.y + label.h / 2 - self._down)
+            if 0 < row < len(levels):
+                wanted[levels[row]] = max(wanted.get(levels[row], 0.0), label.h + APART)
+        return wanted
+
+    def _want_fall(self, way: Way, levels: list[float], wanted: dict[float, float]) -> None:
+        """What a way wants of each row that it leads down to, for as much fall as it has to go sideways."""
+        start, *knots = way.points[::3]
+        for row, run in groupby(knots, lambda knot: min(bisect_left(levels, knot[1] - self._down), len(levels) - 1)):
+            inside = [start, *run]
+            start = inside[-1]
+            above = levels[row - 1] if row > 1 else -inf  # of the row before, if it is not one of ports
+            inside = [knot for knot in inside if knot[1] - self._down >= above]
+            more = min(_FALL * abs(inside[-1][0] - inside[0][0]), _MOST_FALL) - (inside[-1][1] - inside[0][1])
+            if more > 1 and row:
+                wanted[levels[row]] = max(wanted.get(levels[row], 0.0), more)
+
+
+def _from_above(way: Way, standing: Walls, enters: dict[str, float], value: str) -> Way:
+    """The way, entering right above where it first turns, if that is near and nothing stands there."""
+    if len(way.points) == 4:
+        return way
+    (x, top), (_, down), (_, low), (turn, foot), (after, _), *_ = way.points
+    others = [each for other, each in enters.items() if other != value]
+    free = abs(turn - x) < _NEAR_TURN and turn == after and all(abs(turn - each) >= _BY_HEADING for each in others)
+    if not free or standing.met(turn - PORT, top, turn + PORT, foot).any():
+        return way
+    enters[value] = turn
+    return replace(way, points=((turn, top), (turn, down), (turn, low), *way.points[3:]))
+
+
+def _loosened(found: Placed, wanted: Mapping[float, float]) -> Placed:
+    """The same with rows so much further down."""
+    rows = sorted(wanted)
+    sums = [0.0, *accumulate(wanted[row] for row in rows)]
+
+    def moved(point: Point) -> Point:
+        return point[0], point[1] + sums[bisect_right(rows, point[1])]
+
+    edges = [[moved(point) for point in points] for points in found.edges]
+    labels = [label and moved(label) for label in found.labels]
+    return Placed(found.width, found.height + sums[-1], [moved(each) for each in found.nodes], edges, labels)

@@ -1,0 +1,93 @@
+"""What the user's code assigns to its variables."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import linecache
+import re
+import textwrap
+from collections.abc import Collection
+from functools import lru_cache
+from types import FrameType
+from typing import Any, cast
+
+from .loops import for_variables
+from .source import LONGEST, NAMELESS, joined, parsed, source_lines
+
+_CELLS, _ASSIGNED = 50, 200  # cells of a notebook that are read, the last ones; assignments that are kept
+
+
+def assignments(frame: FrameType, names: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """What the file or the notebook of a frame, and its function, assign to variables of these names, in order."""
+    code, cells = frame.f_code, cast("Any", frame.f_globals.get("In"))
+    if cells.__class__ is list:
+        texts = [_without_magic(cell) for cell in cells[-_CELLS:]]
+    else:
+        texts = [] if code.co_filename in NAMELESS else ["".join(linecache.getlines(code.co_filename))]
+    found = [pair for text in texts for pair in _assigned(text, False)]
+    if code.co_name != "<module>":
+        with contextlib.suppress(OSError, TypeError):
+            found += _assigned(textwrap.dedent("".join(source_lines(code)[0])), True)
+    return tuple(dict.fromkeys([pair for pair in found if pair[0] in names]))[-_ASSIGNED:]
+
+
+def loops_of(cells: Collection[Any]) -> set[str]:
+    """The variables of loops in the cells of a notebook that ran before, unless a cell assigns them too."""
+    found = [_looped(_without_magic(cell)) for cell in cells]
+    return {name for looped, _ in found for name in looped} - {name for _, assigned in found for name in assigned}
+
+
+@lru_cache(1_000)
+def _looped(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The variables that the `for` loops of a cell set, and those that it assigns."""
+    nodes = [*ast.walk(parsed(text) or ast.Module([], []))]
+    looped = [name for node in nodes if isinstance(node, ast.For | ast.AsyncFor) for name in for_variables(node)]
+    targets = [target for node in nodes if isinstance(node, ast.Assign) for target in node.targets]
+    return frozenset(looped), frozenset([target.id for target in targets if isinstance(target, ast.Name)])
+
+
+def _without_magic(cell: Any) -> str:
+    return re.sub("(?m)^[%!].*", "", str(cell))
+
+
+@lru_cache(1_000)
+def _assigned(text: str, in_function: bool) -> tuple[tuple[str, str], ...]:
+    """The variables that a piece of source assigns outside of functions, or its function does, each with the text."""
+    tree = parsed(text)
+    todo: list[ast.AST] = [*tree.body] if tree is not None else []
+    if in_function:
+        todo = [*getattr(todo[0], "body", ())] if todo else []
+    todo.reverse()
+    found: list[tuple[str, str]] = []
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            told = joined(ast.get_source_segment(text, node.value) or "")
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if 0 < len(told) <= LONGEST:
+                found += [(each.id, told) for each in targets if isinstance(each, ast.Name)]
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):
+            todo += [*ast.iter_child_nodes(node)][::-1]
+    return tuple(found)
+
+
+@lru_cache(10_000)
+def taken_of(text: str, variable: str) -> str:
+    """The one operand of an expression that is a part or another shape of a variable: `x[t]` in `x[t] @ w`; or ""."""
+    tree = parsed(text)
+    whole = tree.body[0].value if tree is not None and tree.body and isinstance(tree.body[0], ast.Expr) else None
+    operands: list[ast.expr] = []
+    if isinstance(whole, ast.BinOp):
+        operands = [whole.left, whole.right]
+    elif isinstance(whole, ast.Call):
+        operands = [*whole.args, *([whole.func.value] if isinstance(whole.func, ast.Attribute) else [])]
+    found: list[str] = []
+    for operand in operands:
+        inner: ast.expr = operand
+        while isinstance(inner, ast.Subscript | ast.Attribute | ast.Call):
+            inner = inner.func if isinstance(inner, ast.Call) else inner.value
+            if ast.get_source_segment(text, inner) == variable:
+                found.append(ast.get_source_segment(text, operand) or "")
+                break
+    return found[0] if len(found) == 1 else ""

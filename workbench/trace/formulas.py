@@ -1,0 +1,61 @@
+"""What an operation or a Function computes: its formulas, or the code that the user wrote."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import Any
+
+from .schema import Code
+from .source import source_lines
+from .values import number
+
+METHODS = ("forward", "setup_context", "backward", "vjp", "jvp")
+
+
+def text_of(arg: Any) -> str:
+    """A plain argument, or the name of the type that stands for another."""
+    return arg.__name__ if isinstance(arg, type) else number(arg)
+
+
+def code_of(cls: type) -> tuple[Code, ...]:
+    """What a node computes: the user's methods where a Function made it, else the operation's formulas."""
+    function = getattr(cls, "_forward_cls", None)
+    if function is None:
+        formulas = [(name, getattr(cls, f"{name}_text", "")) for name in ("forward", "backward")]
+        return tuple(Code(name, text) for name, text in formulas if text)
+    return methods_of(function)
+
+
+def methods_of(function: type) -> tuple[Code, ...]:
+    """The methods that the user wrote of a Function."""
+    code: list[Code] = []
+    for name in METHODS:
+        owner = next((each for each in function.__mro__ if name in vars(each)), object)
+        if owner is object or owner.__module__.partition(".")[0] in (__name__.partition(".")[0], "torch"):
+            continue  # not written by the user
+        try:
+            lines, _ = source_lines(getattr(owner, name))
+        except (OSError, TypeError):  # typed at a prompt, or made by exec
+            continue
+        code.append(Code(name, textwrap.dedent("".join(lines)).rstrip()))
+    return tuple(code)
+
+
+def name_of(what: Any) -> str:
+    """What an operation is called, or a Function."""
+    return what.__name__ if isinstance(what, type) else what.shown.partition("(")[0]
+
+
+def formula_of(op: Any) -> str:
+    """How an operation's tangent comes from those of its operands, `x_t` being that of x."""
+    if op.tangent in ("linear", "multilinear"):
+        together = [op.tensors] if op.tangent == "linear" else [[name] for name in op.tensors]
+        return " + ".join(re.sub(rf"(?<=[(, ])({'|'.join(names)})\b", r"\1_t", op.shown) for names in together)
+    terms = {name: re.sub(r"\bgrad\b", f"{name}_t", text) for name, text in op.formulas.items()}
+    if op.tangent == "transposed":
+        return "the formula of backward, transposed"
+    if op.tangent in ("pointwise", "reduction"):
+        total = " + ".join(terms.values())
+        return total if op.tangent == "pointwise" else f"sum of {total}"
+    return op.tangent or ""

@@ -1,0 +1,210 @@
+"""The instructions of one code: the text that each computes, and where in the loops of the source it is."""
+
+from __future__ import annotations
+
+import ast
+import dis
+import re
+import sys
+from functools import cached_property
+from types import CodeType
+
+from .loops import Loop, LoopNode, Place, Position, find, follows, loop_of
+from .schema import SourceLine
+from .source import LAYERS, is_users, joined, line_text, shortened, source, text_between, tree_of, without_comment
+
+_STATEMENTS = ("STORE_", "DELETE_", "UNPACK_")  # their columns are those of what is written to
+_CALLS = ("CALL", "PRECALL")
+# Calls of what is not written in Python, and calls the user's functions many times.
+_MANY = re.compile(
+    r"(builtins\.|functools\.|itertools\.|math\.)?"
+    r"(all|any|dict|filter|list|map|max|min|prod|reduce|set|sorted|starmap|sum|tuple|zip)\("
+)
+_WITHIN = {"<listcomp>", "<setcomp>", "<dictcomp>"}  # functions of their own before Python 3.12
+_NEAR = 26  # bytes of code in which a loop begins after it got its iterator
+
+
+def calls_many(text: str) -> bool:
+    """Whether an expression is the call of a builtin that calls others many times."""
+    return _MANY.match(text) is not None
+
+
+class Listing:
+    """The instructions of one code, each told by its offset.
+
+    CPython 3.11 to 3.14 differ in their instructions. What is asked here is which lines and columns of the source an
+    instruction has (columns in bytes of UTF-8; none with `python -X no_debug_ranges`); the source tells the rest. The
+    names of a few instructions are asked too, of those that get a loop's next item above all: their columns differ.
+    Where there is no source, loops are what the code jumps back over.
+    """
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code
+        self.users = is_users(code.co_filename)
+        self.layers = code.co_filename.startswith(LAYERS)
+        self.comprehends = code.co_name in _WITHIN
+        self._texts: dict[int, str] = {}
+        self._places: dict[int, Place] = {}
+        self._loops: dict[LoopNode, Loop] = {}
+        self.watched = _Watched(self) if (self.users or self.layers) and self.loop_names else None
+
+    def start(self, lasti: int) -> int:
+        """The instruction that a frame is at: `f_lasti` may point into the cache behind it, anywhere for one call."""
+        at = max(lasti, 0)
+        while at and not self._bytes[at]:
+            at -= 2
+        return at
+
+    def _name(self, offset: int) -> str:
+        return dis.opname[self._bytes[offset]] if 0 <= offset < len(self._bytes) else ""
+
+    @cached_property
+    def _bytes(self) -> bytes:
+        return self.code.co_code
+
+    @cached_property
+    def _positions(self) -> list[Position]:
+        return list(self.code.co_positions())
+
+    # The text.
+
+    def line(self, offset: int) -> int:
+        """The line an instruction is on, as the frame would tell it."""
+        found = self._positions[offset // 2][0] if self._positions else None
+        return self.code.co_firstlineno if found is None else found
+
+    def text(self, offset: int) -> str:
+        """The expression or the statement that an instruction computes, on one line; "" where there is no source."""
+        if offset not in self._texts:
+            self._texts[offset] = self._read(offset)
+        return self._texts[offset]
+
+    def _read(self, offset: int) -> str:
+        asks = self.place(offset).asks
+        if asks is not None and asks.title:  # a tensor, or a generator that computes
+            return asks.title
+        first, last, begin, end = self._positions[offset // 2]
+        if first is None or last is None or begin is None or end is None or self._name(offset).startswith(_STATEMENTS):
+            return shortened(without_comment(line_text(self.code.co_filename, self.line(offset))).strip())
+        text = text_between(self.code.co_filename, (first, begin), (last, end))
+        text = text if first == last else joined(text)
+        # Of a method's call over several lines the columns begin at the method's name.
+        before = line_text(self.code.co_filename, first).encode()[:begin].rstrip()
+        return shortened(f"….{text}" if text and before.endswith(b".") else text)
+
+    def calls_many(self, offset: int) -> bool:
+        """Whether an instruction is the call of a builtin that calls others many times: `sum(parts)`."""
+        return self._name(offset).startswith(_CALLS) and calls_many(self.text(offset))
+
+    # The place in the source.
+
+    @cached_property
+    def _tree(self) -> ast.Module | None:
+        return tree_of(self.code.co_filename)
+
+    @cached_property
+    def _unseen(self) -> list[tuple[tuple[int, int], Loop]]:
+        """The loops of a code without a source, by what it jumps back over, outer ones first; not their variables."""
+        lasts = {
+            step.argval: step.offset
+            for step in dis.get_instructions(self.code)
+            if "JUMP_BACKWARD" in step.opname and step.opname != "JUMP_BACKWARD_NO_INTERRUPT"  # which waits
+        }
+        return [(each, Loop()) for each in sorted(lasts.items(), key=lambda each: each[0] - each[1])]
+
+    @cached_property
+    def loop_names(self) -> frozenset[str]:
+        """The variables that its `for` loops set."""
+        asking = [at for at in range(0, len(self._bytes), 2) if self._name(at) in ("FOR_ITER", "GET_ANEXT")]
+        asked = [self.place(at).asks for at in asking]
+        return frozenset([name for loop in asked if loop is not None for name in loop.names])
+
+    def place(self, offset: int) -> Place:
+        """Where an instruction is in the source, as far as that is known."""
+        found = self._places.get(offset)
+        if found is None:
+            found = self._places[offset] = self._find(offset)
+        return found
+
+    def _find(self, offset: int) -> Place:
+        target = self._target(offset)
+        position = self._positions[(offset if target is None else target) // 2]
+        # By its line alone a function inside of an expression is not told from what is around it.
+        is_told = position[2] is not None or not self.code.co_name.startswith("<") or self.code.co_name == "<module>"
+        if self._tree is None:
+            return Place(offset, tuple([loop for (first, last), loop in self._unseen if first <= offset <= last]))
+        if position[0] is None or not is_told:
+            return Place(offset)
+        nodes, steps = find(self._tree, position, sys.version_info < (3, 12) or self.comprehends)
+        loops, asks = [self._loop(node) for node in nodes], None
+        if target is not None and loops:
+            asks = loops.pop() if self._name(offset) == "GET_ITER" else loops[-1]
+        return Place(offset, tuple(loops), asks, tuple(steps))
+
+    def _loop(self, node: LoopNode) -> Loop:
+        if node not in self._loops:
+            self._loops[node] = loop_of(node, self.code.co_filename)
+        return self._loops[node]
+
+    def _target(self, offset: int) -> int | None:
+        """Of an instruction that gets a loop's next item, or its iterator, the one that puts it into the variable."""
+        name = self._name(offset)
+        if name == "GET_ITER":
+            for at in range(offset + 2, min(offset + _NEAR, len(self._bytes)), 2):
+                if self._name(at).startswith(_CALLS):  # of a generator's expression
+                    return None
+                if self._name(at) == "FOR_ITER":
+                    return self._target(at)
+            return None
+        if name not in ("FOR_ITER", "GET_ANEXT") and (name != "SEND" or self._name(offset - 4) != "GET_ANEXT"):
+            return None
+        here = self._positions[offset // 2]
+        after = enumerate(self._positions[offset // 2 :], offset // 2)
+        return next((2 * at for at, each in after if each != here and each[0] is not None), None)
+
+    def around(self, *offsets: int) -> Loop | None:
+        """The innermost loop that all of these instructions are in."""
+        together = zip(*[self.place(offset).loops for offset in offsets], strict=False)
+        return next((loops[0] for loops in reversed([*together]) if len({*loops}) == 1), None)
+
+    def follows(self, here: int, there: int) -> bool:
+        """Whether the flow can come from one instruction to another without another round of a loop around both."""
+        return follows(self.place(here), self.place(there))
+
+
+class _Watched(dict[int, tuple[str, ...]]):
+    """By an instruction of one code, the variables that tell the rounds of the loops that it is in."""
+
+    def __init__(self, told: Listing) -> None:
+        self.told = told
+
+    def __missing__(self, lasti: int) -> tuple[str, ...]:
+        loops = self.told.place(self.told.start(lasti)).loops
+        self[lasti] = found = tuple(dict.fromkeys([name for loop in loops for name in loop.variables]))
+        return found
+
+
+listings: dict[int, Listing] = {}  # by the address of a code, as its hash takes long
+_MOST_LISTINGS = 5_000  # listings that are kept
+
+
+def listing(code: CodeType) -> Listing:
+    """The listing of a code, made once."""
+    found = listings.get(id(code))
+    if found is None:
+        if len(listings) >= _MOST_LISTINGS:
+            listings.clear()
+        found = listings[id(code)] = Listing(code)
+    return found
+
+
+Spot = tuple[CodeType, int] | None  # what a frame runs, and the instruction that it is at
+
+
+def read_spot(spot: Spot) -> tuple[SourceLine | None, str]:
+    """The line of code at a spot, and the expression that is computed there."""
+    if spot is None:
+        return None, ""
+    told = listing(spot[0])
+    offset = told.start(spot[1])
+    return source((spot[0].co_filename, told.line(offset))), told.text(offset)

@@ -1,0 +1,299 @@
+"""The path to each node through the program: the scopes, loops, rounds, calls and expressions around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from types import CodeType
+from typing import Any
+
+from .listing import Listing, Loop, listing
+from .schema import Part
+from .source import OWN
+from .stacks import Stack
+
+_MOST_PARTS = 64  # parts of one path: of a deeper recursion the calls further in are left out
+# Whose frames are those of the listening.
+_OURS = tuple([f"{OWN[0]}{name}" for name in ("events.py", "trace", "bridges")])
+
+
+class _Frame:
+    """One call of a function: where it is, and the rounds of the loops it is in."""
+
+    __slots__ = ("listing", "offset", "rounds", "number", "held")
+
+    def __init__(self, point: _Point, number: int) -> None:
+        self.listing, self.offset = point
+        self.number = number
+        self.rounds: dict[Loop, int] = {}
+        self.held: dict[str, int] = {}  # by the variables of its loops
+
+
+_Point = tuple[Listing, int]  # of a frame: its instructions, and the one it is at
+# A scope's title and serial, the frame that entered it and where that was; of a module also whether it has no name but
+# its class's, its class and its numbers.
+_Entered = tuple[str, int, int, int | None, bool, str, str]
+_CALLED = re.compile(r"""([^\W\d][\w.]*(?:\[(?:-?\w+|'[^']*'|"[^"]*")\][\w.]*)*)\(""")  # the variable of a call
+_CALLS = frozenset(("__call__", "_wrapped_call_impl", "_call_impl", "inner"))  # of a module, before its forward
+
+
+class Paths:
+    """Fed with stacks in the order of events, gives the path of each node: scopes, rounds of loops, calls, expressions.
+
+    A recorder keeps of each node the stack of frames, as codes and instructions; all else is read off them here. The
+    instructions of one frame only go back by a loop. Two stacks in succession are compared from outside: where they
+    first differ, an instruction further back begins a new round of the innermost loop around both; without such a loop
+    there, the function was called anew, which makes it a round of a loop around its caller, or so on. Frames of
+    libraries take part in that, and make no parts of their own.
+    """
+
+    def __init__(self) -> None:
+        self._frames: list[_Frame] = []
+        self._serials: tuple[int, ...] = ()  # of the scopes that the last node was made in
+        self._places: dict[int, tuple[int, int | None]] = {}  # where each scope was entered
+        self._points: dict[tuple[int, int], _Point] = {}
+        self._known: list[tuple[Any, ...]] = []  # what tells the parts of the last path
+        self._path: tuple[Part, ...] = ()
+        self._keys = self._numbers = 0
+        self._last: Stack | None = None  # of one operation all that it does has this same one
+        self._waiting: dict[str, int] = {}  # backward that runs -> how many frames wait for it
+
+    def path(self, stack: Stack | None, entry: Any) -> tuple[Part, ...]:
+        """The path of a node that was made at this stack, in this entry of a scope."""
+        if stack is None:
+            return ()
+        if stack is self._last:
+            return self._path
+        entered = self._entered(stack, entry)
+        self._go(stack, entered)
+        self._last = stack
+        return self._parts(entered)
+
+    def see(self, stack: Stack) -> None:
+        """Something else happened at this stack."""
+        if stack is not self._last:
+            self._go(stack, None)
+
+    def begin(self, task: str) -> None:
+        """A backward begins where the program is: until it ends, the frames around it wait, and their loops too."""
+        self._waiting[task] = len(self._frames)
+
+    def end(self, task: str | None) -> None:
+        """A backward is over."""
+        self._waiting.pop(task or "", None)
+
+    # Stacks.
+
+    def _read(self, stack: Stack) -> list[_Point]:
+        """The frames, the outermost first, each with the instruction it is at."""
+        codes = stack[1]
+        found: list[_Point] = []
+        for at in range(0, len(codes), 2):
+            code, lasti = codes[at], codes[at + 1]
+            key = id(code), lasti
+            point = self._points.get(key)
+            if point is None or point[0].code is not code:
+                told = listing(code)
+                point = self._points[key] = told, told.start(lasti)
+            found.append(point)
+        while found and found[0][0].code.co_filename.startswith(_OURS):
+            del found[0]
+        return found[::-1]
+
+    def _entered(self, stack: Stack, entry: Any) -> list[_Entered]:
+        """The scopes that are open, the outermost first, and which frame entered each."""
+        below, codes, _ = stack
+        scopes: list[Any] = []
+        while entry is not None:
+            scopes.append(entry)
+            entry = entry.outer
+        found: list[_Entered] = []
+        for scope in reversed(scopes):
+            if scope.serial not in self._places:
+                self._places[scope.serial] = self._place(scope, codes[-2::-2], scope.depth - 1 - below)
+            title, unnamed = scope_title(scope.name, scope.kind), scope.name == scope.kind
+            found.append((title, scope.serial, *self._places[scope.serial], unnamed, scope.kind, scope.settings))
+        return found
+
+    @staticmethod
+    def _place(scope: Any, codes: Sequence[CodeType], place: int) -> tuple[int, int | None]:
+        """The frame that entered a scope and still runs; -1 if it is outside of what was recorded."""
+        for at in range(0, len(scope.frames), 2):
+            if 0 <= place < len(codes) and codes[place] is scope.frames[at]:
+                return place, scope.frames[at + 1]
+            place -= 1
+        return -1, None
+
+    def _go(self, stack: Stack, entered: list[_Entered] | None) -> None:
+        """Follow the program to another stack."""
+        points, frames = self._read(stack), self._frames
+        if not points:
+            return
+        held = {place: dict(zip(names, now, strict=True)) for place, names, now in stack[2]}
+        kept, begun = self._turned(points, held) or self._compare(points, entered)
+        if entered is not None:
+            self._serials = tuple([serial for _, serial, *_ in entered])
+        del frames[kept:]
+        for place, frame in enumerate(frames):
+            offset = points[place][1]
+            if offset != frame.offset:
+                frame.offset = offset
+                around = frame.listing.place(offset).loops
+                frame.rounds = {loop: n for loop, n in frame.rounds.items() if loop in around}
+        if begun is not None:
+            frame = frames[-1]
+            around = frame.listing.place(frame.offset).loops
+            outside = around[: around.index(begun)]
+            count = frame.rounds.get(begun, 1) + 1
+            frame.rounds = {loop: n for loop, n in frame.rounds.items() if loop in outside} | {begun: count}
+        for point in points[len(frames) :]:
+            self._numbers += 1
+            frames.append(_Frame(point, self._numbers))
+        for place, now in held.items():
+            frames[place].held = now
+
+    def _turned(self, points: list[_Point], held: dict[int, dict[str, int]]) -> tuple[int, Loop | None] | None:
+        """How many frames are the same calls as before, and the outermost loop whose variable holds something else.
+
+        Where that begins anew, a loop around it has another round, or its function was called again.
+        """
+        around: tuple[int, Loop] | None = None  # the innermost loop outside
+        for place, (frame, (told, offset)) in enumerate(zip(self._frames, points, strict=False)):
+            if frame.listing is not told:
+                break
+            before, now = frame.held, held.get(place, {})
+            was, at = told.place(frame.offset), told.place(offset)
+            for loop, other in zip(was.loops, at.loops, strict=False):
+                if loop is not other:
+                    break
+                # What a loop goes through may compute too: then its variable has the value of the round before.
+                known = bool(now) and (was.asks is loop) == (at.asks is loop)
+                if known and any([before.get(name) != now.get(name) for name in loop.variables]):
+                    return around if around is not None and loop.begins_anew(before, now) else (place + 1, loop)
+                around = place + 1, loop
+            if frame.offset != offset:
+                break
+        return None
+
+    def _compare(self, points: list[_Point], entered: list[_Entered] | None) -> tuple[int, Loop | None]:
+        """How many frames are the same calls as before, and the loop of the last of them that begins another round."""
+        frames = self._frames
+        most = min(len(frames), len(points))
+        differs = most
+        for place, (frame, (told, offset)) in enumerate(zip(frames, points, strict=False)):
+            if frame.offset != offset or frame.listing is not told:
+                differs = place
+                break
+        outermost = differs  # the frame from which on we look out for a loop
+        same = differs < most and frames[differs].listing is points[differs][0]
+        onward = same and points[differs][0].follows(frames[differs].offset, points[differs][1])
+        anew = self._anew(entered)
+        within: list[int] = []  # instructions that the loop has too
+        if anew is not None and 0 <= anew[0] <= differs:
+            place, lasti = anew
+            if lasti is None or place >= most or not points[place][0].users:  # a call
+                onward, same, outermost = False, False, place
+            elif (told := frames[place].listing) is points[place][0]:
+                entry = told.start(lasti)
+                here, now = frames[place].offset, points[place][1]
+                # What enters a scope may have computed before: a `with` of a function that does both.
+                if not told.follows(here, entry) and (here != entry or now == entry):
+                    onward, same, outermost, within = False, True, place, [entry]
+        if onward:
+            return differs + 1, None
+        begun, kept = None, outermost
+        waiting = max([count for count in self._waiting.values() if count <= outermost], default=0)
+        for place in range(outermost if same else outermost - 1, waiting - 1, -1):
+            told, offset = points[place]
+            if place < differs and told.calls_many(offset):  # the same call still goes on
+                kept = place + 1
+                break
+            begun = told.around(frames[place].offset, offset, *(within if place == outermost else ()))
+            if begun is not None:
+                kept = place + 1
+                break
+        return kept, begun
+
+    def _anew(self, entered: list[_Entered] | None) -> tuple[int, int | None] | None:
+        """Where the outermost scope was entered that the last node was not in."""
+        for at, (_, serial, place, lasti, *_) in enumerate(entered or ()):
+            if at >= len(self._serials) or self._serials[at] != serial:
+                return place, lasti
+        return None
+
+    # Parts.
+
+    def _parts(self, entered: list[_Entered]) -> tuple[Part, ...]:
+        """The path to where the program is."""
+        told = self._told(entered)
+        if len(told) > _MOST_PARTS:
+            told = [*told[: _MOST_PARTS - 1], told[-1]]
+        same = 0
+        for one, other in zip(told, self._known, strict=False):
+            if one[:3] != other[:3]:
+                break
+            same += 1
+        parts = list(self._path[:same])
+        for kind, _, _, title, *more in told[same:]:
+            self._keys += 1
+            parts.append(Part(kind, self._keys, title, *more))
+        self._known, self._path = told, tuple(parts)
+        return self._path
+
+    def _told(self, entered: list[_Entered]) -> list[tuple[Any, ...]]:
+        """Of each part its kind and what tells it from others, then its title, number and what modules have more."""
+        frames = self._frames
+        users = [place for place, frame in enumerate(frames) if frame.listing.users]
+        waiting = list(entered)
+        outside = [each for each in waiting if not users or each[2] < users[0]]
+        told: list[tuple[Any, ...]] = [("scope", each[1], 0, each[0], 0, "", *each[-2:]) for each in outside]
+        waiting = waiting[len(told) :]
+        for place, after in zip(users, [*users[1:], len(frames)], strict=False):
+            frame = frames[place]
+            source, number = frame.listing, frame.number
+            loops = [*source.place(frame.offset).loops]
+            forward = False
+            while waiting and waiting[0][2] < after:
+                scope, serial, inside, lasti, unnamed, *module = waiting.pop(0)
+                calls = [each.listing.code.co_name for each in frames[place + 1 : inside + 1]]
+                unnamed = unnamed and not forward and bool(calls) and _CALLS.issuperset(calls)
+                forward |= inside > place
+                entry = () if inside > place or lasti is None else source.place(source.start(lasti)).loops
+                while loops and (inside > place or loops[0] in entry):
+                    told += _round(frame, loops.pop(0))
+                called = _CALLED.match(source.text(frame.offset)) if unnamed else None
+                told.append(("scope", serial, 0, scope, 0, called[1] if called else "", *module))
+            for loop in loops:
+                told += _round(frame, loop)
+            if after == len(frames):
+                told.append(("expression", number, frame.offset, source.text(frame.offset), 0))
+                told += self._in_layer(max([place, *[scope[2] for scope in entered]]))
+            elif not (forward or frames[after].listing.comprehends):
+                title = source.text(frame.offset) or f"{frames[after].listing.code.co_name}()"
+                told.append(("call", number, frame.offset, title, 0))
+        return told
+
+    def _in_layer(self, place: int) -> list[tuple[Any, ...]]:
+        """In a layer of this package that a frame calls: the rounds of its loops, and the expression in them."""
+        told: list[tuple[Any, ...]] = []
+        within = [each for each in self._frames[place + 1 :] if each.listing.layers]
+        for frame in within:
+            for loop in frame.listing.place(frame.offset).loops:
+                if loop.statement:
+                    (*around, _, number), turn = _round(frame, loop)
+                    told += [(*around, "", number), turn]
+        if not told:
+            return []
+        inner = within[-1]
+        return [*told, ("expression", inner.number, inner.offset, inner.listing.text(inner.offset), 0)]
+
+
+def scope_title(name: str, module: str) -> str:
+    """What a picture calls a scope: of a layer that has only a number its class too, as in `0 › Linear`."""
+    return f"{name} › {module}" if module and name.isdigit() else name
+
+
+def _round(frame: _Frame, loop: Loop) -> list[tuple[Any, ...]]:
+    count = frame.rounds.setdefault(loop, 1)
+    around = ("loop", frame.number, loop, loop.title, 0)
+    return [around, ("round", (frame.number, loop), count, f"round {count:,}", count)]

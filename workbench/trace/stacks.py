@@ -1,0 +1,150 @@
+"""The frames of the running program: which are the user's, what their variables hold, and a stack taken down."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+from .listing import Spot, listing, listings
+from .source import OWN, Line, is_users
+
+_OPTIMIZED = inspect.CO_OPTIMIZED
+_COPIES = sys.version_info < (3, 13)
+_frame_at = sys._getframe  # pyright: ignore[reportPrivateUsage]  inspect has nothing as fast
+
+
+def user_frame() -> FrameType | None:
+    """The innermost frame of the user's code; of a thread that runs nothing of the user's, that of the library."""
+    frame: FrameType | None = _frame_at(1)
+    library = None
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        if library is None and not frame.f_code.co_filename.startswith(OWN):
+            library = frame
+        frame = frame.f_back
+    return frame or library
+
+
+def user_frames() -> Iterator[FrameType]:
+    """All frames of the user's code, the innermost first."""
+    frame: FrameType | None = _frame_at(1)
+    while frame is not None:
+        if is_users(frame.f_code.co_filename):
+            yield frame
+        frame = frame.f_back
+
+
+def line_of(frame: FrameType | None) -> Line:
+    """The file and the line that a frame is at."""
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def spot_of(frame: FrameType | None) -> Spot:
+    """Where a frame is, without what the frame holds."""
+    return None if frame is None else (frame.f_code, frame.f_lasti)
+
+
+# A stack as it was: how many frames were left out at its bottom, then of each frame its code and the instruction it was
+# at, the innermost first, then what the variables of loops held. Nothing of the frames themselves, which hold tensors.
+Mark = tuple[int, tuple[str, ...], tuple[int, ...]]  # of a frame in loops: its place from outside, their variables
+Marks = tuple[Mark, ...]
+Stack = tuple[int, tuple[Any, ...], Marks]
+
+
+class Outlook:
+    """Takes down the stack of frames, down to the one in which the recording began, if that is on it."""
+
+    __slots__ = ("_code", "_address", "_below")
+
+    def __init__(self) -> None:
+        self._code: CodeType | None = None
+        self._address = self._below = 0
+
+    def begin(self, frame: FrameType) -> None:
+        """This is where the recording begins: what called it is of no interest."""
+        self._code, self._address, self._below = frame.f_code, id(frame), 0
+        while (outer := frame.f_back) is not None:
+            frame = outer
+            self._below += 1
+
+    def stack(self, up: int = 3) -> Stack:
+        """The stack, without those of the listener who asks: from the frame so many `up`."""
+        frame: FrameType | None = _frame_at(up)
+        outermost, address, below = self._code, self._address, 0
+        found: list[Any] = []
+        looping: list[Mark] = []
+        add = found.append
+        while frame is not None:
+            code, lasti = frame.f_code, frame.f_lasti
+            if (told := (listings.get(id(code)) or listing(code)).watched) is not None and (names := told[lasti]):
+                looping.append((len(found), names, _held(frame, names)))
+            add(code)
+            add(lasti)
+            if code is outermost and id(frame) == address:
+                below = self._below
+                break
+            frame = frame.f_back
+        last = len(found) - 2
+        return below, tuple(found), tuple([((last - at) // 2, names, held) for at, names, held in looping])
+
+
+def line_in(stack: Stack) -> tuple[str, int] | None:
+    """The file and the line of the user's code; in a thread that runs nothing of the user's, of a library's."""
+    found = None
+    codes = stack[1]
+    for at in range(0, len(codes), 2):
+        file = codes[at].co_filename
+        if is_users(file):
+            found = at
+            break
+        if found is None and not file.startswith(OWN):
+            found = at
+    if found is None:
+        return None
+    told = listing(codes[found])
+    return codes[found].co_filename, told.line(told.start(codes[found + 1]))
+
+
+def variables(frame: FrameType) -> list[tuple[str, Any]]:
+    """A frame's variables, the local ones first."""
+    return [*local_variables(frame), *frame.f_globals.items()]
+
+
+def local_variables(frame: FrameType) -> list[tuple[str, Any]]:
+    """The local variables of a frame."""
+    local = frame.f_locals
+    found = [*local.items()]
+    # Before Python 3.13 a function's f_locals is a copy that its frame keeps: it would keep every tensor alive.
+    # It is nobody else's if it has no reference but the frame's, ours and the counting's own.
+    if _COPIES and frame.f_code.co_flags & _OPTIMIZED and sys.getrefcount(local) <= 3:
+        local.clear()
+    return found
+
+
+def _held(frame: FrameType, names: tuple[str, ...]) -> tuple[int, ...]:
+    """What tells the round of a loop from the one before: the number that a variable holds, or another thing's address.
+
+    All that counts is whether it changes.
+    """
+    local = frame.f_locals
+    held = tuple([each if type(each) is int else id(each) for each in map(local.get, names)])
+    if _COPIES and frame.f_code.co_flags & _OPTIMIZED and sys.getrefcount(local) <= 3:
+        local.clear()  # as above
+    return held
+
+
+# What every step of an optimiser goes through, in the workbench and in PyTorch; its `self` is the optimiser.
+_STEPS = frozenset({"_hooked.<locals>.hooked", "Optimizer.profile_hook_step.<locals>.wrapper"})
+
+
+def stepping() -> str | None:
+    """The class of the optimiser whose step is running, if one is."""
+    frame: FrameType | None = _frame_at(1)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_qualname in _STEPS and not is_users(code.co_filename):
+            return type(dict(local_variables(frame)).get("self")).__name__
+        frame = frame.f_back
+    return None

@@ -1,0 +1,135 @@
+"""An expression of the program in as many columns as there are: what has a box of its own is left out of it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from ..scene.labels import columns, cut
+
+UNKNOWN = "…"  # stands for what is left out, or not known
+SENTENCE_CHARACTERS = 40  # of an expression that a sentence tells, at most
+_NAMES = re.compile(r"[^\W\d]")
+_OPERAND = re.compile(r"(?<![\w.])[^\W\d][\w.]*(?![\w.(])")  # a variable or an attribute that is not called
+_PACKAGE = re.compile(r"(?<![\w.])(?:torch|workbench|wb|nn|F)\.(?:\w+\.)*(?=\w+\()")
+
+
+def cut_in_sentence(text: str) -> str:
+    """An expression as a sentence tells it: no longer than that has room for."""
+    return text if len(text) <= SENTENCE_CHARACTERS else f"{text[: SENTENCE_CHARACTERS - 1]}…"
+
+
+class _Place(NamedTuple):
+    """Where a part of a text begins and ends, in bytes, and what may stand for it."""
+
+    begin: int
+    end: int
+    words: str
+
+    def lies_in(self, other: _Place) -> bool:
+        """Whether it is a part of another."""
+        return other.begin <= self.begin and self.end <= other.end and self is not other
+
+
+@lru_cache(10_000)
+def fitted_text(text: str, own: frozenset[tuple[str, str]], room: int) -> str:
+    """An expression in so many columns: of the expressions in it the innermost are left out, long ones first.
+
+    Those are its `own`, which have boxes; where nothing would be told that it takes, or no room be left, any of them.
+    """
+    if columns(text) <= room:
+        return text
+    known, places = dict(own), _places(text)
+    own_places = [each._replace(words=known[each.words]) for each in places if each.words in known]
+    told = _leave_out(text, own_places, room)
+    if columns(told) <= room and _OPERAND.search(told):
+        return told
+    more = _leave_out(text, [each._replace(words=known.get(each.words, UNKNOWN)) for each in places], room)
+    return cut(more if _OPERAND.search(more) or columns(told) > room else told, room)
+
+
+def _leave_out(text: str, places: Iterable[_Place], room: int) -> str:
+    """An expression without as many of these parts as it takes; what is left always names something.
+
+    Packages go first and stay away. Parts go from the inside out, as the outermost is what the box itself computes; the
+    longest of the innermost go first, so that few have to.
+    """
+    source, cuts = text.encode(), _packages(text)
+    outer = _nested([each for each in places if len(each.words) + 1 < each.end - each.begin])
+    inside = Counter(outer.values())  # how many parts of one are still there
+    ready = [each for each in outer if not inside[each]]  # the innermost
+    empty: _Place | None = None  # one like `… + …`, which is no more than `…`: it goes before all others
+    while ready and columns(_without(source, cuts)) > room:
+        place = empty or max(ready, key=lambda each: (each.end - each.begin, -each.begin))
+        ready.remove(place)
+        # What was cut in it goes with it. Without a name the text would tell nothing: then it stays, as if it were cut,
+        # and what is around it has its turn.
+        more = [*[each for each in cuts if not each.lies_in(place)], place]
+        cuts = more if _NAMES.search(_without(source, more)) else cuts
+        around, empty = outer[place], None
+        inside[around] -= 1
+        if around is not None and not inside[around]:
+            ready.append(around)
+            empty = None if re.search(r"\w", _without(source, cuts, around)) else around
+    # A short part that went early may have room again, since a long one went after it.
+    for each in [each for each in cuts if each.words]:
+        fewer = [other for other in cuts if other is not each]
+        cuts = fewer if columns(_without(source, fewer)) <= room else cuts
+    return _without(source, cuts)
+
+
+def _nested(places: Iterable[_Place]) -> dict[_Place, _Place | None]:
+    """Of each part the next larger one that it lies in."""
+    outer: dict[_Place, _Place | None] = {}
+    around: list[_Place] = []
+    for place in sorted(places, key=lambda each: (each.begin, -each.end)):
+        while around and not place.lies_in(around[-1]):
+            around.pop()
+        outer[place] = around[-1] if around else None
+        around.append(place)
+    return outer
+
+
+def _packages(text: str) -> list[_Place]:
+    """Where an expression names the packages of functions: what is too long is `tanh(x)` for `torch.tanh(x)`."""
+    spans = [(len(text[: found.start()].encode()), found[0]) for found in _PACKAGE.finditer(text)]
+    return [_Place(begin, begin + len(found.encode()), "") for begin, found in spans]
+
+
+def _places(text: str) -> list[_Place]:
+    """The parts of an expression that may be left out, each with its words."""
+    if "\\" in text:  # what is no escape sequence would be warned of
+        return []
+    try:
+        nodes = [*ast.walk(ast.parse(text))]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    names = {id(node.func) for node in nodes if isinstance(node, ast.Call)}  # `tanh` of `tanh(x)`, `self` of `self.w`
+    names |= {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
+    names |= {id(node) for node in nodes if isinstance(getattr(node, "ctx", None), ast.Store)}  # `y` of `y = x * 2`
+    source = text.encode()
+    spans: dict[tuple[int, int], None] = {}
+    for node in nodes:
+        if isinstance(node, ast.expr) and node.end_col_offset is not None and id(node) not in names:
+            spans[node.col_offset, node.end_col_offset] = None
+        if isinstance(node, ast.Call) and (given := [*node.args, *node.keywords]):  # all that it is given together
+            spans[given[0].col_offset, given[-1].end_col_offset or 0] = None
+    told = [_Place(*span, source[slice(*span)].decode(errors="replace")) for span in spans]
+    return [each for each in told if each.words != text]
+
+
+def _without(source: bytes, cuts: Iterable[_Place], within: _Place | None = None) -> str:
+    """An expression, or a part of it, with what stands for them in place of the parts left out."""
+    at, end = (0, len(source)) if within is None else (within.begin, within.end)
+    told: list[str] = []
+    for each in sorted(cuts):
+        if at <= each.begin and each.end <= end:
+            told += [source[at : each.begin].decode(errors="replace"), each.words]
+            at = each.end
+    told.append(source[at:end].decode(errors="replace"))
+    # Parentheses around `…` alone tell nothing; those of a call stay.
+    return re.sub(r"(?<![\w)\]])\(…\)", "…", "".join(told))

@@ -1,0 +1,461 @@
+"""A graph with its groups as it is drawn: a box lies in its groups, and one box stands for all in a closed one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field, replace
+
+from ..scene.model import Arrow, ArrowTone, Box, with_changes
+from ..trace.frame import EdgeState, Frame, Key
+from ..trace.records import COMPILED
+from ..trace.values import said
+from .gradient_totals import ADDED, EdgeBundle, norms_of, total_of
+from .graph import Drawing, Graph
+from .group_summary import GroupSummary, NodeDelta, closed_box, kept_by
+from .groups import Group
+from .lanes import tangent_box, tangent_in
+from .links import Links
+from .memory import bytes_said
+from .value_display import fact
+
+_ENDINGS = {"gradient": "", "constant": ".c", "cut": ".cut"}  # of the ids of arrows that stand for several edges
+
+
+class DrawCache:
+    """What a view draws of each key of one moment's frame, drawn once for all pictures that show it."""
+
+    def __init__(self, view: Graph) -> None:
+        self._view = view
+        self._of: dict[Key, Drawing] = {}
+
+    def forget(self) -> None:
+        """The frame is about to change."""
+        self._of = {}
+
+    def __call__(self, frame: Frame, keys: Iterable[Key]) -> Drawing:
+        """The boxes and arrows that the frame's `keys` concern; nobody may change them."""
+        boxes: list[Box] = []
+        arrows: list[Arrow] = []
+        for key in keys:
+            if key not in self._of:
+                self._of[key] = self._view.draw(frame, [key])
+            boxes += self._of[key][0]
+            arrows += self._of[key][1]
+        return boxes, arrows
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """Groups inside each other that have boxes: they end with the first that is `closed` and cannot be opened."""
+
+    groups: dict[str, GroupSummary]
+    told: list[str]  # those that are open or can be opened
+    closed: str  # or ""; the box that stands for all in it
+
+
+@dataclass(slots=True)
+class _Concern:
+    """What the keys of one drawing concern."""
+
+    keys: list[Key] = field(default_factory=list)  # of what is drawn as the view draws it
+    outputs: dict[str, None] = field(default_factory=dict)  # nodes in closed groups, whose outputs have boxes
+    without_node: list[Key] = field(default_factory=list)  # operations, and tangents
+    rows: list[str] = field(default_factory=list)  # tensors that stand in a row
+    merged: dict[str, None] = field(default_factory=dict)  # arrows that each stand for several edges
+    groups: dict[str, None] = field(default_factory=dict)
+    nodes: list[str] = field(default_factory=list)  # not noted yet
+    around: Around | None = None  # these
+
+
+class FoldedGraph:
+    """Draws the frames of one trace with the groups of `told` as boxes around what they hold; any other is one box.
+
+    Each box lies in the innermost group that it is part of. A group that is told has a box of its own too, for when a
+    reader closes it.
+    """
+
+    def __init__(self, view: Graph, drawn: DrawCache, links: Links, told: Collection[str]) -> None:
+        self._view, self._draw, self._links, self._told = view, drawn, links, told
+        self._around: dict[str, Around] = {}  # a node, tensor or group
+        self._inside: set[str] = set()  # edges that lie in a closed group
+        self._levels = {"": Around({}, [], "")}  # around what lies in this group
+        self._states: dict[str, str] = {}  # of the nodes in groups
+        self._keeping: dict[str, list[tuple[str, int]]] = {}  # node in a group -> what it keeps, and the bytes
+        self._gone: set[str] = set()  # nodes in groups
+        self._summaries: dict[str, GroupSummary] = {}  # of the groups that stand for something, or lie around it
+        self._merging: dict[str, EdgeBundle] = {}  # arrow -> the edges it stands for
+        # Group -> the edges by which gradients come to it, and by which they leave it.
+        self._crossing: dict[str, tuple[EdgeBundle, EdgeBundle]] = {}
+        # Rows of data are no part of the flow of gradients, unless a transform takes them.
+        self._draws_rows = view.transformed or not view.shows_gradients
+        self._drawn: set[str] = set()
+        self._brought: dict[str, list[str]] = {}  # an edge -> those that brought something to its source with it
+        self._referring_to: dict[str, dict[str, None]] = {}  # a tensor -> the groups in which boxes refer to it
+        self._homes: dict[str, str | None] = {}  # a frame that a view draws -> the group that it lies in
+        # A frame that a view draws -> the group of the same things.
+        parts = [group for group in links.groups.values() if group.part and group.id in told]
+        self._parts = {group.part.id: group.id for group in reversed(parts) if group.part}
+        self._look: dict[str, Callable[[Frame, Key, _Concern], None]] = {
+            "node": self._look_at_node,
+            "tensor": self._look_at_tensor,
+            "edge": self._look_at_edge,
+            "operation": self._look_without_node,
+            "tangent": self._look_without_node,
+            "focus": self._look_at_focus,
+            "levels": lambda frame, key, concern: concern.keys.append(key),
+        }
+
+    def forget(self) -> None:
+        """The frame is about to change."""
+        self._draw.forget()
+
+    def stands(self, id: str) -> str:
+        """The box that a node, operation or tensor is drawn by, or a tangent, which stands where its value does."""
+        tensor = tangent_in(id)
+        if tensor is None:
+            return self.around(id).closed or id
+        own = self._view.lanes.place(tensor)
+        at = self.stands(own)
+        return id if at == own else at
+
+    def _place(self, id: str) -> Group | None:
+        group = self._links.groups.get(id)
+        return group.parent if group is not None else self._links.place(id)
+
+    def around(self, id: str) -> Around:
+        """The groups with boxes around a node, operation, tensor or group."""
+        if id not in self._around:
+            self._around[id] = self._in(self._place(id))
+        return self._around[id]
+
+    def _in(self, place: Group | None) -> Around:
+        inner = place.id if place is not None else ""
+        seen = self._levels.get(inner)
+        if seen is None:
+            seen = self._in(place.parent if place is not None else None)
+            if not seen.closed:
+                groups = {**seen.groups, inner: self._summary(inner)}
+                told = inner in self._told
+                seen = Around(groups, [*seen.told, inner], "") if told else Around(groups, seen.told, inner)
+            self._levels[inner] = seen
+        return seen
+
+    def path(self, id: str) -> list[Group]:
+        """The groups that a node, tensor or group lies in, the outermost first."""
+        place = self._place(id)
+        return [] if place is None else [each for each in place.path if each.id]
+
+    def group(self, id: str) -> Group:
+        """The group of an id."""
+        return self._links.groups[id]
+
+    def _summary(self, id: str) -> GroupSummary:
+        if id not in self._summaries:
+            self._summaries[id] = self._links.summary(self._links.groups[id])
+        return self._summaries[id]
+
+    def draw(self, frame: Frame, keys: Iterable[Key]) -> Drawing:
+        """The boxes and arrows that the frame's `keys` concern, as they are now."""
+        concern = _Concern()
+        for key in dict.fromkeys(keys):
+            self._look[key.kind](frame, key, concern)
+        self._note(frame, concern)
+        boxes, arrows = self._draw(frame, concern.keys)
+        arrows = [self._referring(frame, self._with_sums(frame, arrow), arrow.target, boxes) for arrow in arrows]
+        for id in concern.outputs:
+            more = self._draw(frame, [Key("node", id)])
+            boxes += [box for box in more[0] if box.kind == "output"]
+            arrows += [with_changes(arrow, {"source": self.stands(id)}) for arrow in more[1]]
+        for key in concern.without_node:
+            self._draw_without_node(frame, key, boxes, arrows)
+        for id in concern.rows if self._draws_rows else ():
+            row = self._links.rows[id]
+            boxes.append(row.box)
+            arrows.append(row.arrow(id, self.stands(id)))
+        for id in concern.merged:
+            bundle = self._merging[id]
+            boxes += self._view.lanes.input(frame, bundle.source)
+            user = frame.edges[next(iter(bundle.keys))].target or ""
+            arrows.append(self._referring(frame, self._merged(frame, id), user, boxes))
+        boxes += [self._box(frame, id) for id in concern.groups if self._summary(id).held or self._summary(id).leaves]
+        boxes = self._placed(boxes)
+        self._drawn.update(box.id for box in boxes)
+        return boxes, [each for each in arrows if each.kind != "same" or {each.source, each.target} <= self._drawn]
+
+    def _look_at_node(self, frame: Frame, key: Key, concern: _Concern) -> None:
+        here = self.around(key.id)
+        if here is not concern.around:
+            self._note(frame, concern)
+            concern.around = here
+            concern.groups |= dict.fromkeys(here.groups)
+        if here.groups:
+            concern.nodes.append(key.id)
+        if not here.closed:
+            concern.keys.append(key)
+        elif self._view.has_output(key.id):
+            concern.outputs[key.id] = None
+
+    def _look_at_tensor(self, frame: Frame, key: Key, concern: _Concern) -> None:
+        id, tensor, here = key.id, frame.tensors[key.id], self.around(key.id)
+        concern.groups |= dict.fromkeys(here.groups) | self._referring_to.get(id, {})
+        if tensor.role == "leaf":
+            for summary in here.groups.values():
+                summary.leaves[id] = math.prod(tensor.value.shape) if "." in (tensor.name or "") else 0
+        if id in self._links.rows:
+            concern.rows.append(id)
+            for summary in here.groups.values() if tensor.role != "leaf" else ():
+                summary.entering[tensor.value.shape] = None
+        if not here.closed and (tensor.role is not None or id in self._view.lanes.data):
+            concern.keys.append(key)
+
+    def _look_at_edge(self, frame: Frame, key: Key, concern: _Concern) -> None:
+        if key.id in self._inside:
+            return
+        edge = frame.edges[key.id]
+        if edge.target is None:
+            concern.groups |= dict.fromkeys(self._cross(frame, key.id, edge, self.around(edge.source).groups, ()))
+            if self.stands(edge.source) == edge.source:
+                concern.keys.append(key)
+            else:
+                concern.outputs[edge.source] = None
+            return
+        own = self._view.source(edge)
+        above, below = self.around(own), self.around(edge.target)
+        if above is below and above.closed:
+            self._inside.add(key.id)
+            return
+        source = self._links.reference(own, edge.target)
+        sending = above.groups
+        if source != own and own in self._links.again:  # it stands in another call, which sent nothing of this
+            sending = {group: summary for group, summary in sending.items() if group in below.groups}
+        concern.groups |= dict.fromkeys(self._cross(frame, key.id, edge, sending, below.groups))
+        self._tell_use(frame, own, source, above.groups, below.groups)
+        if self._view.leads(edge) and self._view.shows(frame, edge):
+            self._lead(key, edge, own, source, concern)
+
+    def _lead(self, key: Key, edge: EdgeState, own: str, source: str, concern: _Concern) -> None:
+        """The arrow of an edge from `own`, or the box `source` that refers to it, or part of one for several."""
+        upper, lower = self.stands(source), self.stands(edge.target or "")
+        ending = _ENDINGS[edge.kind]
+        if upper == lower and source != own and f"{self.stands(own)}>{lower}{ending}" in self._merging:
+            upper = self.stands(own)  # what the box brings that refers to it is part of the arrow from it
+        if (upper, lower) == (source, edge.target):
+            concern.keys.append(key)
+        elif upper != lower:
+            merged = f"{upper}>{lower}{ending}"
+            self._merging.setdefault(merged, EdgeBundle(upper)).note(key.id, edge)
+            concern.merged[merged] = None
+
+    def _look_without_node(self, frame: Frame, key: Key, concern: _Concern) -> None:
+        own = self._view.lanes.place(key.id) if key.kind == "tangent" else key.id
+        for group, summary in self.around(own).groups.items():
+            summary.lift(frame, key)
+            concern.groups[group] = None
+        concern.without_node.append(key)
+
+    def _look_at_focus(self, frame: Frame, key: Key, concern: _Concern) -> None:
+        if not self.around(key.id).closed:
+            concern.keys.append(key)
+
+    def _note(self, frame: Frame, concern: _Concern) -> None:
+        """Bring up to date what groups tell of these nodes, which lie in the same ones."""
+        changed, concern.nodes = concern.nodes, []
+        if not changed or concern.around is None:
+            return
+        states, keeping, news = self._states, self._keeping, NodeDelta()
+        nodes, counts = frame.nodes, news.counts
+        for id in changed:
+            node, before = nodes[id], states.get(id)
+            state = node.state
+            if before != state:
+                states[id] = state
+                counts[state] = counts.get(state, 0) + 1
+                if before is not None:
+                    counts[before] = counts.get(before, 0) - 1
+            if before is None:
+                made = node.made
+                news.made.append(id)
+                news.operations.append(made.operation)
+                if made.scope is not None:
+                    news.compiled += made.scope.endswith(COMPILED)
+                if node.saved and (kept := kept_by(frame, id, node)):
+                    keeping[id] = kept
+                    news.kept += [(owner, size, 1) for owner, size in kept]
+            if node.gone and id not in self._gone:
+                self._gone.add(id)
+                news.gone += 1
+            if (node.freed or node.gone) and id in keeping:
+                news.kept += [(owner, size, -1) for owner, size in keeping.pop(id)]
+            if state == "error":
+                news.error = f"{node.made.name}: {node.error}"
+        for summary in concern.around.groups.values():
+            summary.note(news)
+
+    def _referring(self, frame: Frame, arrow: Arrow, user: str, boxes: list[Box]) -> Arrow:
+        """An arrow from a tensor that many use, led from a box beside this user; that box is added."""
+        own = arrow.source
+        source = self._links.reference(own, user) if arrow.kind in ("edge", "constant") else own
+        if source == own:
+            return arrow
+        drawn = [*self._draw(frame, [Key("tensor", own)])[0], *self._view.lanes.input(frame, own)]
+        box = next(box for box in drawn if box.id == own)
+        boxes.append(Box(source, box.kind, box.title, note="as above", refers=own))
+        return with_changes(arrow, {"source": source})
+
+    def _with_sums(self, frame: Frame, arrow: Arrow) -> Arrow:
+        """An arrow with the sum of the gradients that came to its source from each group around its target."""
+        edge = frame.edges.get(arrow.id)
+        if edge is None or edge.state == "idle" or edge.target is None or edge.grad is None or not edge.differentiable:
+            return arrow
+        tasks = frame.place(edge.source).came.values()
+        came = [key for keys in tasks if arrow.id in keys for key in keys if frame.edges[key].state != "idle"]
+        came = [key for key in came if frame.edges[key].output_nr == edge.output_nr] or self._brought.get(arrow.id, [])
+        self._brought[arrow.id] = came
+        within: dict[str, tuple[int, str, int, ArrowTone, float | None]] = {}
+        above = self.around(edge.source).groups
+        for group in self.around(edge.target).groups if len(came) > 1 else ():
+            mine = [key for key in came if group in self.around(frame.edges[key].target or "").groups]
+            if group in above or not 1 < len(mine) <= ADDED or mine[-1] != arrow.id:
+                continue
+            grads = [grad for key in mine if (grad := frame.edges[key].grad) is not None]
+            if (total := total_of(grads)) is None:
+                continue
+            lost = self._view.lost(frame, mine)
+            weight, tone = self._view.looks(total)
+            if all(frame.edges[key].lost for key in mine):
+                weight, tone = 1, "faint"
+            text = f"‖{total.norm:.3g}‖" if total.shape else total.text()
+            within[group] = len(mine), "\n".join([text, *lost]), weight, tone, fact(total.norm)
+        return with_changes(arrow, {"within": within}) if within else arrow
+
+    def _tell_use(self, frame: Frame, own: str, source: str, upper: Collection[str], lower: Collection[str]) -> None:
+        """Note at groups that a tensor is used in them: by an arrow from it, or by a box inside that refers to it."""
+        if own not in frame.tensors:
+            return
+        for id in lower:
+            if source != own and id in self.around(source).groups:
+                self._summary(id).referred.setdefault(own, frame.called(own))
+                self._referring_to.setdefault(own, {})[id] = None
+            elif id not in upper:
+                self._summary(id).given.add(own)
+
+    def _cross(
+        self, frame: Frame, key: str, edge: EdgeState, upper: Collection[str], lower: Collection[str]
+    ) -> list[str]:
+        """Note an edge at the groups that it leads out of and into."""
+        out = [group for group in upper if group not in lower]
+        into = [group for group in lower if group not in upper]
+        for way, groups in enumerate((out, into)):
+            for id in groups:
+                if edge.target is not None:
+                    self._summary(id).meet(frame, self._view.source(edge), edge.output_nr, leaving=way == 0)
+                if id not in self._crossing:
+                    self._crossing[id] = EdgeBundle(""), EdgeBundle("")
+                self._crossing[id][way].note(key, edge)
+        return [*out, *into]
+
+    def _draw_without_node(self, frame: Frame, key: Key, boxes: list[Box], arrows: list[Arrow]) -> None:
+        """Add an operation without a node, or a tangent, and the ways to it, as far as they are in no closed group."""
+        lanes = self._view.lanes
+        at = self.stands(tangent_box(key.id) if key.kind == "tangent" else key.id)
+        closed = at in self._links.groups
+        drawn, ways = ([], lanes.ways(frame, key)) if closed else self._draw(frame, [key])
+        ends: dict[str, None] = {}
+        for way in ways:
+            upper, lower = self.stands(way.source), self.stands(way.target)
+            if upper == lower:
+                continue
+            whole = (upper, lower) == (way.source, way.target)
+            arrows.append(way if whole else replace(way, id=f"{upper}>{lower}.{way.kind}", source=upper, target=lower))
+            ends |= {upper: None, lower: None}
+        for end in ends if closed else ():
+            boxes += lanes.input(frame, end)
+            tensor = tangent_in(end)
+            if tensor is not None and frame.tangents[tensor][1] is None:  # it was given
+                more = self._draw(frame, [Key("tangent", tensor)])
+                boxes += more[0]
+                arrows += more[1]
+        boxes += [box for box in drawn if self.stands(box.id) == box.id]
+
+    def remarks(self, frame: Frame) -> list[str]:
+        """What the view has to add."""
+        return self._view.remarks(frame)
+
+    def focus(self, frame: Frame) -> str | None:
+        """The box that the last event was about."""
+        id = self._view.focus(frame)
+        return None if id is None else self.stands(id)
+
+    def keeps(self, id: str) -> str:
+        """What a group keeps."""
+        saved = self._summary(id).saved
+        return f"it keeps {f'{bytes_said(saved)} for backward' if saved else 'nothing for backward'}"
+
+    def sent(self, frame: Frame, id: str) -> list[str]:
+        """The gradients that are leaving a group, and where to."""
+        leaving = [frame.edges[key] for key in self._crossing[id][1].flowing] if id in self._crossing else []
+        return [f"{said(edge.grad)} to {self._name(frame, id, edge.source)}" for edge in leaving[:3]]
+
+    def _holds(self, group: str, id: str) -> bool:
+        return any(each.id == group for each in self.path(id))
+
+    def receiver(self, frame: Frame, edge: EdgeState) -> str:
+        """Where a gradient goes, and in which group that is, if it leads into one."""
+        entered = [group for group in self.path(edge.source) if not self._holds(group.id, edge.target or "")]
+        receiver, within = frame.receiver(edge), f" in {entered[0].called}" if entered else ""
+        return receiver if within in receiver else receiver + within
+
+    def _name(self, frame: Frame, sender: str, id: str) -> str:
+        """What receives a gradient from a group: the group beside it that has it inside, or the place itself."""
+        common = len([group for group in self.path(id) if self._holds(group.id, sender) or group.id == sender])
+        beside = self.path(id)[common:]
+        if not beside:
+            return frame.told(id)
+        return beside[0].title if beside[0].kind in ("", "scope") else beside[0].called
+
+    def _merged(self, frame: Frame, bundle: str) -> Arrow:
+        """One arrow for all edges that lead from one box to another."""
+        keys, total = self._merging[bundle].keys, self._merging[bundle].total
+        first = frame.edges[next(iter(keys))]
+        ends = self.stands(self._view.source(first)), self.stands(first.target or "")
+        kind = "edge" if first.differentiable else "constant"
+        if first.kind == "cut":
+            cuts = [arrow for key in keys for arrow in self._draw(frame, [Key("edge", key)])[1] if arrow.id == key]
+            label = f"{len(cuts)} cuts" if len({arrow.label for arrow in cuts}) > 1 else cuts[0].label
+            return replace(cuts[0], id=bundle, source=ends[0], target=ends[1], label=label)
+        if total.largest is None:
+            return Arrow(bundle, *ends, kind)
+        state = "flowing" if self._merging[bundle].flowing else "done"
+        key = total.largest
+        # As the view draws it.
+        looks = next(arrow for arrow in self._draw(frame, [Key("edge", key)])[1] if arrow.id == key)
+        label = looks.label if looks.brief is None else looks.brief
+        words, norm = norms_of(frame, self._merging[bundle])
+        if len(keys) > 1:
+            label = "\n".join(filter(None, [words, *self._view.lost(frame, keys)]))
+        own = {"id": bundle, "source": ends[0], "target": ends[1], "label": label, "state": state, "norm": fact(norm)}
+        return with_changes(looks, own | {"together": None, "brief": None})
+
+    def _box(self, frame: Frame, id: str) -> Box:
+        came, went = self._crossing.get(id, (EdgeBundle(""), EdgeBundle("")))
+        return closed_box(frame, self._summary(id), came, went, self._view)
+
+    def _placed(self, boxes: list[Box]) -> list[Box]:
+        """Each box in the innermost group that it is part of; the frame of such a part is then not drawn."""
+        for at, box in enumerate(boxes):
+            tensor = tangent_in(box.id)
+            home = box.id if tensor is None else self._view.lanes.place(tensor)
+            path = self.path(home)
+            if box.holder is not None or box.kind == "region":
+                continue
+            if path and (box.region is None or any(group.part and group.part.id == box.region for group in path)):
+                boxes[at] = with_changes(box, {"region": path[-1].id})
+            elif box.region in self._parts:
+                boxes[at] = with_changes(box, {"region": self._parts[box.region]})
+            elif box.region is not None:
+                own = path[-1].id if path else None
+                if self._homes.setdefault(box.region, own) != own:  # a frame is where it is from its first box on
+                    boxes[at] = with_changes(box, {"region": own})
+        framed = [box for box in boxes if box.id not in self._parts]
+        return [replace(box, region=home) if (home := self._homes.get(box.id)) is not None else box for box in framed]

@@ -1,0 +1,201 @@
+"""Who uses each tensor of a graph, in which group it stands, and which box stands for it where many use it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..scene.model import Arrow, Box
+from ..trace.call_records import OperationRan
+from ..trace.records import NodeCreated
+from ..trace.schema import Record, TensorSeen
+from .group_summary import GroupSummary
+from .groups import Group, Program
+from .lanes import Lanes, wholes
+
+_APART = 12  # so many named tensors at most stand outside of all groups; more of them stand where they are used
+_SHARED = 4  # a tensor that is used in more places has a box beside each that refers to it
+
+
+@dataclass(slots=True)
+class TensorRow:
+    """Several tensors of one list or one variable, which are used inside of groups: one box that they come from."""
+
+    name: str
+    items: list[TensorSeen] = field(default_factory=list)
+
+    @property
+    def box(self) -> Box:
+        """What is told of them all."""
+        kinds = list(dict.fromkeys(seen.value.kind for seen in self.items))
+        names = list(dict.fromkeys(seen.name or "" for seen in self.items))
+        title = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+        lines = (f"{len(self.items):,} tensors", kinds[0] if len(kinds) == 1 else "of several shapes")
+        return Box(f"row.{self.name}", "constant", title, lines)
+
+    def arrow(self, item: str, at: str) -> Arrow:
+        """The way from it to the box `at` in which one of them stands."""
+        return Arrow(f"row.{self.name}>{item}", f"row.{self.name}", at, "constant")
+
+
+class Links:
+    """What is known of a graph before it is told: who uses each tensor that stands for itself, and where that is."""
+
+    def __init__(self, events: Iterable[Record], whole: Program, lanes: Lanes | None = None) -> None:
+        self.groups = {group.id: group for group in whole.groups()}
+        self.group_of: dict[str, Group] = {}  # node -> the innermost group it lies in
+        for group in (whole, *self.groups.values()):
+            for item in group.items:
+                if isinstance(item, str):
+                    self.group_of[item] = group
+        self.users: dict[str, list[str]] = {}  # node or tensor -> the nodes that use it
+        events = list(events)
+        known = {seen.id: seen for event in events for seen in getattr(event, "tensors", ())}
+        names = {id: seen.name for id, seen in known.items()}
+        self._titles = whole.titles
+        self._operations: dict[str, str] = {}
+        self._gather(events, known, lanes)
+        self.homes: dict[str, Group] = {}  # tensor -> the innermost group that all its users lie in
+        self._references: dict[tuple[str, str], str] = {}  # (tensor, user) -> the box that stands for it there
+        tensors = [id for id in self.users if id not in self.group_of]
+        # What a person named stands outside; the parameters of a module, with a dot in their names, do not, nor does
+        # what lies in the frame of a transform.
+        apart = [id for id in tensors if (name := names.get(id)) and "." not in name]
+        apart = [id for id in apart if lanes is None or not lanes.framed(id)]
+        # What is behind a cut stands where it was computed.
+        behind = {id: cut.node for id in tensors if (cut := known[id].cut) is not None and cut.node in self.group_of}
+        apart = [id for id in apart if id not in behind]
+        self.again: set[str] = set()  # parameters of modules that are called again, which stand in the first call
+        self.rows = self._rows([known[id] for id in apart]) if len(apart) > _APART else {}
+        apart = [id for id in apart if id not in self.rows]
+        # Data under one name, say of each round of a loop, stand where they are used.
+        often = Counter(names[id] for id in apart if not known[id].requires_grad)
+        apart = [id for id in apart if often[names[id]] < 2]
+        for id in tensors:
+            stays = id in apart and len(apart) <= _APART
+            made = [behind[id]] if id in behind else []
+            self.homes[id] = whole if stays else self._common([*made, *self.users[id]], whole)
+            self._share(id, self.users[id], whole)
+        if lanes is None:
+            self._let_in([id for id in tensors if not known[id].requires_grad], names, whole)
+        self.rows = {id: row for id, row in self.rows.items() if self.homes[id] is not whole}
+        for id in tensors:
+            self._call_again(id)
+        beside: dict[str, list[str]] = {}
+        for (_, user), box in self._references.items():
+            beside.setdefault(box, []).append(user)
+        self.homes |= {box: self._common(users, whole) for box, users in beside.items()}
+
+    def _gather(self, events: Iterable[Record], known: Mapping[str, TensorSeen], lanes: Lanes | None) -> None:
+        """Note what each node and operation is called, and what it uses."""
+        free = {seen.id for event in events for seen in getattr(event, "tensors", ()) if seen.node is None}
+        at = wholes(known.values())
+
+        def given(event: NodeCreated | OperationRan) -> list[str]:
+            tensors = [arg.tensor for arg in event.args if arg.tensor is not None]
+            return [at.get(id, id) for id in tensors if id in free] if lanes is None else [*map(lanes.place, tensors)]
+
+        for event in events:
+            if isinstance(event, NodeCreated):
+                self._operations[event.node] = event.operation
+                self._used(event.node, [edge.target for edge in event.edges if edge.target is not None] + given(event))
+            elif isinstance(event, OperationRan):
+                self._operations[event.op] = event.name
+                if lanes is not None and event.op in self.group_of:
+                    self._used(event.op, given(event))
+
+    def _rows(self, named: Iterable[TensorSeen]) -> dict[str, TensorRow]:
+        """The data that come in rows: `x[0]` to `x[19]`, or one variable in each round of a loop."""
+        rows: dict[str, TensorRow] = {}
+        for seen in named:
+            stem = (seen.name or "").partition("[")[0]
+            if not seen.requires_grad:
+                rows.setdefault(stem, TensorRow(stem)).items.append(seen)
+        return {seen.id: row for row in rows.values() if len(row.items) > _SHARED for seen in row.items}
+
+    def _let_in(self, tensors: Sequence[str], names: dict[str, str | None], whole: Group) -> None:
+        """The first of these without a name that a group uses stands outside, if nothing else brings data into it."""
+        given = {id for id in tensors if names.get(id) is None}
+        if not given:
+            return
+        first: dict[str, str] = {}
+        met = {""}  # outermost groups that have one of these in them
+        fed: set[str] = set()
+        for id in self.users:
+            home = self.group_of.get(id) or self.homes[id]
+            outer, inner = ("", "") if home is whole else (home.path[0].id, "".join(each.id for each in home.path[1:2]))
+            if id in given and (inner or (outer not in met and home.kind == "scope")):
+                first.setdefault(inner or outer, id)
+                met.add(outer)
+            if id in self.rows:
+                fed |= {outer, inner}
+            elif "." not in (names.get(id) or ""):
+                into = (self._way(user, whole)[1:2] for user in self.users[id])
+                fed |= {group.id for way in into for group in way if group.id != outer}
+        for inner, id in first.items():
+            if not {inner, self.homes[id].path[0].id} & fed:
+                self.homes[id] = whole
+
+    def _share(self, id: str, users: Sequence[str], whole: Group) -> None:
+        """Note which of these users of a tensor have a box beside them: where they are many, one in each group.
+
+        Of rounds that are told together these are many: then the first has the tensor itself, and any other a box.
+        """
+        common = self._common(users, whole)
+        depth = 1 if common is whole else len(common.path) + 1
+        branches: dict[str, list[str]] = {}
+        for user in users:
+            way = [*(group.id for group in self._way(user, whole)), user]
+            branches.setdefault(way[depth], []).append(user)
+        together = [branch for branch in branches if branch in self.groups and self.groups[branch].kind == "more"]
+        repeats = any(len(branches[branch]) > _SHARED for branch in together)
+        for n, (branch, inside) in enumerate(branches.items()):
+            if len(branches) > _SHARED or (repeats and n):
+                self._references |= {(id, user): f"{id}@{branch}" for user in inside}
+            if len(inside) > _SHARED:
+                self._share(id, inside, whole)
+
+    def _call_again(self, id: str) -> None:
+        """The parameter of a module of one operation that is called several times stands in the first of its calls."""
+        calls = {user: self.group_of[user] for user in self.users[id]}
+        groups = list({group.id: group for group in calls.values()}.values())
+        if len(groups) > 1 and all(group.single and group.scope == groups[0].scope for group in groups):
+            self.homes[id] = groups[0]
+            self.again.add(id)
+            for user, group in calls.items():
+                self._references.pop((id, user), None)
+                if group is not groups[0]:
+                    self._references[id, user] = f"{id}@{group.id}"
+
+    def reference(self, tensor: str, user: str) -> str:
+        """The box that a tensor's arrow to a user leaves from: its own, or where many use it, one beside the user."""
+        return self._references.get((tensor, user), tensor)
+
+    def _used(self, user: str, used: Iterable[str]) -> None:
+        for id in dict.fromkeys(used):
+            self.users.setdefault(id, []).append(user)
+
+    def _way(self, node: str, whole: Group) -> list[Group]:
+        """The groups that a node lies in, from the whole graph inwards."""
+        return [whole, *(group for group in self.group_of[node].path if group is not whole)]
+
+    def _common(self, nodes: Sequence[str], whole: Group) -> Group:
+        paths = [self._way(node, whole) for node in nodes]
+        common = whole
+        for level in zip(*paths, strict=False):
+            if any(group is not level[0] for group in level):
+                break
+            common = level[0]
+        return common
+
+    def summary(self, group: Group) -> GroupSummary:
+        """What is to be told of a group, of which nothing is there yet."""
+        row = [self._operations.get(id, "") for id in group.nodes()]
+        count = len(row)
+        times = next(n for n in range(count, 0, -1) if count % n == 0 and row[: count // n] * n == row)
+        return GroupSummary(group, count, times, self._titles)
+
+    def place(self, id: str) -> Group | None:
+        """The innermost group that a node or a tensor lies in."""
+        return self.group_of.get(id) or self.homes.get(id)

@@ -1,0 +1,266 @@
+"""A program's tree of groups: nodes grouped as the program made them.
+
+What may stand as one box is a scope, a loop, its rounds, a call, an expression, what repeats, stretches of a long row.
+Neighbours in order of creation that were made in the same part of the program stand in one group: a module that is
+called twice is two groups, and no arrow goes back from a later group to an earlier one. A part of the picture that a
+function transform adds is the outermost group.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from ..trace.listing import calls_many
+from ..trace.schema import Record
+from .crowded_rows import gather
+from .expressions import cut_in_sentence
+from .groups import Group, Program, divided, repetitions, stretches
+from .items import Item
+from .lanes import Lanes
+from .placement import placed
+from .titles import join_words, shorten, tell_apart, title_of, variables_of, words_of
+from .written import transforms, tree_of
+
+_FEW = 20  # things in a frame that need no group
+_LEAVES = 12  # that one node takes; with more of them it is a group
+_ROUNDS = 5  # what repeats so often is told by its first and its last
+_FOLDED = 8  # nodes between the first and the last of what repeats that are worth a group
+_PLACES = 4  # that a sentence has for a node
+_RESHAPING = {"t", "view", "reshape", "unsafe_view", "transpose", "expand", "clone", "permute", "as_strided"}
+_DIGITS = re.compile(r"\d+(,\d{3})*")
+_NUMBERED = {"scope": " call", "call": " call"}
+
+
+def program_tree(events: Iterable[Record], lanes: Lanes | None = None) -> Program:
+    """All nodes of a trace in groups of the parts of the program that made them; `titles` has the words for each node.
+
+    With `lanes` there are operations without a node too, and the parts that transforms add to the picture. A group
+    around one thing is that thing, unless very many leaves lie in it too, or the parameters of a module. What repeats
+    is its first, one group for those between, and its last. An expression that several nodes compute is a group; where
+    a backward recorded them, it is a group only of many. In a crowded row each line of the program is one.
+    """
+    whole = placed(events, lanes)
+    tell_apart(whole)
+    shorten(whole)
+    items = [each for item in whole.items for each in _simplified(item)]
+    while len(items) == 1 and items[0].kind == "call":  # the program's own beginning
+        items = items[0].items
+    whole.items = items
+    gather(whole)
+    _mark(whole, {})
+    root = Program("graph", [])
+    root.items = _grouped(whole, "", root, []).items
+    for number, group in enumerate(root.groups(), 1):
+        group.id = f"g{number}"
+        for item in group.items:
+            if isinstance(item, Group):
+                item.parent, item.part = group, item.part or group.part
+    if lanes is not None:  # at several levels one expression has several nodes
+        root.titles, root.words, root.scopes = lanes.titles, {}, {}
+    return root
+
+
+def _simplified(item: Item, calls: tuple[str, ...] = ()) -> list[Item]:
+    """The item without groups of one thing in it, or else what stands in its place: what lies in it.
+
+    `calls` is how the calls of the modules begin that it lies in: `net(`.
+    """
+    if not item.kind:
+        return [item]
+    calls = (*calls, f"{item.held}(") if item.held else calls
+    # From the inside out: how many things lie in an item is known when each of them is simple.
+    items: list[Item] = []
+    for inner in item.items:
+        items += _simplified(inner, calls)
+    item.items = items
+    if item.kind == "scope":
+        _tell_apart_calls(items)
+    if item.kind == "loop":
+        return _loop(item)
+    if _is_needless(item):
+        return items
+    # A round stays, whatever is in it: its loop counts them, and then gives its number to the only thing in it.
+    if len(items) > 1 or item.kind == "round":
+        return [item]
+    return [_of_one(item, calls)]
+
+
+def _tell_apart_calls(items: Sequence[Item]) -> None:
+    """Of modules that have one text none has it: it is that of the call that led to all of them."""
+    texts = Counter(item.text for item in items if item.scope)
+    for item in items:
+        if item.scope and texts[item.text] > 1:
+            item.text = ""
+
+
+def _is_needless(item: Item) -> bool:
+    """Whether a box around what lies in it would tell nothing, or what the picture has a frame for."""
+    if item.kind in ("expression", "call"):
+        if not item.title or transforms(tree_of(item.text)):  # without a source; or all that a transform does
+            return True
+    return 0 < item.framed <= len(item.items) <= _FEW
+
+
+def _of_one(item: Item, calls: tuple[str, ...]) -> Item:
+    """What an item with one thing in it becomes: that thing with its words, or the item if it has more to tell."""
+    only = item.items[0]
+    if item.kind == "part":  # its frame is told by the words of the transform, never by those of what lies in it
+        item.items = only.items if only.kind else item.items
+        return item if only.kind else only
+    if item.kind == "expression" and only.leaves > _LEAVES:  # closed, it hides them
+        return item
+    if item.kind == "scope" and not only.kind and only.parameters:  # a module of one operation, with what it holds
+        # Its box has the words of the module's call: on the node they would be told twice.
+        only.text = "" if only.text.startswith(calls) else only.text
+        return item
+    if item.kind == "scope":
+        join_words(item, only)
+        only.scope = f"{item.scope}/{only.scope}" if only.scope else item.scope
+        only.kind = "scope" if only.kind == "call" else only.kind
+    elif item.kind in ("expression", "call") and only.kind in ("", "expression", "call"):
+        _give_words(item, only, calls)
+    return only
+
+
+def _give_words(item: Item, only: Item, calls: tuple[str, ...]) -> None:
+    """The words of an expression or a call for the only thing that it computes."""
+    if only.text and calls_many(item.text):  # that of all calls together is not the words of one
+        return
+    only.text, only.inner = item.text, item.inner
+    if not item.text.startswith(calls):  # the module's own call tells less than what is computed in it
+        only.title = item.title
+
+
+def _loop(loop: Item) -> list[Item]:
+    """A loop and its rounds; one with a single round is what happened in that, in a group only if its line is known."""
+    if len(loop.items) == 1:
+        loop.items = loop.items[0].items
+        return [loop] if len(loop.items) > 1 and loop.title else loop.items
+    for at, turn in enumerate(loop.items):
+        if len(turn.items) == 1:
+            only = turn.items[0]
+            only.turn, only.number = turn.title, turn.number
+            only.kind = only.kind if only.kind in ("", "expression") else "round"
+            loop.items[at] = only
+    loop.title = f"{loop.title or 'loop'} × {len(loop.items):,}"
+    return [loop]
+
+
+def _mark(item: Item, symbols: dict[object, int]) -> None:
+    """Give the item and all in it their symbols, and number those at one place that have the same words."""
+    for each in item.items:
+        if each.kind:
+            _mark(each, symbols)
+        else:
+            each.symbol = symbols.setdefault(("", _undigited(each.title)), len(symbols))
+    words = _DIGITS.sub("#", item.title) if item.kind != "loop" else ""
+    symbol = item.kind, words, *[each.symbol for each in item.items]
+    item.symbol = symbols.setdefault(symbol, len(symbols))
+    seen: dict[str, int] = {}
+    for each in item.items if len(item.items) > 1 else ():
+        if each.turn:
+            continue
+        seen[each.title] = seen.get(each.title, 0) + 1
+        if seen[each.title] > 1:
+            kind = "scope" if each.kind and each.scope else each.kind
+            each.which = f", {_ordinal(seen[each.title])}{_NUMBERED.get(kind, '')}"
+
+
+@lru_cache(10_000)
+def _undigited(title: str) -> str:
+    return _DIGITS.sub("#", title)
+
+
+def _ordinal(number: int) -> str:
+    """2nd, 3rd, 4th …"""
+    last = number % 10 if number % 100 not in (11, 12, 13) else 0
+    return f"{number:,}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') }"
+
+
+def _grouped(item: Item, around: str, root: Program, places: Sequence[str]) -> Group:
+    """An item as a group, what repeats in it as the first, those between and the last, and long rows divided.
+
+    It lies in the scope `around`, and in groups that sentences tell of as `places`, the innermost first.
+    """
+    path = f"{around}/{item.scope}".strip("/") if item.scope else around
+    own = item.title + item.which
+    told, names = own if item.kind == "round" and not item.turn else f"`{item.title}`{item.which}", [own]
+    if item.scope:
+        told, names = path + item.which, [path + item.which, path, *names, item.scope]
+    elif item.text:
+        names = [item.text + item.which, item.text, *names]
+    elif item.part is not None:
+        names = [*names, item.part.title]
+    turn = [item.turn] if item.turn else []
+    if item.kind not in ("graph", "loop", "line", "run"):
+        outer = [place for place in places if not path.startswith(f"{place}/")]  # scopes that its own tells
+        places = [told, *turn, *outer][:_PLACES]
+    if item.kind == "expression":
+        item.variable = variables_of(item)
+    inner: list[str | Group] = []
+    for each in item.items:
+        if each.kind:
+            inner.append(_grouped(each, path, root, places))
+        else:
+            is_found = each.found and not each.scope and not each.turn
+            if is_found:
+                root.node_names[each.node] = each.title + each.which
+            root.titles[each.node] = each.found if is_found else title_of(each)
+            root.words[each.node] = tuple(words_of(each, places))
+            root.scopes[each.node] = f"{path}/{each.scope}".strip("/") if each.scope else path
+            inner.append(each.node)
+    row = _row(item.items, inner, item.kind == "loop" and bool(item.items[0].number))
+    group = Group(title_of(item), row, kind=item.kind, number=item.number, symbol=item.symbol, part=item.part)
+    group.names, group.told = tuple(dict.fromkeys([*names, group.title])), " in ".join([told, *turn])
+    if item.scope:
+        group.scope = path
+        group.single = all(not each.kind for each in item.items) and _computes_once(item.items)
+        group.layer = not _holds_modules(item) and len({node.at for node in item.nodes()}) == 1
+    return group
+
+
+def _holds_modules(item: Item) -> bool:
+    return any([bool(each.scope) or _holds_modules(each) for each in item.items])
+
+
+def _computes_once(nodes: Sequence[Item]) -> bool:
+    return sum(node.operation.removeprefix("_") not in _RESHAPING for node in nodes) == 1
+
+
+def _row(items: Sequence[Item], groups: list[str | Group], rounds: bool) -> list[str | Group]:
+    """A row in which what repeats stands as the first, those between, and the last."""
+    row: list[str | Group] = []
+    at = 0
+    repeated = repetitions([item.symbol for item in items], _ROUNDS, _ROUNDS) if len(items) >= _ROUNDS else []
+    for start, period, times in repeated:
+        row += groups[at:start]
+        at = start + period * times
+        between = groups[start + period : at - period]
+        if sum(1 if isinstance(each, str) else len(each.nodes()) for each in between) < _FOLDED:
+            row += groups[start:at]
+            continue
+        words = _between(items[start + period : at - period], period, rounds)
+        row += groups[start : start + period]
+        inner = stretches(between, rounds, start + period)
+        row.append(Group(words, inner, (words,), kind="more", told=f"`{words}`"))
+        row += groups[at - period : at]
+    row += groups[at:]
+    return stretches(row, rounds, 0) if rounds else divided(row)
+
+
+def _between(items: Sequence[Item], period: int, rounds: bool) -> str:
+    """How many there are between the first and the last of what repeats, and which."""
+    count = len(items) // period
+    if rounds:
+        return f"{len(items):,} more rounds ({items[0].number:,} to {items[-1].number:,})"
+    first, again, last = items[0], items[-period], items[-1]
+    if first.title != again.title and (first.kind or first.scope):  # layers
+        one, _, kind = first.title.partition(" › ")
+        begin = one if kind and last.title.endswith(f" › {kind}") else first.title  # the class is told once
+        return f"{count:,} more ({begin} to {last.title})"
+    several = items[:period]
+    words = [each.title if each.kind or each.text or each.scope else each.operation for each in several]
+    return f"{count:,} more of {cut_in_sentence(', '.join(dict.fromkeys(words)))}"

@@ -1,0 +1,124 @@
+"""The words for the parts of a program and its nodes: titles on boxes, and what sentences call them by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..scene.labels import TITLE_COLUMNS, columns
+from ..scene.model import WITHIN
+from .expressions import UNKNOWN, cut_in_sentence, fitted_text
+from .items import Item
+
+_SURE = TITLE_COLUMNS // 2  # columns of an expression that has room behind a variable and a round, whatever these are
+_WRITES = re.compile(r"\s*(\*\*|//|<<|>>|[-+*/@%&|^])=[^=]|\.\w+_\(")  # after the name of what is written into
+_TARGETS = re.compile(r"[\w.,()\s]+")  # of an assignment to variables
+
+
+def tell_apart(whole: Item) -> None:
+    """Modules of one class that are called by several variables are told by these in sentences too."""
+    variables: dict[str, set[str]] = {}
+    modules: list[Item] = []
+    todo = [whole]
+    while todo:
+        item = todo.pop()
+        todo += item.items
+        if item.scope == item.module and item.called != item.scope:
+            modules.append(item)
+            variables.setdefault(item.scope, set()).add(item.called)
+    for item in modules:
+        if len(variables[item.scope]) > 1:
+            item.scope = item.called
+
+
+def shorten(item: Item) -> None:
+    """Titles of expressions: of those that are too long, what has a box of its own inside them is left out."""
+    own: frozenset[tuple[str, str]] | None = None
+    for each in item.items:
+        if each.items:
+            shorten(each)
+        if not each.text:
+            continue
+        if len(each.text) > _SURE:
+            if own is None:
+                own = frozenset([pair for one in item.items for pair in _own(one)])
+            each.inner, each.title = own, fitted_text(each.text, own, TITLE_COLUMNS)
+        else:
+            each.title = each.text
+
+
+def _own(item: Item) -> list[tuple[str, str]]:
+    """The text of an expression or a call, and what stands for it in others; of a scope the text that called it."""
+    inner = item
+    while inner.kind == "scope":
+        inner = inner.items[0]
+    return [(inner.text, item.called or UNKNOWN)] if inner.text else []
+
+
+def entitled(called: str, module: str) -> str:
+    """`layer1 › Sequential`; a module that has no name but its class's is that."""
+    return f"{called}{WITHIN}{module}" if module and called.partition(" ")[0] != module else called
+
+
+def join_words(outer: Item, inner: Item) -> None:
+    """The words for what is the only thing in a scope: for a module in a module `model.net › Sequential`."""
+    if not inner.scope:
+        numbered = outer.title.isdigit() and inner.name
+        inner.title = f"{outer.title}{WITHIN}{inner.name}" if numbered else outer.title
+        inner.called, inner.module, inner.settings = outer.called, outer.module, outer.settings
+    elif outer.module and inner.module and outer.called != outer.module:
+        inner.called = f"{outer.called}.{inner.called}"
+        inner.title = entitled(inner.called, inner.module)
+    else:
+        inner.title = f"{outer.title}{WITHIN}{inner.title}"
+
+
+def variables_of(item: Item) -> str:
+    """The variables that hold the results of an expression, in the order of its line: `out, h` of `out, h = rnn(x)`."""
+    nodes: list[Item] = []
+    todo = [item]
+    while todo:
+        each = todo.pop()
+        nodes += [] if each.kind else [each]
+        todo += each.items
+    last = item.items[-1]
+    targets = last.line.partition("=")[0].strip()
+    names = re.findall(r"[\w.]+", targets) if _TARGETS.fullmatch(targets) else []
+    held = {node.variable.partition("[")[0] for node in nodes if node.line == last.line}
+    said = [name for name in names if name in held]
+    if len(said) > 1:
+        return targets if said == names else ", ".join(said)
+    whole = len(nodes) > 1 and said == [targets] and last.variable.startswith(f"{targets}[")
+    return targets if whole else last.variable
+
+
+def title_of(item: Item) -> str:
+    """The words on a box: `round 2: y = x @ w`, `conv1 › Conv2d stride 2`."""
+    begin = f"{item.turn}: " if item.turn else ""
+    if item.variable and (item.text or item.scope) and item.title != item.variable:
+        written = item.title.startswith(item.variable) and _WRITES.match(item.title[len(item.variable) :])
+        begin += "" if written else f"{item.variable} = "
+    title = item.title
+    told = f"{begin}{title}{item.which}"
+    if not item.settings and len(told) <= _SURE:
+        return told
+    room = TITLE_COLUMNS - columns(begin + item.which)
+    if item.module and columns(title) > room:  # whose class a reader finds in the path of the module
+        title = item.called
+    if item.text and not item.scope:
+        title = fitted_text(item.text, item.inner, room)
+    between = " "
+    for setting in item.settings.split(", ") if item.settings else ():
+        if columns(more := f"{title}{between}{setting}") <= room:
+            title, between = more, ", "
+    return f"{begin}{title}{item.which}"
+
+
+def words_of(item: Item, places: Sequence[str]) -> list[str]:
+    """What a sentence may tell a node by: `x @ w`, that in its round, in the call that this is in, and so on."""
+    title = item.text if item.scope else item.title
+    told = [f"`{cut_in_sentence(title)}`{item.which}" if item.text else item.title + item.which]
+    own = [place for place in (item.scope if item.text else "", item.turn) if place]  # a title tells the scope
+    for place in (*own, *places) if own else places:
+        told.append(f"{told[-1]} in {place}")
+    return told
