@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from types import SimpleNamespace
 from typing import get_args
 
 import pytest
@@ -11,6 +12,7 @@ import trace_samples as samples
 import workbench as torch
 from workbench.recording import record
 from workbench.scene.model import ArrowKind, BoxKind
+from workbench.trace.timeline import Timeline
 from workbench.views import CHARTS, PAIRS, VIEWS, storyboard
 
 KNOWN = sorted([*VIEWS, *CHARTS, *PAIRS])
@@ -64,6 +66,37 @@ def test_everything_in_a_picture_is_of_a_kind_that_there_is(view, program):
         assert all(detail.heading and detail.body for detail in told)
         assert view == "saved" or all(detail.heading[0].isupper() for detail in told)  # its slots have the code's names
         assert all(box.title is not None and box.alt is not None for box in scene.boxes.values())
+
+
+class _Growing:
+    """A source of records that has one more whenever it is read, as when another thread lets nodes go."""
+
+    def __init__(self, records):
+        self._all, self._count = records, len(records) // 2
+
+    def records(self):
+        self._count += 1
+        return self._all[: self._count]
+
+
+@pytest.mark.parametrize("view", [*VIEWS, *CHARTS, *PAIRS])
+@pytest.mark.parametrize("program", [samples.square_line, samples.written, samples.twice, samples.descent])
+def test_a_picture_is_of_the_trace_as_it_was_when_it_was_asked_for(view, program):
+    records = program().events
+
+    def traces(grows):
+        for _ in range(2 if view in PAIRS else 1):
+            source = _Growing(records)
+            yield Timeline(source if grows else SimpleNamespace(records=lambda told=source.records(): told))
+
+    def told(grows):
+        first, *others = traces(grows)
+        return storyboard(first, view, **dict(zip(["against"], others, strict=False)))
+
+    grown, still = told(grows=True), told(grows=False)
+    assert grown.scene == still.scene
+    assert grown.steps == still.steps
+    assert grown.start == still.start
 
 
 @pytest.mark.parametrize("on", [True, False])

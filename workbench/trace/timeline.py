@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import copy
 from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -49,6 +50,12 @@ class Timeline:
         part = Timeline(events)
         part._recorded = self._recorded
         return part
+
+    def snapshot(self) -> Self:
+        """What happened so far, which does not grow: the nodes of a trace may go while a picture of it is made."""
+        now = copy(self)
+        now._source = list(self.events)
+        return now
 
     @property
     def events(self) -> Sequence[Record]:

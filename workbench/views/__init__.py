@@ -50,6 +50,9 @@ def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **o
     that the view does not have, or lacks.
     """
     _check(view, options)
+    trace = trace.snapshot()
+    if isinstance(other := options.get("against"), Timeline):
+        options["against"] = other.snapshot()
     # No cycles are looked for: of a large graph nearly all that is made lives on, and is gone through in vain.
     collecting = gc.isenabled()
     try:

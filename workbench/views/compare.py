@@ -42,7 +42,7 @@ def compare(first: Timeline, second: Timeline) -> Picture:
     for trace in (first, second):
         if not isinstance(trace, Timeline):
             raise TypeError(COMPARE_KIND.format(type(trace).__name__))
-    return Picture(compared(first, second))
+    return Picture(compared(first.snapshot(), second.snapshot()))
 
 
 @dataclass(frozen=True, slots=True)
