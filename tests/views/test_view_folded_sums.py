@@ -14,6 +14,7 @@ import pytest
 import workbench as torch
 from workbench.autograd.scopes import scope
 from workbench.recording import record
+from workbench.scene.labels import label_size
 from workbench.views import grouped_graph
 
 NUMBER = re.compile(r"‖([^‖]+)‖")
@@ -107,3 +108,29 @@ def test_the_legend_says_where_the_rest_of_a_gradient_is_if_boxes_refer_to_its_l
     with record() as trace:
         (w * 2 + w).sum().backward()
     assert "what uses it" not in trace.show("flow").storyboard.legend
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_place_is_kept_for_all_that_an_arrow_tells(seed: int) -> None:
+    trace, _, _ = nested_programs.recorded(seed, torch, scope, record, trains=False)
+    for depth in range(3):
+        board = trace.show(depth=depth).storyboard
+        kept = {id: (way.label.w, way.label.h) for id, way in board.layout.arrows.items()}
+        for k in range(len(board.steps)):
+            for id, arrow in board.at(k).arrows.items():
+                wide, high = label_size(arrow.label)
+                assert wide <= kept[id][0] and high <= kept[id][1], (arrow, kept[id])
+
+
+def test_a_place_is_kept_for_the_number_of_the_second_arrow_from_a_value() -> None:
+    """The first leads to what nothing used, and never tells a number; while the group is closed it stands for both."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with record() as trace:
+        y = x * 2
+        with scope("part"):
+            y.norm()
+            z = y.exp()
+        z.sum().backward()
+    board = trace.show(open=[]).storyboard
+    ((id, arrow),) = [(id, each) for id, each in board.at().arrows.items() if each.target in board.folding.groups]
+    assert "‖" in arrow.label and board.layout.arrows[id].label.w >= label_size(arrow.label)[0]

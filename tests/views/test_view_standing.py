@@ -223,5 +223,5 @@ def test_a_closed_group_says_what_of_it_is_gone():
         y.sum()
     boxes = last(trace, open=[])
     (box,) = [box for box in boxes.values() if box.kind == "group"]
-    assert box.lines[1:] == ("6 operations, saved 32 bytes", "3 operations gone")  # x, and the last exponential
+    assert box.lines[1:] == ("6 operations, 3 gone, saved 32 bytes",)  # x, and the last exponential
     assert box.state == "idle" and y.requires_grad

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from functools import partial
 from types import SimpleNamespace
 from typing import get_args
 
@@ -87,7 +88,7 @@ def test_a_picture_is_of_the_trace_as_it_was_when_it_was_asked_for(view, program
     def traces(grows):
         for _ in range(2 if view in PAIRS else 1):
             source = _Growing(records)
-            yield Timeline(source if grows else SimpleNamespace(records=lambda told=source.records(): told))
+            yield Timeline(source if grows else SimpleNamespace(records=partial(list, source.records())))
 
     def told(grows):
         first, *others = traces(grows)

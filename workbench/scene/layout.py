@@ -20,7 +20,7 @@ from .levels import levels_of
 from .messages import NO_PLACE
 from .model import Box, Scene
 from .parts import Level, Parts
-from .relations import related
+from .relations import EDGE, related
 
 _LABEL_MARGIN = 12  # px around the picture where only a label comes near its edge: nothing glows there
 _NEAR = 220  # px between a story at the picture's side and what it is about: in a window both are in sight
@@ -69,7 +69,7 @@ def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> L
     width = max(width, whole.width + 2 * MARGIN, *(end + _LABEL_MARGIN for _, end in labels_at), 0.0)
     lines = related(scene, places | strip, [way.label for way in ways.values() if way.label.w], width)
     ways |= lines
-    width = max(width, *(x + MARGIN for way in lines.values() for x, _ in way.points), 0.0)
+    width = max(width, *(x + EDGE for way in lines.values() for x, _ in way.points), 0.0)
     return Layout(
         round(width + shift),
         round(whole.height + 2 * MARGIN + top),

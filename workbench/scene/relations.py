@@ -17,7 +17,7 @@ _FAR = max(map(max, _BENDS))  # px that a line may swing out
 _FEW = 40  # lines: of more, each has one bend to choose from
 _FEW_BETWEEN = 40  # boxes in between that a line may lead around; around more it would be too far away
 _MANY = 200  # lines: of more, none looks at what it hides
-_EDGE = 6.0  # px from the picture's edge that a line keeps
+EDGE = 6.0  # px from the picture's edge that a line keeps
 _HIDDEN = 400.0  # px of detour that not going behind a box is worth
 _STRUCK = 20.0  # px of detour that not going through a label's place is worth
 _ASIDE = 0.78  # of a box's width, where a line meets it: in the middle its arrows do
@@ -105,7 +105,7 @@ def _hanging(place: Place, stack: list[Place], between: list[Place]) -> list[_En
 
 def _curve(start: _End, end: _End, bends: tuple[int, int], width: float) -> tuple[Point, ...]:
     ((x, y), (dx, dy)), ((u, v), (du, dv)) = (start.at, start.way), (end.at, end.way)
-    a, b = (min(max(at, _EDGE), width - _EDGE) for at in (x + dx * bends[0], u + du * bends[1]))
+    a, b = (min(max(at, EDGE), width - EDGE) for at in (x + dx * bends[0], u + du * bends[1]))
     return (x, y), (a, y + dy * bends[0]), (b, v + dv * bends[1]), (u, v), *end.rest
 
 

@@ -146,13 +146,14 @@ class Storyboard:
 
     def _label_size(self, labels: Mapping[str, Size], id: str, hidden: bool) -> Size:
         """The size that holds the largest label of an arrow that is seen, whose own target may be hidden in a group."""
+        members = self.folding.members.get(id, [id])
+        largest = _around([labels[in_group(each) if hidden else each] for each in members])
         if not self.folding.has_several(self.scene, id):
-            return labels[in_group(id) if hidden else id]
-        members = [labels[in_group(member)] for member in self.folding.members[id]]
-        norm, largest = label_size(_LONGEST_NORM), [max(size[side] for size in members) for side in (0, 1)]
+            return largest
+        norm, largest = label_size(_LONGEST_NORM), _around([labels[in_group(each)] for each in members])
         # What ends the way, or below the norm why it is pale.
         if self.scene.arrows[id].kind == "cut" or largest[1] > norm[1]:
-            return max(norm[0], largest[0]), max(norm[1], largest[1])
+            return _around([norm, largest])
         return norm
 
     @cached_property
@@ -285,6 +286,11 @@ class Storyboard:
             told = {"region": region} if region is not None else {}
             told |= {"size": list(self.sizes[0][id])} if id in self.folding.groups else {}
         return told
+
+
+def _around(sizes: Sequence[Size]) -> Size:
+    """The size that holds each of these."""
+    return max(width for width, _ in sizes), max(height for _, height in sizes)
 
 
 def _curves(curves: Curves, steps: Iterable[Step]) -> dict[str, Any]:

@@ -206,21 +206,21 @@ def closed_box(frame: Frame, summary: GroupSummary, came: EdgeBundle, went: Edge
     Where gradients are the story, leaves are told with theirs instead, and not what is kept.
     """
     group, told = summary.group, view.of_leaves(frame, summary.leaves)
+    gone = f"{summary.gone:,} gone" if 0 < summary.gone < summary.held else ""
     saves = [] if view.shows_gradients else summary.saves()
     if group.single and 0 < len(summary.parameters) <= _ROWS:
         told = [line for line in told if not line.startswith("grad ‖")]  # a row has it
-        lines = [summary.shapes(frame), *rows_of(frame, summary.parameters), *saves, *told]
+        lines = [summary.shapes(frame), *rows_of(frame, summary.parameters), *saves, *told, gone]
     elif view.shows_gradients and summary.leaves:
-        lines = [", ".join([*summary.holds(frame), *told[:1]]), *told[1:]]
+        lines = [", ".join([*summary.holds(frame), *told[:1]]), *told[1:], gone]
     else:
         used = [name for id, name in summary.referred.items() if id not in summary.given and "." not in name]
-        held = ", ".join([*summary.counts_of_operations(), *summary.holds(frame)])
+        held = ", ".join(filter(None, [*summary.counts_of_operations(), gone, *summary.holds(frame)]))
         if saves and columns(f"{held}, {saves[0].removesuffix(FREED)}{FREED}") <= GROUP_COLUMNS:
             held = ", ".join(filter(None, [held, *saves]))
         lines = [summary.shapes(frame), _using(held, used), *told]
-    if summary.gone:
-        all_gone = summary.gone == summary.held
-        lines.append("gone: nothing holds them" if all_gone else f"{counted(summary.gone, 'operation')} gone")
+    if summary.gone and summary.gone == summary.held:
+        lines.append("gone: nothing holds them")
     gradients = [
         f"{way} {norms_of(frame, each)[0] or f'{each.total.moved:,} gradients'}"
         for way, each in (("in", came), ("out", went))
