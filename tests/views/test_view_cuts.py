@@ -116,6 +116,18 @@ def test_what_is_computed_from_behind_a_cut_lies_behind_it_too():
     assert told(trace, "more").source.text == "t = h.detach()"
 
 
+def test_the_data_of_a_tensor_are_cut_off_from_it():
+    w = leaf()
+    with torch.record() as trace:
+        h = w * 3
+        t = h.data
+        t.mul_(2.0)  # unseen by h, and nothing for a cut
+        (t * w).sum().backward()
+    assert cuts(trace) == [("h = w * 3", "t", "data")]
+    assert told(trace, "t").source.text == "t = h.data"
+    assert w.grad.tolist() == [6.0, 12.0]
+
+
 def test_a_tensor_that_was_detached_in_place_is_cut_off_from_its_own_node():
     w = leaf()
     with torch.record() as trace:

@@ -247,7 +247,10 @@ class Tensor(Facts):
     @property
     def data(self) -> Tensor:
         """The same memory as a tensor without history and with a version counter of its own: writes go unseen."""
-        return self._detached()
+        out = self._detached()
+        if listeners:
+            emit(("unrecorded", "data", (self,), (out,)))
+        return out
 
     @data.setter
     def data(self, new: Tensor) -> None:

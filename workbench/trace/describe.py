@@ -73,7 +73,7 @@ Hooks = tuple[tuple[Any, ...], ...]  # of each its kind, which output it is on, 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 _type_of: Callable[[object], type[object]] = type  # a type checker does not know what `type` is of anything
 _PLAIN = (int, float, bool, str, type(None))
-_CUTTING = frozenset(("detach", "detach_"))  # what is done to end the way of a gradient
+_CUTTING = frozenset(("data", "detach", "detach_"))  # what is done to end the way of a gradient
 _NOWHERE: tuple[int | None, int] = None, 0  # where a leaf comes from
 
 

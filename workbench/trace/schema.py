@@ -54,7 +54,7 @@ class Part:
 class Cut:
     """Where the way of a gradient ends: at an output of a node, or at a leaf (None: at one the trace does not know).
 
-    The `word` is what ends it: `detach`, `no_grad`, or the dtype of what has no gradient.
+    The `word` is what ends it: `detach`, `data`, `no_grad`, or the dtype of what has no gradient.
     """
 
     node: str | None
