@@ -57,13 +57,9 @@ def seen_first(page, program: Callable[[Any], None], size: tuple[int, int]) -> d
 
 # What opens too large for a notebook's window, even at the least scale: it is read at nearly its own size, and scrolls.
 TOO_LARGE = {
-    "unet",
-    "attention",
-    "gan_step",
     "cnn_digit_classifier",
     "reinforce_with_baseline",
     "physics_informed_heat_equation",
-    "hypernetwork_curves",
     "matrix_factorisation",
     "differentiable_cannon",
     "maml_sine_tasks",

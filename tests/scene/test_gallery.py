@@ -30,8 +30,8 @@ TOLD = {
         *("net › Block", "fc1 › Linear", "layer_norm(fc1, x.shape[-1:])", "out + x", "loss = net(x).sum()", "x"),
     ),
     "attention": (
-        *("net › Attention 2 heads", "self.split(self.q(x))", "scores = q @ … / … ** 0.5", "torch.softmax(scores, -1)"),
-        *("mixed = ….transpose(…).reshape(…)", "loss = (net(x) ** 2).mean()"),
+        *("net › Attention 2 heads", "self.split(self.q(x))", "scores = q @ k.transpose(…) / … ** 0.5"),
+        *("torch.softmax(scores, -1)", "mixed = ….transpose(1, 2).reshape(…)", "loss = (net(x) ** 2).mean()"),
     ),
     "rnn": (
         *("net › RNN", "for x in xs × 20", "round 1: cell › Cell", "18 more rounds (2 to 19)"),

@@ -277,7 +277,7 @@ def test_attention() -> None:
         outline(trace, ("q", "k", "v", "out"))
         == f"net › Attention:\n{heads}"
         + """\
-  scores = … / (D // self.h) ** 0.5:
+  scores = q @ … / (D // self.h) ** 0.5:
     k.transpose(-2, -1)
     q @ k.transpose(-2, -1):
       ExpandBackward0
@@ -290,7 +290,7 @@ def test_attention() -> None:
       UnsafeViewBackward0, 3rd
     q @ … / (D // self.h) ** 0.5
   torch.softmax(scores, -1)
-  mixed = ….transpose(…).reshape(…):
+  mixed = ….transpose(1, 2).reshape(…):
     weights @ v:
       ExpandBackward0
       ViewBackward0
@@ -346,6 +346,64 @@ def test_small_modules_before_a_large_one_are_one_run_and_a_line_of_independent_
           left › Linear: 2 nodes
           right › Linear: 2 nodes
           left * right
+        net(x).sum()
+        """)
+
+
+class Double(nn.Module):
+    """More than a line has room for: a module of the user's own."""
+
+    def __init__(self, wide: int) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(wide, 4), nn.Linear(4, 4)
+
+    def forward(self, x: Any) -> Any:
+        x = torch.tanh(self.first(x))
+        return torch.tanh(self.second(x))
+
+
+class Skips(nn.Module):
+    """Large modules, what is computed for them in the lines that call them, and a function of several lines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.down1, self.down2, self.bottom, self.up = Double(4), Double(4), Double(4), Double(8)
+
+    def forward(self, x: Any) -> Any:
+        skip = self.down1(x)
+        x = self.down2(2 * skip)
+        x = self.bottom(F.relu(x))
+        x = self.up(torch.cat([twice(x), skip], 1))
+        return self.up(torch.cat([self.down2(x), x], 1))  # two large ones
+
+
+def twice(x: Any) -> Any:
+    y = x.exp()
+    return y + y
+
+
+def test_a_line_around_one_large_module_is_one_thing_with_what_it_computes_for_it() -> None:
+    net, x = Skips(), torch.randn(5, 4)
+    with record() as trace:
+        net(x).sum().backward()
+    assert outline(trace, ("down1", "down2", "bottom", "up")) == tree("""
+        net › Skips:
+          down1 › Double: 6 nodes
+          x = self.down2(2 * skip):
+            2 * skip
+            down2 › Double: 6 nodes
+          x = self.bottom(F.relu(x)):
+            F.relu(x)
+            bottom › Double: 6 nodes
+          x = self.up(cat([twice(x), skip], 1)):
+            twice(x):
+              x.exp()
+              y + y
+            torch.cat([twice(x), skip], 1)
+            up › Double: 6 nodes
+          down2 › Double: 6 nodes
+          torch.cat([self.down2(x), x], 1)
+          up › Double: 6 nodes
         net(x).sum()
         """)
 
@@ -674,7 +732,7 @@ def test_derivatives_of_derivatives_are_in_the_expression_that_asks_for_them_if_
         (g,) = torch.autograd.grad(y, x, create_graph=True)
         g.sum().backward()
     line, group = program_tree(trace.events).groups()
-    assert line.kind == "line" and line.title == "y = (… * ….log() ** 3 / …).sum()" and len(line.items) == 15
+    assert line.kind == "line" and line.title == "y = (… * (x + 1).log() ** 3 / …).sum()" and len(line.items) == 15
     assert group.kind == "call" and group.names[0] == "torch.autograd.grad(y, x, create_graph=True)"
     assert len(group.items) > 20
 

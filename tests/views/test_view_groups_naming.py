@@ -110,7 +110,8 @@ def titles_of_different_modules(torch: Any, recording: Any) -> tuple[list[str], 
 
 
 DIFFERENT = (
-    ["mu = to_mu › Linear", "heads[0] … heads[-1]", 'parts["q"] … parts["k"]'],  # a line of several modules
+    # A line of several modules is told by these, if its words have no room.
+    ["mu = to_mu › Linear", "both = heads[0](mu) * heads[-1](mu)", 'parts["q"] … parts["k"]'],
     [
         "mu = to_mu › Linear",
         *["heads[0] › Linear", "heads[-1] › Linear"],

@@ -200,7 +200,7 @@ MODELS = {
     "masked_attention": ["q = ", "k = ", "v = ", "scores = ", "torch.softmax(scores, -1)", "mixed = ", "out"],
     "gpt": ["tok … pos", "round 1: blocks.0", "round 2: blocks.1", "round 3: blocks.2", "ln … head"],
     "vae": ["h = ", "mu = to_mu", "logvar = to_logvar", "z = mu + ", "dec", "rec = ", "kl = "],
-    "gan": ["G › Sequential", "D › Sequential", "D › Sequential, 2nd call", "D › Sequential, 3rd call"],
+    "gan": ["G › Sequential", "D › Sequential", "D › Sequential, 2nd call", "g_loss = "],  # a line around the third
 }
 PROGRAMS = {program.__name__: program for program in (*net_samples.PROGRAMS, scopes, chain)}
 ALL = PROGRAMS | {program.__name__: program for program in (resnet, masked_attention, gpt, vae, gan)}
@@ -450,7 +450,7 @@ def test_models_open_whole_with_their_parts(name):
             title.startswith(part) if part.endswith((" = ", " + ")) else part in (title, title.partition(" › ")[0])
             for title in titles
         ), part
-    assert scale(board) >= (0.45 if name == "gan" else 0.6)  # three calls side by side are too wide, all closed
+    assert scale(board) >= 0.6
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -460,7 +460,7 @@ def test_groups_open_outer_ones_first_as_long_as_all_can_be_read(name):
     for n, part in enumerate(board.order):
         opened |= part
         assert all(opened.issuperset(around[group]) for group in part)
-        assert scale(board.with_open(opened)) >= (0.75 if n else 0.6) or name == "gan"  # that is too wide when closed
+        assert scale(board.with_open(opened)) >= (0.75 if n else 0.6)
     assert opened == board.opened
     assert len(work(board)) >= 3
 

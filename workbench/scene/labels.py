@@ -23,6 +23,7 @@ TITLE_LINE = 18  # px from a title to the next line
 
 # The most columns of each text; what is longer is cut.
 TITLE_COLUMNS = 34
+GROUP_TITLE_COLUMNS = 40  # on a closed group, whose lines are as wide
 TEXT_COLUMNS = 38
 LABEL_COLUMNS = 34
 CHIP_COLUMNS = 30
@@ -162,7 +163,7 @@ _ROOMS = {"saved": CHIP_COLUMNS, "group": GROUP_COLUMNS}  # columns of a line, b
 
 def box_fields(box: Box) -> dict[str, Any]:
     """What of a box can change with a step, as drawn: texts fitted into the box, alt made if not given."""
-    room = {"saved": CHIP_COLUMNS, "region": HEADING_COLUMNS}.get(box.kind, TITLE_COLUMNS)
+    room = {"saved": CHIP_COLUMNS, "region": HEADING_COLUMNS, "group": GROUP_TITLE_COLUMNS}.get(box.kind, TITLE_COLUMNS)
     title, more = clean(box.title), HEADING_COLUMNS if box.kind in PANELS else _ROOMS.get(box.kind, TEXT_COLUMNS)
     if box.place is not None:
         room = more = max(0, int((box.place[2] - 4) // CHARACTER))

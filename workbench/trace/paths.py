@@ -262,7 +262,8 @@ class Paths:
                 while loops and (inside > place or loops[0] in entry):
                     told += _round(frame, loops.pop(0))
                 called = _CALLED.match(source.text(frame.offset)) if unnamed else None
-                told.append(("scope", serial, 0, scope, 0, called[1] if called else "", *module))
+                line = source.line(frame.offset) if inside > place else 0
+                told.append(("scope", serial, 0, scope, line, called[1] if called else "", *module))
             for loop in loops:
                 told += _round(frame, loop)
             if after == len(frames):
@@ -270,7 +271,7 @@ class Paths:
                 told += self._in_layer(max([place, *[scope[2] for scope in entered]]))
             elif not (forward or frames[after].listing.comprehends):
                 title = source.text(frame.offset) or f"{frames[after].listing.code.co_name}()"
-                told.append(("call", number, frame.offset, title, 0))
+                told.append(("call", number, frame.offset, title, source.line(frame.offset)))
         return told
 
     def _in_layer(self, place: int) -> list[tuple[Any, ...]]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import groupby
 
+from ..scene.labels import GROUP_TITLE_COLUMNS, columns
 from .expressions import cut_in_sentence
 from .items import Item
 
@@ -12,6 +14,7 @@ _CROWDED = 12  # nodes: of more of them those of one line stand in one box
 _SMALL = 4  # nodes of what may be part of a line or a run; what has more of them stands for itself
 _RUN = 3  # small things in a row that may stand as one box
 _BESIDE = 6  # things in a row, of which a run may be one
+_TARGET = re.compile(r"[\w.]+ = ")
 
 
 def gather(item: Item) -> None:
@@ -20,31 +23,49 @@ def gather(item: Item) -> None:
         if each.kind:
             gather(each)
     if item.kind in ("graph", "part", "scope", "call", "round") and len(item.nodes()) > _CROWDED:
-        item.items = _lines(item.items)
+        item.items = _lines(item, len(item.nodes()) // 2)
         item.items = _runs(item.items)
 
 
-def _lines(items: list[Item]) -> list[Item]:
-    """A row with several things that one line computed as one item, if none of them is a large module."""
+def _lines(around: Item, most: int) -> list[Item]:
+    """A row with several things that one line computed as one item: small ones, or around one module of `most` nodes.
+
+    A line of several modules has their names, and outside of a module the variable too, unless its words are short.
+    """
     row: list[Item] = []
-    for at, several in groupby(items, key=_line_of):
+    for at, several in groupby(around.items, key=_line_of):
         run = list(several)
-        line = run[0].nodes()[0].line.strip()
-        if at is None or not line or len(run) == 1 or len(run) == len(items) or not _are_joined(run):
-            row += run
-            continue
-        modules = [each.called for each in run if each.scope]
-        title, text = (f"{modules[0]} … {modules[-1]}", "") if len(modules) > 1 else (cut_in_sentence(line), line)
-        row.append(Item("line", title, ("line", at, len(row)), items=run, text=text))
+        large = [each for each in run if _is_large(each)]
+        is_around = len(large) == 1 and large[0].kind == "scope" and len(large[0].nodes()) <= most
+        pieces = [run] if is_around else [list(piece) for _, piece in groupby(run, key=_is_large)]
+        for piece in pieces:
+            is_line = at and 1 < len(piece) < len(around.items) and (is_around or piece[0] not in large)
+            line = _line(piece, at, len(row), bool(around.scope)) if is_line and _are_joined(piece) else None
+            row += piece if line is None else [line]
     return row
 
 
-def _line_of(item: Item) -> tuple[str, int] | None:
-    """The line that computed all of an item; None if it was several, or the item is a large module."""
-    nodes = item.nodes()
-    lines = {node.at for node in nodes}
-    is_large = len(nodes) > (_SMALL if item.kind == "scope" else 2 * _SMALL)
-    return lines.pop() if len(lines) == 1 and ("", 0) not in lines and not is_large and not item.turn else None
+def _line(items: list[Item], at: int, place: int, in_module: bool) -> Item | None:
+    """What one line computed as one item, with its words; None if they are not known."""
+    own = sorted(items, key=lambda each: each.kind in ("scope", "call"))  # what these compute others may have written
+    line = next((node.line for each in own for node in each.nodes() if node.at[1] == at), "").strip()
+    line = line or next((each.text for each in reversed(items) if each.kind == "call"), "")
+    modules = list(dict.fromkeys(each.called for each in items if each.scope))
+    title, text = cut_in_sentence(line), line
+    if len(modules) > 1 and (in_module or columns(line) > GROUP_TITLE_COLUMNS):
+        target = None if in_module else _TARGET.match(line)
+        title, text = f"{target[0] if target else ''}{modules[0]} … {modules[-1]}", ""
+    return Item("line", title, ("line", at, place), items=items, text=text) if title else None
+
+
+def _is_large(item: Item) -> bool:
+    return len(item.nodes()) > (_SMALL if item.kind == "scope" else 2 * _SMALL)
+
+
+def _line_of(item: Item) -> int:
+    """The number of the line that computed all of an item, or called it; 0 if there were several."""
+    lines = {item.at} if item.at[1] else {node.at for node in item.nodes()}
+    return lines.pop()[1] if len(lines) == 1 and not item.turn else 0
 
 
 def _are_joined(items: Sequence[Item]) -> bool:

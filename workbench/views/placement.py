@@ -91,7 +91,11 @@ class _Placing:
 
     def _begun(self, event: NodeCreated, part: Part, outermost: bool) -> Item:
         """A part that begins with a node; `outermost` says whether no part around it is framed."""
-        item = Item(part.kind, part.title, part.key, part.number)
+        item = Item(part.kind, part.title, part.key)
+        if part.kind in ("scope", "call"):
+            item.at = "", part.number
+        else:
+            item.number = part.number
         if part.kind == "scope":
             _describe(item, part)
         item.text = part.title if part.kind in ("expression", "call") else ""

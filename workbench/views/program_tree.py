@@ -117,6 +117,7 @@ def _of_one(item: Item, calls: tuple[str, ...]) -> Item:
         only.text = "" if only.text.startswith(calls) else only.text
         return item
     if item.kind == "scope":
+        only.at = item.at if only.kind else only.at
         join_words(item, only)
         only.scope = f"{item.scope}/{only.scope}" if only.scope else item.scope
         only.kind = "scope" if only.kind == "call" else only.kind

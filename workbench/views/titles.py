@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..scene.labels import TITLE_COLUMNS, columns
+from ..scene.labels import GROUP_TITLE_COLUMNS, TITLE_COLUMNS, columns
 from ..scene.model import WITHIN
 from .expressions import UNKNOWN, cut_in_sentence, fitted_text
 from .items import Item
@@ -102,7 +102,7 @@ def title_of(item: Item) -> str:
     told = f"{begin}{title}{item.which}"
     if not item.settings and len(told) <= _SURE:
         return told
-    room = TITLE_COLUMNS - columns(begin + item.which)
+    room = (GROUP_TITLE_COLUMNS if item.kind else TITLE_COLUMNS) - columns(begin + item.which)
     if item.module and columns(title) > room:  # whose class a reader finds in the path of the module
         title = item.called
     if item.text and not item.scope:
