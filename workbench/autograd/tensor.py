@@ -460,8 +460,7 @@ def storage_of(t: Tensor) -> Storage:
 
 def bump(t: Tensor) -> None:
     """Count one write into the tensor's memory."""
-    storage = t._storage or storage_of(t)
-    storage.version += 1
+    (t._storage or storage_of(t)).version += 1
 
 
 def made_by(t: Tensor) -> Node | None:
@@ -472,8 +471,7 @@ def made_by(t: Tensor) -> Node | None:
 def alias(t: Tensor) -> Tensor:
     """A tensor without history over the same memory and version counter (what `detach` returns)."""
     out = t._detached()
-    if out._storage is None:
-        out._storage = storage_of(t)
+    out._storage = out._storage or storage_of(t)
     if listeners:
         emit(("shares", out, t))
     return out
