@@ -257,6 +257,7 @@ _BEHIND = 12  # px between a title and the line behind it
 BEHIND_COLUMNS = 36  # the most columns of both
 LABEL_PAD = 6  # px left and right of an arrow's label
 _PAD = 18  # px left and right of a node's text
+_SIGN = 10  # px more beside a group's title, for the sign that opens it
 _ROUND_PAD = 22  # px left and right of a tensor's text, whose box is rounder
 _OVER = 4  # px over and under a node's text
 STRIP = 24  # px: the height of the name of a level, and of the heading of a region
@@ -373,6 +374,7 @@ def _box_size(box: Box, arguments: int) -> Size:
         return _even(most * TITLE_CHARACTER + 2 * STORY_PAD), STORY_LINE * (1 + len(shown["lines"])) + 16
     pad = _ROUND_PAD if box.kind in TENSORS else _PAD
     first, behind = first_row(shown)
+    first += 2 * _SIGN if box.kind == "group" else 0
     text = max((columns(line) * CHARACTER for line in shown["lines"][behind:]), default=0.0)
     edge = min(_ARGUMENT * arguments, _MOST_FOR_ARGUMENTS)
     lines = len(shown["lines"]) - behind

@@ -9,6 +9,7 @@ from itertools import groupby
 from ..scene.labels import GROUP_TITLE_COLUMNS, columns
 from .expressions import cut_in_sentence
 from .items import Item
+from .titles import own_texts
 
 _CROWDED = 12  # nodes: of more of them those of one line stand in one box
 _SMALL = 4  # nodes of what may be part of a line or a run; what has more of them stands for itself
@@ -55,7 +56,8 @@ def _line(items: list[Item], at: int, place: int, in_module: bool) -> Item | Non
     if len(modules) > 1 and (in_module or columns(line) > GROUP_TITLE_COLUMNS):
         target = None if in_module else _TARGET.match(line)
         title, text = f"{target[0] if target else ''}{modules[0]} … {modules[-1]}", ""
-    return Item("line", title, ("line", at, place), items=items, text=text) if title else None
+    key, inner = ("line", at, place), own_texts([each for each in items if each.scope])
+    return Item("line", title, key, items=items, text=text, inner=inner) if title else None
 
 
 def _is_large(item: Item) -> bool:

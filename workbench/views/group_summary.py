@@ -215,10 +215,13 @@ def closed_box(frame: Frame, summary: GroupSummary, came: EdgeBundle, went: Edge
         lines = [", ".join([*summary.holds(frame), *told[:1]]), *told[1:], gone]
     else:
         used = [name for id, name in summary.referred.items() if id not in summary.given and "." not in name]
-        held = ", ".join(filter(None, [*summary.counts_of_operations(), gone, *summary.holds(frame)]))
-        if saves and columns(f"{held}, {saves[0].removesuffix(FREED)}{FREED}") <= GROUP_COLUMNS:
-            held = ", ".join(filter(None, [held, *saves]))
-        lines = [summary.shapes(frame), _using(held, used), *told]
+        held = [*summary.counts_of_operations(), *summary.holds(frame)]
+        longest = [f"{each.removesuffix(FREED)}{FREED}" for each in saves]
+        if not _fit([*held, *longest]):
+            saves, longest = [], []
+        if gone and _fit([*held, *longest, gone]):
+            held, gone = [held[0], gone, *held[1:]], ""
+        lines = [summary.shapes(frame), _using(", ".join([*held, *saves]), used), *told, gone]
     if summary.gone and summary.gone == summary.held:
         lines.append("gone: nothing holds them")
     gradients = [
@@ -233,6 +236,11 @@ def closed_box(frame: Frame, summary: GroupSummary, came: EdgeBundle, went: Edge
     details += [Detail("Gradient", "text", ", ".join(gradients))] if gradients else []
     details += [Detail("Kept for backward", "text", line) for line in summary.saves(several=True)]
     return Box(group.id, "group", group.title, tuple(filter(None, lines)), summary.state, details=tuple(details))
+
+
+def _fit(parts: Iterable[str]) -> bool:
+    """Whether a line of a closed group has room for these."""
+    return columns(", ".join(parts)) <= GROUP_COLUMNS
 
 
 def _shapes(shapes: Iterable[tuple[int, ...]]) -> str:

@@ -25,12 +25,13 @@ class Part:
     """Groups that open together: those that are alike.
 
     `always` they are open if they hold nearly all that there is, and are not part of one that does; `first` are the
-    outermost that hold much of it, and what holds nearly all.
+    outermost that hold much of it, and what holds nearly all. In lines so many `modules` stand.
     """
 
     groups: frozenset[str]
     always: bool = False
     first: bool = False
+    modules: int | None = None
 
 
 def in_order(whole: Group, leaves: Mapping[int, int]) -> list[Part]:
@@ -73,7 +74,7 @@ def in_order(whole: Group, leaves: Mapping[int, int]) -> list[Part]:
         more = sum(len(group.items) - 1 for group in several)
         if count + more <= _MOST:
             count += more
-            parts.append(Part(frozenset(group.id for group in several)))
+            parts.append(Part(frozenset(group.id for group in several), modules=_modules(several[0])))
     return parts
 
 
@@ -115,7 +116,10 @@ def fitted(board: Storyboard, parts: Sequence[Part]) -> Storyboard:
     around = paths(board.scene)
     opened = frozenset().union(*[part.groups for part in parts if part.always])
     fitting, order = opened_as(opened), [opened]
+    closed = 0  # modules in a line that has no room: then none with fewer opens
     for part in parts:
+        if part.modules is not None and part.modules < closed:
+            continue
         scale = _READABLE if part.first else _EASY
         wide, high = max(ROOM[0] / scale, fitting.layout.width), max(ROOM[1] / scale, fitting.layout.height)
         if fitting.layout.height >= ROOM[1] / scale:  # whatever opens makes it higher
@@ -132,4 +136,6 @@ def fitted(board: Storyboard, parts: Sequence[Part]) -> Storyboard:
                     order.append(groups - opened)
                 opened, fitting = opened | groups, more
                 break
+        else:
+            closed = max(closed, part.modules or 0)
     return fitting.with_order([groups for groups in order if groups])
