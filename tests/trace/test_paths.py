@@ -747,7 +747,7 @@ def test_a_part_stands_in_the_file_once() -> None:
     data = trace.to_dict()
     assert len(data["parts"]) == 1 + 50 * 3
     assert data["parts"][:3] == [[None, "loop", "for _ in range(50)", 0], [0, "round", "round 1", 1],
-                                 [1, "expression", "w * 2.0", 0]]  # fmt: skip
+                                 [1, "expression", "w * 2.0", 1]]  # fmt: skip
     assert [event["path"] for event in data["events"][:2]] == [2, 3]
 
 

@@ -304,7 +304,7 @@ def test_attention() -> None:
       CloneBackward0
       UnsafeViewBackward0
   out › Linear: 4 nodes
-(net(x) ** 2).mean().backward():
+(net(x) ** 2).mean():
   net(x) ** 2
   (net(x) ** 2).mean()"""
     )
@@ -455,7 +455,7 @@ def test_an_unrolled_rnn(steps: int) -> None:
         f"net › RNN:\n  for x in xs × {steps}:\n    round 1: cell › Cell:{one}\n"
         f"    {steps - 2} more rounds (2 to {steps - 1}): {6 * (steps - 2)} nodes\n"
         f"    round {steps}: cell › Cell:{one}\n  head › Linear: 2 nodes\n"
-        "(net(xs) ** 2).sum().backward():\n  net(xs) ** 2\n  (net(xs) ** 2).sum()"
+        "(net(xs) ** 2).sum():\n  net(xs) ** 2\n  (net(xs) ** 2).sum()"
     )
 
 
@@ -490,7 +490,7 @@ def test_the_time_steps_of_a_recurrent_layer_are_rounds(layer: Any, line: str, o
         f"  loop × 8:\n    round 1:\n{one}\n"
         f"    6 more rounds (2 to 7): {6 * each} nodes\n    round 8:\n{one}\n  out = stack(outputs[::turn])\n"
     )
-    loss = "(out**2).sum().backward()"
+    loss = "(out**2).sum()"
     assert told.endswith(f"\n{loss}:\n  out**2\n  (out**2).sum()")
     board = trace.show().storyboard
     seen = [box for id, box in board.at().boxes.items() if id not in board.opened]

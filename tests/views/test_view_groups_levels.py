@@ -159,7 +159,7 @@ def test_the_storey_of_create_graph_is_a_box():
     board = trace.show().storyboard
     boxes = board.at(len(board.steps) - 1).boxes.values()
     parts = [box.title for box in boxes if box.kind in ("group", "region") and box.region is None]
-    assert parts == ["for _ in range(times) × 60", "grad(…, x, create_graph=True)"]
+    assert parts == ["for _ in range(times) × 60", "grad(….sum(), x, create_graph=True)"]
 
 
 def test_a_tangent_that_was_recorded_is_in_the_box_of_the_tangents():

@@ -169,7 +169,7 @@ def box_fields(box: Box) -> dict[str, Any]:
         room = more = max(0, int((box.place[2] - 4) // CHARACTER))
         title = "" if box.kind in ("cell", "bar", "ghost") and columns(title) > room else title  # its alt says it
     return {
-        "title": cut(title, room) if room else "",
+        "title": _cut_title(title, room) if room else "",
         "lines": [cut(clean(line), more) for line in box.lines],
         "state": box.state,
         "alt": clean(box.alt) or _box_alt(box),
@@ -177,6 +177,14 @@ def box_fields(box: Box) -> dict[str, Any]:
         **({} if box.goto is None else {"goto": box.goto}),
         **({} if box.plot is None else {"plot": plot_fields(box.plot)}),
     }
+
+
+def _cut_title(title: str, room: int) -> str:
+    """A title in so many columns; a loop's keeps the count of its rounds."""
+    text, times, count = title.rpartition(" × ")
+    if not times or not count.replace(",", "").isdigit():
+        return cut(title, room)
+    return cut(text, room - columns(times + count)) + times + count
 
 
 def arrow_fields(arrow: Arrow, scene: Scene) -> dict[str, Any]:

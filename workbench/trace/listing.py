@@ -6,7 +6,7 @@ import ast
 import dis
 import re
 import sys
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import CodeType
 
 from .loops import Loop, LoopNode, Place, Position, find, follows, loop_of
@@ -27,6 +27,13 @@ _NEAR = 26  # bytes of code in which a loop begins after it got its iterator
 def calls_many(text: str) -> bool:
     """Whether an expression is the call of a builtin that calls others many times."""
     return _MANY.match(text) is not None
+
+
+@lru_cache(100)
+def _statements(tree: ast.Module) -> dict[int, ast.stmt]:
+    """By line, the statement without a body of its own that is there."""
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and not hasattr(node, "body")]
+    return {line: node for node in found for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
 
 
 class Listing:
@@ -91,6 +98,15 @@ class Listing:
         # Of a method's call over several lines the columns begin at the method's name.
         before = line_text(self.code.co_filename, first).encode()[:begin].rstrip()
         return shortened(f"….{text}" if text and before.endswith(b".") else text)
+
+    def statement(self, offset: int) -> tuple[int, str]:
+        """The line in which the statement of an instruction begins; and its text, if it has several lines."""
+        line, file = self.line(offset), self.code.co_filename
+        node = None if self._tree is None else _statements(self._tree).get(line)
+        if node is None or node.end_lineno is None or node.end_col_offset is None or node.end_lineno == node.lineno:
+            return line, ""
+        text = text_between(file, (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset))
+        return node.lineno, shortened(joined(text))
 
     def calls_many(self, offset: int) -> bool:
         """Whether an instruction is the call of a builtin that calls others many times: `sum(parts)`."""

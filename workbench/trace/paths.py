@@ -55,6 +55,7 @@ class Paths:
         self._known: list[tuple[Any, ...]] = []  # what tells the parts of the last path
         self._path: tuple[Part, ...] = ()
         self._keys = self._numbers = 0
+        self._statements: dict[tuple[str, int], int] = {}  # the numbers of statements, by file and line
         self._last: Stack | None = None  # of one operation all that it does has this same one
         self._waiting: dict[str, int] = {}  # backward that runs -> how many frames wait for it
 
@@ -262,17 +263,23 @@ class Paths:
                 while loops and (inside > place or loops[0] in entry):
                     told += _round(frame, loops.pop(0))
                 called = _CALLED.match(source.text(frame.offset)) if unnamed else None
-                line = source.line(frame.offset) if inside > place else 0
-                told.append(("scope", serial, 0, scope, line, called[1] if called else "", *module))
+                statement = self._statement(frame)[0] if inside > place else 0
+                told.append(("scope", serial, 0, scope, statement, called[1] if called else "", *module))
             for loop in loops:
                 told += _round(frame, loop)
             if after == len(frames):
-                told.append(("expression", number, frame.offset, source.text(frame.offset), 0))
+                told.append(("expression", number, frame.offset, source.text(frame.offset), *self._statement(frame)))
                 told += self._in_layer(max([place, *[scope[2] for scope in entered]]))
             elif not (forward or frames[after].listing.comprehends):
                 title = source.text(frame.offset) or f"{frames[after].listing.code.co_name}()"
-                told.append(("call", number, frame.offset, title, source.line(frame.offset)))
+                told.append(("call", number, frame.offset, title, *self._statement(frame)))
         return told
+
+    def _statement(self, frame: _Frame) -> tuple[int, str]:
+        """The number of the statement that a frame is at, and its text if it has several lines."""
+        line, text = frame.listing.statement(frame.offset)
+        place = frame.listing.code.co_filename, line
+        return self._statements.setdefault(place, len(self._statements) + 1), text
 
     def _in_layer(self, place: int) -> list[tuple[Any, ...]]:
         """In a layer of this package that a frame calls: the rounds of its loops, and the expression in them."""

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import groupby
 
 from ..scene.labels import GROUP_TITLE_COLUMNS, columns
+from ..trace.source import parsed
 from .expressions import cut_in_sentence
+from .groups import Group
 from .items import Item
-from .titles import own_texts
 
 _CROWDED = 12  # nodes: of more of them those of one line stand in one box
 _SMALL = 4  # nodes of what may be part of a line or a run; what has more of them stands for itself
 _RUN = 3  # small things in a row that may stand as one box
 _BESIDE = 6  # things in a row, of which a run may be one
 _TARGET = re.compile(r"[\w.]+ = ")
+_BACKWARD = re.compile(r"\.backward\(.*\)$")
 
 
 def gather(item: Item) -> None:
@@ -25,7 +28,7 @@ def gather(item: Item) -> None:
             gather(each)
     if item.kind in ("graph", "part", "scope", "call", "round") and len(item.nodes()) > _CROWDED:
         item.items = _lines(item, len(item.nodes()) // 2)
-        item.items = _runs(item.items)
+        item.items = _runs(item.items, bool(item.scope))
 
 
 def _lines(around: Item, most: int) -> list[Item]:
@@ -40,34 +43,59 @@ def _lines(around: Item, most: int) -> list[Item]:
         is_around = len(large) == 1 and large[0].kind == "scope" and len(large[0].nodes()) <= most
         pieces = [run] if is_around else [list(piece) for _, piece in groupby(run, key=_is_large)]
         for piece in pieces:
-            is_line = at and 1 < len(piece) < len(around.items) and (is_around or piece[0] not in large)
-            line = _line(piece, at, len(row), bool(around.scope)) if is_line and _are_joined(piece) else None
+            # What is left of a line has its words if that computes its result.
+            is_line = at is not None and piece[-1] is run[-1] and 1 < len(piece) < len(around.items)
+            is_line = is_line and (is_around or piece[0] not in large) and _are_joined(piece)
+            line = _line(piece, at, len(row), bool(around.scope)) if is_line else None
             row += piece if line is None else [line]
     return row
 
 
-def _line(items: list[Item], at: int, place: int, in_module: bool) -> Item | None:
+def _line(items: list[Item], at: object, place: int, in_module: bool) -> Item | None:
     """What one line computed as one item, with its words; None if they are not known."""
-    own = sorted(items, key=lambda each: each.kind in ("scope", "call"))  # what these compute others may have written
-    line = next((node.line for each in own for node in each.nodes() if node.at[1] == at), "").strip()
+    line = next((node.line for each in items for node in each.nodes() if node.at == at), "")
     line = line or next((each.text for each in reversed(items) if each.kind == "call"), "")
+    line = _BACKWARD.sub("", line) if _is_statement(line) else ""
     modules = list(dict.fromkeys(each.called for each in items if each.scope))
     title, text = cut_in_sentence(line), line
     if len(modules) > 1 and (in_module or columns(line) > GROUP_TITLE_COLUMNS):
         target = None if in_module else _TARGET.match(line)
         title, text = f"{target[0] if target else ''}{modules[0]} … {modules[-1]}", ""
-    key, inner = ("line", at, place), own_texts([each for each in items if each.scope])
-    return Item("line", title, key, items=items, text=text, inner=inner) if title else None
+    inner = frozenset([(call, each.called) for each in items if each.held and (call := _call(line, each.held))])
+    return Item("line", title, ("line", at, place), items=items, text=text, inner=inner) if title else None
 
 
-def _is_large(item: Item) -> bool:
+@lru_cache(10_000)
+def _is_statement(line: str) -> bool:
+    """Whether a line of the program is a whole statement, or the head of one, and no part of one of several lines."""
+    return parsed(line) is not None or (line.endswith(":") and parsed(f"{line} pass") is not None)
+
+
+def _call(line: str, held: str) -> str:
+    """The text of a module's call in a line: `self.body(x[0])`."""
+    begin = line.find(f"{held}(")
+    depth = 0
+    for end, character in enumerate(line[begin:], begin + 1) if begin >= 0 else ():
+        depth += (character in "([{") - (character in ")]}")
+        if character == ")" and not depth:
+            return line[begin:end]
+    return ""
+
+
+def is_around_module(line: Group) -> bool:
+    """Whether a line has a module in it that would stand for itself."""
+    modules = [item for item in line.items if isinstance(item, Group) and item.kind == "scope"]
+    return line.kind == "line" and any(map(_is_large, modules))
+
+
+def _is_large(item: Item | Group) -> bool:
     return len(item.nodes()) > (_SMALL if item.kind == "scope" else 2 * _SMALL)
 
 
-def _line_of(item: Item) -> int:
-    """The number of the line that computed all of an item, or called it; 0 if there were several."""
-    lines = {item.at} if item.at[1] else {node.at for node in item.nodes()}
-    return lines.pop()[1] if len(lines) == 1 and not item.turn else 0
+def _line_of(item: Item) -> object:
+    """The line that computed all of an item, or called it; None if there were several."""
+    lines = {item.at} if item.at is not None else {node.at for node in item.nodes()}
+    return lines.pop() if len(lines) == 1 and not item.turn else None
 
 
 def _are_joined(items: Sequence[Item]) -> bool:
@@ -88,16 +116,22 @@ def _are_joined(items: Sequence[Item]) -> bool:
     return len(pieces) == 1
 
 
-def _runs(items: list[Item]) -> list[Item]:
-    """A row with the small things between large ones as one item: `conv1 … maxpool`."""
+def _runs(items: list[Item], in_module: bool) -> list[Item]:
+    """A row with the small things between large ones as one item: `conv1 … maxpool`.
+
+    Outside of a module only modules are such things: the last of others is the loss.
+    """
 
     def is_small(item: Item) -> bool:
         return item.kind in ("", "scope", "expression") and len(item.nodes()) <= _SMALL and not item.turn
 
+    def is_part(item: Item) -> bool:
+        return is_small(item) and (in_module or item.kind == "scope")
+
     if len(items) < _BESIDE or all(map(is_small, items)):
         return items
     row: list[Item] = []
-    for small, several in groupby(items, key=is_small):
+    for small, several in groupby(items, key=is_part):
         for run in _chains(list(several)) if small else [list(several)]:
             names = [each.title if each.called.isdigit() else each.called for each in run if each.scope]
             if not small or len(run) < _RUN or not names:

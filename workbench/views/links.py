@@ -80,8 +80,10 @@ class Links:
         if lanes is None:
             self._let_in([id for id in tensors if not known[id].requires_grad], names, whole)
         self.rows = {id: row for id, row in self.rows.items() if self.homes[id] is not whole}
+        # Parameters that a penalty uses too would all stand outside.
+        outside = [id for id in tensors if "." in (names.get(id) or "") and self.homes[id] is whole]
         for id in tensors:
-            self._call_again(id)
+            self._call_again(id, len(outside) > _SHARED and id in outside)
         beside: dict[str, list[str]] = {}
         for (_, user), box in self._references.items():
             beside.setdefault(box, []).append(user)
@@ -156,11 +158,15 @@ class Links:
             if len(inside) > _SHARED:
                 self._share(id, inside, whole)
 
-    def _call_again(self, id: str) -> None:
-        """The parameter of a module of one operation that is called several times stands in the first of its calls."""
+    def _call_again(self, id: str, is_many: bool) -> None:
+        """The parameter of a module of one operation that is called several times stands in the first of its calls.
+
+        So does one of many that are used outside of their modules too.
+        """
         calls = {user: self.group_of[user] for user in self.users[id]}
         groups = list({group.id: group for group in calls.values()}.values())
-        if len(groups) > 1 and all(group.single and group.scope == groups[0].scope for group in groups):
+        is_again = all(group.single and group.scope == groups[0].scope for group in groups)
+        if len(groups) > 1 and groups[0].single and (is_again or is_many):
             self.homes[id] = groups[0]
             self.again.add(id)
             for user, group in calls.items():

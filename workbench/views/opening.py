@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..scene.model import paths
 from ..scene.storyboard import Storyboard
+from .crowded_rows import is_around_module
 from .groups import Group
 
 ROOM = (962, 558)  # px that a picture has in a notebook of 1440 × 900, beside the list of files
@@ -25,13 +26,15 @@ class Part:
     """Groups that open together: those that are alike.
 
     `always` they are open if they hold nearly all that there is, and are not part of one that does; `first` are the
-    outermost that hold much of it, and what holds nearly all. In lines so many `modules` stand.
+    outermost that hold much of it, and what holds nearly all. In lines so many `modules` stand; lines `around` a
+    large one open all or none.
     """
 
     groups: frozenset[str]
     always: bool = False
     first: bool = False
     modules: int | None = None
+    around: bool = False
 
 
 def in_order(whole: Group, leaves: Mapping[int, int]) -> list[Part]:
@@ -63,7 +66,9 @@ def in_order(whole: Group, leaves: Mapping[int, int]) -> list[Part]:
             outermost = not any(before.first for before in parts) or several[0].parent is whole
             nearly = len(several) == 1 and part >= _NEARLY and not any(before.always for before in parts)
             first = part >= (_MODEL if outermost else _NEARLY)
-            parts.append(Part(frozenset(group.id for group in several), nearly, first))
+            around = is_around_module(several[0])
+            modules = _modules(several[0]) if around else None
+            parts.append(Part(frozenset(group.id for group in several), nearly and not around, first, modules, around))
             level += several
         reached += level
     lines = [group for outer in reached for group in outer.items if isinstance(group, Group) and _is_line(group)]
@@ -79,7 +84,7 @@ def in_order(whole: Group, leaves: Mapping[int, int]) -> list[Part]:
 
 
 def _is_line(group: Group) -> bool:
-    return not group.single and (group.kind in _LINES or group.layer)
+    return not group.single and (group.kind in _LINES or group.layer) and not is_around_module(group)
 
 
 def _held(several: Sequence[Group]) -> int:
@@ -95,6 +100,8 @@ def _stays_closed(group: Group, total: int) -> bool:
     """Whether it does at first: a layer that is nearly all there is does not, nor an expression that holds groups."""
     if group.single or (group.layer and _held([group]) < _NEARLY * total):
         return True
+    if is_around_module(group):
+        return False
     holds = any([isinstance(item, Group) for item in group.items])
     return group.kind in _CLOSED and not group.layer and not (group.kind == "expression" and holds)
 
@@ -125,7 +132,7 @@ def fitted(board: Storyboard, parts: Sequence[Part]) -> Storyboard:
         if fitting.layout.height >= ROOM[1] / scale:  # whatever opens makes it higher
             continue
         one = frozenset([min(part.groups, key=lambda id: int(id[1:]))])  # of what repeats the first, at least
-        for groups in dict.fromkeys([part.groups, one]):
+        for groups in dict.fromkeys([part.groups] if part.around else [part.groups, one]):
             if opened >= groups or not all(opened.issuperset(around[group]) for group in groups):
                 continue
             more = opened_as(opened | groups)

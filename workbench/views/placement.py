@@ -10,6 +10,7 @@ from ..trace.call_records import OperationRan
 from ..trace.paths import scope_title
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, TensorsFound
 from ..trace.schema import Part, Record, SourceLine
+from ..trace.source import without_comment
 from .items import Item
 from .lanes import Lanes
 from .titles import entitled
@@ -93,8 +94,8 @@ class _Placing:
         """A part that begins with a node; `outermost` says whether no part around it is framed."""
         item = Item(part.kind, part.title, part.key)
         if part.kind in ("scope", "call"):
-            item.at = "", part.number
-        else:
+            item.at = part.number or None
+        elif part.kind == "round":
             item.number = part.number
         if part.kind == "scope":
             _describe(item, part)
@@ -120,6 +121,9 @@ class _Placing:
         item.parameters = len(self.owned & (takes | {arg.tensor for arg in event.args}))
         item.found, item.ran = self.found.get(event.node, ""), self._ran(event)
         _note_line(item, event.source)
+        for part in event.path:  # a layer of this package may have expressions of its own in that of the user
+            if part.kind == "expression" and part.number:
+                item.at, item.line = part.number, part.variable or item.line
         return item
 
 
@@ -152,7 +156,7 @@ def _without_node(event: OperationRan) -> Item:
 def _note_line(item: Item, source: SourceLine | None) -> None:
     """Note the line of the program that computed it."""
     if source is not None:
-        item.line, item.at = source.text, (source.file, source.line)
+        item.line, item.at = without_comment(source.text).strip(), (source.file, source.line)
 
 
 def _parameters(events: Iterable[Record]) -> set[str | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ..scene.labels import GROUP_TITLE_COLUMNS, TITLE_COLUMNS, columns
 from ..scene.model import WITHIN
@@ -41,15 +41,10 @@ def shorten(item: Item) -> None:
             continue
         if len(each.text) > _SURE:
             if own is None:
-                own = own_texts(item.items)
+                own = frozenset([pair for one in item.items for pair in _own(one)])
             each.inner, each.title = own, fitted_text(each.text, own, TITLE_COLUMNS)
         else:
             each.title = each.text
-
-
-def own_texts(items: Iterable[Item]) -> frozenset[tuple[str, str]]:
-    """The texts of these, which have boxes of their own, and what stands for each in the text of what they lie in."""
-    return frozenset([pair for each in items for pair in _own(each)])
 
 
 def _own(item: Item) -> list[tuple[str, str]]:
