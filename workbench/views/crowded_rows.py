@@ -73,12 +73,12 @@ def _is_statement(line: str) -> bool:
 
 def _call(line: str, held: str) -> str:
     """The text of a module's call in a line: `self.body(x[0])`."""
-    begin = line.find(f"{held}(")
-    depth = 0
-    for end, character in enumerate(line[begin:], begin + 1) if begin >= 0 else ():
+    _, found, after = line.partition(f"{held}(")
+    depth = len(found[-1:])
+    for end, character in enumerate(after, 1):
         depth += (character in "([{") - (character in ")]}")
-        if character == ")" and not depth:
-            return line[begin:end]
+        if not depth:
+            return found + after[:end]
     return ""
 
 
