@@ -51,7 +51,7 @@ def _lines(around: Item, most: int) -> list[Item]:
     return row
 
 
-def _line(items: list[Item], at: object, place: int, in_module: bool) -> Item | None:
+def _line(items: list[Item], at: tuple[str, int] | int | None, place: int, in_module: bool) -> Item | None:
     """What one line computed as one item, with its words; None if they are not known."""
     line = next((node.line for each in items for node in each.nodes() if node.at == at), "")
     line = line or next((each.text for each in reversed(items) if each.kind == "call"), "")
@@ -92,7 +92,7 @@ def _is_large(item: Item | Group) -> bool:
     return len(item.nodes()) > (_SMALL if item.kind == "scope" else 2 * _SMALL)
 
 
-def _line_of(item: Item) -> object:
+def _line_of(item: Item) -> tuple[str, int] | int | None:
     """The line that computed all of an item, or called it; None if there were several."""
     lines = {item.at} if item.at is not None else {node.at for node in item.nodes()}
     return lines.pop() if len(lines) == 1 and not item.turn else None

@@ -26,7 +26,7 @@ class Item:
     text: str = ""  # of an expression or a call, in full
     variable: str = ""  # which holds its result, or those that do: "out, h"
     line: str = ""  # of the program, that computed a node
-    at: object = None  # that line, or the statement; of a call where it calls
+    at: tuple[str, int] | int | None = None  # that line, or the statement; of a call where it calls
     turn: str = ""  # the round of a loop that it is all of
     scope: str = ""  # its name; of several inside each other the names joined by "/"
     held: str = ""  # of a module the variable that the program calls it by
