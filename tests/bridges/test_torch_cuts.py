@@ -40,7 +40,7 @@ def test_each_word_stands_between_the_two_sides():
         ("h = w * 3", "b", "bool"),
         ("h = w * 3", "d", "data"),
         ("h = w * 3", "first", "detach"),
-        ("k = h * 2", "loss = … + … + (w * k).sum() + s", "detach_"),
+        ("k = h * 2", "loss = … + ….sum() + (w * k).sum() + s", "detach_"),
     ]
 
 

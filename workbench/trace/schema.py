@@ -36,11 +36,11 @@ PartKind = Literal["scope", "loop", "round", "call", "expression"]
 class Part:
     """A part of the program's run: a scope, a loop, one round of it, a call of a function, one computed expression.
 
-    Each has a `key` of its own: a module that is called twice has two parts. `number` is a round's, or
-    that of the statement which calls a module or a function, or computes an expression: the same in all its parts. Of a
-    statement of several lines an expression and a call have the text as `variable`. A module that has
-    no name but its class's has a `variable`, as the call tells it: `D` of `D(x)`. `module` is a module's class, and
-    `settings` its numbers: "stride 2, padding 1".
+    Each has a `key` of its own: a module that is called twice has two parts. `number` is a round's, or that of the
+    statement which calls a module or a function, or computes an expression: the same in all its parts. Of a statement
+    of several lines an expression and a call have the text as `variable`. A module that has no name but its class's has
+    a `variable`, as the call tells it: `D` of `D(x)`. `module` is a module's class, and `settings` its numbers:
+    "stride 2, padding 1".
     """
 
     kind: PartKind
