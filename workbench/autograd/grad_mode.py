@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Generator
 from typing import Any
 
+from .. import errors
 from ..errors import check_bool, warn
 from .state import inferring, local, off, set_grad, unusual
 
@@ -41,15 +42,7 @@ class _GradMode:
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isclass(function):
-            warn(
-                (
-                    "Decorating classes is deprecated and will be disabled in future versions. You "
-                    "should only decorate functions or methods. To preserve the current behavior of "
-                    "class decoration, you can directly decorate the `__init__` method and nothing "
-                    "else."
-                ),
-                FutureWarning,
-            )
+            warn(errors.CLASS_DECORATED, FutureWarning)
             made = function  # what is returned is a function that makes the object under the mode
             return self(lambda *args, **kwargs: made(*args, **kwargs))
         if inspect.isgeneratorfunction(function):

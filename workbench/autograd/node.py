@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..events import ask, listeners
 from . import dtypes, state
 from .anomaly_mode import remember
@@ -114,7 +115,7 @@ def read_only(name: str) -> Callable[[Any, Any], None]:
     """The setter of a property that cannot be set."""
 
     def refuse(node: Any, value: Any) -> None:
-        raise AttributeError(f"attribute '{name}' of 'torch._C._FunctionBase' objects is not writable")
+        raise AttributeError(errors.NODE_NOT_WRITABLE.format(name))
 
     return refuse
 
@@ -196,7 +197,7 @@ class Node:
         return f"<{type(self).__name__} object at 0x{id(self):x}>"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError(f"cannot pickle '{type(self).__name__}' object")
+        raise TypeError(errors.NO_PICKLE.format(type(self).__name__))
 
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
         """Where each input's gradient goes: (node, which output of it); (None, 0) where none is needed."""
@@ -264,12 +265,12 @@ def run_by_hand(node: Node, *grads: Tensor | None, **named: Any) -> Tensor | tup
     Inside a backward that was asked for some gradients alone, PyTorch computes only those here too.
     """
     if named:
-        raise TypeError("keyword arguments are not supported")
+        raise TypeError(errors.NODE_CALL_NAMED)
     if len(grads) != node.outputs:
-        raise TypeError(f"expected {node.outputs} arguments, got {len(grads)} instead")
+        raise TypeError(errors.NODE_CALL_COUNT.format(node.outputs, len(grads)))
     for i, grad in enumerate(grads):
         if grad is not None and not isinstance(grad, Tensor):
-            raise TypeError(f"argument {i} is not a Variable")
+            raise TypeError(errors.NODE_CALL_KIND.format(i))
     if grads == (None,) and not node.takes_undefined:
         node.check_saved()
         out = (None,) * len(node.edges())
@@ -357,7 +358,7 @@ class AccumulateGrad(Node):
                 check_value(hook, leaf, returned)
                 leaf = returned  # as PyTorch does, which refuses it when all hooks ran
         if leaf is not self.variable:
-            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+            raise RuntimeError(errors.POST_ACCUMULATE_NONE)
 
 
 def _copied(grad: np.ndarray, leaf: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ from . import (
     join_split,
     linear,
     math,
+    messages,
     reduction,
     shape,
 )
@@ -65,7 +66,7 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(".core.registry" if name == "REGISTRY" else ".core.interpreters", __name__), name)
     if name in _LATER:
         return import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(messages.MODULE_ATTRIBUTE.format(__name__, name))
 
 
 __all__ = [

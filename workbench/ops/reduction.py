@@ -159,19 +159,7 @@ def mean(
         return into_as("mean", out, mean, self, dim, keepdim, dtype=dtype)
     wanted = dtypes.chosen_dtype("mean", dtype, self.dtype)
     if not wanted.is_floating_point:
-        raise RuntimeError(
-            (
-                (
-                    "mean(): could not infer output dtype. Input dtype must be either a floating point "
-                    "or complex dtype. Got: {}"
-                )
-                if dtype is None
-                else (
-                    "mean(): could not infer output dtype. Optional dtype must be either a floating "
-                    "point or complex dtype. Got: {}"
-                )
-            ).format(wanted.word)
-        )
+        raise RuntimeError((messages.MEAN_INPUT if dtype is None else messages.MEAN_DTYPE).format(wanted.word))
     if dim is ALL:
         if keepdim:
             raise TypeError(messages.WITHOUT_DIM.format("mean", "keepdim"))
@@ -223,9 +211,9 @@ def _where_extreme(name: str, word: str) -> Any:
     def where_extreme(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
         shape = self._array.shape
         if self.dtype is dtypes.bool_:
-            raise RuntimeError(f"{name}(): does not support bool input")
+            raise RuntimeError(messages.NO_BOOL_INPUT.format(name))
         if dim is None and not self._array.size:
-            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+            raise IndexError(messages.EMPTY_EXTREME.format(name))
         if dim is not None:
             index = dim_index(dim, len(shape))  # also of a number, which has one dimension to name
             dim = index if shape else None
@@ -541,19 +529,7 @@ def _norm_of(a: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndarray:
         return out if wide is a else out.astype(a.dtype)
     empty = [d for d in dims if not a.shape[d]]
     if empty and (math.isinf(ord) or ord < 0):
-        raise RuntimeError(
-            (
-                (
-                    "linalg.vector_norm cannot compute the {:g} norm on an empty tensor because the "
-                    "operation does not have an identity"
-                )
-                if dim is None
-                else (
-                    "linalg.vector_norm cannot compute the {:g} norm on the dimension {}because this "
-                    "dimension is empty and the operation does not have an identity"
-                )
-            ).format(ord, empty[0])
-        )
+        raise RuntimeError((messages.NORM_EMPTY if dim is None else messages.NORM_EMPTY_DIM).format(ord, empty[0]))
     size, how = np.abs(wide), {"axis": dims, "keepdims": keepdim}
     if math.isinf(ord):
         out = size.max(**how) if ord > 0 else size.min(**how)
@@ -627,15 +603,12 @@ def _spread(name: str, op: Any) -> Any:
         if isinstance(dim, bool):  # var(unbiased)
             dim, unbiased = None, dim
         if self._array.dtype.kind != "f":
-            raise RuntimeError("std and var only support floating point and complex dtypes")
+            raise RuntimeError(messages.SPREAD_DTYPE)
         dims = None if dim is None else dims_of(dim, self._array.ndim)
         if unbiased is not None or dim is not None and correction is None:
             correction = int(unbiased is not False)
         if _freedom(self._array.shape, dims, correction) <= 0:
-            warn(
-                f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
-                "reduction factor (input numel divided by output numel)."
-            )
+            warn(messages.SPREAD_FREEDOM.format(name))
         return op(self, dims, correction, bool_of(name, "keepdim", 3, keepdim))
 
     named(spread, name)
@@ -651,12 +624,9 @@ var, std = _spread("var", _var), _spread("std", _std)
 
 def _widened(t: Tensor, dtype: dtypes.dtype) -> Tensor:
     if not dtype.is_floating_point:
-        raise RuntimeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {dtype.word}")
+        raise RuntimeError(messages.NORM_DTYPE.format(dtype.word))
     if dtype.itemsize < t.dtype.itemsize:
-        raise RuntimeError(
-            f"linalg.vector_norm: the dtype of the input ({t.dtype.word}) should be convertible without "
-            f"narrowing to the specified dtype ({dtype.word})"
-        )
+        raise RuntimeError(messages.NORM_NARROWING.format(t.dtype.word, dtype.word))
     return t.to(dtype)
 
 
@@ -668,11 +638,9 @@ def norm(
     if isinstance(p, Tensor):
         p = number_of("linalg_vector_norm", "ord", 1, p)
     if p == "nuc":
-        raise RuntimeError("the workbench has no nuclear norm; p may be 'fro' or a number.")
+        raise RuntimeError(messages.NORM_NUCLEAR)
     if self._array.dtype.kind != "f":
-        raise RuntimeError(
-            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {self.dtype.word}"
-        )
+        raise RuntimeError(messages.NORM_INPUT.format(self.dtype.word))
     if dtype is not None:
         self = _widened(self, dtype)
     dims = None if dim is None else dims_of(dim, self._array.ndim)
@@ -707,8 +675,8 @@ def topk(
         return into_both("topk", out, topk, self, k, dim, largest)
     dim = dim_index(dim, self._array.ndim)
     if self._array.dtype.kind == "b":
-        raise RuntimeError("topk does not support bool dtypes on CPU")
+        raise RuntimeError(messages.TOPK_BOOL)
     if not 0 <= (k := int_of("topk", "k", 1, k)) <= (self._array.shape[dim] if self._array.ndim else 1):
-        raise RuntimeError("selected index k out of range")
+        raise RuntimeError(messages.TOPK_RANGE)
     indices = _foremost(self, k, dim, largest)
     return topk_result(_topk(self, k, dim, indices), indices)

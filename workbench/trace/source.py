@@ -16,6 +16,7 @@ from functools import cache
 from threading import RLock
 from typing import Any
 
+from .messages import NO_SOURCE
 from .schema import SourceLine
 
 # The files of this package, and what the code it generates is said to come from.
@@ -102,7 +103,7 @@ def source_lines(code: Any) -> tuple[list[str], int]:
     Errors: OSError where they are not known, TypeError for what is not written in Python.
     """
     if inspect.getfile(inspect.unwrap(code) if callable(code) else code) in NAMELESS:
-        raise OSError("the source is not known")
+        raise OSError(NO_SOURCE)
     return inspect.getsourcelines(code)
 
 

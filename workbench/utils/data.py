@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..absent import refusal
 from ..autograd.dtypes import float64
 from ..autograd.tensor import Tensor
@@ -31,7 +32,7 @@ class Dataset:
         return cls
 
     def __getitem__(self, index: Any) -> Any:
-        raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
+        raise NotImplementedError(errors.DATA_ITEM)
 
 
 class TensorDataset(Dataset):
@@ -39,7 +40,7 @@ class TensorDataset(Dataset):
 
     def __init__(self, *tensors: Tensor) -> None:
         if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
-            raise AssertionError("Size mismatch between tensors")
+            raise AssertionError(errors.DATA_SIZES)
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
@@ -68,15 +69,15 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Random = Non
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         for i, share in enumerate(lengths):
             if not 0 <= share <= 1:
-                raise ValueError(f"Fraction at index {i} is not between 0 and 1")
+                raise ValueError(errors.DATA_SHARE.format(i))
         floors = [math.floor(count * share) for share in lengths]
         rest, parts = count - sum(floors), len(floors)
         lengths = [floor + (rest - i + parts - 1) // parts for i, floor in enumerate(floors)]
         for i, length in enumerate(lengths):
             if not length:
-                warn(f"Length of split at index {i} is 0. This might result in an empty dataset.")
+                warn(errors.DATA_EMPTY_PART.format(i))
     if sum(lengths) != count:
-        raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
+        raise ValueError(errors.DATA_PARTS)
     order = (generator or default_generator()).permutation(count).tolist()
     return [Subset(dataset, order[end - n : end]) for end, n in zip(accumulate(lengths), lengths, strict=True)]
 
@@ -98,11 +99,9 @@ def default_collate(batch: Sequence[Any]) -> Any:
         return _mapped(first, {key: default_collate([each[key] for each in batch]) for key in first})
     if isinstance(first, Sequence):
         if not hasattr(first, "_fields") and any(len(each) != len(first) for each in batch):
-            raise RuntimeError("each element in list of batch should be of equal size")
+            raise RuntimeError(errors.DATA_LENGTHS)
         return _listed(first, [default_collate(part) for part in zip(*batch, strict=False)])
-    raise TypeError(
-        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first)}"
-    )
+    raise TypeError(errors.DATA_BATCH_KIND.format(type(first)))
 
 
 def default_convert(data: Any) -> Any:
@@ -157,19 +156,17 @@ class DataLoader:
         generator: Random = None,
     ) -> None:
         if sampler is not None and shuffle:
-            raise ValueError("sampler option is mutually exclusive with shuffle")
+            raise ValueError(errors.DATA_SAMPLER)
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError(
-                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
-                )
+                raise ValueError(errors.DATA_BATCH_SAMPLER)
             batch_size = None
         elif batch_size is None and drop_last:
-            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+            raise ValueError(errors.DATA_NO_BATCH)
         elif batch_size is not None and (not isinstance(batch_size, int) or batch_size <= 0):
-            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
+            raise ValueError(errors.DATA_BATCH_SIZE.format(batch_size))
         if shuffle and not len(dataset):
-            raise ValueError("num_samples should be a positive integer value, but got num_samples=0")
+            raise ValueError(errors.DATA_EMPTY)
         self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
         self.shuffle, self.sampler, self.batch_sampler = bool(shuffle), sampler, batch_sampler
         self.num_workers, self.pin_memory, self.generator = num_workers, pin_memory, generator

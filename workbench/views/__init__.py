@@ -18,6 +18,7 @@ from .function import function_card
 from .graph import Graph
 from .grouped_graph import tell_grouped
 from .memory import memory
+from .messages import AGAINST_KIND, AGAINST_MISSING, DEPTH_KIND, NO_OPTION, NO_VIEW, OPEN_KIND, STEP_KIND
 from .saved import saved
 from .training import film
 from .value_display import in_words
@@ -73,27 +74,27 @@ def _check(view: str, options: Mapping[str, Any]) -> None:
     """Raise an error unless there is such a view, and it has these options."""
     *names, last = sorted([*VIEWS, *CHARTS, *PAIRS])
     if view not in (*names, last):
-        raise ValueError("There is no view named {!r}; choose {} or {}.".format(view, ", ".join(names), last))
+        raise ValueError(NO_VIEW.format(view, ", ".join(names), last))
     for name in options:
         own = OPTIONS.get(view, ())
         if name not in own:
             known = f"options are {series([*map(repr, own), repr('legend')])}" if own else "option is 'legend'"
-            raise TypeError(f"The view {view!r} has no option {name!r}; its {known}.")
+            raise TypeError(NO_OPTION.format(view, name, known))
     against = options.get("against")
     if not isinstance(against, Timeline | None):
-        raise TypeError(f"`against` is another trace, of record() or load(), but got {type(against).__name__}.")
+        raise TypeError(AGAINST_KIND.format(type(against).__name__))
     if view in PAIRS and against is None:
-        raise TypeError(f"The view {view!r} draws a trace beside another: say which, as show({view!r}, against=other).")
+        raise TypeError(AGAINST_MISSING.format(view))
     _check_groups_and_step(options.get("open"), options.get("depth"), options.get("step"))
 
 
 def _check_groups_and_step(opened: Any, depth: Any, step: Any) -> None:
     if not isinstance(opened, Collection | None):
-        raise TypeError(f"`open` names the groups of a graph to be open, but got {type(opened).__name__}.")
+        raise TypeError(OPEN_KIND.format(type(opened).__name__))
     if depth is not None and (not isinstance(depth, int) or isinstance(depth, bool) or depth < 0):
-        raise TypeError(f"`depth` says how deep groups are open: a whole number from 0 up, but got {depth!r}.")
+        raise TypeError(DEPTH_KIND.format(depth))
     if not isinstance(step, int | None) or isinstance(step, bool):
-        raise TypeError(f"`step` is the number of a training step, from 1 up, but got {step!r}.")
+        raise TypeError(STEP_KIND.format(step))
 
 
 def _told(trace: Timeline, view: str, options: Mapping[str, Any]) -> Storyboard:

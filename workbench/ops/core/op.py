@@ -27,6 +27,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from ... import errors
 from ...autograd.state import local
 from ...autograd.tensor import Tensor
 from . import codegen
@@ -78,7 +79,7 @@ class Op:
         if name not in facts and name in MADE:
             facts.setdefault(name, MADE[name](self))  # what another thread made first is what all get
         if name not in facts:
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+            raise AttributeError(errors.NO_ATTRIBUTE.format(type(self).__name__, name))
         return facts[name]
 
     def _read(self) -> dict[str, Any]:
