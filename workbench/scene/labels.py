@@ -297,7 +297,7 @@ def largest(scene: Scene, steps: Sequence[Step]) -> tuple[dict[str, Size], dict[
     boxes = dict.fromkeys(scene.boxes, (0.0, 0.0))
     labels = dict.fromkeys([*scene.arrows, *map(in_group, scene.arrows)], (0.0, 0.0))
     for box in _versions(scene.boxes, [step.boxes for step in steps]):
-        boxes[box.id] = _larger(boxes[box.id], _box_size(box, arguments[box.id]))
+        boxes[box.id] = larger(boxes[box.id], _box_size(box, arguments[box.id]))
     widest: dict[str, float] = {}  # what hangs on one box is equally wide
     hanging = [(chip.id, chip.holder) for chip in scene.boxes.values() if chip.holder is not None]
     for id, holder in hanging:
@@ -311,7 +311,7 @@ def largest(scene: Scene, steps: Sequence[Step]) -> tuple[dict[str, Size], dict[
         whole, brief = _fitted(arrow.label), _fitted(arrow.label if arrow.brief is None else arrow.brief)
         for id, told in ((arrow.id, [whole]), (in_group(arrow.id), [brief, *more])):
             for label in told:
-                labels[id] = _larger(labels[id], label_size(label))
+                labels[id] = larger(labels[id], label_size(label))
     return boxes, labels
 
 
@@ -358,8 +358,9 @@ def _versions(things: dict[str, Any], changes: Iterable[dict[str, dict[str, Any]
                 yield now[id]
 
 
-def _larger(one: Size, other: Size) -> Size:
-    return max(one[0], other[0]), max(one[1], other[1])
+def larger(*sizes: Size) -> Size:
+    """The size that holds each of these."""
+    return max(width for width, _ in sizes), max(height for _, height in sizes)
 
 
 def _box_size(box: Box, arguments: int) -> Size:

@@ -21,6 +21,7 @@ from .labels import (
     heading_size,
     in_group,
     label_size,
+    larger,
     largest,
     native,
 )
@@ -147,13 +148,13 @@ class Storyboard:
     def _label_size(self, labels: Mapping[str, Size], id: str, hidden: bool) -> Size:
         """The size that holds the largest label of an arrow that is seen, whose own target may be hidden in a group."""
         members = self.folding.members.get(id, [id])
-        largest = _around([labels[in_group(each) if hidden else each] for each in members])
+        largest = larger(*[labels[in_group(each) if hidden else each] for each in members])
         if not self.folding.has_several(self.scene, id):
             return largest
-        norm, largest = label_size(_LONGEST_NORM), _around([labels[in_group(each)] for each in members])
+        norm, largest = label_size(_LONGEST_NORM), larger(*[labels[in_group(each)] for each in members])
         # What ends the way, or below the norm why it is pale.
         if self.scene.arrows[id].kind == "cut" or largest[1] > norm[1]:
-            return _around([norm, largest])
+            return larger(norm, largest)
         return norm
 
     @cached_property
@@ -286,11 +287,6 @@ class Storyboard:
             told = {"region": region} if region is not None else {}
             told |= {"size": list(self.sizes[0][id])} if id in self.folding.groups else {}
         return told
-
-
-def _around(sizes: Sequence[Size]) -> Size:
-    """The size that holds each of these."""
-    return max(width for width, _ in sizes), max(height for _, height in sizes)
 
 
 def _curves(curves: Curves, steps: Iterable[Step]) -> dict[str, Any]:
