@@ -53,7 +53,7 @@ READING_PATH = (
     "ops/core/op.py",
     "ops/core/dispatch.py",
 )
-LONGEST_PATH = 3_200  # lines, all of each file counted
+LONGEST_PATH = 3_500  # lines, all of each file counted
 
 
 def part_of(module: str) -> str:
@@ -235,49 +235,42 @@ def test_the_reading_path_is_short() -> None:
     assert sum(length.values()) <= LONGEST_PATH
 
 
-# The parts whose errors and warnings are sentences with a name: in errors.py, or in the messages.py of the part.
-NAMED_SENTENCES = (
-    *("autograd", "bridges", "func", "nn", "ops", "optim", "scene", "stepper", "trace", "utils", "views", "widgets"),
-    *("tools", "classroom", "cli"),
-    *("recording.py", "live_recording.py", "explanation.py", "serialization.py", "absent.py", "events.py"),
-)
-
-
-def inline_sentences(code: str) -> list[int]:
-    """The lines that raise an error or warn with a text written there and then."""
+def sentences(code: str) -> list[str]:
+    """What a file raises and warns of in words written there and then, with `{}` for what is filled in."""
     found = []
     for node in ast.walk(ast.parse(code)):
         calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)] if isinstance(node, ast.Raise) else []
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "warn":
             calls = [node]
         for call in calls:
-            is_said = getattr(call.func, "id", "").endswith(("Error", "warn", "Iteration", "Exception"))
-            texts = [a for a in call.args if isinstance(a, ast.JoinedStr) or isinstance(getattr(a, "value", 0), str)]
-            found += [node.lineno] if is_said and texts else []
-    return sorted(found)
+            if getattr(call.func, "id", "").endswith(("Error", "warn", "Iteration", "Exception")):
+                found += [text for each in call.args if (text := template(each)) is not None]
+    return found
 
 
-@pytest.mark.parametrize("part", NAMED_SENTENCES)
-def test_sentences_have_names(part: str) -> None:
-    paths = [PACKAGE / part] if part.endswith(".py") else list((PACKAGE / part).rglob("*.py"))
-    inline = {str(path): inline_sentences(path.read_text(encoding="utf-8")) for path in paths}
-    assert inline
-    assert not {path: found for path, found in inline.items() if found}
+def template(node: ast.expr) -> str | None:
+    """The text of a literal."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join([str(each.value) if isinstance(each, ast.Constant) else "{}" for each in node.values])
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def test_no_sentence_is_written_twice() -> None:
+    """One that is raised in two places has a name, in errors.py or in the messages.py of the part."""
     said: Counter[str] = Counter()
-    for path in (PACKAGE / "errors.py", *PACKAGE.rglob("messages.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-                said[str(node.value.value)] += 1
+    for path in PACKAGE.rglob("*.py"):
+        code = path.read_text(encoding="utf-8")
+        said.update(sentences(code))
+        if path.name in ("errors.py", "messages.py"):
+            values = [node.value for node in ast.parse(code).body if isinstance(node, ast.Assign)]
+            said.update([text for value in values if (text := template(value)) is not None])
     assert len(said) > 400 and [text for text, times in said.items() if times > 1] == []
 
 
 def test_the_guard_finds_sentences() -> None:
     named = "raise E(NO) from x\nwarn(NO.format('a'))\n"
-    code = named + "raise TypeError('no')\nwarn(f'{a}')\nraise failed(IndexError('no'), t)\n"
-    assert inline_sentences(code) == [3, 4, 5]
+    code = named + "raise TypeError('no')\nwarn(f'{a} is')\nraise failed(IndexError('none'), t)\n"
+    assert sorted(sentences(code)) == ["no", "none", "{} is"]
 
 
 def test_every_numbered_test_has_its_row() -> None:

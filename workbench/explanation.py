@@ -15,7 +15,7 @@ from itertools import takewhile
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from . import errors, events
+from . import events
 
 if TYPE_CHECKING:
     from .scene.picture import Picture
@@ -124,10 +124,12 @@ def explain(error: BaseException) -> Picture:
     Errors: TypeError for what is no exception, ValueError for one that no backward raised.
     """
     if not isinstance(error, BaseException):
-        raise TypeError(errors.EXPLAIN_KIND.format(type(error).__name__))
+        raise TypeError(f"explain() takes an error, but got {type(error).__name__}.")
     found = explanation_of(error)
     if found is None:
-        raise ValueError(errors.EXPLAIN_OTHER.format(type(error).__name__))
+        raise ValueError(
+            f"This {type(error).__name__} was not raised by a backward, so there is no graph to explain it with."
+        )
     return found()
 
 

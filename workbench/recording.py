@@ -9,7 +9,6 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from . import errors
 from .autograd.function import Function
 from .autograd.state import in_forked_children
 from .bridges import is_of_torch
@@ -89,13 +88,17 @@ class record:  # named as what a user writes: `with record() as trace:`
     def __init__(self, limit: int | ModuleType = LIMIT, lines: bool = False, last: int | None = None) -> None:
         if isinstance(limit, ModuleType):  # this package itself, by whatever name
             if limit.__name__ != __package__:
-                raise TypeError(errors.OWN_ALONE.format(type(self).__name__, limit.__name__))
+                raise TypeError(
+                    f"{type(self).__name__}() records the programs of this package alone, and none of {limit.__name__}."
+                )
             limit = LIMIT
         if last is not None:
             if not isinstance(last, int) or isinstance(last, bool):
-                raise TypeError(errors.LAST_KIND.format(type(last).__name__))
+                raise TypeError(
+                    f"record(last=...) takes how many events to keep, a whole number, but got {type(last).__name__}."
+                )
             if last < 1:
-                raise ValueError(errors.LAST_FEW.format(last))
+                raise ValueError(f"record(last=...) takes how many events to keep, at least 1, but got {last}.")
         self._limit, self._lines, self._last = limit, lines, last
         self._open: Any = None  # the recorder, what ends it, and those that had been open before
 
@@ -143,7 +146,10 @@ class record:  # named as what a user writes: `with record() as trace:`
 def recording_of(engine: ModuleType, **options: Any) -> Any:
     """What records the programs of another engine: of PyTorch; TypeError for any other."""
     if engine.__name__ != "torch":
-        raise TypeError(errors.NO_ENGINE.format(engine.__name__))
+        raise TypeError(
+            "record() records the programs of this package, or record(torch) those of PyTorch, but "
+            f"not those of {engine.__name__}."
+        )
     from .bridges.torch.recorder import TorchRecording
     from .explanation import in_notebook
 
@@ -186,7 +192,7 @@ def show(tensor: Any, view: str = "graph", **options: Any) -> Picture:
         in_notebook()
         recorder = TorchRecorder()
     else:
-        raise TypeError(errors.SHOW_KIND.format(type(tensor).__name__))
+        raise TypeError(f"show() draws the graph of a Tensor, but got {type(tensor).__name__}.")
     recorder.show(tensor, user_frame())
     return Trace(recorder).show(view, **options)
 

@@ -39,7 +39,10 @@ class detect_anomaly:
 
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
-        warn(errors.ANOMALY_ON)
+        warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and "
+            "should only be enabled for debugging."
+        )
 
     def __enter__(self) -> None:
         self._before = (state.anomaly, state.check_nan)
@@ -81,11 +84,26 @@ def remember(node: Node) -> None:
 
 def warn_of_forward(node: Node | None) -> None:
     """Warn which forward lines made the node whose backward failed, and then those of the nodes that made it."""
-    text = errors.ANOMALY_TRACE
+    text = "Error detected in {}. Traceback of forward call that caused the error:\n{}"
     while node is not None:
         lines = node.metadata.get(TRACE)
-        _warn((errors.ANOMALY_NO_TRACE if lines is None else text).format(node.name(), "".join(lines or ())))
-        node, text = node.metadata.get(PARENT), errors.ANOMALY_INDUCED
+        _warn(
+            (
+                (
+                    "Error detected in {}. No forward pass information available. Enable detect "
+                    "anomaly during forward pass for more information."
+                )
+                if lines is None
+                else text
+            ).format(node.name(), "".join(lines or ()))
+        )
+        node, text = (
+            node.metadata.get(PARENT),
+            (
+                "\n\nPrevious calculation was induced by {}. Traceback of forward call that induced "
+                "the previous calculation:\n{}"
+            ),
+        )
 
 
 def _warn(text: str) -> None:

@@ -36,7 +36,10 @@ def _wanted(inputs: Any, function: str) -> tuple[Any, ...]:
     """The inputs as a tuple; the values of a dict."""
     if isinstance(inputs, Mapping):
         if type(inputs) is not dict:
-            raise TypeError(errors.INPUTS_MAPPING.format(function, type(inputs).__name__))
+            raise TypeError(
+                f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. "
+                "Other Mapping types are not supported."
+            )
         inputs = inputs.values()
     wanted = _tuple(inputs)
     if not wanted:
@@ -49,7 +52,7 @@ def _facts(output: Any) -> tuple[Any, Any]:
     if isinstance(output, Tensor):
         return output._array.shape, output._array.dtype
     if not _is_edge(output):
-        raise AssertionError(errors.OUTPUT_KIND)
+        raise AssertionError("Expected output to be a torch.Tensor")
     shapes = output.node.extra.shapes if output.node.extra is not None else None
     return (shapes or {}).get(output.output_nr, (None, None))
 
@@ -64,21 +67,46 @@ def seeds_of(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = False
             if batched and not got:
                 raise events.failed(IndexError(errors.INDEX_0D), out)
             if shape is not None and got[batched:] != shape:
-                sentence, got = (errors.BATCHED_SEED_SHAPE, got[2:]) if batched else (errors.SEED_SHAPE, got)
+                sentence, got = (
+                    (
+                        (
+                            "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+                            "as the batch dimension. The sizes of the remaining dimensions are expected to "
+                            "match the shape of corresponding output, but a mismatch was detected: "
+                            "grad_output[{i}] has a shape of torch.Size({got}) and output[{i}] has a shape of "
+                            "torch.Size({want}). If you only want some tensors in `grad_output` to be "
+                            "considered batched, consider using vmap."
+                        ),
+                        got[2:],
+                    )
+                    if batched
+                    else (errors.SEED_SHAPE, got)
+                )
                 error = RuntimeError(sentence.format(i=i, got=list(got), want=list(shape)))  # [2:]: as PyTorch says it
                 raise events.failed(error, out)
             seeds.append(grad if dtype is None or grad._array.dtype == dtype else grad.to(dtypes.named(dtype.name)))
         elif grad is not None:
-            raise events.failed(TypeError(errors.SEED_KIND.format(type(grad).__name__)), out)
+            raise events.failed(
+                TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}"), out
+            )
         elif isinstance(out, Tensor) and not out.requires_grad:
             seeds.append(None)
         else:
             if shape is None:
-                raise RuntimeError(errors.EDGE_SHAPE)
+                raise RuntimeError(
+                    "this GradientEdge does not know the shape of its tensor: make it with "
+                    "get_gradient_edge, or pass the gradient to begin with as grad_outputs."
+                )
             if prod(shape) != 1:
                 raise events.failed(RuntimeError(errors.ONLY_SCALAR_SEED), out)
             if batched:
-                raise events.failed(ValueError(errors.BATCHED_SEED_NONE), out)
+                raise events.failed(
+                    ValueError(
+                        "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input "
+                        "is a Tensor of dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0."
+                    ),
+                    out,
+                )
             seeds.append(wrap(np.ones(shape, dtype)))
     return seeds
 
@@ -92,9 +120,9 @@ def _target(t: Any, accumulate: bool) -> tuple[Node, int]:
             raise events.failed(RuntimeError(errors.INPUT_WITHOUT_GRAD), t)
         return target_of(t), t._nr
     if not isinstance(t, tuple):
-        raise RuntimeError(errors.INPUT_KIND.format(type(t).__name__))
+        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}")
     if not isinstance(t[0], Node):
-        raise RuntimeError(errors.EDGE_NODE.format(type(t[0]).__name__))
+        raise RuntimeError(f"GradientEdge's first object must be an autograd.graph.Node but got {type(t[0]).__name__}")
     return t[0], t[1]
 
 
@@ -111,7 +139,7 @@ def make_task(
     RuntimeError for an output without history, and for an input that is none.
     """
     if len(seeds) < len(outputs):
-        raise events.failed(RuntimeError(errors.SEED_COUNT.format(len(outputs), len(seeds))), *outputs)
+        raise events.failed(RuntimeError(f"got {len(outputs)} tensors and {len(seeds)} gradients"), *outputs)
     roots = []
     for i, out in enumerate(outputs):
         root = (edge_of(out), out._nr) if isinstance(out, Tensor) else (out.node, out.output_nr)
@@ -143,9 +171,12 @@ def backward(
     if plain and ran_without_task(tensors, grad_tensors, retain_graph):
         return
     if grad_variables is not None:
-        warn(errors.GRAD_VARIABLES_OLD, FutureWarning)
+        warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
         if grad_tensors is not None:
-            raise RuntimeError(errors.SEED_TWICE)
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                "`backward()`. Please only use `grad_tensors`."
+            )
         grad_tensors = grad_variables
     _run_task(tensors, grad_tensors, retain_graph, create_graph, inputs)
 
@@ -164,7 +195,13 @@ def _run_task(tensors: Any, grad_tensors: Any, retain_graph: bool | None, create
     keep, create_graph = _flags(retain_graph, create_graph)
     if create_graph and not _warned_create_graph:
         _warned_create_graph = True
-        warn(errors.BACKWARD_CREATE_GRAPH)
+        warn(
+            "Using backward() with create_graph=True will create a reference cycle between the "
+            "parameter and its gradient which can cause a memory leak. We recommend using "
+            "autograd.grad when creating the graph to avoid this. If you have to use this "
+            "function, make sure to reset the .grad fields of your parameters to None after "
+            "use to break the cycle and avoid the leak."
+        )
     make_task(outputs, seeds, keep, create_graph, wanted, accumulate=wanted is not None).run()
 
 
@@ -202,9 +239,18 @@ def grad(
     every result, has a further dimension in front: one backward runs for all of them, under vmap.
     """
     if not only_inputs:
-        warn(errors.ONLY_INPUTS, FutureWarning)
+        warn(
+            (
+                "only_inputs argument is deprecated and is ignored now (defaults to True). To "
+                "accumulate gradient for other parts of the graph, please use "
+                "torch.autograd.backward."
+            ),
+            FutureWarning,
+        )
     if materialize_grads and allow_unused is False:
-        raise ValueError(errors.MATERIALIZE_NEEDS_UNUSED)
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     wanted = _wanted(inputs, "grad")
     outs = _tuple(outputs)
@@ -219,7 +265,7 @@ def grad(
         if g is None and not allow_unused:
             raise events.failed(RuntimeError(errors.UNUSED_INPUT.format(i)), t, *outs)
         if g is None and materialize_grads and _is_edge(t):
-            raise RuntimeError(errors.EDGE_MATERIALIZE)
+            raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
         if g is None and materialize_grads:
             results[i] = wrap(np.zeros_like(t._array), requires_grad=create_graph)
     return dict(zip(inputs, results, strict=True)) if isinstance(inputs, dict) else tuple(results)
@@ -248,7 +294,7 @@ def gradients_batched(
     if len(set(sizes)) > 1:
         raise ValueError(errors.BATCH_SIZES.format(sizes))
     if 0 in sizes:
-        raise IndexError(errors.BATCH_EMPTY)
+        raise IndexError("index 0 is out of bounds for dimension 0 with size 0")
     with entered("vmap", sizes[0], AUTOGRAD) as level:
         found = gradients(outputs, inputs, [lift(seed, level) for seed in seeds], keep_graph, create_graph)
     return [None if g is None else with_batch(g, level) for g in found]

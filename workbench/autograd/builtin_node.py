@@ -73,7 +73,10 @@ def number_as_given(saved: Any, version: Any) -> tuple[Any, int]:
 def _checked(node: Any, name: str, saved: Tensor | Packed, version: int) -> Tensor:
     found = unpacked(node, saved, version)
     if type(saved) is DetachedTensor and saved.grad_fn is None and _came_from_a_node(node, name):
-        raise RuntimeError(errors.SAVED_DETACHED)
+        raise RuntimeError(
+            "Trying to use a saved tensor that has been detached in-place, i.e. with "
+            ".detach_().This is not supported, please use out-of-place `.detach()` instead"
+        )
     return found
 
 
@@ -235,7 +238,7 @@ def _of_saved(name: str, fact: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def tell(node: Any) -> Any:
         saved = read_tensor(node, name)
         if saved is None:
-            raise AttributeError(errors.NOT_SAVED.format(type(node).__name__, name))
+            raise AttributeError(f"'{type(node).__name__}' object has not saved {name!r}, which nothing reads here")
         return fact(saved)
 
     return tell

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-
 
 class dtype:
     """A number type, named and printed as PyTorch does."""
@@ -58,7 +56,12 @@ def of(array: np.ndarray) -> dtype:
     try:
         return _by_np[array.dtype]
     except KeyError:
-        raise TypeError(errors.NO_DTYPE.format(array.dtype, ", ".join(d.name for d in ALL))) from None
+        raise TypeError(
+            (
+                "the workbench has no tensors of dtype {}; it has {}: convert the array first, "
+                "e.g. with array.astype('float64')."
+            ).format(array.dtype, ", ".join(d.name for d in ALL))
+        ) from None
 
 
 _python = {bool: bool_, int: int64, float: float64}
@@ -72,7 +75,7 @@ def chosen_dtype(function: str, given: Any, default: dtype) -> dtype:
         return given
     if given in (bool, int, float):
         return _python[given]
-    raise TypeError(errors.DTYPE_KIND.format(function, type(given).__name__))
+    raise TypeError(f"{function}(): argument 'dtype' must be torch.dtype, not {type(given).__name__}")
 
 
 def get_default_dtype() -> dtype:
@@ -84,7 +87,7 @@ def set_default_dtype(d: dtype) -> None:
     """Let tensors made from Python floats have dtype `d`; TypeError unless it is floating point."""
     global _default
     if not isinstance(d, dtype) or not d.is_floating_point:
-        raise TypeError(errors.DEFAULT_DTYPE)
+        raise TypeError("only floating-point types are supported as the default type")
     _default = d
 
 

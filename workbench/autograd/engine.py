@@ -438,7 +438,10 @@ class GraphTask:
         if len(self.roots) == 1 and node is self.roots[0][0]:
             return False
         if node in self._captures and not node.arity:
-            raise RuntimeError(errors.MULTI_HOOK_LEAF)
+            raise RuntimeError(
+                "A leaf node was passed to _will_engine_execute_node but we are currently running "
+                "autograd.grad(). This is currently not supported."
+            )
         return node in self._waiting and node in self.needed()
 
     def _arrived(self, node: Node, extra: Extra | None, grad: Any) -> tuple[bool, Any]:

@@ -128,7 +128,9 @@ def enter_dual_level() -> int:
 def exit_dual_level(*, level: int | None = None) -> None:
     """Close the level: all tangents are gone."""
     if level not in (None, 0 if state.dual else -1):
-        raise RuntimeError(errors.DUAL_EXIT)
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+        )
     dual_level().__exit__()
 
 
@@ -141,7 +143,7 @@ class dual_level:
     def __exit__(self, *error: Any) -> None:
         level, state.dual = state.dual, None
         if level is None:
-            raise RuntimeError(errors.DUAL_NO_LEVEL_TO_EXIT)
+            raise RuntimeError("Dual level must be a positive number.")
         try:
             level.close()
         except BaseException:
@@ -167,7 +169,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     Both are floating point and of one shape. RuntimeError outside a level. In inference mode it carries none.
     """
     if (local.modes.dual is None) if level is None else level < 0:
-        raise RuntimeError(errors.DUAL_NO_LEVEL)
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
     if any([each.kind == "vmap" and not each.own for each in local.modes.levels]):
         raise RuntimeError(errors.VMAP_NO_VIEW_RULE.format("_make_dual"))
     for name, t in (("primal", tensor), ("tangent", tangent)):
@@ -175,14 +179,22 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             raise ValueError(errors.DUAL_KIND.format(name, t.dtype))
     dual = aliased(tensor)
     if tangent_of(tensor) is not None:
-        raise RuntimeError(errors.DUAL_TWICE)
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
+            "same level 0 is not supported."
+        )
     if tangent_of(tangent) is not None:
-        raise RuntimeError(errors.DUAL_TANGENT)
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level0 is not supported."
+        )
     check_size(tensor, tangent)
     if level:
         raise RuntimeError(errors.DUAL_LEVEL.format("make_dual"))
     if local.modes.dual is None:
-        raise RuntimeError(errors.DUAL_NO_SUCH_LEVEL)
+        raise RuntimeError(
+            "Trying to access a forward AD level with an invalid index. This index was either "
+            "not created or is already deleted."
+        )
     meta_of(dual).view_tangent = False
     if not local.modes.inference:
         set_tangent(dual, lying_as(tensor, tangent))
@@ -207,7 +219,11 @@ def _place_of(array: np.ndarray) -> tuple[Any, ...]:
 def check_size(tensor: Tensor, tangent: Tensor) -> None:
     """RuntimeError for a tangent of another shape."""
     if tensor._array.shape != tangent._array.shape:
-        raise RuntimeError(errors.DUAL_SIZE.format(list(tensor.shape), list(tangent.shape)))
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the "
+            f"original Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the given "
+            f"forward gradient is of size {list(tangent.shape)}."
+        )
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
@@ -215,7 +231,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if (local.modes.dual is None) if level is None else level < 0:
         return UnpackedDualTensor(tensor, None)
     if not isinstance(tensor, Tensor):
-        raise TypeError(errors.DUAL_UNPACK.format(type(tensor).__name__))
+        raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
     if level and tangent_of(tensor) is not None:
         raise RuntimeError(errors.DUAL_LEVEL.format("fw_primal"))
     primal = unpushed(unpacked, tensor)

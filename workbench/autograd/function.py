@@ -34,7 +34,10 @@ class FunctionCtx:
     def save_for_forward(self, *tensors: Tensor) -> None:
         """Keep tensors for jvp; AssertionError for anything else."""
         for t in tensors:
-            assert isinstance(t, Tensor) or t is None, errors.SAVE_FOR_FORWARD
+            assert isinstance(t, Tensor) or t is None, (
+                "save_for_forward expects all arguments to be tensors; you should save non-tensors "
+                "as attributes on ctx."
+            )
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
@@ -47,7 +50,13 @@ class FunctionCtx:
 
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Does nothing: shared storage is seen without it."""
-        warn(errors.MARK_SHARED_STORAGE, FutureWarning)
+        warn(
+            (
+                "`mark_shared_storage` is deprecated. Tensors with shared storages are "
+                "automatically tracked. Note that calls to `set_()` are not tracked"
+            ),
+            FutureWarning,
+        )
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether missing gradients reach backward as zeros (the default) or as None."""
@@ -121,12 +130,16 @@ class BackwardCFunction(Node, FunctionCtx):
     @property
     def materialize_grads(self) -> Any:
         """Write-only: set_materialize_grads sets it."""
-        raise AttributeError(errors.MATERIALIZE_NOT_READABLE)
+        raise AttributeError("attribute 'materialize_grads' of 'torch._C._FunctionBase' objects is not readable")
 
     @materialize_grads.setter
     def materialize_grads(self, value: bool) -> None:
         if type(value) is not bool:
-            raise TypeError(errors.MATERIALIZE_BOOL.format(""))
+            raise TypeError(
+                (
+                    "set_materialize_grads received an invalid combination of arguments - got ({}), but expected (bool)"
+                ).format("")
+            )
         self._materialize = value
 
     @property
@@ -158,7 +171,7 @@ class BackwardCFunction(Node, FunctionCtx):
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
         """The old name of saved_tensors."""
-        warn(errors.SAVED_VARIABLES_OLD, DeprecationWarning)
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     def _pack(self, tensors: tuple[Any, ...]) -> None:
@@ -181,14 +194,21 @@ class BackwardCFunction(Node, FunctionCtx):
             elif t is None:
                 pairs += (None, 0)
             else:
-                raise TypeError(errors.SAVE_ONLY_TENSORS.format(position, type(t).__name__))
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {position} is of type {type(t).__name__}"
+                )
         self._saved = tuple(pairs)
 
     def check_not_saved(self, returned: Tensor) -> None:
         """RuntimeError where setup_context saves an input that forward returned: it cannot tell it from the output."""
         if self._forward_cls.setup_context is not no_setup_context:
             if any([returned is t for t in (*(self.to_save or ()), *(self.saved_for_forward or ()))]):
-                raise RuntimeError(errors.RETURNED_INPUT_SAVED)
+                raise RuntimeError(
+                    "An input that has been returned as-is as output is being saved for backward. This "
+                    "is not supported if you override setup_context. You should return and save a view "
+                    "of the input instead, e.g. with x.view_as(x) or setup ctx inside the forward "
+                    "function itself."
+                )
 
     @property
     def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
@@ -288,12 +308,12 @@ TAKEN = object()  # stands where saved tensors were that could be read only once
 
 def no_forward(*args: Any, **kwargs: Any) -> Any:
     """Compute the result; the first argument is `ctx` unless setup_context is overridden."""
-    raise NotImplementedError(errors.NO_FORWARD)
+    raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
 
 def no_setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
     """Prepare `ctx` after a forward that does not take it."""
-    raise NotImplementedError(errors.NO_SETUP_CONTEXT)
+    raise NotImplementedError("setup_context is not implemented.")
 
 
 def _is_setup_context_defined(fn: Any) -> bool:
@@ -308,12 +328,17 @@ def no_backward(ctx: Any, *grad_outputs: Any) -> Any:
 
 def no_jvp(ctx: Any, *grad_inputs: Any) -> Any:
     """Return the tangent of each output from those of the inputs."""
-    raise NotImplementedError(errors.NO_JVP)
+    raise NotImplementedError(
+        "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+    )
 
 
 def no_vmap(info: Any, in_dims: Any, *args: Any) -> Any:
     """Return the output for a whole batch, and which dimension of it is the batch."""
-    raise NotImplementedError(errors.NO_VMAP)
+    raise NotImplementedError(
+        "To use autograd.Function with vmap, you must either override the vmap "
+        "staticmethod or set generate_vmap_rule=True."
+    )
 
 
 def user_backward(cls: Any) -> Callable[..., Any]:
@@ -322,7 +347,10 @@ def user_backward(cls: Any) -> Callable[..., Any]:
     if vjp is no_backward:
         return backward
     if backward is not no_backward:
-        raise RuntimeError(errors.BOTH_BACKWARD_AND_VJP)
+        raise RuntimeError(
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+            "should only implement one of them."
+        )
     return vjp
 
 
@@ -375,7 +403,7 @@ class FunctionMeta(type):
         """Where a flag is neither True nor False no node can be made, which costs the others nothing."""
         odd = [flag for flag in FLAGS if type(getattr(cls, flag, False)) is not bool]
         if odd:
-            sentence = errors.FLAG_NOT_BOOL.format(odd[0], type(getattr(cls, odd[0])).__name__)
+            sentence = f"{odd[0]} must be a bool, got {type(getattr(cls, odd[0])).__name__}"
 
             def refuse(ctx: Any) -> None:
                 raise RuntimeError(sentence)
@@ -391,11 +419,22 @@ class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
     """A Function that knows nothing of batches."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warn(errors.NOT_INSTANTIATED.format(self.__class__), DeprecationWarning)
+        warn(
+            (
+                f"{self.__class__} should not be instantiated. Methods on autograd functions are all static, so "
+                "you should invoke them on the class itself. Instantiating an autograd function "
+                "will raise an error in a future version of PyTorch."
+            ),
+            DeprecationWarning,
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: the way in is `apply` on the class."""
-        raise RuntimeError(errors.LEGACY_FUNCTION)
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use "
+            "new-style autograd function with static forward method. (Example: "
+            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
 
     clear_saved_tensors_on_access = False  # True: saved_tensors may be read once, and are free after that
     boxed_grads_call = False  # True: backward takes its gradients as one list
@@ -532,13 +571,13 @@ def _positional(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     places = dict(zip(names, args, strict=False))
     for name, value in kwargs.items():
         if name in places:
-            raise TypeError(errors.FORWARD_MULTIPLE.format(name))
+            raise TypeError(f"forward() got multiple values for argument '{name}'")
         if name not in names:
             raise TypeError(errors.FORWARD_UNEXPECTED.format(name))
         places[name] = value
     for position, name in enumerate(names[: max(names.index(n) for n in places) + 1]):
         if name not in places:
-            raise TypeError(errors.FORWARD_MISSING.format(name, position))
+            raise TypeError(f"forward() missing required argument: '{name}' (position {position})")
     return tuple([places[name] for name in names if name in places])
 
 

@@ -74,13 +74,16 @@ def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -
     outputs = tuple(output) if isinstance(output, tuple) else (output,)
     dirty, plain = ctx.dirty_tensors or (), ctx.non_differentiable or ()
     if not all([isinstance(t, Tensor) for t in plain]):
-        raise RuntimeError(errors.NON_DIFFERENTIABLE_ONLY_TENSORS)
+        raise RuntimeError("mark_non_differentiable only accepts variable arguments, but got ")
     if not all([isinstance(t, Tensor) for t in dirty]):
-        raise RuntimeError(errors.DIRTY_ONLY_TENSORS)
+        raise RuntimeError("mark_dirty can only accept variables, but argument ")
     for t in dirty:
         bump(t)
     if not all([any([t is o for o in outputs]) for t in dirty]):
-        raise RuntimeError(errors.DIRTY_NOT_RETURNED)
+        raise RuntimeError(
+            "Some elements marked as dirty during the forward method were not returned as "
+            "output. The inputs that are modified inplace must all be outputs of the Function."
+        )
     ctx.outputs = len(outputs)
     ctx.multi = len(outputs) != 1
     bound: list[Any] = []
@@ -153,7 +156,15 @@ def _rewrite(ctx: Any, nr: int, o: Tensor, is_input: bool) -> None:
             raise RuntimeError(errors.DIRTY_NOT_INPUT)
         warn(errors.DIRTY_NOT_INPUT)
     if base is not None and ctx.outputs > 1:
-        raise RuntimeError(errors.DIRTY_VIEW_SEVERAL)
+        raise RuntimeError(
+            "If your Function modifies inplace an input that is a view of another Tensor, your "
+            "Function cannot return more than one Tensor. This is not supported by the current "
+            "autograd engine. You should either make sure the input is not a view (using "
+            ".clone() for example) or make your Function only return one Tensor (potentially "
+            "splitting it into two Functions: one doing the inplace that returns a single "
+            "Tensor and a second one that does the other operations). You can ask on the forum "
+            "https://discuss.pytorch.org/ if you need help to do this change."
+        )
     if o._meta is not None:
         o._meta.grad = None
         if base is not None and o._meta.creation != "default":

@@ -42,7 +42,7 @@ def apply_transformed(cls: Any, args: tuple[Any, ...], two_steps: bool, kwargs: 
         if level.kind == "vmap":
             return _batch(cls, args, level, kwargs)
         for name in kwargs:
-            raise TypeError(errors.TRANSFORM_UNEXPECTED.format(name))
+            raise TypeError(f"custom_function_call_grad() got an unexpected keyword argument '{name}'")
     ctx = (cls._backward_cls if level is None else _node_class(cls))()
     ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None
     ctx._saved = ()
@@ -132,29 +132,51 @@ def _push(
     found = found if isinstance(found, tuple) else (found,)
     for nr, t in enumerate(found):
         if t is not None and not isinstance(t, Tensor):
-            raise RuntimeError(errors.JVP_KIND.format(type(t).__name__, nr))
+            raise RuntimeError(f"expected Variable or None (got {type(t).__name__}) for grad output {nr}.")
     if len(found) != len(outputs):
-        raise RuntimeError(errors.JVP_COUNT.format(len(outputs), len(found)))
+        raise RuntimeError(
+            f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} "
+            f"but got {len(found)})"
+        )
     for nr, (out, t) in enumerate(zip(outputs, found, strict=True)):
         if not isinstance(out, Tensor):
             continue
         if out._array.dtype.kind != "f" or fixed[nr]:
             if t is not None:
-                raise RuntimeError(errors.JVP_NOT_DIFFERENTIABLE.format(nr))
+                raise RuntimeError(
+                    f"Function's jvp returned a gradient at position {nr}, but  the corresponding forward "
+                    "output is not a differentiable Tensor.You should return None at that position "
+                    "instead."
+                )
             continue
         position = next((i for i, d in enumerate(args) if d is out), None)
         if any(out is d for d in dirty):
             if position is None:
-                raise RuntimeError(errors.JVP_DIRTY_NOT_INPUT)
+                raise RuntimeError(
+                    "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an "
+                    "input, there is no need to pass it to mark_dirty()."
+                )
             had = tangents[position]
             if had is not None and (t is None or t._version == versions[position]):
-                raise RuntimeError(errors.JVP_NOT_IN_PLACE)
+                raise RuntimeError(
+                    "An inplace custom Function is not modifying the forward mode gradients inplace. "
+                    "If the forward is modifying an input inplace, then the jvp function must modify "
+                    "the corresponding gradient inplace."
+                )
             if had is not None and t is not had:
-                raise RuntimeError(errors.JVP_NOT_AS_IS)
+                raise RuntimeError(
+                    "An inplace custom Function is not returning the forward mode gradients as-is. If "
+                    "the forward is modifying an input inplace, then the jvp function must modify the "
+                    "gradient inplace and return it as-is."
+                )
         else:
             if t is None or t._array.dtype.kind != "f":
                 view = t is None and level is None and out._is_view()
-                raise RuntimeError(errors.JVP_UNDEFINED if view else errors.JVP_NO_TANGENT)
+                raise RuntimeError(
+                    "cannot call get_autograd_meta() on undefined tensor"
+                    if view
+                    else ("Expected both tensor and its forward grad to be floating point or complex")
+                )
             if level is not None and type(t) is Lifted and t._level is level:
                 t = t._value
             if out._is_view():
@@ -186,11 +208,15 @@ def _zeros(ctx: Any, a: Any, level: Level | None) -> Tensor | None:
 def _check_view(out: Tensor, t: Tensor, args: tuple[Any, ...], given: list[Any]) -> None:
     """RuntimeError where a view's tangent is no view of the tangent of what it is a view of."""
     if not t._is_view():
-        raise RuntimeError(errors.JVP_NO_VIEW)
+        raise RuntimeError(
+            "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+        )
     for a, g in zip(args, given, strict=True):
         if isinstance(a, Tensor) and g is not None and _same_base(out, a) and _same_base(t, g):
             return
-    raise RuntimeError(errors.JVP_OTHER_VIEW)
+    raise RuntimeError(
+        "A custom Function is returning a view but the jvp is not returning a view of the given grad input."
+    )
 
 
 def _same_base(view: Tensor, t: Tensor) -> bool:
@@ -207,7 +233,10 @@ class VmapInfo(NamedTuple):
 def _batch(cls: Any, args: tuple[Any, ...], level: Level, kwargs: dict[str, Any]) -> Any:
     """Apply a Function for a whole batch; of what is given by name alone, only a user's rule is told."""
     if any([isinstance(leaf, Tensor) for leaf in tree_flatten(kwargs)[0]]):
-        raise NotImplementedError(errors.VMAP_KEYWORD.format(kwargs))
+        raise NotImplementedError(
+            "Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass "
+            f"kwarg-only Tensors to autograd.Function. Got: {kwargs}"
+        )
     ruled = cls.vmap is not Function.vmap
     if level.own:
         ruled = False
@@ -234,9 +263,15 @@ def _batch(cls: Any, args: tuple[Any, ...], level: Level, kwargs: dict[str, Any]
 
 def _checked(found: Any) -> tuple[Any, Any]:
     if not isinstance(found, tuple):
-        raise RuntimeError(errors.VMAP_RETURNS_KIND.format(type(found)))
+        raise RuntimeError(
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with "
+            f"pytree structure compatible with the output. Got a {type(found)} instead"
+        )
     if len(found) != 2:
-        raise RuntimeError(errors.VMAP_RETURNS_COUNT.format(len(found)))
+        raise RuntimeError(
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with "
+            f"pytree structure compatible with the output. Got {len(found)} returns instead"
+        )
     return found
 
 

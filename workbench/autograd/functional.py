@@ -66,7 +66,7 @@ def rows_at_once(
 ) -> Parts:
     """The Jacobian row by row; `pull(flat outputs, seeds)` runs a backward for a batch of seeds."""
     if not outputs:
-        raise AssertionError(errors.FUNCTIONAL_NO_OUTPUTS)
+        raise AssertionError("Expected at least one tensor")
     flat = [out.reshape(-1) for out in outputs]
     (seeds,) = unit_vectors(flat)
     sizes = [t.numel() for t in flat]
@@ -121,17 +121,17 @@ def _vector(
     """The vector of a product, checked against what it is multiplied with; None stands for the number 1."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
-            raise RuntimeError(errors.FUNCTIONAL_NO_VECTOR.format(missing))
+            raise RuntimeError(f"The vector v can only be None if the {missing} a single Tensor with a single element.")
         return None
     _, vs = _tuple(v, "v", function)
     if several and len(vs) != len(like):
-        raise RuntimeError(errors.FUNCTIONAL_VECTOR_COUNT.format(len(like), len(vs)))
+        raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(vs)}.")
     if not several and len(vs) != 1:
-        raise RuntimeError(errors.FUNCTIONAL_VECTOR_ALONE)
+        raise RuntimeError("The given v should contain a single Tensor.")
     for i, (have, want) in enumerate(zip(vs, like, strict=True)):
         if have.shape != want.shape:
             entry = f"Entry {i} in " if several else ""
-            raise RuntimeError(errors.FUNCTIONAL_VECTOR_SIZE.format(entry, want.shape, have.shape))
+            raise RuntimeError(f"{entry}v has invalid size: should be {want.shape} but got {have.shape}.")
     return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach() for t in vs)
 
 
@@ -218,7 +218,13 @@ def jacobian(
     func instead, and the results keep what history they have.
     """
     if strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError(errors.FUNCTIONAL_STRATEGY + errors.FUNCTIONAL_STRATEGY_HINT)
+        raise AssertionError(
+            errors.FUNCTIONAL_STRATEGY
+            + (
+                ' Hint: If your function has more outputs than inputs, "forward-mode" tends to be '
+                'more performant. Otherwise, prefer to use "reverse-mode".'
+            )
+        )
     if strategy == "forward-mode":
         return _jacobian_forward(func, inputs, create_graph, strict, vectorize)
     with enable_grad():
@@ -267,7 +273,10 @@ def _jacobian_forward(func: Callable[..., Any], inputs: Any, create_graph: bool,
         raise RuntimeError(errors.FUNCTIONAL_NOT_TOGETHER.format("strict", *errors.FUNCTIONAL_FORWARD))
     several, given = _tuple(inputs, "inputs", "jacobian")
     if not vectorize:
-        raise NotImplementedError(errors.FUNCTIONAL_FORWARD_LOOP)
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly "
+            "implemented for `vectorize=True`."
+        )
     many = []
 
     def run(*duals: Tensor) -> tuple[Tensor, ...]:
@@ -286,9 +295,9 @@ def _single(func: Callable[..., Any], given: tuple[Tensor, ...], function: str, 
     many, outputs = _tuple(func(*given), errors.FUNCTIONAL_OUTPUTS, function)
     need_history(outputs, errors.FUNCTIONAL_DETACHED, strict)
     if many:
-        raise RuntimeError(errors.FUNCTIONAL_NOT_ONE_TENSOR.format(function))
+        raise RuntimeError(f"The function given to {function} should return a single Tensor")
     if outputs[0].numel() != 1:
-        raise RuntimeError(errors.FUNCTIONAL_NOT_ONE_ELEMENT.format(function))
+        raise RuntimeError(f"The Tensor returned by the function given to {function} should contain a single element")
     return outputs[0]
 
 

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Generator
 from typing import Any
 
-from .. import errors
 from ..errors import check_bool, warn
 from .state import inferring, local, off, set_grad, unusual
 
@@ -42,7 +41,15 @@ class _GradMode:
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isclass(function):
-            warn(errors.CLASS_DECORATED, FutureWarning)
+            warn(
+                (
+                    "Decorating classes is deprecated and will be disabled in future versions. You "
+                    "should only decorate functions or methods. To preserve the current behavior of "
+                    "class decoration, you can directly decorate the `__init__` method and nothing "
+                    "else."
+                ),
+                FutureWarning,
+            )
             made = function  # what is returned is a function that makes the object under the mode
             return self(lambda *args, **kwargs: made(*args, **kwargs))
         if inspect.isgeneratorfunction(function):

@@ -68,11 +68,11 @@ def gradcheck(
     `check_grad_dtypes` and `masked` change nothing.
     """
     if not (check_forward_ad or check_backward_ad):
-        raise AssertionError(errors.GRADCHECK_NOTHING_CHECKED)
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
     if check_batched_grad and not check_backward_ad:
-        raise AssertionError(errors.GRADCHECK_BATCHED_NEEDS_BACKWARD)
+        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
-        raise AssertionError(errors.GRADCHECK_BATCHED_NEEDS_FORWARD)
+        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     try:
         given = as_tuple(inputs)
         check_inputs(given)
@@ -135,11 +135,11 @@ def gradgradcheck(
     through backward (`check_fwd_over_rev`), or both (torch.autograd.gradgradcheck).
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
-        raise AssertionError(errors.GRADCHECK_NOTHING_CHECKED_TWICE)
+        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
     if check_undefined_grad and not check_rev_over_rev:
-        raise AssertionError(errors.GRADCHECK_UNDEFINED_NEEDS_REVERSE)
+        raise AssertionError("Setting check_undefined_grad=True requires check_rev_over_rev to be True")
     if check_batched_grad and not check_rev_over_rev:
-        raise AssertionError(errors.GRADCHECK_BATCHED_NEEDS_REVERSE)
+        raise AssertionError("Setting check_batched_grad=True requires check_rev_over_rev to be True")
     given = as_tuple(inputs)
     if grad_outputs is None:
         random = np.random.default_rng(0)
@@ -192,7 +192,11 @@ def check_inputs(inputs: tuple[Any, ...], wants_double: bool = True) -> None:
     wanted = [(i, t) for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
     for i, t in wanted:
         if wants_double and t._array.dtype != np.float64:
-            warn(errors.GRADCHECK_NOT_DOUBLE.format(i))
+            warn(
+                f"Input #{i} requires gradient and is not a double precision floating point or "
+                "complex. This check will likely fail if all the inputs are not of double "
+                "precision floating point or complex. "
+            )
         if any(stride == 0 and size > 1 for stride, size in zip(t._array.strides, t._array.shape, strict=True)):
             raise failed(RuntimeError(errors.GRADCHECK_STRIDE_ZERO.format(i)), t)
     if not wanted:
@@ -203,7 +207,7 @@ def _check_multiplied(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> No
     """Gradients of zero come out as zero."""
     seeds = [wrap(np.zeros_like(o._array)) for o in outputs]
     if not _all_zero(gradients(outputs, inputs, seeds, False, False)):
-        raise GradcheckError(errors.GRADCHECK_NOT_MULTIPLIED)
+        raise GradcheckError("backward not multiplied by grad_output")
 
 
 def _check_undefined(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
@@ -293,8 +297,30 @@ class Jacobians:
         """What the whole Jacobians of one output by one input have to say of a mismatch in one direction."""
         numerical = self._numerical(self.inputs[j])[place]
         worst = np.abs(numerical - analytical._array).max()
-        told = errors.GRADCHECK_FAST_FAILED.format(wrap(numerical), analytical, worst.item())
-        return told + errors.GRADCHECK_SLOW_WOULD_PASS if self.close(analytical._array, numerical) else told
+        told = (
+            "\nThe above quantities relating the numerical and analytical jacobians are "
+            "computed \nin fast mode. See: https://github.com/pytorch/pytorch/issues/53876 for "
+            "more background \nabout fast mode. Below, we recompute numerical and analytical "
+            "jacobians in slow mode:\n\nNumerical:\n "
+            f"{wrap(numerical)}\nAnalytical:\n{analytical}\n\nThe max per-element "
+            f"difference (slow mode) is: {worst.item()}.\n"
+        )
+        return (
+            told
+            + (
+                "Fast gradcheck failed but element-wise differences are small. This means that the\n"
+                "test might've passed in slow_mode!\n\nIf you are adding a new operator, please file "
+                "an issue and then use one of the\nworkarounds. The workaround depends on how your "
+                "test invokes gradcheck/gradgradcheck:\n\nIf the test\n- manually invokes "
+                "gradcheck/gradgradcheck, then call gradcheck/gradgradcheck\n  with "
+                "`fast_mode=False` as a keyword argument.\n- is OpInfo-based (e.g., in "
+                "test_ops_gradients.py), then modify the OpInfo for the test\n  to have "
+                "`gradcheck_fast_mode=False`\n- is a Module test (e.g., in common_nn.py), then "
+                "modify the corresponding\n  module_test entry to have `gradcheck_fast_mode=False`"
+            )
+            if self.close(analytical._array, numerical)
+            else told
+        )
 
     def constant(self, fast: bool) -> bool:
         """Whether no floating-point output changes at all."""
@@ -321,7 +347,12 @@ class Jacobians:
                 for what, a, b in (("shape", one.shape, other.shape), ("dtype", one.dtype, other.dtype)):
                     if a != b:
                         said = {"what": what, "where": where, "eps": self.eps, "one": a, "other": b}
-                        raise AssertionError(errors.GRADCHECK_PERTURBED.format(**said))
+                        raise AssertionError(
+                            (
+                                "Expected `func` to return outputs with the same {what} when inputs are perturbed "
+                                "{where}by {eps}, but got: {what}s {one} and {other}."
+                            ).format(**said)
+                        )
         with np.errstate(all="ignore"):
             return [(b - a) / (2 * self.eps) if a.dtype.kind == "f" else 0 * a for a, b in zip(low, high, strict=False)]
 
@@ -348,7 +379,7 @@ class Jacobians:
         found = gradients((output,), self.inputs, [wrap(seed)], True, False)
         for g, t in zip(found, self.inputs, strict=True):
             if g is not None and g.dtype is not t.dtype:  # PyTorch says "size" of dtypes too
-                raise GradcheckError(errors.GRADCHECK_GRADIENT_SIZE)
+                raise GradcheckError("Analytical gradient has incorrect size")
         return [np.zeros_like(t._array) if g is None else g._array for g, t in zip(found, self.inputs, strict=True)]
 
     def _dots(self, us: list[np.ndarray], output: Tensor, v: np.ndarray) -> list[Any]:
@@ -360,7 +391,21 @@ class Jacobians:
         once, again = backward(), backward()
         for a, b in zip(once, again, strict=True):
             if np.size(a) and np.abs(a - b).max() > nondet_tol:
-                raise GradcheckError(errors.GRADCHECK_NOT_REENTRANT.format(nondet_tol))
+                raise GradcheckError(
+                    "Backward is not reentrant, i.e., running backward with same input and grad_output "
+                    "multiple times gives different values, although analytical gradient matches "
+                    f"numerical gradient.The tolerance for nondeterminism was {nondet_tol}.\n\nNOTE: If your op "
+                    "relies on non-deterministic operations i.e., it is listed here:\n"
+                    "https://pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html\n"
+                    "this failure might be expected.\n\nIf you are adding a new operator, please file an "
+                    "issue and then use one of the\nworkarounds. The workaround depends on how your "
+                    "test invokes gradcheck/gradgradcheck.\nIf the test\n- manually invokes "
+                    "gradcheck/gradgradcheck, then call gradcheck/gradgradcheck\n  with "
+                    "`nondet_tol=<tol>` as a keyword argument.\n- is OpInfo-based (e.g., in "
+                    "test_ops_gradients.py), then modify the OpInfo for the test\n  to have "
+                    "`gradcheck_nondet_tol=<tol>`.\n- is a Module test (e.g., in common_nn.py), then "
+                    "modify the corresponding\n  module_test entry to have `gradcheck_nondet_tol=<tol>`\n"
+                )
         return once
 
     def close(self, a: Any, n: Any, times: float = 1.0) -> bool:
@@ -521,9 +566,17 @@ def _two_like(t: Tensor) -> np.ndarray:
 
 
 def _check_old(name: str, grad_out: float) -> None:
-    warn(errors.GRADCHECK_OLD.format(name), FutureWarning)
+    warn(
+        (
+            f"`{name}` was part of PyTorch's private API and not meant to be exposed. We are "
+            "deprecating it and it will be removed in a future version of PyTorch. If you have "
+            "a specific use for this or feature request for this to be a stable API, please "
+            "file us an issue at https://github.com/pytorch/pytorch/issues/new"
+        ),
+        FutureWarning,
+    )
     if grad_out != 1.0:
-        raise ValueError(errors.GRADCHECK_SCALED.format(name))
+        raise ValueError(f"Expected grad_out to be 1.0. {name} no longer supports values of grad_out != 1.0.")
 
 
 def get_numerical_jacobian(
@@ -550,7 +603,7 @@ def get_numerical_jacobian_wrt_specific_input(
     """The Jacobian of each output by one input, from differences."""
     perturbed = inputs[input_idx] if input is None else input
     if not perturbed.requires_grad:
-        raise AssertionError(errors.GRADCHECK_INPUT_FLAG)
+        raise AssertionError("Expected input to have requires_grad=True")
     found = Jacobians(fn, tuple(inputs), eps, 0, 0)._numerical(perturbed)
     return tuple([wrap(jacobian) for jacobian in found[: len(outputs)]])
 

@@ -49,17 +49,17 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 def _node_of(t: Tensor) -> Node | None:
     """The node that takes a tensor's gradient; PyTorch finds a leaf's through a view, which inference mode lacks."""
     if (local.modes.inference or t.is_inference()) and t.is_leaf:
-        raise AttributeError(errors.NO_EDGE_IN_INFERENCE)
+        raise AttributeError("'NoneType' object has no attribute 'next_functions'")
     return edge_of(t)
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Count a write that the engine could not see."""
     if not isinstance(tensor, (Tensor, Iterable)):
-        raise RuntimeError(errors.VERSION_OF_NOTHING)
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not isinstance(t, Tensor):
-            raise RuntimeError(errors.VERSION_OF_OTHERS)
+            raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
         if not t.is_inference():
             bump(t)
             if listeners:
@@ -83,7 +83,11 @@ class saved_tensors_hooks:
     def __exit__(self, *exc: object) -> None:
         modes = local.modes
         if not modes.saved_hooks:
-            raise RuntimeError(errors.NO_HOOKS_LEFT)
+            raise RuntimeError(
+                "is_initialized && !tls.stack.empty() INTERNAL ASSERT FAILED at "
+                '"/__w/pytorch/pytorch/aten/src/ATen/SavedTensorHooks.cpp":69, please report a bug '
+                "to PyTorch. "
+            )
         modes.saved_hooks = modes.saved_hooks[:-1]
         if not modes.saved_hooks:
             unusual.pop(("hooks", modes), None)
@@ -119,7 +123,7 @@ def register_multi_grad_hook(
 ) -> RemovableHandle:
     """Call `fn` in every backward once: with all gradients (None where there is none), or with the first ("any")."""
     if mode not in ("all", "any"):
-        raise ValueError(errors.MULTI_HOOK_MODE.format(mode))
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     tensors = [t for t in tensors if mode == "all" or t.requires_grad]
     own = object()  # under it a task keeps how many gradients are to come, and those that came
     nodes = [_node_of(t) if t.requires_grad else None for t in tensors] if mode == "all" else []
@@ -188,7 +192,10 @@ class _Mutation:
     def unpack(self, kept: _Kept) -> Tensor:
         """The tensor with the values it had when it was saved."""
         if not self.open:
-            raise AssertionError(errors.MUTATION_OUTSIDE)
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin "
+                "which the graph was originally recorded."
+            )
         return kept.tensor
 
     def before_write(self, t: Tensor) -> None:
@@ -203,7 +210,7 @@ class allow_mutation_on_saved_tensors(contextlib.ContextDecorator):
     def __enter__(self) -> _Mutation:
         modes = local.modes
         if modes.mutation is not None:
-            raise RuntimeError(errors.MUTATION_NESTED)
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
         if modes.hooks_refused is not None:
             raise RuntimeError(modes.hooks_refused)
         mutation = _Mutation()

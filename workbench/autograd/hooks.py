@@ -61,7 +61,15 @@ def retain_grad(self: Tensor) -> None:
     if not self.requires_grad:
         raise failed(RuntimeError(errors.RETAIN_WITHOUT_GRAD), self)
     if not all([level.own for level in local.modes.levels]):
-        raise failed(RuntimeError(errors.RETAIN_IN_TRANSFORM), self)
+        raise failed(
+            RuntimeError(
+                "You are attempting to call Tensor.retain_grad() inside of a function being "
+                "transformed by a functorch transform. This is unsupported, please attempt to use "
+                "the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
+                "retain_grad() outside of a function being transformed instead."
+            ),
+            self,
+        )
     if made_by(self) is None or self.retains_grad:
         return
     extra = extra_of(target_of(self))
@@ -125,23 +133,29 @@ def _called(hook: Any) -> str:
 def check_value(hook: Any, before: Tensor | None, after: Any) -> None:
     """TypeError or RuntimeError where what a hook returned cannot take the place of what it was given."""
     if after is not None and not isinstance(after, Tensor):
-        raise TypeError(errors.HOOK_KIND.format(type(after).__name__))
+        raise TypeError(f"expected Variable, but hook returned '{type(after).__name__}'")
     if after is None:
         return
     if before is None:
-        raise RuntimeError(errors.HOOK_FROM_NONE)
+        raise RuntimeError("can't replace a None gradient with a non-None value")
     if after._array.dtype is not before._array.dtype:
-        raise RuntimeError(errors.HOOK_TYPE.format(_called(hook), before.dtype.type_name, after.dtype.type_name))
+        raise RuntimeError(
+            f"hook '{_called(hook)}' has changed the type of value (was {before.dtype.type_name} got "
+            f"{after.dtype.type_name})"
+        )
     if after._array.shape != before._array.shape:
-        raise RuntimeError(errors.HOOK_SIZE.format(_called(hook)))
+        raise RuntimeError(f"hook '{_called(hook)}' has changed the size of value")
 
 
 def _replaced(hook: Any, grads: list[Tensor | None], returned: Any) -> list[Tensor | None]:
     """A hook's answer in place of several gradients, checked."""
     if not isinstance(returned, tuple):
-        raise TypeError(errors.HOOK_TUPLE.format(type(returned).__name__))
+        raise TypeError(f"expected tuple, but hook returned '{type(returned).__name__}'")
     if len(returned) != len(grads):
-        raise RuntimeError(errors.HOOK_COUNT.format(_called(hook), len(returned), len(grads)))
+        raise RuntimeError(
+            f"hook '{_called(hook)}' has returned an incorrect number of values (got {len(returned)}, "
+            f"but expected {len(grads)})"
+        )
     for before, after in zip(grads, returned, strict=True):
         check_value(hook, before, after)
     return list(returned)

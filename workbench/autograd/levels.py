@@ -43,7 +43,11 @@ class Level:
         for t in tensors:
             level = level_of(t)
             if level is not None:
-                raise RuntimeError(errors.DATA_UNDER_VMAP if level.kind == "vmap" else errors.DATA_IN_TRANSFORM)
+                raise RuntimeError(
+                    "mutating directly with `.data` under vmap transform is not allowed."
+                    if level.kind == "vmap"
+                    else ("mutating directly with `.data` inside functorch transform is not allowed.")
+                )
 
 
 Given = tuple[Tensor | None, int] | None
@@ -63,7 +67,7 @@ class Lifted(Tensor):
     def data(self) -> Tensor:
         """The same memory as a tensor without history at this level; RuntimeError for a batch."""
         if self._level.kind == "vmap":
-            raise RuntimeError(errors.VMAP_DETACHED)
+            raise RuntimeError("accessing `data` under vmap transform is not allowed")
         return self._again()
 
     data = data.setter(Tensor.data.fset)
@@ -125,7 +129,12 @@ def at(t: Tensor, level: Level | None) -> Tensor:
     """A lifted tensor without what is left of levels that are over; RuntimeError for a batch that is left of one."""
     while type(t) is Lifted and t._level is not level and t._level not in local.modes.levels:
         if t._level.kind == "vmap":
-            raise RuntimeError(errors.VMAP_ESCAPED)
+            raise RuntimeError(
+                "Either your tensor may have escaped from inside a function being vmapped and this "
+                "is a user error (see https://pytorch.org/functorch/stable/ux_limitations.html), "
+                "or there is an internal functorch error in `gen_vmap_plumbing` Please file an "
+                "issue if it looks like the latter"
+            )
         t = t._value
     return t
 
@@ -184,7 +193,12 @@ def place_of_write(t: Tensor, given: tuple[Any, ...], name: str) -> Level | None
     above = local.modes.levels[own.number if own else 0 :]
     if any(level.kind != "vmap" for level in above):
         overload = OVERLOADS.get(name, ("", ""))[isinstance(given[-1], Tensor)]
-        raise RuntimeError(errors.CAPTURED_WRITE.format(name + overload))
+        raise RuntimeError(
+            "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to "
+            f"call in-place operation (aten::{name + overload}) that would mutate a captured Tensor. This is "
+            "not supported; please rewrite the function being transformed to explicitly accept "
+            "the mutated Tensor(s) as inputs."
+        )
     wide = highest(given)
     if wide is not None and wide is not own:  # samples would have to be written on top of each other
         if name == "add_":
@@ -318,7 +332,11 @@ def _refusing(method: Any, sentence: str, called: str = "") -> Any:
     def ask(self: Lifted) -> Any:
         batch = is_batched(self)
         if batch is not None:
-            raise RuntimeError(errors.VMAP_NO_RULE_FOR.format(called) if called and batch == AUTOGRAD else sentence)
+            raise RuntimeError(
+                (f"Batching rule not implemented for aten::{called}. We could not generate a fallback.")
+                if called and batch == AUTOGRAD
+                else sentence
+            )
         return method(self)
 
     ask.__name__, ask.__doc__ = method.__name__, method.__doc__
@@ -349,7 +367,7 @@ def _deepcopy(self: Lifted, memo: dict[int, Any]) -> Tensor:
 def _reduce(self: Lifted, protocol: Any = None) -> Any:
     """A lifted tensor has no elements of its own to copy: those of a copy would know nothing of the transform."""
     kind = "BatchedTensorImpl" if self._level.kind == "vmap" else "TensorWrapper"
-    raise NotImplementedError(errors.NO_STORAGE.format(kind))
+    raise NotImplementedError(f"Cannot access storage of {kind}")
 
 
 Lifted.__repr__ = _text

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
 from ..events import ask, listeners
 from . import dtypes, state
 from .anomaly_mode import remember
@@ -115,7 +114,7 @@ def read_only(name: str) -> Callable[[Any, Any], None]:
     """The setter of a property that cannot be set."""
 
     def refuse(node: Any, value: Any) -> None:
-        raise AttributeError(errors.NODE_NOT_WRITABLE.format(name))
+        raise AttributeError(f"attribute '{name}' of 'torch._C._FunctionBase' objects is not writable")
 
     return refuse
 
@@ -197,7 +196,7 @@ class Node:
         return f"<{type(self).__name__} object at 0x{id(self):x}>"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError(errors.NO_PICKLE.format(type(self).__name__))
+        raise TypeError(f"cannot pickle '{type(self).__name__}' object")
 
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
         """Where each input's gradient goes: (node, which output of it); (None, 0) where none is needed."""
@@ -265,12 +264,12 @@ def run_by_hand(node: Node, *grads: Tensor | None, **named: Any) -> Tensor | tup
     Inside a backward that was asked for some gradients alone, PyTorch computes only those here too.
     """
     if named:
-        raise TypeError(errors.NODE_CALL_NAMED)
+        raise TypeError("keyword arguments are not supported")
     if len(grads) != node.outputs:
-        raise TypeError(errors.NODE_CALL_COUNT.format(node.outputs, len(grads)))
+        raise TypeError(f"expected {node.outputs} arguments, got {len(grads)} instead")
     for i, grad in enumerate(grads):
         if grad is not None and not isinstance(grad, Tensor):
-            raise TypeError(errors.NODE_CALL_KIND.format(i))
+            raise TypeError(f"argument {i} is not a Variable")
     if grads == (None,) and not node.takes_undefined:
         node.check_saved()
         out = (None,) * len(node.edges())
@@ -358,7 +357,7 @@ class AccumulateGrad(Node):
                 check_value(hook, leaf, returned)
                 leaf = returned  # as PyTorch does, which refuses it when all hooks ran
         if leaf is not self.variable:
-            raise RuntimeError(errors.POST_ACCUMULATE_NONE)
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def _copied(grad: np.ndarray, leaf: Tensor) -> Tensor:

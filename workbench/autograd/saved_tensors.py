@@ -42,7 +42,16 @@ def stale(
             origin="" if fn is None else f", which is output {output} of {name},",
             version=storage.version,
             expected=expected,
-            hint=errors.HINT_ANOMALY if state.anomaly else errors.HINT_ENABLE_ANOMALY,
+            hint=(
+                "the backtrace further above shows the operation that failed to compute its "
+                "gradient. The variable in question was changed in there or anywhere later. Good "
+                "luck!"
+            )
+            if state.anomaly
+            else (
+                "enable anomaly detection to find the operation that failed to compute its "
+                "gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+            ),
         )
     )
 
@@ -104,7 +113,12 @@ class Packed:
         version = t._version
         self.value = with_grad(False, pack, t)
         if t._version != version:
-            raise RuntimeError(errors.PACK_HOOK_WRITES)
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as "
+                "input to pack hook cannot be modified by in-place operations as this can lead to "
+                "unexpected side-effects. Please open an issue if you need to perform in-place "
+                "operations on the input to a pack hook."
+            )
 
     def tensor(self, own: Node) -> Tensor:
         """Unpack into a new tensor; for the node's own output the history is the node itself.
@@ -113,7 +127,10 @@ class Packed:
         """
         unpacked = with_grad(False, self.unpack, self.value)
         if not isinstance(unpacked, Tensor):
-            raise TypeError(errors.UNPACK_HOOK_KIND.format(type(unpacked).__name__))
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(unpacked).__name__}"
+            )
         if not self.requires_grad:
             return unpacked
         if self.fn is not OWN and unpacked._array.dtype.kind != "f":
@@ -180,7 +197,7 @@ class SavedTensor:
 
     def __init__(self, *parts: Callable[..., Any]) -> None:
         if len(parts) != 3:
-            raise RuntimeError(errors.SAVED_TENSOR_MADE)
+            raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
         self._get, self._put, self._read = parts
 
     def unpack(self) -> Tensor | None:
@@ -206,9 +223,18 @@ class SavedTensor:
         pack_hook, unpack_hook = hooks
         saved = self._get()
         if saved is FREED:
-            raise RuntimeError(errors.HOOKS_ON_FREED)
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor after it has been freed. Saved "
+                "intermediate values of the graph are freed when you call .backward() or "
+                "autograd.grad(). Specify retain_graph=True if you need to backward through the "
+                "graph a second time or if you need to access saved variables after calling "
+                "backward."
+            )
         if saved is None:
-            raise RuntimeError(errors.HOOKS_ON_NONE)
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         if type(saved) is Packed:
-            raise RuntimeError(errors.HOOKS_ALREADY_SET)
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
+                "only one pair of hooks is allowed at a time."
+            )
         self._put((pack_hook, unpack_hook))

@@ -12,7 +12,6 @@ from operator import itemgetter
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from .. import errors
 from ..events import listeners, next_tag
 from . import state
 from .state import in_forked_children, scoped
@@ -143,9 +142,9 @@ class scope:  # named as what a user writes: `with scope("layer1"):`
 
     def __init__(self, name: str) -> None:
         if not isinstance(name, str):
-            raise TypeError(errors.SCOPE_KIND.format(type(name).__name__))
+            raise TypeError(f"A scope's name must be a string, but got {type(name).__name__}.")
         if not name.strip("/"):
-            raise ValueError(errors.SCOPE_EMPTY)
+            raise ValueError("A scope needs a name that is not empty.")
         self.name = name
         self._before: Any = None  # whose stack, what was open before, and what had been before that
 

@@ -48,7 +48,11 @@ class Uncounted(Storage):
     @version.setter
     def version(self, value: int) -> None:
         if not state.local.modes.inference:
-            raise RuntimeError(errors.INFERENCE_WRITE)
+            raise RuntimeError(
+                "Inplace update to inference tensor outside InferenceMode is not allowed.You can "
+                "make a clone to get a normal tensor before doing inplace update.See "
+                "https://github.com/pytorch/rfcs/pull/17 for more details."
+            )
 
 
 class Meta:
@@ -133,28 +137,35 @@ class Facts:
 
     def __len__(self) -> int:
         if not self._array.ndim:
-            raise TypeError(errors.LEN_0D)
+            raise TypeError("len() of a 0-d tensor")
         return len(self._array)
 
     def __bool__(self) -> bool:
         if self._array.size != 1:
-            raise RuntimeError(errors.AMBIGUOUS_TRUTH.format("more than one value" if self.numel() else "no values"))
+            raise RuntimeError(
+                "Boolean value of Tensor with {} is ambiguous".format(
+                    "more than one value" if self.numel() else "no values"
+                )
+            )
         return bool(self._array.item())
 
     def item(self) -> bool | int | float:
         """The one element as a Python number; RuntimeError unless there is exactly one."""
         if self._array.size != 1:
-            raise RuntimeError(errors.NOT_A_SCALAR.format(self._array.size))
+            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
         return self._array.item()
 
     def _number(self) -> bool | int | float:
         if self._array.size != 1:
-            raise ValueError(errors.ONE_ELEMENT)
+            raise ValueError("only one element tensors can be converted to Python scalars")
         return self._array.item()
 
     def __float__(self) -> float:
         if self.requires_grad:
-            warn(errors.FLOAT_OF_GRAD)
+            warn(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+                "behavior.\nConsider using tensor.detach() first."
+            )
         return float(self._number())
 
     def __int__(self) -> int:
@@ -162,7 +173,7 @@ class Facts:
 
     def __index__(self) -> int:
         if self._array.size != 1 or self._array.dtype.kind not in "iub":
-            raise TypeError(errors.INDEX_KIND)
+            raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self._array.item())
 
     def tolist(self) -> Any:
@@ -220,7 +231,16 @@ class Tensor(Facts):
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set `requires_grad` in place and return the tensor."""
         if not all([level.own for level in local.modes.levels]):
-            raise failed(RuntimeError(errors.FLAG_IN_TRANSFORM), self)
+            raise failed(
+                RuntimeError(
+                    "You are attempting to call Tensor.requires_grad_() (or perhaps using "
+                    "torch.autograd.functional.* APIs) inside of a function being transformed by a "
+                    "functorch transform. This is unsupported, please attempt to use the functorch "
+                    "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() "
+                    "outside of a function being transformed instead."
+                ),
+                self,
+            )
         if not isinstance(requires_grad, bool):
             kind = errors.kind_of(requires_grad)
             raise failed(TypeError(errors.BOOL_KIND.format("requires_grad_", "requires_grad", 1, kind)), self)
@@ -255,11 +275,14 @@ class Tensor(Facts):
     @data.setter
     def data(self, new: Tensor) -> None:
         if not isinstance(new, Tensor):
-            raise failed(TypeError(errors.DATA_KIND.format(type(new).__name__)), self)
+            raise failed(TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}"), self)
         if local.modes.levels:
             local.modes.levels[-1].check_data(self, new)
         if self._rg and new._array.dtype.kind != "f":
-            raise failed(RuntimeError(errors.DATA_INTEGERS), self)
+            raise failed(
+                RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype"),
+                self,
+            )
         if self._rg and new._array.dtype is not self._array.dtype:
             self._keep_dtype()
         self._array = new._array
@@ -269,7 +292,7 @@ class Tensor(Facts):
 
     @data.deleter
     def data(self) -> None:
-        raise RuntimeError(errors.DELETED_DATA)
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     @property
     def _version(self) -> int:
@@ -290,7 +313,14 @@ class Tensor(Facts):
         """The gradient accumulated so far; None before the first."""
         found = None if self._meta is None else self._meta.grad
         if found is None and made_by(self) is not None and self.requires_grad and not self.retains_grad:
-            warn(errors.GRAD_OF_NON_LEAF)
+            warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+                ".grad attribute won't be populated during autograd.backward(). If you indeed want "
+                "the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
+                "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you "
+                "access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for "
+                "more information."
+            )
         return found
 
     @grad.setter
@@ -329,12 +359,19 @@ class Tensor(Facts):
     @grad_dtype.setter
     def grad_dtype(self, kind: dtypes.dtype | None) -> None:
         if kind is not None and not isinstance(kind, dtypes.dtype):
-            raise failed(RuntimeError(errors.GRAD_DTYPE_KIND.format(type(kind).__name__)), self)
+            raise failed(RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(kind).__name__}"), self)
         grad = self.grad  # warns where it is no leaf's, as PyTorch does
         if not self.is_leaf:
             raise failed(RuntimeError(errors.GRAD_DTYPE_LEAF.format("set")), self)
         if grad is not None and kind not in (None, grad.dtype):
-            raise failed(RuntimeError(errors.GRAD_DTYPE_TAKEN.format(kind.word, grad.dtype.c_name)), self)
+            raise failed(
+                RuntimeError(
+                    f"Cannot set grad_dtype to '{kind.word}' because there is already a gradient with dtype "
+                    f"'{grad.dtype.c_name}'. Please clear the gradient (.grad = None) before changing grad_dtype, or "
+                    "ensure the new grad_dtype matches the existing gradient's dtype."
+                ),
+                self,
+            )
         meta_of(self).grad_dtype = kind
         self._cast_gradients(kind)
 
@@ -364,7 +401,7 @@ class InferenceTensor(Tensor):
     @property
     def _version(self) -> int:
         if storage_of(self) is UNCOUNTED:
-            raise RuntimeError(errors.INFERENCE_VERSION)
+            raise RuntimeError("Inference tensors do not track version counter.")
         return self._storage.version
 
     def _detached(self) -> Tensor:
@@ -375,7 +412,10 @@ class InferenceTensor(Tensor):
 
     def _set_requires_grad(self, on: bool, refusal: str) -> None:
         if on and not local.modes.inference:
-            raise failed(RuntimeError(errors.INFERENCE_REQUIRES_GRAD), self)
+            raise failed(
+                RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."),
+                self,
+            )
         super()._set_requires_grad(on, refusal)
 
     def is_inference(self) -> bool:
@@ -409,7 +449,7 @@ def refuse_writes() -> None:
 
     def closed(name: str, own: property) -> property:
         def refuse(t: Tensor, value: Any = None) -> None:
-            raise AttributeError(errors.NOT_WRITABLE.format(name))
+            raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
 
         return property(own.fget, own.fset or refuse, own.fdel or refuse, own.__doc__)
 

@@ -10,7 +10,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .. import errors
 from .function import Function
 from .hooks import RemovableHandle
 from .state import local
@@ -22,7 +21,7 @@ class _Engine:
         """Call `callback` when the backward that is running is over, leaves included."""
         task = local.modes.task
         if task is None:
-            raise RuntimeError(errors.CALLBACK_OUTSIDE)
+            raise RuntimeError("Final callbacks can only be installed during backward pass.")
         task.callbacks.append(callback)
 
 
@@ -63,8 +62,10 @@ class InplaceFunction(Function):
 def _unknown(obj: Any, accepted: str | None) -> ValueError:
     named = obj if hasattr(obj, "__qualname__") else type(obj)
     name = named.__qualname__ if named.__module__ == "builtins" else f"{named.__module__}.{named.__qualname__}"
-    text = errors.NESTING.format(f"torch.{obj.dtype.word}Tensor" if isinstance(obj, Tensor) else name)
-    return ValueError(text if accepted is None else text + errors.NESTING_TAKES.format(accepted))
+    text = "Auto nesting doesn't know how to process an input object of type {}".format(
+        f"torch.{obj.dtype.word}Tensor" if isinstance(obj, Tensor) else name
+    )
+    return ValueError(text if accepted is None else text + f". Accepted types: {accepted}, or lists/tuples of them")
 
 
 def _nested_map(

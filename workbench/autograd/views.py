@@ -65,7 +65,7 @@ def strided(array: np.ndarray, geometry: Geometry) -> np.ndarray:
     """The part of an array's memory that `geometry` names; RuntimeError where it lies outside."""
     shape, strides, offset = geometry
     if not _is_inside(shape, strides, offset, array.shape, array.strides, array.itemsize):
-        raise RuntimeError(errors.VIEW_OUTSIDE)
+        raise RuntimeError("A view's gradient has another dtype than the view, or the view has left its base's memory.")
     return _lying(array, shape, strides, offset)
 
 
@@ -96,7 +96,10 @@ def gather_strided(array: np.ndarray, geometry: Geometry, layout: Geometry) -> n
 def check_distinct(shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
     """RuntimeError where elements to be written are one and the same."""
     if 0 in strides and 0 not in shape and any([n > 1 and not s for n, s in zip(shape, strides, strict=True)]):
-        raise RuntimeError(errors.ELEMENTS_ARE_ONE)
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation."
+        )
 
 
 class CopySlices(Node):
@@ -260,13 +263,17 @@ def forbidden(t: Tensor, what: str) -> RuntimeError:
     """The error of a write that the history of view `t` could not survive."""
     meta = t._meta
     name = None if meta.view_fn is None else meta.view_fn.name().removesuffix("0").removesuffix("Backward")
-    begin = errors.VIEW_MADE if name is None else errors.VIEW_OF_VIEW_MADE.format(t._nr, name)
+    begin = (
+        "A view was created in"
+        if name is None
+        else f"Output {t._nr} of {name} is a view of a view which was created in"
+    )
     if meta.creation == "inference":
-        begin += errors.VIEW_IN_INFERENCE.format(what)
+        begin += f" inference mode and {what} modified inplace in normal mode."
     elif meta.creation == "no_grad" or name is None:
-        begin += errors.VIEW_IN_NO_GRAD.format(what)
+        begin += f" no_grad mode and {what} modified inplace with grad mode enabled."
     else:
-        begin = errors.VIEW_WRITTEN.format(t._nr, name, what)
+        begin = f"Output {t._nr} of {name} is a view and {what} modified inplace."
     return events.failed(RuntimeError(begin + errors.VIEW_REASONS[meta.creation]), t, meta.base)
 
 

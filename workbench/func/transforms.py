@@ -100,7 +100,7 @@ def _picked(args: tuple[Any, ...], argnums: Any) -> Any:
 
 def _leaf(t: Any, level: Level) -> Tensor:
     if not isinstance(t, Tensor):
-        raise ValueError(errors.FUNC_INPUT_KIND.format(type(t)))
+        raise ValueError(f"Thing passed to transform API must be Tensor, got {type(t)}")
     if not t.is_floating_point():
         raise RuntimeError(errors.ONLY_FLOATS_METHOD)
     return lift(t, level, requires_grad=True)
@@ -144,16 +144,22 @@ def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_a
     """The same with respect to some of the arguments."""
     with disable_saved_tensors_hooks(errors.FUNC_SAVED_HOOKS), entered("grad") as level:
         args, leaves, structure = _watched(primals, argnums, level)
-        outputs, out_structure, aux = _returned(func(*args), errors.FUNC_VJP, level, has_aux)
+        outputs, out_structure, aux = _returned(func(*args), "vjp(f, *primals)", level, has_aux)
         value = tree_unflatten([value_below(out, level) for out in outputs], out_structure)
         for out in outputs:
             if not out.is_floating_point():
-                raise RuntimeError(errors.FUNC_VJP_FLOATS.format(out.dtype))
+                raise RuntimeError(
+                    "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
+                    f"Tensor with dtype {out.dtype}"
+                )
 
     def wrapper(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         seeds, got = tree_flatten(cotangents)
         if got != out_structure:
-            raise RuntimeError(errors.FUNC_COTANGENTS.format(got.pretty(), out_structure.pretty()))
+            raise RuntimeError(
+                "Expected pytree structure of cotangents to be the same as pytree structure of "
+                f"outputs to the function. cotangents: {got.pretty()}, primal output: {out_structure.pretty()}"
+            )
         if create_graph is None:
             looked_into = level.outer_grad and not level.runs_code
             create_graph = _looked_into(outputs, seeds) if looked_into else local.modes.grad
@@ -171,7 +177,7 @@ def jacrev(
     followed by the argument's. At most `chunk_size` rows are computed at once (torch.func.jacrev).
     """
     if not (chunk_size is None or chunk_size > 0):
-        raise ValueError(errors.FUNC_JACREV_CHUNK)
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
     @functools.wraps(func)
     def wrapper(*args: Any) -> Any:
@@ -258,7 +264,10 @@ def _tangent_below(out: Tensor, level: Any, strict: bool) -> Tensor:
     tangent = tangent_of(out) if getattr(out, "_level", None) is level else None
     if tangent is None:
         if strict:
-            raise RuntimeError(errors.FUNC_INDEPENDENT)
+            raise RuntimeError(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the "
+                "inputs. This is not allowed with strict=True."
+            )
         with below(level):
             tangent = zeros_like(value_below(out, level))
     return tangent
@@ -291,12 +300,15 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         """The tangent of the output."""
         flat, got = tree_flatten(tangents)
         if got != structure:
-            raise RuntimeError(errors.FUNC_LINEAR_STRUCTURE.format(got, structure))
+            raise RuntimeError(f"Expected the tangents {got} to have the same argspec as the primals {structure}")
         for i, (t, p) in enumerate(zip(flat, leaves, strict=True)):
             for what in ("shape", "dtype"):
                 have, want = getattr(t, what), getattr(p, what)
                 if have != want:
-                    raise RuntimeError(errors.FUNC_LINEAR_FACT.format(i=i, what=what, got=have, want=want))
+                    raise RuntimeError(
+                        f"tangent:{i} with {what} {have} in flattened pytree doesn't match the {what} {want} "
+                        "of the corresponding primal."
+                    )
         found = iter(push(tuple(flat))[0] if any(moving) else ())
         still = [zeros_like(o) if isinstance(o, Tensor) else o for o in outputs]
         return tree_unflatten([next(found) if m else o for m, o in zip(moving, still, strict=True)], out_structure)
@@ -357,19 +369,19 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
 def chosen_arguments(args: tuple[Any, ...], argnums: Any) -> tuple[int, ...]:
     """The positions that `argnums` names, negative ones counted from the end; RuntimeError for what are none."""
     if not isinstance(argnums, (int, tuple)):
-        raise RuntimeError(errors.FUNC_ARGNUMS_KIND.format(type(argnums)))
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     count = len(args)
     places = []
     for n in argnums if isinstance(argnums, tuple) else (argnums,):
         if not isinstance(n, int):
-            raise RuntimeError(errors.FUNC_ARGNUM_KIND.format(type(n)))
+            raise RuntimeError(f"argnum must be int, got: {type(n)}")
         if not -count <= n < count:
-            raise RuntimeError(errors.FUNC_ARGNUM_RANGE.format(n, count))
+            raise RuntimeError(f"Got argnum={n}, but only {count} positional inputs")
         places.append(n % count)
     if not places:
-        raise RuntimeError(errors.FUNC_ARGNUMS_EMPTY)
+        raise RuntimeError("argnums must be non-empty")
     if len(set(places)) < len(places):
-        raise RuntimeError(errors.FUNC_ARGNUMS_TWICE.format(tuple(places)))
+        raise RuntimeError(f"argnums elements must be unique, got {tuple(places)}")
     return tuple(places)
 
 
@@ -383,14 +395,14 @@ def lowered(tree: Any, level: Level) -> Any:
     leaves, structure = tree_flatten(tree)
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
-            raise RuntimeError(errors.FUNC_OUTPUT_KIND.format(type(leaf)))
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(leaf)}")
     return tree_unflatten([value_below(leaf, level) for leaf in leaves], structure)
 
 
 def with_aux(returned: Any, name: str) -> tuple[Any, Any]:
     """What a function returned that has auxiliary output as well; RuntimeError if it has none."""
     if not (isinstance(returned, tuple) and len(returned) == 2):
-        raise RuntimeError(errors.FUNC_AUX.format(name))
+        raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
     return returned
 
 
@@ -405,10 +417,12 @@ def _returned(output: Any, name: str, level: Level, has_aux: bool) -> tuple[list
         aux = lowered(aux, level)
     leaves, structure = tree_flatten(output)
     if not leaves or leaves == [None]:
-        raise RuntimeError(errors.FUNC_NOTHING.format(name, leaves))
+        raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {leaves})")
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
-            raise RuntimeError(errors.FUNC_ONLY_TENSORS.format(name, type(leaf)))
+            raise RuntimeError(
+                f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}"
+            )
     return leaves, structure, aux
 
 
@@ -432,9 +446,9 @@ def vmap(
     `chunk_size` samples run at once.
     """
     if randomness not in ("error", "different", "same"):
-        raise RuntimeError(errors.FUNC_RANDOMNESS.format(randomness))
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
     if not (chunk_size is None or chunk_size > 0):
-        raise ValueError(errors.FUNC_CHUNK.format(chunk_size))
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -461,7 +475,7 @@ def vmap(
             runs.append(tree_flatten(run(parts, count)))
             first += count
         if not runs:
-            raise AssertionError(errors.FUNC_NO_CHUNKS)
+            raise AssertionError("arg_spec must not be None")
         structure = runs[0][1]
         columns = zip(*[outputs for outputs, _ in runs], strict=True)
         along: Any = broadcast_prefix(out_dims, structure)  # fits, as every run has checked
@@ -479,7 +493,11 @@ def _name(func: Any) -> str:
 def _check_out_dims(out_dims: Dims, func: Any) -> None:
     for dim in tree_flatten(out_dims)[0]:
         if not (dim is None or isinstance(dim, int)):
-            raise ValueError(errors.FUNC_OUT_DIMS_KIND.format(_name(func), out_dims))
+            raise ValueError(
+                f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python "
+                "collection of ints representing where in the outputs the vmapped dimension should "
+                "appear."
+            )
 
 
 def _placed(
@@ -488,12 +506,25 @@ def _placed(
     """Which dimension of each leaf is the batch, and its size; ValueError where `in_dims` does not fit."""
     said = _name(func), in_dims
     if not isinstance(in_dims, (int, tuple)):
-        raise ValueError(errors.FUNC_IN_DIMS_KIND.format(*said, type(in_dims)))
+        raise ValueError(
+            (
+                "vmap({}, in_dims={}, ...)(<inputs>): expected `in_dims` to be int or a "
+                "(potentially nested) tuple matching the structure of inputs, got: {}."
+            ).format(*said, type(in_dims))
+        )
     if not args:
-        raise ValueError(errors.FUNC_NO_INPUTS.format(said[0]))
+        raise ValueError(
+            f"vmap({said[0]})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are "
+            "trying to vmap over a function with no inputs. The latter is unsupported."
+        )
     dims = broadcast_prefix(in_dims, structure)
     if dims is None:
-        raise ValueError(errors.FUNC_IN_DIMS_STRUCTURE.format(*said, tree_flatten(in_dims)[1], structure))
+        raise ValueError(
+            (
+                "vmap({}, in_dims={}, ...)(<inputs>): in_dims is not compatible with the structure "
+                "of `inputs`. in_dims has structure {} but inputs has structure {}."
+            ).format(*said, tree_flatten(in_dims)[1], structure)
+        )
     for i, (t, dim) in enumerate(zip(leaves, dims, strict=True)):
         if dim is None:
             continue
@@ -507,7 +538,7 @@ def _placed(
             dims[i] = dim % t.ndim
     sizes = [t.size(dim) for t, dim in zip(leaves, dims, strict=True) if dim is not None]
     if not sizes:
-        raise ValueError(errors.FUNC_NOTHING_MAPPED)
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if len(set(sizes)) > 1:
         raise ValueError(errors.BATCH_SIZES.format(sizes))
     return dims, sizes[0]
@@ -521,7 +552,9 @@ def _lowered(returned: Any, out_dims: Dims, level: Level, func: Any) -> Any:
     dims = broadcast_prefix(out_dims, structure)
     if dims is None:
         raise ValueError(
-            errors.FUNC_OUT_DIMS_STRUCTURE.format(_name(func), out_dims, tree_flatten(out_dims)[1], structure)
+            f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the "
+            f"structure of `outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but outputs "
+            f"has structure {structure}."
         )
     return tree_unflatten([_placed_back(t, dim, level, func) for t, dim in zip(outputs, dims, strict=True)], structure)
 
@@ -530,10 +563,19 @@ def _placed_back(t: Any, dim: int | None, level: Level, func: Any) -> Any:
     if dim is None:
         t = at(t, level) if isinstance(t, Tensor) else t
         if type(t) is Lifted and t._level.kind == "vmap":
-            raise ValueError(errors.FUNC_BATCHED_OUTPUT.format(name=_name(func)))
+            raise ValueError(
+                ("vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None").format(
+                    name=_name(func)
+                )
+            )
         return t
     if not isinstance(t, Tensor):
-        raise ValueError(errors.FUNC_OUTPUT_NOT_TENSOR.format(name=_name(func), kind=type(t)))
+        raise ValueError(
+            (
+                "vmap({name}, ...): `{name}` must only return Tensors, got type {kind}. Did you "
+                "mean to set out_dims= to None for output?"
+            ).format(name=_name(func), kind=type(t))
+        )
     place = dim_index(dim, t.ndim + 1)
     t = at(t, level)
     if type(t) is not Lifted or t._level is not level:
@@ -566,7 +608,7 @@ def functional_call(
         _check_names(module, wanted)
     for tensor in wanted.values():
         if not isinstance(tensor, Tensor):
-            raise TypeError(errors.FUNC_NOT_A_TENSOR.format(tensor))
+            raise TypeError(f"{tensor} is not an instance of torch.Tensor")
     places = {name: _held_at(module, name) for name in wanted}
     before = {name: held[last] for name, (held, last) in places.items() if last in held}
     try:
@@ -590,12 +632,14 @@ def _merged_dicts(dicts: Any) -> dict[str, Tensor]:
     if isinstance(dicts, dict):
         return dict(dicts)
     if not isinstance(dicts, Sequence):
-        raise ValueError(errors.FUNC_CALL_KIND.format(type(dicts)))
+        raise ValueError(
+            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dicts)}"
+        )
     if not all([isinstance(each, dict) for each in dicts]):
-        raise ValueError(errors.FUNC_CALL_KINDS)
+        raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
     repeated = [name for name, times in Counter([name for each in dicts for name in each]).items() if times > 1]
     if repeated:
-        raise ValueError(errors.FUNC_CALL_REPEATED.format(repeated))
+        raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
     return {name: tensor for each in dicts for name, tensor in each.items()}
 
 
@@ -616,7 +660,10 @@ def _tied(module: Any, given: dict[str, Tensor]) -> dict[str, Tensor]:
     for shared in names.values():
         values = {given[name] for name in shared if name in given}
         if len(values) > 1:
-            raise ValueError(errors.FUNC_CALL_TIED.format(sorted(shared)))
+            raise ValueError(
+                f"functional_call got multiple values for keys {sorted(shared)}, which are tied. "
+                "Consider using tie_weights=False"
+            )
         for value in values:
             tied.update(dict.fromkeys(shared, value))
     return tied
@@ -625,11 +672,13 @@ def _tied(module: Any, given: dict[str, Tensor]) -> dict[str, Tensor]:
 def _check_names(module: Any, given: dict[str, Tensor]) -> None:
     known = _named_tensors(module)
     missing, unexpected = [n for n in known if n not in given], [n for n in given if n not in known]
-    problems = [errors.FUNC_CALL_UNEXPECTED.format(", ".join(map(repr, unexpected)))] if unexpected else []
+    problems = ["Unexpected key(s): {}.".format(", ".join(map(repr, unexpected)))] if unexpected else []
     if missing:
-        problems.append(errors.FUNC_CALL_MISSING.format(", ".join(map(repr, missing))))
+        problems.append("Missing key(s): {}.".format(", ".join(map(repr, missing))))
     if problems:
-        raise RuntimeError(errors.FUNC_CALL_NAMES.format(module._get_name(), "\n\t".join(problems)))
+        raise RuntimeError(
+            "Error(s) in reparametrizing for {}:\n\t{}".format(module._get_name(), "\n\t".join(problems))
+        )
 
 
 def _held_at(module: Any, name: str) -> tuple[dict[str, Any], str]:
@@ -637,7 +686,7 @@ def _held_at(module: Any, name: str) -> tuple[dict[str, Any], str]:
     *path, last = name.split(".")
     for part in path:
         if not hasattr(module, part):
-            raise AttributeError(errors.FUNC_CALL_NO_ATTRIBUTE.format(module._get_name(), part))
+            raise AttributeError(f"{module._get_name()} has no attribute `{part}`")
         module = getattr(module, part)
     kinds = (module._parameters, module._buffers)
     return next((held for held in kinds if last in held), module.__dict__), last
@@ -649,11 +698,11 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[s
     What is stacked is new leaves; RuntimeError where the modules differ in class, mode or what requires grad.
     """
     if len(models) == 0:
-        raise RuntimeError(errors.FUNC_STACK_NONE)
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
     if len({bool(model.training) for model in models}) > 1:
-        raise RuntimeError(errors.FUNC_STACK_MODES)
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
     if any([type(model) is not type(models[0]) for model in models]):
-        raise RuntimeError(errors.FUNC_STACK_CLASSES)
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
     each = [(dict(model.named_parameters()), dict(model.named_buffers())) for model in models]
     parameters, buffers = (
         {name: _stacked_leaves(name, [named[name] for named in kind]) for name in kind[0]}
@@ -665,5 +714,5 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[s
 def _stacked_leaves(name: str, tensors: list[Tensor]) -> Tensor:
     wanted = {t.requires_grad for t in tensors}
     if len(wanted) > 1:
-        raise RuntimeError(errors.FUNC_STACK_GRADS.format(name))
+        raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
     return stack(tensors).detach().requires_grad_(wanted == {True})

@@ -22,12 +22,12 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """By how much a layer's spread should be scaled up, for the function that comes after it."""
     if nonlinearity == "leaky_relu":
         if isinstance(param, bool) or not isinstance(param, (int, float, type(None))):
-            raise ValueError(messages.INIT_SLOPE.format(param))
+            raise ValueError(f"negative_slope {param} not a valid number")
         return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
     gains = {"sigmoid": 1, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4, "linear": 1}
     gains |= {f"conv{way}{n}d": 1 for way in ("", "_transpose") for n in (1, 2, 3)}
     if nonlinearity not in gains:
-        raise ValueError(messages.INIT_NONLINEARITY.format(nonlinearity))
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
     return gains[nonlinearity]
 
 
@@ -48,7 +48,9 @@ def trunc_normal_(
 ) -> Tensor:
     """Normal numbers, drawn again where they lie outside `a` and `b`."""
     if mean < a - 2 * std or mean > b + 2 * std:
-        warn(messages.INIT_FAR_MEAN)
+        warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect."
+        )
     below, above = ((1 + math.erf((limit - mean) / std / math.sqrt(2))) / 2 for limit in (a, b))
     random = generator or default_generator()
     if above - below > 0.3:
@@ -95,9 +97,9 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """A convolution that passes on what it is given, as many channels as there are."""
     shape = tensor._array.shape
     if len(shape) not in (3, 4, 5):
-        raise ValueError(messages.INIT_KERNEL)
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if shape[0] % groups:
-        raise ValueError(messages.INIT_GROUPS)
+        raise ValueError("dim 0 must be divisible by groups")
     zeros_(tensor)
     each = shape[0] // groups
     with no_grad():
@@ -145,7 +147,7 @@ def kaiming_normal_(
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Random = None) -> Tensor:
     """A matrix whose rows, or columns if they are fewer, are orthogonal and of one length (Saxe et al., 2013)."""
     if tensor._array.ndim < 2:
-        raise ValueError(messages.INIT_TWO)
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
     if not tensor._array.size:
         return tensor
     rows = tensor._array.shape[0]
@@ -174,7 +176,7 @@ def _write(tensor: Tensor, values: np.ndarray) -> Tensor:
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     """How many numbers flow into each output of a layer, and out of each input."""
     if tensor._array.ndim < 2:
-        raise ValueError(messages.INIT_FAN)
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     outputs, inputs, *field = tensor._array.shape
     return inputs * math.prod(field), outputs * math.prod(field)
 
@@ -182,7 +184,7 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
     modes = ["fan_in", "fan_out"]
     if mode.lower() not in modes:
-        raise ValueError(messages.INIT_MODE.format(mode.lower(), modes))
+        raise ValueError(f"Mode {mode.lower()} not supported, please use one of {modes}")
     return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
 
 
@@ -191,7 +193,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     old = function.__name__.removesuffix("_")
 
     def deprecated_init(*args: Any, **options: Any) -> Tensor:
-        warn(messages.INIT_OLD.format(old, function.__name__), FutureWarning)
+        warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{function.__name__}`.", FutureWarning)
         return function(*args, **options)
 
     deprecated_init.__name__, deprecated_init.__doc__ = old, f"The old name of {function.__name__}."

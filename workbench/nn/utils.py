@@ -13,7 +13,6 @@ from ..errors import warn
 from ..ops.creation import tensor
 from ..ops.join_split import cat, stack
 from ..ops.reduction import norm
-from . import messages
 from .modules.module import typename
 
 __path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
@@ -44,7 +43,11 @@ def get_total_norm(
     with no_grad():
         total = norm(stack([norm(t, order) for t in listed]), order) if listed else tensor(0.0)
     if error_if_nonfinite and not total.isfinite():
-        raise RuntimeError(messages.CLIP_NONFINITE.format(order))
+        raise RuntimeError(
+            f"The total norm of order {order} for gradients from `parameters` is non-finite, so it "
+            "cannot be clipped. To disable this error and scale the gradients by the "
+            "non-finite norm anyway, set `error_if_nonfinite=False`"
+        )
     return total
 
 
@@ -68,7 +71,7 @@ def clip_grad_norm_(
     """Shorten all gradients alike, in place, so that their norm together is at most `max_norm`; returns what it was."""
     listed = _listed(parameters)
     if not listed and isinstance(parameters, GeneratorType):
-        warn(messages.CLIP_NOTHING)
+        warn("`parameters` is an empty generator, no gradient clipping will occur.")
     total = get_total_norm(_grads(listed), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(listed, max_norm, total)
     return total
@@ -90,7 +93,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Have parameters lie in a vector, one behind the other, by their `data`."""
     if not isinstance(vec, Tensor):
-        raise TypeError(messages.VECTOR_KIND.format(typename(vec)))
+        raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     start = 0
     for parameter in parameters:
         end = start + parameter.numel()

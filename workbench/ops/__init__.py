@@ -16,7 +16,6 @@ from . import (
     join_split,
     linear,
     math,
-    messages,
     reduction,
     shape,
 )
@@ -66,7 +65,7 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(".core.registry" if name == "REGISTRY" else ".core.interpreters", __name__), name)
     if name in _LATER:
         return import_module(f".{name}", __name__)
-    raise AttributeError(messages.MODULE_ATTRIBUTE.format(__name__, name))
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [

@@ -11,7 +11,6 @@ import numpy as np
 from .. import errors
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor
-from . import messages
 from .core.checks import FEW, bool_of, dim_index, dims_of, numpy_names, only_floats
 from .core.op import define, method
 from .core.registry import abbreviation, explained, in_formulas
@@ -280,5 +279,5 @@ _gelu_op = define(
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """x times the probability that a normal number is below x; "tanh" computes it approximately."""
     if approximate not in ("none", "tanh"):
-        raise RuntimeError(messages.GELU_APPROXIMATE)
+        raise RuntimeError("approximate argument must be either none or tanh.")
     return _gelu_op(input, approximate)

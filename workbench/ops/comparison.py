@@ -119,7 +119,7 @@ def clamp(self: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None 
         exact = "Found dtype {} but expected {}" if numbers else ""
         return into("clamp", out, clamp, self, min, max, exact=exact)
     if min is None and max is None:
-        raise RuntimeError(messages.CLAMP_NO_LIMIT)
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     limits = [limit for limit in (min, max) if isinstance(limit, Tensor)]
     if len(limits) == 1 and None not in (min, max) and not limits[0]._array.ndim and not limits[0].requires_grad:
         limits = []  # beside a number, it is one
@@ -151,10 +151,15 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
             raise RuntimeError(errors.VMAP_DYNAMIC.format("where"))
         return tuple([wrap(as_int64(index)) for index in np.nonzero(np.atleast_1d(condition._array))])
     if condition.dtype is dtypes.uint8:
-        warn(errors.WHERE_BYTES)
+        warn(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be "
+            "removed in a future version of PyTorch. Use a boolean condition instead."
+        )
         condition = condition.to(dtypes.bool_)
     if condition._array.dtype.kind != "b":
-        raise RuntimeError(messages.WHERE_CONDITION.format(condition.dtype.word))
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.word}"
+        )
     if type(input) in SCALARS and not listeners and not unusual and isinstance(other, Tensor):
         numbers = SCALARS[type(input)].get(other._array.dtype)
         input = input if numbers is None else wrap(numbers[input])
@@ -174,7 +179,7 @@ Tensor.maximum, Tensor.minimum = maximum, minimum
 
 def _inverted(a: np.ndarray) -> np.ndarray:
     if a.dtype.kind == "f":
-        raise TypeError(messages.INVERT_KIND)
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return np.invert(a)
 
 
@@ -275,7 +280,7 @@ def equal(self: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and elements."""
     if not isinstance(other, Tensor):
         raise TypeError(not_a_tensor("equal", "other", 1, other))
-    _refuse_batches(errors.VMAP_EQUAL, self, other)
+    _refuse_batches(("Batching rule not implemented for aten::equal. We could not generate a fallback."), self, other)
     return bool(np.array_equal(self._array, other._array))
 
 
@@ -285,7 +290,7 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
     if not isinstance(other, Tensor):
         raise TypeError(not_a_tensor("isclose", "other", 1, other))
     if self.dtype is not other.dtype:
-        raise RuntimeError(messages.ISCLOSE_DTYPES.format(self.dtype.word, other.dtype.word))
+        raise RuntimeError(f"{self.dtype.word} did not match {other.dtype.word}")
     rtol, atol = number_of("isclose", "rtol", 2, rtol, "float"), number_of("isclose", "atol", 3, atol, "float")
     return _isclose(self, other, rtol, atol, equal_nan)
 
@@ -295,5 +300,12 @@ def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     """Whether all elements differ by at most atol + rtol * |other|."""
     if not isinstance(other, Tensor):
         raise TypeError(not_a_tensor("allclose", "other", 1, other))
-    _refuse_batches(errors.VMAP_ALLCLOSE, self, other)
+    _refuse_batches(
+        (
+            "vmap over torch.allclose isn't supported yet. Please file an issue at "
+            "https://github.com/pytorch/pytorch/issues if you need this feature."
+        ),
+        self,
+        other,
+    )
     return bool(np.all(isclose(self, other, rtol, atol, equal_nan)._array))

@@ -86,7 +86,7 @@ def in_dtype(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         if kind is self.dtype and kind.is_floating_point:
             return function(self, *args)
         if self.requires_grad and local.modes.grad and not kind.is_floating_point:
-            raise RuntimeError(messages.AUTOGRAD_DTYPE.format(kind.word))
+            raise RuntimeError(f"Autograd not support dtype: {kind.word}")
         return casting(self, *args, kind, self.dtype)
 
     return computed
@@ -111,7 +111,7 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> str | 
     if dtype is None:
         return f"torch.{self.dtype.word}Tensor"
     if isinstance(dtype, str) and dtype not in TYPES:
-        raise ValueError(messages.TYPE_NAME.format(dtype))
+        raise ValueError(f"invalid type: '{dtype}'")
     return _cast(self, TYPES.get(dtype, dtype))
 
 
@@ -212,12 +212,22 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         kind = type(ndarray)
         word = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
-        raise TypeError(messages.FROM_NUMPY_KIND.format(word))
+        raise TypeError(f"expected np.ndarray (got {word})")
     dtypes.of(ndarray)
     if any(s < 0 for s in ndarray.strides):
-        raise ValueError(messages.NEGATIVE_STRIDES)
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with "
+            "negative strides are not currently supported. (You can probably work around this "
+            "by making a copy of your array  with array.copy().) "
+        )
     if not ndarray.flags.writeable:
-        warn(messages.READ_ONLY_ARRAY)
+        warn(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable "
+            "tensors. This means writing to this tensor will result in undefined behavior. You "
+            "may want to copy the array to protect its data or make it writable before "
+            "converting it to a tensor. This type of warning will be suppressed for the rest "
+            "of this program."
+        )
     return wrap(ndarray)
 
 
@@ -237,7 +247,11 @@ def asarray(
     """as_tensor, as a copy if need be; `requires_grad` is set on leaves, and False cuts others off their history."""
     t = as_tensor(obj)
     if requires_grad is None and t.requires_grad:
-        warn(messages.ASARRAY_GRAD)
+        warn(
+            "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad "
+            "instead of False. Pass requires_grad=False explicitly to get the old behavior and "
+            "silence this warning."
+        )
     t = t if dtype is None else t.to(dtype)
     t = t.clone() if copy else t
     if requires_grad is None:
@@ -266,10 +280,15 @@ def new(self: Tensor, *given: Any, size: Any = None, data: Any = None) -> Tensor
         return self.new_empty(0)
     if isinstance(source, Tensor):
         if source.dtype is not self.dtype:
-            raise TypeError(messages.NEW_DTYPE.format(self.dtype.c_name, source.dtype.c_name))
+            raise TypeError(
+                f"expected TensorOptions(dtype={self.dtype.c_name}, device=cpu, layout=Strided, requires_grad=false "
+                "(default), pinned_memory=false (default), memory_format=(nullopt)) (got "
+                f"TensorOptions(dtype={source.dtype.c_name}, device=cpu, layout=Strided, requires_grad=false "
+                "(default), pinned_memory=false (default), memory_format=(nullopt)))"
+            )
         return REGISTRY["alias"].function(source)
     if not isinstance(source, (str, Sequence)):
-        raise TypeError(messages.NEW_DATA.format(kind_of(source)))
+        raise TypeError(f"new(): data must be a sequence (got {kind_of(source)})")
     return tensor(source if isinstance(source, str) else list(source), dtype=self.dtype)
 
 
@@ -292,7 +311,7 @@ def _from_ufunc(self: Tensor, array: np.ndarray, context: Any = None, return_sca
 def _contains(self: Tensor, element: Any) -> bool:
     if isinstance(element, (Tensor, bool, int, float, np.generic)):
         return bool((self == element).any().item())
-    raise RuntimeError(messages.CONTAINS_KIND.format(type(element)))
+    raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
 
 def _copied(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:

@@ -49,7 +49,12 @@ def filled_with_ones(shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
 def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf with a copy of `data`: numbers, nested lists, arrays. Python floats get the default dtype."""
     if isinstance(data, Tensor):
-        warn(errors.TENSOR_OF_TENSOR)
+        warn(
+            "To copy construct from a tensor, it is recommended to use "
+            "sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than "
+            "torch.tensor(sourceTensor)."
+        )
         if is_batched(data) is not None:
             raise RuntimeError(errors.DETACH_VIEW)
         array, kind = data._array.copy(), data.dtype
@@ -68,7 +73,7 @@ def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False
 def _array_of(data: Any) -> tuple[np.ndarray, Dtype]:
     """Numbers and nested lists of numbers as an array that has lost nothing, and the dtype in which they meet."""
     if isinstance(data, str):
-        raise TypeError(messages.DATA_IS_TEXT)
+        raise TypeError("new(): invalid data type 'str'")
     shape, first = [], data
     while isinstance(first, NESTED):
         shape.append(len(first))
@@ -77,9 +82,9 @@ def _array_of(data: Any) -> tuple[np.ndarray, Dtype]:
     for dim, size in enumerate(shape):
         for part in level:
             if not isinstance(part, NESTED):
-                raise TypeError(messages.NOT_A_SEQUENCE)
+                raise TypeError("not a sequence")
             if len(part) != size:
-                raise ValueError(messages.SEQUENCE_LENGTH.format(size, dim, len(part)))
+                raise ValueError(f"expected sequence of length {size} at dim {dim} (got {len(part)})")
         level = [element for part in level for element in part]
     types = {*map(type, level)}
     plain = types <= PLAIN
@@ -103,7 +108,7 @@ def index_array(data: Any) -> np.ndarray:
 def _in_lists(data: Any) -> Any:
     """Sequences of all kinds as lists; TypeError for text, which is one too."""
     if isinstance(data, (str, bytes)):
-        raise TypeError(messages.DATA_KIND.format(type(data).__name__))
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if isinstance(data, (np.ndarray, np.generic, Tensor)) or not hasattr(type(data), "__getitem__"):
         return data
     return [_in_lists(part) for part in data]
@@ -116,19 +121,19 @@ def _kind_of(element: Any) -> Dtype:
     if isinstance(element, (bool, int, float)):
         return dtypes.of_number(element)
     if isinstance(element, NESTED):
-        raise TypeError(messages.NOT_A_REAL_NUMBER.format(type(element).__name__))
+        raise TypeError(f"must be real number, not {type(element).__name__}")
     if isinstance(element, str):
-        raise ValueError(messages.DIMENSIONS_OF_TEXT)
+        raise ValueError("too many dimensions 'str'")
     if isinstance(element, complex):
-        raise TypeError(messages.NO_COMPLEX)
-    raise RuntimeError(messages.DTYPE_OF_ELEMENT.format(type(element).__name__))
+        raise TypeError("the workbench has no complex tensors; give real and imaginary parts as two tensors.")
+    raise RuntimeError(f"Could not infer dtype of {type(element).__name__}")
 
 
 @placed
 def full(size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf of shape `size`, every element `fill_value`."""
     if not isinstance(size, (list, tuple)):
-        raise TypeError(messages.FULL_SIZE.format(kind_of(size)))
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {kind_of(size)}")
     shape = size_of("full", (size,))
     number = number_of("full", "fill_value", 1, fill_value)
     kind = dtypes.chosen_dtype("full", dtype, dtypes.of_number(number))
@@ -203,7 +208,7 @@ def eye(n: int, m: int | None = None, *, dtype: Dtype | None = None, requires_gr
     rows, columns = int_of("eye", "n", 0, n), int_of("eye", "m", 1, n if m is None else m)
     for name, size in (("n", rows), ("m", columns)):
         if size < 0:
-            raise RuntimeError(messages.EYE_SIZE.format(name, size))
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
     return leaf(np.eye(rows, columns, dtype=kind_for("eye", dtype)), requires_grad)
 
 
@@ -214,7 +219,7 @@ def linspace(
     """So many numbers from `start` to `end`, both included, at equal distances."""
     steps = int_of("linspace", "steps", 2, steps)
     if steps < 0:
-        raise RuntimeError(messages.LINSPACE_STEPS)
+        raise RuntimeError("number of steps must be non-negative")
     start, end = number_of("linspace", "start", 0, start), number_of("linspace", "end", 1, end)
     kind = kind_for("linspace", dtype)
     if kind.kind == "f":
@@ -239,7 +244,7 @@ def arange(
             return leaf(np.arange(bounds[0], dtype=np.int64), False)
     given = dict(zip(("end",) if len(bounds) == 1 and end is None else ("start", "end", "step"), bounds, strict=False))
     if len(bounds) > 3 or any(named is not None and name in given for name, named in (("start", start), ("end", end))):
-        raise TypeError(messages.ARANGE_ARGUMENTS)
+        raise TypeError("arange() received an invalid combination of arguments")
     given = {"start": 0 if start is None else start, "end": end, "step": step} | given
     low, high, by = (number_of("arange", name, len(bounds) > 1 and i, given[name]) for i, name in enumerate(given))
     if dtype is None:
@@ -249,13 +254,13 @@ def arange(
     if kind.kind == "b":
         raise NotImplementedError(messages.NO_KERNEL.format("arange_cpu", "Bool"))
     if not math.isfinite(high - low):
-        raise RuntimeError(messages.ARANGE_RANGE.format(low, high))
+        raise RuntimeError(f"unsupported range: {low:g} -> {high:g}")
     if kind == np.int64:
         low, high, by = int(low), int(high), int(by)
     if not by or by != by:
-        raise RuntimeError(messages.ARANGE_STEP)
+        raise RuntimeError("step must be nonzero")
     if (high - low) * by < 0:
-        raise RuntimeError(messages.ARANGE_SIGN)
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     count = math.ceil((high - low) / by)
     if kind.kind != "f":
         low, by = int(low), int(by)
@@ -318,11 +323,11 @@ def get_rng_state() -> Tensor:
 def set_rng_state(new_state: Tensor) -> None:
     """Go back to where the random numbers were."""
     if not isinstance(new_state, Tensor):
-        raise TypeError(messages.RNG_KIND.format(type(new_state).__name__))
+        raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
     if new_state.dtype is not dtypes.uint8:
-        raise TypeError(messages.RNG_DTYPE)
+        raise TypeError("RNG state must be a torch.ByteTensor")
     if new_state._array.size != 64:
-        raise RuntimeError(messages.RNG_SIZE.format(new_state._array.size))
+        raise RuntimeError(f"Expected an RNG state of size 64 but found one of size {new_state._array.size}")
     data = new_state._array.tobytes()
     state, inc, has_uint32, uinteger = [int.from_bytes(data[i : i + 16], "little") for i in range(0, 64, 16)]
     inner = {"state": state, "inc": inc}
@@ -366,9 +371,16 @@ def drawn(draw: Callable[[tuple[int, ...]], np.ndarray], kind: np.dtype, require
         return leaf(draw(()).astype(kind), requires_grad)
     vmaps = [level for level in levels if level.kind == "vmap"]
     if any([level.randomness == "error" for level in vmaps]):
-        raise RuntimeError(errors.RANDOM_UNDER_VMAP)
+        raise RuntimeError(
+            "vmap: called random operation while in randomness error mode. Please either use "
+            "the 'same' or 'different' randomness flags on vmap or perform the randomness "
+            "operation out of vmap"
+        )
     if any([level.own for level in vmaps]):
-        raise RuntimeError(errors.RANDOM_IN_BATCH)
+        raise RuntimeError(
+            "vmap: We do not yet support calling random operations inside of vmap. Please "
+            "perform random operations outside of vmap as a workaround"
+        )
     with below(None):
         t = leaf(draw(tuple([v.size for v in vmaps if v.randomness == "different"])).astype(kind), requires_grad)
     for level in levels:
@@ -409,10 +421,10 @@ def randint(
     if not isinstance(high, (int, np.integer)) or size is None:
         low, high, size = 0, low, size if high is None else high
     if not isinstance(size, (list, tuple)):
-        raise TypeError(messages.RANDINT_SIZE.format(kind_of(size)))
+        raise TypeError(f"randint(): argument 'size' (position 2) must be tuple of ints, not {kind_of(size)}")
     low, high = int_of("randint", "low", 0, low), int_of("randint", "high", 0, high)
     if low >= high:
-        raise RuntimeError(messages.RANDINT_RANGE.format(low, high))
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     kind, shape = dtypes.chosen_dtype("randint", dtype, dtypes.int64).np, size_of("randint", (size,), position=1)
     return drawn(lambda batch: np.asarray(generator().integers(low, high, (*batch, *shape))), kind, requires_grad)
 

@@ -69,27 +69,30 @@ def _check_sizes(function: str, t: Tensor, dim: int, index: Tensor, src: Tensor 
     shape, places = t._array.shape or (1,), index._array.shape or (1,)
     empty = not index._array.size
     if not empty and index._array.dtype not in INDEX_DTYPES:
-        raise RuntimeError(messages.GATHER_INDEX_DTYPE.format(function))
+        raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index")
     if src is not None and src.dtype is not t.dtype:
-        raise RuntimeError(messages.SCATTER_DTYPE.format(function))
+        raise RuntimeError(f"{function}(): Expected self.dtype to be equal to src.dtype")
     if empty:  # and all else is overlooked
         return
     whom = "input" if function == "gather" else "self"
     if len(places) != len(shape):
-        raise RuntimeError(messages.INDEX_NDIM.format(whom))
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as {whom} tensor")
     if src is not None and 0 < src._array.ndim < len(places):
         dim_index(src._array.ndim, src._array.ndim)
     if src is not None and len(places) != (src._array.ndim or 1):
-        raise RuntimeError(messages.INDEX_NDIM_OF_SOURCE)
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     too_large = next((d for d, n in enumerate(places) if d != dim and n > shape[d]), None)
     if function == "gather" and too_large is not None:
-        raise RuntimeError(messages.GATHER_SIZE.format(too_large, list(places), list(shape), dim))
+        raise RuntimeError(
+            f"Size does not match at dimension {too_large} expected index {list(places)} to be no larger than self "
+            f"{list(shape)} apart from dimension {dim}"
+        )
     beyond = src is not None and any(n > m for n, m in zip(places, src._array.shape or (1,), strict=True))
     if too_large is not None or beyond:
         wanted = f"no larger than self {list(t._array.shape)} apart from dimension {dim}"
         if src is not None:
             wanted += f" and to be no larger size than src {list(src._array.shape)}"
-        raise RuntimeError(messages.SCATTER_SIZE.format(list(places), wanted))
+        raise RuntimeError(f"Expected index {list(places)} to be {wanted}")
 
 
 def check_selected(t: Tensor, dim: int, index: Tensor) -> int:
@@ -98,11 +101,11 @@ def check_selected(t: Tensor, dim: int, index: Tensor) -> int:
     a = t._array
     dim = dim_index(dim, a.ndim)
     if index._array.ndim > 1:
-        raise IndexError(messages.SELECT_VECTOR)
+        raise IndexError("index_select(): Index is supposed to be a vector")
     if not a.ndim and index._array.size != 1:
-        raise RuntimeError(messages.SELECT_OF_SCALAR.format(index._array.size))
+        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index._array.size} value(s)")
     if index._array.dtype not in INDEX_DTYPES:
-        raise RuntimeError(messages.SELECT_DTYPE)
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     size = a.shape[dim] if a.ndim else 1
     outside = _outside(index, size)
     if outside is not None:
@@ -111,7 +114,7 @@ def check_selected(t: Tensor, dim: int, index: Tensor) -> int:
         if a.ndim > 1 and not size:
             raise RuntimeError(messages.SELECT_NO_DIM)
         if a.ndim > 1 and (dim == 1 or not a.size):
-            raise RuntimeError(messages.ADD_RANGE.format(outside, size))
+            raise RuntimeError(f"INDICES element is out of DATA bounds, id={outside} axis_dim={size}")
         raise IndexError(messages.OUT_OF_RANGE)
     return dim
 
@@ -124,19 +127,30 @@ def check_added(t: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) 
     a, b, i = t._array, source._array, index._array
     dim = dim_index(dim, a.ndim)
     if i.ndim > 1:
-        raise IndexError(messages.ADD_VECTOR.format(i.ndim, index.dtype.word, list(i.shape)))
+        raise IndexError(
+            f"index_add_(): Index is supposed to be a vector, but got dim: {i.ndim} with type: "
+            f"{index.dtype.word} and size: {list(i.shape)}"
+        )
     if i.dtype not in INDEX_DTYPES:
-        raise RuntimeError(messages.ADD_INDEX_DTYPE.format(index.dtype.word))
+        raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {index.dtype.word}")
     if source.dtype is not t.dtype:
-        raise RuntimeError(messages.ADD_DTYPE.format(t.dtype.word, source.dtype.word))
+        raise RuntimeError(
+            f"index_add_(): self ({t.dtype.word}) and source ({source.dtype.word}) must have the same scalar type"
+        )
     if dim and dim >= b.ndim:
-        raise RuntimeError(messages.ADD_DIM.format(dim, b.ndim))
+        raise RuntimeError(f"index_add_(): Indexing dim {dim} is out of bounds of the source tensor with dim {b.ndim}")
     slices = b.shape[dim] if b.ndim else 1
     if i.size != slices:
-        raise RuntimeError(messages.ADD_COUNT.format(i.size, slices, dim))
+        raise RuntimeError(
+            f"index_add_(): Number of indices ({i.size}) should be equal to source.size(dim): "
+            f"({slices}), for dim: {dim}"
+        )
     apart = int(a.ndim > 0 and b.ndim > 0)  # shapes are compared without this dimension
     if a.shape[:dim] + a.shape[dim + apart :] != b.shape[:dim] + b.shape[dim + apart :]:
-        raise RuntimeError(messages.ADD_SHAPE.format(list(a.shape), list(b.shape)))
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified "
+            f"dimension. Got self.shape = {list(a.shape)} source.shape = {list(b.shape)}"
+        )
     size = a.shape[dim] if a.ndim else 1
     outside = _outside(index, size)
     if outside is not None and (a.size or a.ndim < 2):
@@ -149,7 +163,7 @@ def check_added(t: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) 
 def check_mask(mask: Tensor) -> None:
     """RuntimeError for what is no mask."""
     if mask._array.dtype.kind != "b":
-        raise RuntimeError(messages.MASK_DTYPE.format(word(mask.dtype)))
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {word(mask.dtype)}")
 
 
 def check_put(function: str, indices: Any, values: Any) -> None:
@@ -180,7 +194,7 @@ def as_masks(indices: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
 def check_lookup(shape: Shape, places: tuple[Any, ...], values: Any = None) -> None:
     """Say in PyTorch's words why NumPy refused `places`, or to put `values` there; nothing for what else it refused."""
     if len(places) > len(shape):
-        raise IndexError(messages.TOO_MANY_INDICES.format(len(shape), len(places)))
+        raise IndexError(f"too many indices for tensor of dimension {len(shape)} (got {len(places)})")
     arrays, dim, sizes = [], 0, list(shape)
     for each in places:
         if isinstance(each, slice):
@@ -191,7 +205,11 @@ def check_lookup(shape: Shape, places: tuple[Any, ...], values: Any = None) -> N
         if each.dtype.kind == "b":
             for i, size in enumerate(each.shape):
                 if shape[dim + i : dim + i + 1] != (size,):
-                    raise IndexError(messages.MASK_SHAPE.format(list(each.shape), i, list(shape), dim + i))
+                    raise IndexError(
+                        f"The shape of the mask {list(each.shape)} at index {i} does not match the "
+                        "shape of the indexed "
+                        f"tensor {list(shape)} at index {dim + i}"
+                    )
         if each.dtype.kind == "i":
             sizes[dim] = max(sizes[dim], 1)  # so that index 0, which stands for all below, is there
         arrays += each.nonzero() if each.dtype.kind == "b" else [each]
@@ -200,7 +218,9 @@ def check_lookup(shape: Shape, places: tuple[Any, ...], values: Any = None) -> N
         np.broadcast_shapes(*[a.shape for a in arrays])
     except ValueError:
         shapes = ", ".join(str(list(a.shape)) for a in arrays)
-        raise IndexError(messages.INDEX_SHAPES.format(shapes)) from None
+        raise IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        ) from None
     if values is None:
         return
     first = [
@@ -209,7 +229,10 @@ def check_lookup(shape: Shape, places: tuple[Any, ...], values: Any = None) -> N
     found = np.broadcast_to(False, sizes)[tuple(first)].shape
     given = np.shape(values)
     if len(given) > len(found) or any(n not in (1, m) for n, m in zip(given[::-1], found[::-1], strict=False)):
-        raise RuntimeError(messages.PUT_SHAPE.format(list(given), list(found)))
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(given)} cannot be broadcast to indexing "
+            f"result of shape {list(found)}"
+        )
 
 
 def _gather_of(a: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
@@ -395,7 +418,10 @@ def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     if not isinstance(value, Tensor):
         return _fill_number(self, mask, held(number_of("masked_fill", "value", 2, value), self.dtype))
     if value._array.ndim:
-        raise RuntimeError(messages.MASKED_FILL_VALUE.format(value._array.ndim))
+        raise RuntimeError(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value._array.ndim} dimension(s)."
+        )
     return _fill(self, mask, value)
 
 
@@ -404,7 +430,7 @@ def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements under the mask, as a vector."""
     if mask._array.dtype.kind != "b":
-        raise RuntimeError(messages.MASKED_SELECT_MASK)
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
     check_broadcast([mask._array.shape, input._array.shape])
     return _masked_select(input, mask)
 
@@ -562,7 +588,10 @@ def put(self: Tensor, indices: tuple[Tensor | None, ...], values: Tensor, accumu
         shape = self._array.shape
         places = as_masks(tuple([None if i is None else i._array for i in indices]), shape)
         check_lookup(shape, places, values._array)
-        raise RuntimeError(messages.PUT_DTYPE.format(self.dtype.word, values.dtype.word))
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {self.dtype.word} for the "
+            f"destination and {values.dtype.word} for the source."
+        )
     return _index_put(self, indices, values, accumulate)
 
 
@@ -623,7 +652,7 @@ def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Tensor | None, ...]
     if type(index) is Tensor and 0 < index._array.ndim <= self._array.ndim and index._array.dtype.kind in "ib":
         return self, (index,)
     if not self._array.ndim and isinstance(index, slice):
-        raise IndexError(messages.SLICE_0D)
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if not self._array.ndim and _is_number(index):
         raise IndexError(errors.INDEX_0D)
     alone = isinstance(index, slice)
@@ -659,7 +688,12 @@ def _parts_of(index: Any) -> tuple[Any, ...]:
     if _is_sequence(index) and type(index) is not np.ndarray and len(index) < MANY:
         for part in index:
             if part is None or part is Ellipsis or isinstance(part, (slice, Tensor)) or _is_sequence(part):
-                warn(messages.SEQUENCE)
+                warn(
+                    "Using a non-tuple sequence for multidimensional indexing is deprecated and will "
+                    "be changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 "
+                    "this will be interpreted as tensor index, x[torch.tensor(seq)], which will result "
+                    "either in an error or a different result"
+                )
                 return tuple(index)
     return (index,)
 
@@ -668,7 +702,10 @@ def _lookup_of(part: Any) -> Tensor:
     """A part that is looked up element by element, as a tensor; IndexError where it is no index."""
     if not isinstance(part, Tensor):
         if not _is_sequence(part):
-            raise IndexError(messages.INDEX_KIND.format(type(part).__name__))
+            raise IndexError(
+                "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables "
+                f"are valid indices (got {type(part).__name__})"
+            )
         return wrap(index_array(part))
     if part._array.dtype.kind not in "iub":
         raise IndexError(messages.INDEX_DTYPE)
@@ -703,7 +740,7 @@ def _spread(parts: tuple[Any, ...], ndim: int) -> list[Any]:
         if part is not None and part is not Ellipsis and not _is_truth(part):
             used += part.ndim if _is_mask(part) else 1
     if used > ndim:
-        raise IndexError(messages.TOO_MANY_PLACES.format(ndim))
+        raise IndexError(f"too many indices for tensor of dimension {ndim}")
     out: list[Any] = []
     for part in parts:
         if part is not Ellipsis:
@@ -720,7 +757,7 @@ def _sliced(t: Tensor, dim: int, part: slice, alone: bool) -> Tensor:
     size = t._array.shape[dim]
     start, end, step = part.indices(size)
     if step < 0:
-        raise ValueError(messages.SLICE_STEP)
+        raise ValueError("step must be greater than zero")
     if not alone and step == 1 and (part.stop is None or operator.index(part.stop) >= size):
         if part.start is None or operator.index(part.start) == 0:  # as it is written: PyTorch makes a view for -3:
             return t

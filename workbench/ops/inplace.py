@@ -461,7 +461,11 @@ def _draw(t: Tensor, name: str, how: tuple[float, float], source: np.random.Gene
         return np.asarray(getattr(source or generator(), name)(*how, (*batch, *t._array.shape)))
 
     if any([level.randomness == "different" for level in local.modes.levels]) and is_batched(t) is None:
-        raise RuntimeError(messages.RANDOM_WRITE)
+        raise RuntimeError(
+            "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This "
+            "will appear like same randomness. If this is necessary for your usage, please "
+            "file an issue with functorch."
+        )
     return write(t, f"{name}_", _random[name], drawn(numbers, FLOAT64, False))
 
 
@@ -469,7 +473,7 @@ def _draw(t: Tensor, name: str, how: tuple[float, float], source: np.random.Gene
 def uniform_(self: Tensor, a: float = 0, b: float = 1, *, generator: np.random.Generator | None = None) -> Tensor:
     """Write numbers between `a` and `b`, all equally likely."""
     if a > b:
-        raise RuntimeError(messages.UNIFORM_RANGE.format(a, b))
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a:g} > to={b:g}")
     return _draw(self, "uniform", (a, b), generator)
 
 
@@ -477,7 +481,7 @@ def uniform_(self: Tensor, a: float = 0, b: float = 1, *, generator: np.random.G
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: np.random.Generator | None = None) -> Tensor:
     """Write normal numbers of this mean and standard deviation."""
     if std < 0:
-        raise RuntimeError(messages.NORMAL_STD.format(std))
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     return _draw(self, "normal", (mean, std), generator)
 
 
@@ -490,7 +494,9 @@ def fill_(self: Tensor, value: float | Tensor) -> Tensor:
             return _written(self, "fill_")
         return write(self, "fill_", _fill_op, fitting(number_of("fill_", "value", 1, value), self.dtype))
     if value._array.ndim:
-        raise RuntimeError(messages.FILL_VALUE.format(value._array.ndim))
+        raise RuntimeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions."
+        )
     return write(self, "fill_", _fill_with, value)
 
 
@@ -558,7 +564,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             part, where = located(self, parts)
     if not isinstance(value, Tensor):
         if not isinstance(value, (bool, int, float, np.integer)):
-            raise TypeError(messages.ASSIGN_KIND.format(kind_of(value), self.dtype.word))
+            raise TypeError(f"can't assign a {kind_of(value)} to a torch.{self.dtype.word}Tensor")
         value = value if self.dtype.is_floating_point else fitting(cast(Any, value), self.dtype)
         value = wrap(np.asarray(value, dtype=self._array.dtype))
     if where is not None:

@@ -123,16 +123,16 @@ define(
 def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """A view of `length` elements along `dim`, from `start` on."""
     if not self._array.ndim:
-        raise RuntimeError(messages.NARROW_0D)
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:
-        raise RuntimeError(messages.NARROW_LENGTH)
+        raise RuntimeError("narrow(): length must be non-negative.")
     dim, start = dim_index(dim, self._array.ndim), int(start)
     size = self._array.shape[dim]
     if not -size <= start <= size:
-        raise IndexError(messages.NARROW_START.format(-size, size, start))
+        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
     start += size if start < 0 else 0
     if start + length > size:
-        raise RuntimeError(messages.NARROW_END.format(start, length, size))
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
     return _slice(self, dim, start, start + length, 1)
 
 
@@ -141,11 +141,13 @@ def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
 def select(self: Tensor, dim: int, index: int) -> Tensor:
     """A view of what has `index` in dimension `dim`, which goes away."""
     if not self._array.ndim:
-        raise IndexError(messages.SELECT_0D)
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = dim_index(dim, self._array.ndim)
     size = self._array.shape[dim]
     if not -size <= index < size:
-        raise IndexError(messages.SELECT_RANGE.format(index, list(self._array.shape), dim))
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(self._array.shape)} at dimension {dim}"
+        )
     return _select(self, dim, int(index) % size)
 
 
@@ -154,35 +156,43 @@ def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Ten
     """A view of the diagonals of the matrices in two dimensions, `offset` to the right; they come as last dimension."""
     one, two = dim_index(dim1, self._array.ndim), dim_index(dim2, self._array.ndim)
     if one == two:
-        raise RuntimeError(messages.DIAGONAL_DIMS.format(dim1, dim2))
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     return _diagonal(self, offset, one, two)
 
 
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces along `dim`: each of the size given, or of one size after the other."""
     if not tensor._array.ndim:
-        raise RuntimeError(messages.SPLIT_0D)
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
     dim = dim_index(dim, tensor._array.ndim)
     whole = tensor._array.shape[dim]
     if not is_int(split_size_or_sections):
         if isinstance(split_size_or_sections, Tensor) and split_size_or_sections._array.size == 1:
             return split(tensor, int(split_size_or_sections), dim)
         if not isinstance(split_size_or_sections, (list, tuple)):
-            raise TypeError(messages.SPLIT_SIZES.format(errors.kind_of(split_size_or_sections)))
+            raise TypeError(
+                "split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not "
+                f"{errors.kind_of(split_size_or_sections)}"
+            )
         return _sections(tensor, ints_of("split_with_sizes", "split_sizes", (split_size_or_sections,)), dim)
     if split_size_or_sections < 0:
-        raise RuntimeError(messages.SPLIT_SIZE.format(split_size_or_sections))
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size_or_sections}")
     if whole and not split_size_or_sections:
-        raise RuntimeError(messages.SPLIT_SIZE_ZERO.format(whole))
+        raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {whole}")
     return _split(tensor, split_size_or_sections, dim)
 
 
 def _sections(tensor: Tensor, sizes: Shape, dim: int) -> tuple[Tensor, ...]:
     if any(size < 0 for size in sizes):
-        raise RuntimeError(messages.SECTIONS_NEGATIVE.format(list(sizes)))
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}"
+        )
     whole = tensor._array.shape[dim]
     if sum(sizes) != whole:
-        raise RuntimeError(messages.SECTIONS_SUM.format(whole, dim, list(sizes)))
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {whole} (input tensor's size at "
+            f"dimension {dim}), but got split_sizes={list(sizes)}"
+        )
     return _split_with_sizes(tensor, sizes, dim)
 
 
@@ -194,9 +204,9 @@ method("split")(lambda self, split_size, dim=0: split(self, split_size, dim))
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of at most `chunks` pieces along `dim`, all of one size but perhaps the last."""
     if not input._array.ndim:
-        raise RuntimeError(messages.CHUNK_0D)
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if (chunks := int_of("chunk", "chunks", 1, chunks)) <= 0:
-        raise RuntimeError(messages.CHUNK_COUNT.format(chunks))
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     dim = dim_index(dim, input._array.ndim)
     whole = input._array.shape[dim]
     return _split(input, -(-whole // chunks), dim) if whole else _sections(input, (0,) * chunks, dim)
@@ -215,7 +225,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 def iterate(self: Tensor) -> Iterator[Tensor]:
     """The slices along the first dimension, one after the other."""
     if not self._array.ndim:
-        raise TypeError(messages.ITERATE_0D)
+        raise TypeError("iteration over a 0-d tensor")
     return iter(unbind(self, 0))
 
 
@@ -299,10 +309,10 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
         return into("cat", out, cat, tensors, dim)
     checks.check_tensors("cat", tensors)
     if not tensors:
-        raise ValueError(messages.CAT_EMPTY)
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     shapes = [t._array.shape for t in tensors]
     if () in shapes:
-        raise RuntimeError(messages.CAT_0D.format(shapes.index(())))
+        raise RuntimeError(f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated")
     first = shapes[0]
     if shapes.count(first) == len(shapes):
         dim = dim_index(dim, len(first)) if first != (0,) else 0
@@ -381,7 +391,10 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
     first = tensors[0]._array
     for i, t in enumerate(tensors):
         if t._array.shape != first.shape:
-            raise RuntimeError(messages.STACK_SIZE.format(list(first.shape), list(t._array.shape), i))
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first.shape)} at entry 0 "
+                f"and {list(t._array.shape)} at entry {i}"
+            )
     return _stack(tensors, dim_index(dim, first.ndim + 1), _kinds(tensors))
 
 

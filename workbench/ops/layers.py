@@ -115,16 +115,30 @@ _layer_norm = define(
 def _refuse_to_normalize(input: Tensor, shape: Ints, weight: Tensor | None, bias: Tensor | None) -> None:
     """RuntimeError or NotImplementedError: which of the arguments does not fit."""
     if not shape:
-        raise RuntimeError(messages.LAYER_NORM_NDIM)
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least "
+            "one element, but got normalized_shape = []"
+        )
     dtype, given = input.dtype, [t.dtype.word for t in (weight, bias) if t is not None]
     if given and given[0] != dtype.word:
-        raise RuntimeError(messages.LAYER_NORM_MIXED if set(given) == {"Float"} else messages.LAYER_NORM_DTYPE)
+        raise RuntimeError(
+            "mixed dtype (CPU): all inputs must share same datatype."
+            if set(given) == {"Float"}
+            else "mixed dtype (CPU): expect parameter to have scalar type of Float"
+        )
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and t._array.shape != shape:
-            raise RuntimeError(messages.LAYER_NORM_PARAMETER.format(name, name, list(t.shape), list(shape)))
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(t.shape)} and "
+                f"normalized_shape = {list(shape)}"
+            )
     size = input._array.shape
     if size[-len(shape) :] != shape:
-        raise RuntimeError(messages.LAYER_NORM_INPUT.format(list(shape), ", ".join(map(str, shape)), list(size)))
+        raise RuntimeError(
+            ("Given normalized_shape={}, expected input with shape [*, {}], but got input of size{}").format(
+                list(shape), ", ".join(map(str, shape)), list(size)
+            )
+        )
     only_floats("LayerNormKernelImpl")((input,))
     raise RuntimeError(messages.SCALAR_TYPE.format(dtype.word, given[-1]))
 
@@ -135,7 +149,7 @@ def layer_norm(
 ) -> Tensor:
     """Mean 0 and variance 1 over the last dimensions, those of `normalized_shape`; then times weight, plus bias."""
     if isinstance(normalized_shape, int):
-        raise TypeError(messages.LAYER_NORM_KIND)
+        raise TypeError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
     a, shape = input._array, tuple(normalized_shape)
     for n in shape:
         if type(n) is not int:
@@ -217,19 +231,19 @@ def batch_norm(
     """Mean 0 and variance 1 for each channel, over the batch or, without `training`, by running statistics."""
     a = input._array
     if training and a.shape[0] * math.prod(a.shape[2:]) == 1:
-        raise ValueError(messages.BATCH_NORM_VALUES.format(input.shape))
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
     channels = a.shape[1] if a.ndim > 1 else 0
     given = ("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)
     for name, t in given:
         if t is None:
             if not training and name in ("running_mean", "running_var"):
-                raise RuntimeError(messages.BATCH_NORM_RUNNING.format(name))
+                raise RuntimeError(f"{name} must be defined in evaluation mode")
         elif t._array.size != channels:
-            raise RuntimeError(messages.BATCH_NORM_SIZE.format(name, channels, t._array.size))
+            raise RuntimeError(f"{name} should contain {channels} elements not {t._array.size}")
     if a.ndim < 2:
         raise IndexError(errors.DIM_RANGE.format(-1, 0, 1))
     if (running_mean is None) != (running_var is None):
-        raise ValueError(messages.BATCH_NORM_ONE_RUNNING)
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
     if a.dtype.kind != "f":
         only_floats("batch_norm")((input,))
     if type(eps) is not float or type(momentum) is not float:
@@ -306,9 +320,12 @@ def embedding(
     if padding_idx is not None and not -count <= padding_idx < count:
         raise AssertionError(messages.PADDING_INDEX)
     if weight.dim() != 2:
-        raise RuntimeError(messages.EMBEDDING_WEIGHT)
+        raise RuntimeError("'weight' must be 2-D")
     if input.dtype not in (dtypes.int64, dtypes.int32):
-        raise RuntimeError(messages.EMBEDDING_DTYPE.format(input.dtype.type_name))
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar "
+            f"types: Long, Int; but got {input.dtype.type_name} instead (while checking arguments for embedding)"
+        )
     found = elements(input)
     if found.size and not count:
         raise RuntimeError(messages.SELECT_NO_DIM)
@@ -327,15 +344,15 @@ def embedding(
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """For each number a vector of zeros with a one at its place."""
     if tensor.dtype is not dtypes.int64:
-        raise RuntimeError(messages.ONE_HOT_DTYPE)
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     found = elements(tensor)
     if not found.size and num_classes <= 0:
-        raise RuntimeError(messages.ONE_HOT_EMPTY)
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
     if found.size and found.min() < 0:
-        raise RuntimeError(messages.ONE_HOT_NEGATIVE)
+        raise RuntimeError("Class values must be non-negative.")
     count = int(found.max()) + 1 if num_classes == -1 else num_classes
     if found.size and found.max() >= count:
-        raise RuntimeError(messages.ONE_HOT_CLASSES)
+        raise RuntimeError("Class values must be smaller than num_classes.")
     return (tensor.unsqueeze(-1) == arange(count)).to(dtypes.int64)
 
 
@@ -369,9 +386,12 @@ def scaled_dot_product_attention(
     that may see nothing gets zeros.
     """
     if min(query.dim(), key.dim(), value.dim()) < 2:
-        raise RuntimeError(messages.ATTENTION_NDIM.format(query.dim(), key.dim(), value.dim()))
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got "
+            f"query.dim: {query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
+        )
     if is_causal and attn_mask is not None:
-        raise RuntimeError(messages.ATTENTION_MASK)
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     mask = ones(query.size(-2), key.size(-2), dtype=dtypes.bool_).tril() if is_causal else attn_mask
     if mask is not None and mask.dtype is dtypes.bool_:
         mask = additive(~mask, query.dtype)
@@ -554,7 +574,10 @@ def _pair(name: str, value: Any) -> Ints:
     pair = (value,) * 2 if isinstance(value, int) else tuple(value)
     pair = pair * 2 if len(pair) == 1 else pair
     if len(pair) != 2:
-        raise RuntimeError(messages.CONV_PAIR.format(name, name, list(pair)))
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of 2 values to match the "
+            f"convolution dimensions, but got {name}={list(pair)}"
+        )
     return pair
 
 
@@ -570,7 +593,9 @@ def conv2d(
 ) -> Tensor:
     """Kernels moved over images (images, channels, height, width), one output channel each (cross-correlation)."""
     if input._array.ndim not in (3, 4):
-        raise RuntimeError(messages.CONV_INPUT_NDIM.format(list(input.shape)))
+        raise RuntimeError(
+            f"Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: {list(input.shape)}"
+        )
     if input._array.ndim == 3:
         return conv2d(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups).squeeze(0)
     stride, dilation = _pair("stride", stride), _pair("dilation", dilation)
@@ -588,12 +613,15 @@ def _named_padding(input: Tensor, name: str, kernel: Ints, stride: Ints, dilatio
     if name == "valid":
         return input, (0, 0)
     if name != "same":
-        raise RuntimeError(messages.PADDING_NAME.format(name))
+        raise RuntimeError(f"Invalid padding string: '{name}'")
     if any(s != 1 for s in stride):
         raise RuntimeError(messages.PADDING_SAME_STRIDE)
     reach = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
     if any(r % 2 for r in reach):
-        warn(messages.PADDING_EVEN_KERNEL)
+        warn(
+            "Using padding='same' with even kernel lengths and odd dilation may require a "
+            "zero-padded copy of the input be created"
+        )
         input = _pad(input, tuple(n for r in reach[::-1] for n in (0, r % 2)), 0)
     return input, tuple(r // 2 for r in reach)
 
@@ -608,20 +636,37 @@ def _check_sizes(a: Ints, w: Ints, bias: Ints | None, stride: Ints, padding: Int
         ("non-positive groups", groups <= 0),
     ):
         if wrong:
-            raise RuntimeError(messages.CONV_NEGATIVE.format(name))
+            raise RuntimeError(f"{name} is not supported")
     size, shape = list(w), list(a)
     if len(w) != 4:
-        raise RuntimeError(messages.CONV_STRIDE_COUNT.format(len(w) - 2, list(stride)))
+        raise RuntimeError(
+            f"expected stride to be a single integer value or a list of {len(w) - 2} values to match the "
+            f"convolution dimensions, but got stride={list(stride)}"
+        )
     if w[0] % groups:
-        raise RuntimeError(messages.CONV_GROUPS.format(groups, groups, size))
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got "
+            f"weight of size [{size}] instead"
+        )
     if a[1] != w[1] * groups:
-        raise RuntimeError(messages.CONV_CHANNELS.format(groups, size, shape, w[1] * groups, a[1]))
+        raise RuntimeError(
+            f"Given groups={groups}, weight of size {size}, expected input{shape} to have "
+            f"{w[1] * groups} channels, but got "
+            f"{a[1]} channels instead"
+        )
     if bias is not None and bias != w[:1]:
-        raise RuntimeError(messages.CONV_BIAS_SIZE.format(size, w[0], list(bias)))
+        raise RuntimeError(
+            f"Given weight of size {size}, expected bias to be 1-dimensional with {w[0]} elements, but "
+            f"got bias of size {list(bias)} instead"
+        )
     inside = [n + 2 * p for n, p in zip(a[2:], padding, strict=True)]
     kernel = [d * (k - 1) + 1 for d, k in zip(dilation, w[2:], strict=True)]
     if any(k > n for k, n in zip(kernel, inside, strict=True)):
-        raise RuntimeError(messages.CONV_KERNEL_SIZE.format(inside[0], inside[1], kernel[0], kernel[1]))
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({inside[0]} x {inside[1]}). Kernel size: "
+            f"({kernel[0]} x {kernel[1]}). "
+            "Kernel size can't be greater than actual input size"
+        )
 
 
 def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
@@ -630,11 +675,15 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     if a.dtype is not w.dtype and input.dtype.name == "float64":
         raise RuntimeError(messages.SCALAR_TYPE.format("Double", weight.dtype.word))
     if a.dtype is not w.dtype:
-        raise RuntimeError(messages.CONV_WEIGHT_TYPE.format(input.dtype.type_name, weight.dtype.type_name))
+        raise RuntimeError(
+            f"Input type ({input.dtype.type_name}) and weight type ({weight.dtype.type_name}) should "
+            "be the same or input should be a "
+            "MKLDNN tensor and weight is a dense tensor"
+        )
     if bias is not None and bias._array.dtype is not a.dtype:
         words = {"float32": "float", "float64": "double", "float16": "c10::Half"}
         got, other = (words.get(t.dtype.name, t.dtype.name) for t in (input, bias))
-        raise RuntimeError(messages.CONV_BIAS_TYPE.format(got, other))
+        raise RuntimeError(f"Input type ({got}) and bias type ({other}) should be the same")
 
 
 def _outputs(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Ints:
@@ -753,7 +802,7 @@ def avg_pool2d(
     outputs = _check_outputs(input, kernel, stride, padding, (1, 1), ceil_mode)
     far = _reach(size, outputs, kernel, stride, padding, (1, 1))
     if divisor_override == 0:
-        raise RuntimeError(messages.POOL_DIVISOR)
+        raise RuntimeError("divisor must be not zero")
     number = divisor_override or kernel[0] * kernel[1]
     weight = full((channels, 1, *kernel), 1 / number, dtype=input.dtype)
     around = (padding[1], far[1], padding[0], far[0])
@@ -773,9 +822,9 @@ def _windows(input: Tensor, kernel: Any, stride: Any, padding: Any) -> tuple[Int
     kernel, padding = _pair("kernel_size", kernel), _pair("padding", padding)
     stride = kernel if stride is None or stride == () else _pair("stride", stride)
     if 0 in stride:
-        raise RuntimeError(messages.POOL_STRIDE)
+        raise RuntimeError("stride should not be zero")
     if input.dim() not in (3, 4):
-        raise RuntimeError(messages.POOL_INPUT_NDIM)
+        raise RuntimeError("non-empty 3D or 4D (batch mode) tensor expected for input")
     return kernel, stride, padding
 
 
@@ -783,9 +832,15 @@ def _check_outputs(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, dil
     """How many windows there are; RuntimeError if there is none, or if one could lie in the padding."""
     for p, k in zip(padding, kernel, strict=True):
         if p * 2 > k:
-            raise RuntimeError(messages.POOL_PADDING.format(p, k, dilation[0]))
+            raise RuntimeError(
+                f"pad should be at most half of effective kernel size, but got pad={p}, "
+                f"kernel_size={k} and dilation={dilation[0]}"
+            )
     outputs = _outputs(input.shape[-2:], kernel, stride, padding, dilation, ceil_mode)
     if min(outputs) < 1:
         planes, *size = input.shape[-3:]
-        raise RuntimeError(messages.POOL_TOO_SMALL.format(planes, size[0], size[1], planes, outputs[0], outputs[1]))
+        raise RuntimeError(
+            f"Given input size: ({planes}x{size[0]}x{size[1]}). Calculated output size: "
+            f"({planes}x{outputs[0]}x{outputs[1]}). Output size is too small"
+        )
     return outputs

@@ -190,10 +190,12 @@ def _check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
     """RuntimeError for what is no matrix, and for shapes or dtypes that do not fit."""
     for name, t in (("mat1", mat1), ("mat2", mat2)):
         if t._array.ndim != 2:
-            raise RuntimeError(messages.ADDMM_NDIM.format(name, t._array.ndim))
+            raise RuntimeError(f"{name} must be a matrix, got {t._array.ndim}-D tensor")
     for name, t in (("self", input), ("mat1", mat1)):
         if t.dtype is not mat2.dtype:
-            raise RuntimeError(messages.ADDMM_DTYPE.format(name, t.dtype.word, mat2.dtype.word))
+            raise RuntimeError(
+                f"{name} and mat2 must have the same dtype, but got {t.dtype.word} and {mat2.dtype.word}"
+            )
     checks.check_mm(mat1._array, mat2._array)
     checks.expanded(input, (mat1._array.shape[0], mat2._array.shape[1]))
 
@@ -217,7 +219,7 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
     """Each element of one vector times each of another."""
     for name, t in (("self", self), ("vec2", vec2)):
         if t._array.ndim != 1:
-            raise RuntimeError(messages.OUTER_NDIM.format(name, t._array.ndim))
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t._array.ndim}-D")
     return mul(_as_batch(self, (self._array.size, 1)), vec2)
 
 
@@ -251,11 +253,14 @@ Label = str | int  # a letter, or the number of a dimension that `...` stands fo
 def einsum(equation: str, *operands: Any) -> Tensor:
     """Products of elements summed over every label that the output does not have: `einsum("ij,jk->ik", a, b)`."""
     if not isinstance(equation, str) or not operands:
-        raise ValueError(messages.EINSUM_NOTHING)
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least "
+            "one operand and its subscripts list"
+        )
     given = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
     for i, t in enumerate(given):
         if not isinstance(t, Tensor):
-            raise TypeError(messages.EINSUM_KIND.format(i, kind_of(t)))
+            raise TypeError(f"expected Tensor as element {i} in argument 1, but got {kind_of(t)}")
     kept, alignments = _plan(equation, tuple([t._array.shape for t in given]))
     aligned = []
     for t, (diagonals, missing, order) in zip(given, alignments, strict=True):
@@ -280,7 +285,11 @@ def _plan(equation: str, shapes: tuple[Shape, ...]) -> tuple[int, list[Alignment
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(shapes):
-        raise RuntimeError(messages.EINSUM_FEWER if len(terms) > len(shapes) else messages.EINSUM_MORE)
+        raise RuntimeError(
+            "einsum(): fewer operands were provided than specified in the equation"
+            if len(terms) > len(shapes)
+            else "einsum(): more operands were provided than specified in the equation"
+        )
     named = [_parse(term, f"operand {i}", equation) for i, term in enumerate(terms)]
     hidden = max([_hidden(labels, len(s), i) for i, (labels, s) in enumerate(zip(named, shapes, strict=True))])
     count = Counter(label for labels in named for label in labels if label != "...")
@@ -288,9 +297,11 @@ def _plan(equation: str, shapes: tuple[Shape, ...]) -> tuple[int, list[Alignment
         output = _parse(right, "output", equation)
         for label in output:
             if label != "..." and not count[label]:
-                raise RuntimeError(messages.EINSUM_NEW_LABEL.format(label))
+                raise RuntimeError(
+                    f"einsum(): output subscript {label} does not appear in the equation for any input operand"
+                )
             if label != "..." and output.count(label) > 1:
-                raise RuntimeError(messages.EINSUM_LABEL_TWICE.format(label))
+                raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
     else:
         output = ["...", *sorted(label for label, n in count.items() if n == 1)]
     kept = _written_out(output, hidden, hidden)
@@ -309,11 +320,25 @@ def _parse(term: str, where: str, equation: str) -> list[str]:
     before, dots, after = term.partition("...")
     if "." in before + after:
         if where == "output":
-            raise RuntimeError(messages.EINSUM_OUTPUT_DOTS if dots else messages.EINSUM_OUTPUT_DOT)
-        raise RuntimeError((messages.EINSUM_DOTS if dots else messages.EINSUM_DOT).format(where))
+            raise RuntimeError(
+                "einsum(): found '.' for output but an ellipsis (...) was already found"
+                if dots
+                else "einsum(): found '.' for output that is not part of any ellipsis (...)"
+            )
+        raise RuntimeError(
+            (
+                "einsum(): found '.' for {} for which an ellipsis was already found"
+                if dots
+                else "einsum(): found '.' for {} that is not part of any ellipsis"
+            ).format(where)
+        )
     for letter in before + after:
         if not (letter.isascii() and letter.isalpha()):
-            raise RuntimeError(messages.EINSUM_LETTER.format(equation.index(letter)))
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {equation.index(letter)} in the equation "
+                "string, subscripts "
+                "must be in [a-zA-Z]"
+            )
     return [*before, *([dots] if dots else []), *after]
 
 
@@ -322,7 +347,19 @@ def _hidden(labels: list[str], ndim: int, i: int) -> int:
     dots = "..." in labels
     letters = len(labels) - dots
     if letters > ndim if dots else letters != ndim:
-        raise RuntimeError((messages.EINSUM_TOO_MANY if dots else messages.EINSUM_NDIM).format(letters, ndim, i))
+        raise RuntimeError(
+            (
+                (
+                    "einsum(): the number of subscripts in the equation ({}) is more than the number "
+                    "of dimensions ({}) for operand {}"
+                )
+                if dots
+                else (
+                    "einsum(): the number of subscripts in the equation ({}) does not match the number "
+                    "of dimensions ({}) for operand {} and no ellipsis was given"
+                )
+            ).format(letters, ndim, i)
+        )
     return ndim - letters if dots else 0
 
 
@@ -345,14 +382,20 @@ def _alignment(shape: Shape, labels: list[Label], order: list[Label], sizes: dic
         if label in found:
             first = found[label]
             if size != left[first]:
-                raise RuntimeError(messages.EINSUM_REPEATED.format(label, i, size, left[first]))
+                raise RuntimeError(
+                    f"einsum(): subscript {label} is repeated for operand {i} but the sizes don't "
+                    f"match, {size} != {left[first]}"
+                )
             del left[dim]
             back = list(range(len(left) - 1))
             back.insert(first, len(left) - 1)
             diagonals.append((first, dim, tuple(back)))
             continue
         if size != 1 and sizes[label] not in (1, size):
-            raise RuntimeError(messages.EINSUM_BROADCAST.format(label, size, i, sizes[label]))
+            raise RuntimeError(
+                f"einsum(): subscript {label} has size {size} for operand {i} which does not broadcast with "
+                f"previously seen size {sizes[label]}"
+            )
         sizes[label] = size if size != 1 else sizes[label]
         found[label] = dim
     missing = [label for label in order if label not in found]

@@ -29,9 +29,9 @@ def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -
     """The reduction's number; ValueError if there is none of that name."""
     if size_average is not None or reduce is not None:  # what they were called before `reduction`
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-        warn(messages.REDUCE_OLD.format(reduction))
+        warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
     if reduction not in NUMBERS:
-        raise ValueError(messages.REDUCTION.format(reduction))
+        raise ValueError(f"{reduction} is not a valid value for reduction")
     return NUMBERS[reduction]
 
 
@@ -209,7 +209,11 @@ def _alike(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     a, b = input.size(), target.size()
     if a == b:
         return input, target
-    warn(messages.LOSS_SIZE.format(b, a))
+    warn(
+        f"Using a target size ({b}) that is different to the input size ({a}). This will "
+        "likely lead to incorrect results due to broadcasting. Please ensure they have the "
+        "same size."
+    )
     check_broadcast([a, b])
     common = np.broadcast_shapes(a, b)
     input, target = [t if t.shape == common else t.expand(common) for t in (input, target)]
@@ -312,7 +316,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     how = _reduction(None, None, reduction)
     delta = number_of("huber_loss", "delta", 3, delta, "float")
     if delta <= 0:
-        raise RuntimeError(messages.HUBER_DELTA)
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
     return _huber_loss(input, target, how, delta)
 
 
@@ -331,7 +335,7 @@ def smooth_l1_loss(
     input, target = _alike(input, target)
     how = _reduction(size_average, reduce, reduction)
     if beta < 0:
-        raise RuntimeError(messages.SMOOTH_BETA)
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     return _smooth_l1_loss(input, target, how, beta)
 
 
@@ -346,12 +350,16 @@ def binary_cross_entropy(
     """Minus the log-probabilities of targets between 0 and 1: their mean, their sum, or each; none is above 100."""
     how = _reduction(size_average, reduce, reduction)
     if target.size() != input.size():
-        raise ValueError(messages.BCE_SIZE.format(target.size(), input.size()))
+        raise ValueError(
+            f"Using a target size ({target.size()}) that is different to the input size "
+            f"({input.size()}) is deprecated. "
+            "Please ensure they have the same size."
+        )
     _constant("binary_cross_entropy", weight=weight)
     only_floats("binary_cross_entropy")((input,))
     for name, t in (("input", input), ("target", target)):
         if not ((elements(t) >= 0) & (elements(t) <= 1)).all():
-            raise RuntimeError(messages.BCE_RANGE.format(name))
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     return _binary_cross_entropy(input, target, weight, how)
 
 
@@ -367,7 +375,7 @@ def binary_cross_entropy_with_logits(
     """The same of sigmoid(input), computed without the detour; `pos_weight` multiplies the part of the ones."""
     how = _reduction(size_average, reduce, reduction)
     if target.size() != input.size():
-        raise ValueError(messages.BCE_LOGITS_SIZE.format(target.size(), input.size()))
+        raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
     _constant("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     return _binary_cross_entropy_with_logits(input, target, weight, pos_weight, how)
 
@@ -376,7 +384,10 @@ def _constant(function: str, **weights: Tensor | None) -> None:
     """RuntimeError for a weight that requires grad."""
     for name, weight in weights.items():
         if weight is not None and weight.requires_grad:
-            raise RuntimeError(messages.NOT_DIFFERENTIABLE.format(function, name))
+            raise RuntimeError(
+                f"The function '{function}' is not differentiable with respect to argument '{name}'. This input "
+                "cannot have requires_grad True."
+            )
 
 
 @tensors_only("nll_loss_nd")
@@ -449,7 +460,7 @@ def _check_target(input: Tensor, target: Tensor, weight: Tensor | None, ignore_i
         return not 0 <= ignore_index < classes
     outside = t[(t != ignore_index) & ((t < 0) | (t >= classes))]
     if outside.size:
-        raise IndexError(messages.TARGET_RANGE.format(outside.flat[0]))
+        raise IndexError(f"Target {outside.flat[0]} is out of bounds.")
     return False
 
 
@@ -457,25 +468,30 @@ def _check_sizes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     """ValueError or RuntimeError where targets or weights do not fit the input."""
     a, t = input._array, target._array
     if not a.ndim:
-        raise ValueError(messages.NLL_0D)
+        raise ValueError("Expected 1 or more dimensions (got 0)")
     if a.ndim > 1 and t.ndim and a.shape[0] != t.shape[0]:
-        raise ValueError(messages.NLL_BATCH.format(a.shape[0], t.shape[0]))
+        raise ValueError(f"Expected input batch_size ({a.shape[0]}) to match target batch_size ({t.shape[0]}).")
     if a.ndim < 3 and t.ndim > 1:
-        raise RuntimeError(messages.NLL_TARGET_NDIM)
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if a.ndim == 1 and t.size != 1:
-        raise RuntimeError(messages.NLL_TARGET_SIZE.format(t.size))
+        raise RuntimeError(f"For 1D input, 1D target must have size 1, but got target size: {t.size}")
     if a.ndim == 4 and t.ndim != 3:
-        raise RuntimeError(messages.NLL_SPATIAL.format(t.ndim))
+        raise RuntimeError(
+            f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {t.ndim}"
+        )
     want = [*a.shape[:1], *a.shape[2:]]
     if a.ndim > 2 and list(t.shape) != want:
         if a.ndim == 4:
-            raise RuntimeError(messages.NLL_SPATIAL_SIZE.format(list(a.shape), list(t.shape)))
-        raise RuntimeError(messages.NLL_SIZE.format(want, list(t.shape)))
+            raise RuntimeError(f"size mismatch (got input: {list(a.shape)} , target: {list(t.shape)}")
+        raise RuntimeError(f"Expected target size {want}, got {list(t.shape)}")
     if target.dtype not in (dtypes.int64, dtypes.uint8):
-        raise RuntimeError(messages.NLL_DTYPE.format(target.dtype.word))
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.word}")
     classes = a.shape[_class_dim(a.ndim)]
     if weight is not None and weight._array.shape != (classes,):
-        raise RuntimeError(messages.NLL_WEIGHT.format(classes, list(weight.shape)))
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but got "
+            f"weight tensor of shape: {list(weight.shape)}"
+        )
     if weight is not None and weight.dtype is not input.dtype:
         raise RuntimeError(messages.SCALAR_TYPE.format(input.dtype.word, weight.dtype.word))
 
@@ -494,7 +510,7 @@ def cross_entropy(
     """nll_loss of log_softmax; targets are classes, or a probability for each class."""
     how = _reduction(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
-        raise RuntimeError(messages.LABEL_SMOOTHING.format(label_smoothing))
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     shape = input._array.shape
     if shape and shape == target._array.shape:
         return _against_probabilities(input, target, weight, how, ignore_index, label_smoothing)
@@ -528,11 +544,14 @@ def _against_probabilities(
     dim = _class_dim(input.ndim)
     classes = input.shape[dim]
     if not target.is_floating_point():
-        raise RuntimeError(messages.PROBABILITIES_DTYPE.format(target.dtype.word))
+        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {target.dtype.word}")
     if ignore_index >= 0:
-        raise RuntimeError(messages.PROBABILITIES_IGNORE)
+        raise RuntimeError("ignore_index is not supported for floating point target")
     if weight is not None and weight._array.shape != (classes,):
-        raise RuntimeError(messages.PROBABILITIES_WEIGHT.format(classes, list(weight.shape)))
+        raise RuntimeError(
+            f"cross_entropy: weight tensor should be defined either for all {classes} classes or no "
+            f"classes but got weight tensor of shape: {list(weight.shape)}"
+        )
     if smoothing:
         target = _times(target, 1 - smoothing) + (smoothing / classes if classes else math.inf)
     products = _weighted(_log_softmax(input, dim) * target, weight)

@@ -269,9 +269,23 @@ def _in_order(function: str, alpha: Any, last: tuple[Any, ...], named: Any) -> t
     number = one_number(alpha)
     other, *more = last
     if more or named != 1 or number is None or called.removesuffix("_") != function:
-        raise TypeError(messages.THREE_ARGUMENTS.format(called, 2 + len(last)))
+        raise TypeError(f"{called}() takes 2 positional arguments but {2 + len(last)} were given")
     of_method = owner == "Tensor" or called.endswith("_")
-    warn((messages.DEPRECATED_METHOD if of_method else messages.DEPRECATED_ORDER).format(called))
+    warn(
+        (
+            (
+                "This overload of {0} is deprecated:\n\t{0}(Number alpha, Tensor other)\nConsider "
+                "using one of the following signatures instead:\n\t{0}(Tensor other, *, Number alpha "
+                "= 1)"
+            )
+            if of_method
+            else (
+                "This overload of {0} is deprecated:\n\t{0}(Tensor input, Number alpha, Tensor "
+                "other, *, Tensor out = None)\nConsider using one of the following signatures "
+                "instead:\n\t{0}(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)"
+            )
+        ).format(called)
+    )
     return other, number
 
 
@@ -279,7 +293,7 @@ def _factor(function: str, alpha: Any, *operands: Any) -> Any:
     """`alpha` as a number; RuntimeError for True or False unless all are masks."""
     alpha = number_of(function, "alpha", None, alpha)
     if isinstance(alpha, bool) and not all([isinstance(t, Tensor) and t.dtype is dtypes.bool_ for t in operands]):
-        raise RuntimeError(messages.ALPHA_BOOL)
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
     return alpha
 
 
@@ -329,13 +343,13 @@ Tensor.__truediv__ = Tensor.__div__ = operator(true_div)
 Tensor.__rdiv__ = Tensor.__rtruediv__
 Tensor.__neg__ = neg
 Tensor.__abs__ = abs
-Tensor.__pos__ = lambda self: no_mask(errors.BOOL_POS)((self,))[0]
+Tensor.__pos__ = lambda self: no_mask("The `+` operator, on a bool tensor is not supported.")((self,))[0]
 
 
 def _powers(args: tuple[Any, ...]) -> tuple[Any, ...]:
     t, exponent = promoted(args)
     if not t.dtype.is_floating_point and exponent < 0:
-        raise RuntimeError(messages.NEGATIVE_POWER)
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
     return t, exponent
 
 
@@ -543,7 +557,7 @@ def _kernel(name: str, compute: Arrays) -> Arrays:
         if a.dtype.kind == "b":
             raise NotImplementedError(messages.NO_KERNEL.format(f"{name}_cpu", "Bool"))
         if "f" not in (a.dtype.kind, b.dtype.kind) and not b.all():
-            raise RuntimeError(messages.ZERO_DIVISION)
+            raise RuntimeError("ZeroDivisionError")
         return compute(a, b)
 
     return divide
@@ -607,11 +621,11 @@ _to_floor, _to_zero = (
 
 
 def _refuse_gradient(name: str) -> Any:
-    raise RuntimeError(messages.NO_DERIVATIVE.format(name))
+    raise RuntimeError(f"derivative for aten::{name} is not implemented")
 
 
 def _refuse_tangent(name: str, tangent: Any) -> Any:
-    raise NotImplementedError(messages.NO_FORWARD_AD.format(name))
+    raise NotImplementedError(f"Trying to use forward AD with aten::{name} that does not support it.")
 
 
 in_formulas("no_gradient", _refuse_gradient, _refuse_gradient)
@@ -652,7 +666,9 @@ def _left_over(name: str, tensors: Any, number: Any, of_number: Any) -> Any:
         if isinstance(input, Tensor):
             return tensors(input, other) if isinstance(other, Tensor) else number(input, other)
         if of_number is None or not isinstance(other, Tensor):
-            raise TypeError(messages.COMBINATION.format(name, kind_of(input), kind_of(other)))
+            raise TypeError(
+                f"{name}() received an invalid combination of arguments - got ({kind_of(input)}, {kind_of(other)})"
+            )
         return of_number(input, other)
 
     named(left_over, name)
@@ -684,7 +700,9 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Ten
     if rounding_mode is None:
         return true_div(input, other)
     if rounding_mode not in ("trunc", "floor"):
-        raise RuntimeError(messages.ROUNDING_MODE.format(rounding_mode))
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
     return (_to_floor if rounding_mode == "floor" else _to_zero)(input, python_number(other))
 
 

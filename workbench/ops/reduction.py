@@ -159,7 +159,19 @@ def mean(
         return into_as("mean", out, mean, self, dim, keepdim, dtype=dtype)
     wanted = dtypes.chosen_dtype("mean", dtype, self.dtype)
     if not wanted.is_floating_point:
-        raise RuntimeError((messages.MEAN_INPUT if dtype is None else messages.MEAN_DTYPE).format(wanted.word))
+        raise RuntimeError(
+            (
+                (
+                    "mean(): could not infer output dtype. Input dtype must be either a floating point "
+                    "or complex dtype. Got: {}"
+                )
+                if dtype is None
+                else (
+                    "mean(): could not infer output dtype. Optional dtype must be either a floating "
+                    "point or complex dtype. Got: {}"
+                )
+            ).format(wanted.word)
+        )
     if dim is ALL:
         if keepdim:
             raise TypeError(messages.WITHOUT_DIM.format("mean", "keepdim"))
@@ -211,9 +223,9 @@ def _where_extreme(name: str, word: str) -> Any:
     def where_extreme(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
         shape = self._array.shape
         if self.dtype is dtypes.bool_:
-            raise RuntimeError(messages.NO_BOOL_INPUT.format(name))
+            raise RuntimeError(f"{name}(): does not support bool input")
         if dim is None and not self._array.size:
-            raise IndexError(messages.EMPTY_EXTREME.format(name))
+            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         if dim is not None:
             index = dim_index(dim, len(shape))  # also of a number, which has one dimension to name
             dim = index if shape else None
@@ -529,7 +541,19 @@ def _norm_of(a: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndarray:
         return out if wide is a else out.astype(a.dtype)
     empty = [d for d in dims if not a.shape[d]]
     if empty and (math.isinf(ord) or ord < 0):
-        raise RuntimeError((messages.NORM_EMPTY if dim is None else messages.NORM_EMPTY_DIM).format(ord, empty[0]))
+        raise RuntimeError(
+            (
+                (
+                    "linalg.vector_norm cannot compute the {:g} norm on an empty tensor because the "
+                    "operation does not have an identity"
+                )
+                if dim is None
+                else (
+                    "linalg.vector_norm cannot compute the {:g} norm on the dimension {}because this "
+                    "dimension is empty and the operation does not have an identity"
+                )
+            ).format(ord, empty[0])
+        )
     size, how = np.abs(wide), {"axis": dims, "keepdims": keepdim}
     if math.isinf(ord):
         out = size.max(**how) if ord > 0 else size.min(**how)
@@ -603,12 +627,15 @@ def _spread(name: str, op: Any) -> Any:
         if isinstance(dim, bool):  # var(unbiased)
             dim, unbiased = None, dim
         if self._array.dtype.kind != "f":
-            raise RuntimeError(messages.SPREAD_DTYPE)
+            raise RuntimeError("std and var only support floating point and complex dtypes")
         dims = None if dim is None else dims_of(dim, self._array.ndim)
         if unbiased is not None or dim is not None and correction is None:
             correction = int(unbiased is not False)
         if _freedom(self._array.shape, dims, correction) <= 0:
-            warn(messages.SPREAD_FREEDOM.format(name))
+            warn(
+                f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
+                "reduction factor (input numel divided by output numel)."
+            )
         return op(self, dims, correction, bool_of(name, "keepdim", 3, keepdim))
 
     named(spread, name)
@@ -624,9 +651,12 @@ var, std = _spread("var", _var), _spread("std", _std)
 
 def _widened(t: Tensor, dtype: dtypes.dtype) -> Tensor:
     if not dtype.is_floating_point:
-        raise RuntimeError(messages.NORM_DTYPE.format(dtype.word))
+        raise RuntimeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {dtype.word}")
     if dtype.itemsize < t.dtype.itemsize:
-        raise RuntimeError(messages.NORM_NARROWING.format(t.dtype.word, dtype.word))
+        raise RuntimeError(
+            f"linalg.vector_norm: the dtype of the input ({t.dtype.word}) should be convertible without "
+            f"narrowing to the specified dtype ({dtype.word})"
+        )
     return t.to(dtype)
 
 
@@ -638,9 +668,11 @@ def norm(
     if isinstance(p, Tensor):
         p = number_of("linalg_vector_norm", "ord", 1, p)
     if p == "nuc":
-        raise RuntimeError(messages.NORM_NUCLEAR)
+        raise RuntimeError("the workbench has no nuclear norm; p may be 'fro' or a number.")
     if self._array.dtype.kind != "f":
-        raise RuntimeError(messages.NORM_INPUT.format(self.dtype.word))
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {self.dtype.word}"
+        )
     if dtype is not None:
         self = _widened(self, dtype)
     dims = None if dim is None else dims_of(dim, self._array.ndim)
@@ -675,8 +707,8 @@ def topk(
         return into_both("topk", out, topk, self, k, dim, largest)
     dim = dim_index(dim, self._array.ndim)
     if self._array.dtype.kind == "b":
-        raise RuntimeError(messages.TOPK_BOOL)
+        raise RuntimeError("topk does not support bool dtypes on CPU")
     if not 0 <= (k := int_of("topk", "k", 1, k)) <= (self._array.shape[dim] if self._array.ndim else 1):
-        raise RuntimeError(messages.TOPK_RANGE)
+        raise RuntimeError("selected index k out of range")
     indices = _foremost(self, k, dim, largest)
     return topk_result(_topk(self, k, dim, indices), indices)

@@ -157,11 +157,17 @@ def reshape(self: Tensor, *given: Any, shape: Any = None) -> Tensor:
 def view(self: Tensor, *given: Any, size: Any = None) -> Tensor:
     """The same elements in another shape, over the same memory; RuntimeError where that is impossible."""
     if not given and size is None:
-        raise TypeError(messages.VIEW_ARGUMENTS)
+        raise TypeError(
+            "view() received an invalid combination of arguments - got (), but expected one "
+            "of:\n * (torch.dtype dtype)\n * (tuple of ints size)\n"
+        )
     size = _size_of(self, "view", "size", given, size)
     a = self._array
     if not a.flags.c_contiguous and a.size and not np.may_share_memory(a.reshape(size), a):
-        raise RuntimeError(messages.VIEW_STRIDES)
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
+        )
     return _view(self, size)
 
 
@@ -186,13 +192,16 @@ def _size_of(t: Tensor, function: str, argument: str, given: tuple[Any, ...], na
     size = ints_of(function, argument, given, named)
     unknown = size.count(-1)
     if unknown > 1:
-        raise RuntimeError(messages.INFER_ONE)
+        raise RuntimeError("only one dimension can be inferred")
     count = -prod(size) if unknown else prod(size)
     if unknown and not count and not whole:
-        raise RuntimeError(messages.INFER_AMBIGUOUS.format(list(size)))
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified "
+            "dimension size -1 can be any value and is ambiguous"
+        )
     full = tuple([whole // count if n == -1 else n for n in size]) if unknown and count else size
     if prod(full) != whole:
-        raise RuntimeError(messages.VIEW_SIZE.format(list(size), whole))
+        raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {whole}")
     return full
 
 
@@ -213,7 +222,7 @@ def t(self: Tensor) -> Tensor:
 def check_t(self: Tensor, name: str) -> None:
     """RuntimeError for what has more dimensions than a matrix."""
     if self._array.ndim > 2:
-        raise RuntimeError(messages.T_NDIM.format(name, self._array.ndim))
+        raise RuntimeError(f"{name}() expects a tensor with <= 2 dimensions, but self is {self._array.ndim}D")
 
 
 @method()
@@ -227,16 +236,29 @@ def _order(ndim: int, *dims: int) -> Shape:
     """The dimensions counted from the front; RuntimeError where they are not every one once."""
     order = tuple([dim_index(d, ndim) for d in dims])
     if len(order) != ndim:
-        raise RuntimeError(messages.PERMUTE_COUNT.format(ndim, len(order)))
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            f"length of the desired ordering of dimensions i.e. input.dim() = {ndim} is not equal "
+            f"to len(dims) = {len(order)}"
+        )
     if len(set(order)) != ndim:
-        raise RuntimeError(messages.PERMUTE_TWICE)
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
     return order
 
 
 def _reversed(self: Tensor) -> Tensor:
     """A view of a matrix with its dimensions exchanged."""
     if self._array.ndim != 2:
-        warn(messages.T_OLD if self._array.ndim else messages.T_0D_OLD)
+        warn(
+            (
+                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
+                "deprecated and it will throw an error in a future release. Consider `x.mT` to "
+                "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
+                "to reverse the dimensions of a tensor."
+            )
+            if self._array.ndim
+            else ("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
+        )
         return permute(self, tuple(range(self._array.ndim))[::-1])
     return _permute(self, (1, 0))
 
@@ -244,10 +266,10 @@ def _reversed(self: Tensor) -> Tensor:
 def _transposed(self: Tensor) -> Tensor:
     """A view with the last two dimensions exchanged."""
     if not self._array.ndim:
-        warn(messages.MT_0D_OLD)
+        warn("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.")
         return self
     if self._array.ndim == 1:
-        raise RuntimeError(messages.MT_1D)
+        raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.")
     return transpose(self, -2, -1)
 
 
@@ -321,7 +343,7 @@ def _flat(shape: Shape, start_dim: int, end_dim: int) -> Shape | None:
     """The sizes with those from `start_dim` to `end_dim` as one; None if that is one already."""
     start, end = dim_index(start_dim, len(shape)), dim_index(end_dim, len(shape))
     if start > end:
-        raise RuntimeError(messages.FLATTEN_DIMS)
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if shape and start == end:
         return None
     return (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :])
@@ -333,12 +355,15 @@ def unflatten(self: Tensor, dim: int, sizes: Any) -> Tensor:
     shape, sizes = self._array.shape, ints_of("unflatten", "sizes", (sizes,), position=2)
     dim = dim_index(dim, len(shape))
     if not shape:
-        raise RuntimeError(messages.UNFLATTEN_0D + errors.NO_DIMS.format(dim))
+        raise RuntimeError("unflatten got an unexpected error:\n" + errors.NO_DIMS.format(dim))
     known = prod([n for n in sizes if n != -1])
     if not sizes:
-        raise RuntimeError(messages.UNFLATTEN_EMPTY)
+        raise RuntimeError("unflatten: sizes must be non-empty")
     if known != shape[dim] and (-1 not in sizes or not known or shape[dim] % known):
-        raise RuntimeError(messages.UNFLATTEN_SIZES.format(list(sizes), dim, shape[dim]))
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} "
+            f"({shape[dim]}) in the input tensor"
+        )
     return view(self, shape[:dim] + tuple([shape[dim] // known if n == -1 else n for n in sizes]) + shape[dim + 1 :])
 
 
@@ -480,7 +505,7 @@ def roll(self: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     if dims and not self._array.ndim:
         raise IndexError(errors.NO_DIMS.format(dims[0]))
     if len(shifts) != len(dims) and (dims or len(shifts) != 1):
-        raise RuntimeError(messages.ROLL_COUNTS.format(len(shifts), len(dims)))
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     return _roll(self, shifts, tuple([dim_index(d, self._array.ndim) if self._array.size else 0 for d in dims]))
 
 
@@ -489,7 +514,7 @@ def repeat(self: Tensor, *given: Any, repeats: Any = None) -> Tensor:
     """The tensor put next to itself so many times along each dimension; further dimensions come in front."""
     times = ints_of("repeat", "repeats", given, repeats)
     if len(times) < self._array.ndim:
-        raise RuntimeError(messages.REPEAT_COUNT)
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     size = [n * s for n, s in zip(times, (1,) * (len(times) - self._array.ndim) + self._array.shape, strict=True)]
     if min(size, default=0) < 0:
         wrong = next(n for n in size if n < 0)
@@ -500,7 +525,7 @@ def repeat(self: Tensor, *given: Any, repeats: Any = None) -> Tensor:
 def _triangle(name: str, op: Any, which: str) -> Any:
     def triangle(self: Tensor, diagonal: int = 0) -> Tensor:
         if self._array.ndim < 2:
-            raise RuntimeError(messages.TRIANGLE_NDIM.format(name))
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
         return op(self, int_of(name, "diagonal", 1, diagonal))
 
     named(triangle, name)
@@ -529,11 +554,16 @@ def _moved(ndim: int, source: Any, destination: Any) -> Shape:
     named = (("source", source), ("destination", destination))
     given = [list(ints_of("movedim", name, (dims,), position=i)) for i, (name, dims) in enumerate(named, 1)]
     if len(given[0]) != len(given[1]):
-        raise RuntimeError(errors.MOVEDIM_COUNT.format(*given))
+        raise RuntimeError(
+            (
+                "movedim: Invalid source or destination dims: source ({} dims) should contain the "
+                "same number of dims as destination ({} dims)"
+            ).format(*given)
+        )
     places = [[dim_index(d, ndim) for d in dims] for dims in given]
     for name, dims, said in zip(("source", "destination"), places, given, strict=True):
         if len(set(dims)) < len(dims):
-            raise RuntimeError(errors.MOVEDIM_TWICE.format(name, said))
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({said})")
     order = [d for d in range(ndim) if d not in places[0]]
     for place, dim in sorted(zip(places[1], places[0], strict=True)):
         order.insert(place, dim)
@@ -663,7 +693,7 @@ def sum_to_size(self: Tensor, *given: Any, size: Any = None) -> Tensor:
     """Sum over the dimensions that broadcasting from `size` would repeat; the tensor itself if there are none."""
     wanted, have = ints_of("sum_to_size", "size", given, size), self._array.shape
     if not is_expandable(wanted, have):
-        raise RuntimeError(messages.NOT_EXPANDABLE.format(list(wanted), list(have)))
+        raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(have)}}}.")
     return summed_to(self, wanted) if wanted else self.sum()
 
 

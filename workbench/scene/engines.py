@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from .geometry import Point
-from .messages import DOT_FAILED, NO_GRAPHVIZ
 
 _lock = threading.Lock()  # Graphviz has state of its own, and the standard error stream is every thread's
 if hasattr(os, "register_at_fork"):  # so a fork waits until no other thread is in there
@@ -48,7 +47,11 @@ def placed(dot: str) -> Placed:
         found = engine(dot)
         if found is not None:
             return found
-    raise LayoutUnavailable(NO_GRAPHVIZ)
+    raise LayoutUnavailable(
+        "No picture can be drawn because Graphviz is missing: run `pip install "
+        "pygraphviz`, or, where that has no wheel, install Graphviz and put its program "
+        "`dot` on the PATH."
+    )
 
 
 def _by_pygraphviz(dot: str) -> Placed | None:
@@ -123,7 +126,9 @@ def _by_program(dot: str) -> Placed | None:
     except graphviz.ExecutableNotFound:
         return None
     except (OSError, subprocess.CalledProcessError) as error:
-        raise LayoutUnavailable(DOT_FAILED.format(str(error).partition("\n")[0])) from None
+        raise LayoutUnavailable(
+            "No picture can be drawn because Graphviz's program `dot` failed: {}".format(str(error).partition("\n")[0])
+        ) from None
     edges = sorted(told.get("edges", []), key=lambda edge: int(edge["id"]))
     nodes = sorted([each for each in told["objects"] if each["name"].isdigit()], key=lambda each: int(each["name"]))
     return _read_places(told["bb"], [each["pos"] for each in nodes], [(each["pos"], each.get("lp")) for each in edges])

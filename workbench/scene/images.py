@@ -52,7 +52,6 @@ from .labels import (
     stands_behind,
 )
 from .layout import Layout
-from .messages import FFMPEG_FAILED, NO_FFMPEG
 from .model import AROUND, LOOSE, PLACED, Arrow, Box, Plot, Scene
 from .storyboard import Storyboard
 from .text import graph_lines
@@ -658,7 +657,11 @@ def to_mp4(storyboard: Storyboard, theme: str | Theme = "light") -> bytes:
     """The steps as an MP4, made by ffmpeg."""
     program = shutil.which("ffmpeg")
     if program is None:
-        raise RuntimeError(NO_FFMPEG)
+        raise RuntimeError(
+            "An .mp4 is made by the program ffmpeg, which is not on the PATH: install it "
+            "(https://ffmpeg.org/download.html), or save the picture as a .gif, which needs "
+            "nothing more."
+        )
     # The size of a video is even in both directions; the last step is held, for a player goes black after it.
     even = f"pad=ceil(iw/2)*2:ceil(ih/2)*2:0:0:{theme_named(theme).colours['canvas']}"
     held = f"tpad=stop_mode=clone:stop_duration={(LAST_MS - STEP_MS) / 1000}"
@@ -680,7 +683,7 @@ def to_mp4(storyboard: Storyboard, theme: str | Theme = "light") -> bytes:
         if process.returncode != 0:
             said.seek(0)
             words = said.read().decode(errors="replace").strip().splitlines() or ["it said nothing"]
-            raise RuntimeError(FFMPEG_FAILED.format(words[-1]))
+            raise RuntimeError(f"ffmpeg could not make the .mp4: {words[-1]}")
         return film.read_bytes()
 
 

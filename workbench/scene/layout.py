@@ -17,7 +17,6 @@ from .engines import LayoutUnavailable as LayoutUnavailable  # what laying out m
 from .geometry import MARGIN, Place, Point, Walls
 from .labels import STRIP, Size
 from .levels import levels_of
-from .messages import NO_PLACE
 from .model import Box, Scene
 from .parts import Level, Parts
 from .relations import EDGE, related
@@ -133,7 +132,7 @@ def _chart(scene: Scene) -> Layout:
     places: dict[str, Place] = {}
     for box in scene.boxes.values():
         if box.place is None:
-            raise ValueError(NO_PLACE.format(box.id))
+            raise ValueError(f"Box {box.id!r} has no place, but others in the scene have one.")
         x, y, w, h = box.place
         places[box.id] = Place(x + MARGIN, y + MARGIN, w, h)
     return Layout(

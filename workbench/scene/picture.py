@@ -23,17 +23,6 @@ from typing import Any
 
 from .images import to_gif, to_mp4, to_pdf, to_png, to_svg
 from .layout import LayoutUnavailable
-from .messages import (
-    FILE_AS_FOLDER,
-    HOLDS_EVERY_STEP,
-    HOLDS_NO_LOOK,
-    IS_DEVICE,
-    IS_FOLDER,
-    LONG_NAME,
-    NO_FOLDER,
-    READ_ONLY,
-    UNKNOWN_SUFFIX,
-)
 from .payload import compressed, in_page, inline, library
 from .shortening import HOW, shortened
 from .storyboard import Storyboard
@@ -229,11 +218,11 @@ def save_as(
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in _FACES:
-        raise ValueError(UNKNOWN_SUFFIX.format(path.name, _listed(list(_FACES))))
+        raise ValueError(f"Cannot save a picture as {path.name!r}: use a name that ends in {_listed(list(_FACES))}.")
     if step is not None and suffix not in _STILL:
-        raise ValueError(HOLDS_EVERY_STEP.format(suffix, _listed(list(_STILL))))
+        raise ValueError(f"A {suffix} file holds every step, so leave `step` out, or save {_listed(list(_STILL))}.")
     if theme is not None and suffix == ".json":
-        raise ValueError(HOLDS_NO_LOOK)
+        raise ValueError("A .json file holds what a picture shows and not how it looks, so leave `theme` out.")
     if theme is None and suffix != ".html":
         theme = "light"
     check_place(path)
@@ -247,19 +236,19 @@ def check_place(path: Path) -> None:
         found = path.stat()  # of a device too: it is never opened
     except FileNotFoundError:
         if not path.resolve().parent.is_dir():
-            raise _refusal(errno.ENOENT, NO_FOLDER, path) from None
+            raise _refusal(errno.ENOENT, "there is no such folder, so make it first", path) from None
     except NotADirectoryError:
-        raise _refusal(errno.ENOTDIR, FILE_AS_FOLDER, path) from None
+        raise _refusal(errno.ENOTDIR, "a file stands where its folder should be, so save elsewhere", path) from None
     except OSError as error:
-        hint = LONG_NAME if error.errno == errno.ENAMETOOLONG else error.strerror
+        hint = "the name is too long, so use a shorter one" if error.errno == errno.ENAMETOOLONG else error.strerror
         raise _refusal(error.errno, hint, path) from None
     else:
         if stat.S_ISDIR(found.st_mode):
-            raise _refusal(errno.EISDIR, IS_FOLDER, path)
+            raise _refusal(errno.EISDIR, "a folder has this name, so use another", path)
         if not stat.S_ISREG(found.st_mode):
-            raise _refusal(errno.EINVAL, IS_DEVICE, path)
+            raise _refusal(errno.EINVAL, "this is a pipe or a device, so give the name of a file", path)
         if not found.st_mode & 0o222 or not os.access(path, os.W_OK):
-            raise _refusal(errno.EACCES, READ_ONLY, path)
+            raise _refusal(errno.EACCES, "the file is read-only, so make it writable or save elsewhere", path)
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -27,7 +27,7 @@ from .labels import (
 )
 from .layout import Layout, laid_out
 from .levels import Levels
-from .messages import CHANGES_NOTHING, ENDS_NOWHERE, HANGS_NOWHERE, LIES_NOWHERE, MOVES, NO_STEP, STEP_KIND
+from .messages import MOVES, NO_STEP
 from .model import AROUND, FORMAT, VERSION, Box, Curves, Detail, Scene, Step, groups_of, with_changes
 
 _LONGEST_NORM = "‖1.23e-05‖"
@@ -69,17 +69,17 @@ class Storyboard:
         standing = {id for id, box in scene.boxes.items() if box.holder is None and box.kind not in AROUND}
         for box in scene.boxes.values():
             if box.holder is not None and box.holder not in standing:
-                raise ValueError(HANGS_NOWHERE.format(box.id, box.holder))
+                raise ValueError(f"Box {box.id!r} hangs on {box.holder!r}, which stands nowhere in the scene.")
             if box.region is not None and getattr(scene.boxes.get(box.region), "kind", None) not in ("region", "group"):
-                raise ValueError(LIES_NOWHERE.format(box.id, box.region))
+                raise ValueError(f"Box {box.id!r} lies in {box.region!r}, which is no region or group of the scene.")
         hanging = standing | {id for id, box in scene.boxes.items() if box.holder is not None}
         for arrow in scene.arrows.values():
             for end in {arrow.source, arrow.target} - (hanging if arrow.kind == "same" else standing):
-                raise ValueError(ENDS_NOWHERE.format(arrow.id, end))
+                raise ValueError(f"Arrow {arrow.id!r} ends at {end!r}, which stands nowhere in the scene.")
         known = scene.boxes.keys() | scene.arrows.keys()
         for number, step in enumerate(self.steps):
             for strange in (step.boxes.keys() | step.arrows.keys()) - known:
-                raise ValueError(CHANGES_NOTHING.format(number, strange))
+                raise ValueError(f"Step {number} changes {strange!r}, which is not in the scene.")
             for id, change in step.boxes.items():
                 if change.get("region", scene.boxes[id].region) != scene.boxes[id].region:
                     raise ValueError(MOVES.format(number, id))
@@ -125,7 +125,7 @@ class Storyboard:
         if k is None and isinstance(self._still, Storyboard):
             return self._still.shown()
         if k is not None and not isinstance(k, Integral):
-            raise TypeError(STEP_KIND.format(k))
+            raise TypeError(f"`step` is the number of a step, counted from 0, but got {k!r}.")
         return self, self.still if k is None else k
 
     def chapter(self, k: int | None = None) -> str:

@@ -12,8 +12,6 @@ from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 
-from .messages import NO_THEME
-
 _LIGHT = {
     "canvas": "#ffffff",
     "ink": "#16202e",
@@ -325,7 +323,7 @@ def theme_named(theme: str | Theme) -> Theme:
     if isinstance(theme, Theme):
         return theme
     if theme not in THEMES:
-        raise ValueError(NO_THEME.format(theme, ", ".join(sorted(THEMES))))
+        raise ValueError("There is no theme named {!r}; choose one of {}.".format(theme, ", ".join(sorted(THEMES))))
     return THEMES[theme]
 
 

@@ -34,41 +34,16 @@ from .frame import Frame
 from .messages import (
     AGAIN,
     BELOW_ITSELF,
-    BELOW_MANY,
     CHANGES,
     CHARACTERS,
-    COMPUTES_NOTHING,
     FIELD,
-    IMPOSSIBLE,
     IN_TRACE,
-    LEVELS,
-    MANY_PARTS,
-    NO_HOLE,
-    NO_KIND,
     NO_LIST,
-    NO_NUMBERS,
-    NO_OBJECT,
-    NO_ROW,
     NUMBERS,
-    OTHER_DTYPE,
-    OUTPUT,
-    PART_DEEP,
-    PART_FIELDS,
-    PART_NOWHERE,
     PART_WRONG,
-    PUSHES_NOTHING,
-    REPEATS,
-    ROW_LENGTH,
-    SCOPES,
     TOO_LONG,
-    TOO_MANY,
     UNKNOWN,
-    UNKNOWN_FIELD,
     UNKNOWN_KIND,
-    VALUE_ELEMENTS,
-    VALUE_KIND,
-    VALUE_NORM,
-    VALUE_SHAPE,
     WRONG,
 )
 from .records import BackwardStarted, NodeCreated, NodeFinished
@@ -125,13 +100,13 @@ class PartsRead:
         self._around: list[tuple[int | None, int]] = []  # of each the part around, and how many it lies in
         for at, row in enumerate(rows):
             if not _is(row, list) or not 4 <= len(row) <= 7:
-                raise ValueError(PART_FIELDS.format(at))
+                raise ValueError(f"Part {at} of this trace has not the four to seven fields of a part.")
             around, kind, title, number, *more = cast("list[Any]", row)
             if around is not None and not (around.__class__ is int and 0 <= around < at):
-                raise ValueError(PART_NOWHERE.format(at))
+                raise ValueError(f"Part {at} of this trace lies in no part before it.")
             depth: int = 0 if around is None else self._around[int(around)][1] + 1
             if depth >= _DEEPEST:
-                raise ValueError(PART_DEEP.format(at, _DEEPEST))
+                raise ValueError(f"Part {at} of this trace lies in {_DEEPEST} others.")
             texts = [title, *more]
             wrong = kind not in _KINDS or any([text.__class__ is not str for text in texts])
             if wrong or max(map(len, texts)) > _LONGEST_TITLE:
@@ -217,7 +192,7 @@ def brief(text: str) -> str:
 def _decode(data: Any, parts: PartsRead) -> Record:
     """The record a dict tells of; a ValueError says what is wrong with it."""
     if not _is(data, dict) or not _is(data.get("kind"), str):
-        raise ValueError(NO_OBJECT)
+        raise ValueError("is no object with a kind")
     if data["kind"] not in RECORDS:
         raise ValueError(UNKNOWN_KIND.format("kind", data["kind"]))
     fields = {name: value for name, value in data.items() if name != "kind"}
@@ -379,7 +354,7 @@ class Played:
                     form = _form_of(each, forms)
                     most -= form.weight
                     if most < 0:
-                        raise ValueError(REPEATS)
+                        raise ValueError("repeats more than a recording does")
                     event = form.make(each)
                     self._count(event, form, each)
                 else:
@@ -430,23 +405,23 @@ def _reason(error: Exception) -> str:
 
 def _form_of(row: Any, forms: Sequence[Form]) -> Form:
     if not row or {*map(type, row)} != {int} or min(row) < 0 or max(row) > _MOST or row[0] >= len(forms):
-        raise ValueError(NO_ROW)
+        raise ValueError("is no row of a form")
     form = forms[int(row[0])]
     if len(row) != form.length + 1:
-        raise ValueError(ROW_LENGTH.format(len(row) - 1, form.length))
+        raise ValueError(f"has {len(row) - 1} numbers for a form of {form.length}")
     return form
 
 
 def _check_value(value: Value) -> None:
     """A ValueError says what of a value cannot be."""
     if min((*value.shape, value.batch, value.nonfinite)) < 0 or value.batch > len(value.shape):
-        raise ValueError(VALUE_SHAPE.format(value.shape))
+        raise ValueError(f"has a value of the shape {value.shape}")
     if math.prod(value.shape) >= _MOST_ELEMENTS:
-        raise ValueError(VALUE_ELEMENTS)
+        raise ValueError("has a value of more elements than an array can have")
     if len(value.dtype) > _LONGEST_DTYPE:
         raise ValueError(CHARACTERS.format("dtype", len(value.dtype)))
     if value.norm < 0 or (not value.is_known and (value.values, value.min, value.max) != (None,) * 3):
-        raise ValueError(VALUE_NORM)
+        raise ValueError("has a value without a norm")
 
 
 def _play(record: Record, frame: Frame) -> None:
@@ -454,7 +429,7 @@ def _play(record: Record, frame: Frame) -> None:
     if isinstance(record, MethodCalled) and record.method not in METHODS:
         raise ValueError(UNKNOWN_KIND.format("method", record.method))
     if isinstance(record, NodeCreated) and (record.scope or "").count("/") >= _DEEPEST_NESTING:
-        raise ValueError(SCOPES.format(_DEEPEST_NESTING))
+        raise ValueError(f"is made inside more than {_DEEPEST_NESTING} scopes")
     parts = list(_parts(record))
     for name, value in parts:
         if isinstance(value, Value):
@@ -464,15 +439,15 @@ def _play(record: Record, frame: Frame) -> None:
         elif name == "text" and len(value) > _LONGEST_NAME and isinstance(record, LineReached | MethodEnded):
             raise ValueError(CHARACTERS.format("variable with a text", len(value)))
         elif name == "output_nr" and not 0 <= value < _MOST_OUTPUTS:
-            raise ValueError(OUTPUT.format(value))
+            raise ValueError(f"speaks of the output {value}")
     _happen(record, frame)
     for name, value in parts:
         if name in _PLACES:
             _check_id(name, value, frame)
     if isinstance(record, OperationRan) and not record.outputs:
-        raise ValueError(COMPUTES_NOTHING)
+        raise ValueError("computes nothing")
     if isinstance(record, TangentPushed) and not record.operands:
-        raise ValueError(PUSHES_NOTHING)
+        raise ValueError("pushes no tangent")
 
 
 def _happen(record: Record, frame: Frame) -> None:
@@ -486,9 +461,9 @@ def _happen(record: Record, frame: Frame) -> None:
     except LookupError as error:
         raise ValueError(UNKNOWN.format(error)) from None
     except Exception:  # whatever a changed file can lead to
-        raise ValueError(IMPOSSIBLE) from None
+        raise ValueError("cannot have happened after those before it") from None
     if len(frame.stack) > _DEEPEST_NESTING:
-        raise ValueError(LEVELS.format(_DEEPEST_NESTING))
+        raise ValueError(f"enters more than {_DEEPEST_NESTING} levels inside each other")
 
 
 def _check_id(name: str, id: str, frame: Frame) -> None:
@@ -510,7 +485,7 @@ def _end(frame: Frame, tensor: str | None) -> None:
         if tensor in seen:
             raise ValueError(BELOW_ITSELF.format(tensor))
         if len(seen) > _DEEPEST_NESTING:
-            raise ValueError(BELOW_MANY.format(tensor, _DEEPEST_NESTING))
+            raise ValueError(f"has {tensor!r} stand below more than {_DEEPEST_NESTING} others")
         seen.add(tensor)
         tensor = frame.tensors[tensor].below
 
@@ -774,7 +749,7 @@ class Form:
 
     def __init__(self, data: Any, bound: Mapping[str, Any] = MappingProxyType({})) -> None:
         if not _is(data, dict) or data.get("kind").__class__ is not str or data["kind"] not in RECORDS:
-            raise ValueError(NO_KIND)
+            raise ValueError("is of no known kind")
         self.holes: dict[tuple[str, str, int], None] = {}  # the field, the letter and the place of each
         self.weight = self.length = 0
         self._bound = dict(bound)
@@ -782,7 +757,7 @@ class Form:
         kind, fields = RECORDS[data["kind"]], {name: it for name, it in data.items() if name != "kind"}
         made = self._of(kind, fields, data["kind"])
         if self.weight > _MOST_PARTS + _NODE:
-            raise ValueError(MANY_PARTS.format(_MOST_PARTS))
+            raise ValueError(f"has more than {_MOST_PARTS:,} parts")
         if made is None:
             made = self._constant(_read_as(kind, fields, data["kind"]))
         self.make: Callable[[list[int]], Record] = eval(f"lambda row: {made}", self._bound)  # noqa: S307  names alone
@@ -823,7 +798,7 @@ class Form:
         fact: Any = kind
         hints, plan = typing.get_type_hints(fact), _plan(fact)
         if data.keys() - hints.keys():
-            raise ValueError(UNKNOWN_FIELD.format(where))
+            raise ValueError(f"has a {where} with an unknown field")
         before = self.weight
         inside = {name: self._of(hints[name], data[name], name) for name, *_ in plan if name in data}
         if not any(inside.values()):
@@ -850,7 +825,7 @@ class Form:
         if not fits:
             return None
         if not 1 <= at <= _MOST_HOLES:
-            raise ValueError(NO_HOLE)
+            raise ValueError("has a hole that no row fills")
         self.length = max(self.length, at)
         self.weight += 1
         if hole in _LETTERS:
@@ -866,7 +841,7 @@ def read_compact(data: dict[str, Any], size: int | None) -> list[Record]:
         if not _is(data.get(name), list):
             raise ValueError(NO_LIST.format(name))
     if max(len(data["events"]), len(data["values"]), len(data["forms"])) > _most(size, _OF_EVENT):
-        raise ValueError(TOO_MANY)
+        raise ValueError("This trace has more events or values than a recording of its size.")
     parts = PartsRead(data.get("parts", []))
     values = _values(data["kinds"], data.pop("values"))
     bound: dict[str, Any] = {letter: _Ids(letter) for letter in _LETTERS}
@@ -900,7 +875,7 @@ def _value(at: int, row: Any, known: list[tuple[str, tuple[int, ...], int]]) -> 
     try:
         number, numbers, *more = cast("list[Any]", row)
         if number.__class__ is not int or number < 0:
-            raise ValueError(VALUE_KIND)
+            raise ValueError("has no kind")
         dtype, shape, batch = known[int(number)]
         if more or not numbers:
             norm, least, largest, mean, nonfinite = more
@@ -910,12 +885,12 @@ def _value(at: int, row: Any, known: list[tuple[str, tuple[int, ...], int]]) -> 
             _check_value(value)
         else:
             if numbers.__class__ is not list or not {*map(type, numbers)} <= {int, float, bool}:
-                raise ValueError(NO_NUMBERS)
+                raise ValueError("has numbers that are none")
             if len(numbers) != math.prod(shape):
                 raise ValueError(NUMBERS.format(len(numbers), shape))
             value = _derived(numbers, dtype, shape, batch)
             if value is None or value.nonfinite:
-                raise ValueError(OTHER_DTYPE)
+                raise ValueError("has numbers of another dtype")
     except (TypeError, IndexError, ValueError) as error:
         problem = str(error) if type(error) is ValueError else "is none"
         raise ValueError(IN_TRACE.format("Value", at, problem[:200])) from None

@@ -21,7 +21,7 @@ from ..events import next_tag
 from .call_records import LineReached, MethodCalled, MethodEnded
 from .describe import class_of, is_tensor, version_of
 from .formulas import METHODS
-from .messages import BUSY, LINE_LOST
+from .messages import BUSY
 from .recorder import Recorder, hearing
 from .schema import Raw
 from .source import OWN
@@ -71,7 +71,7 @@ def _tell(what: str, frame: FrameType, *more: Any) -> None:
             if watcher.wants(frame.f_code):
                 getattr(watcher, what)(frame, *more)
         except Exception as error:
-            lost = LINE_LOST.format(frame.f_code.co_name, type(error).__name__, error)
+            lost = f"A line of {frame.f_code.co_name} was not recorded: {type(error).__name__}: {error}"
             warnings.warn(lost, RuntimeWarning, stacklevel=2)
 
 

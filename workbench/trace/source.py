@@ -16,7 +16,6 @@ from functools import cache
 from threading import RLock
 from typing import Any
 
-from .messages import NO_SOURCE
 from .schema import SourceLine
 
 # The files of this package, and what the code it generates is said to come from.
@@ -103,7 +102,7 @@ def source_lines(code: Any) -> tuple[list[str], int]:
     Errors: OSError where they are not known, TypeError for what is not written in Python.
     """
     if inspect.getfile(inspect.unwrap(code) if callable(code) else code) in NAMELESS:
-        raise OSError(NO_SOURCE)
+        raise OSError("the source is not known")
     return inspect.getsourcelines(code)
 
 

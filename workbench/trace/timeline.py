@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self
 from .call_records import HookRan, HooksFound, LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 from .frame import Frame
 from .json import LARGE, PartsRead, PartsWritten, Played, Writer, brief, encode, read_compact
-from .messages import NO_FRAME, NO_JSON, NO_LIST, NO_TRACE, OTHER_VERSION
+from .messages import NO_LIST
 from .records import (
     GradAccumulated,
     GradChanged,
@@ -71,7 +71,7 @@ class Timeline:
         """The state after the first `k` events."""
         events = self.events
         if not 0 <= k <= len(events):
-            raise IndexError(NO_FRAME.format(k, len(events)))
+            raise IndexError(f"There is no frame {k}: the trace has the frames 0 to {len(events)}.")
         frame = Frame()
         for event in events[:k]:
             event.apply(frame)
@@ -151,10 +151,13 @@ class Timeline:
     def _read(cls, data: Any, size: int | None) -> Self:
         """The same of a file of so many characters; what is read is taken out of the dict, as it may be large."""
         if data.__class__ is not dict or data.get("format") != FORMAT:
-            raise ValueError(NO_TRACE.format(FORMAT))
+            raise ValueError(f"This is no trace: its format is not {FORMAT!r}.")
         version = data.get("version")
         if version.__class__ is not int or version not in (VERSION, COMPACT):
-            raise ValueError(OTHER_VERSION.format(brief(repr(version)), VERSION, COMPACT))
+            raise ValueError(
+                f"This trace is of version {brief(repr(version))}; this workbench reads the versions "
+                f"{VERSION} and {COMPACT}."
+            )
         if version == COMPACT:
             return cls(read_compact(data, size))
         if data.get("events").__class__ is not list:
@@ -179,7 +182,7 @@ class Timeline:
             text = Path(path).read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
             data, size = json.loads(text), len(text)
         except (ValueError, RecursionError) as error:
-            raise ValueError(NO_JSON.format(brief(str(path)), brief(str(error)))) from None
+            raise ValueError(f"{brief(str(path))} is not a whole JSON file: {brief(str(error))}.") from None
         del text
         return cls._read(data, size)
 

@@ -50,7 +50,7 @@ class Operators:
     def traces(self, run: str) -> str:
         """Every line with the frames that led to it."""
         several, count = enumerate(zip(self.lines, self._frames, strict=True), 1), len(self.lines)
-        return "".join([errors.CHECKPOINT_TRACED.format(line, i, count, run, at) for i, (line, at) in several])
+        return "".join([f"{line}   ({i} of {count} in {run})\n\n{at}\n\n" for i, (line, at) in several])
 
     def _note(self, event: Event) -> None:
         if local.modes is not self._modes:
@@ -59,7 +59,7 @@ class Operators:
             self._write_last()
             _, node, args, outputs = event
             frames = [(f.f_code.co_filename, f.f_lineno, f.f_code.co_name) for f in users_frames()]
-            told = "".join([errors.CHECKPOINT_FRAME.format(*frame) for frame in frames])
+            told = "".join(["{}:{}:{}\n".format(*frame) for frame in frames])
             self._last = node, _name(node), args, outputs, told
         elif event[0] == "wrote" and self._last is not None and event[3:] == (self._last[0],):
             node, _, args, _, frames = self._last
@@ -72,7 +72,7 @@ class Operators:
         self._last = None
         said = ", ".join([str(self._told(arg)) for arg in args])
         made = [f"{self._told(t)}: {t._array.dtype.kind}{t._array.itemsize * 8}{list(t._array.shape)}" for t in outputs]
-        self.lines.append(errors.CHECKPOINT_OPERATOR.format(made[0] if len(made) == 1 else made, name, said))
+        self.lines.append(f"{made[0] if len(made) == 1 else made} = {name}({said})")
         self._frames.append(frames)
 
     def _told(self, value: Any) -> Any:
@@ -203,7 +203,45 @@ class Region:
             if not isinstance(first, Operators):
                 raise
             lines = ["\n".join(run.lines) for run in (first, again)]
-            log = errors.CHECKPOINT_LOG.format(first.traces("original"), again.traces("recompute"), *lines)
+            log = (
+                " An error happened while unpacking tensors; dumping logs of latest computation\n"
+                "because you passed `debug=True` to `torch.utils.checkpoint.checkpoint()`.\nScroll "
+                "all the way down for guidance on how to navigate these logs.\n\n"
+                "+~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~+\n"
+                "|        1. Stack traces of the operators that ran in the original forward     |\n"
+                "+------------------------------------------------------------------------------+\n\n"
+                "{}\n"
+                "+~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~+\n"
+                "|        2. Stack traces of the operators that ran during recomputation        |\n"
+                "+------------------------------------------------------------------------------+\n\n"
+                "{}\n"
+                "+~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~+\n"
+                "|       3. Log of operators in the original forward and recomputation          |\n"
+                "+------------------------------------------------------------------------------+\n"
+                "(Scroll up to correlate stack traces with each operation listed below. This\n "
+                'helps identify their source in the code.)\n\nIMPORTANT: Differences in "detach" '
+                "calls between the original forward and the\n           recomputation are expected. "
+                "They are introduced by the checkpointing\n           mechanism and can be "
+                "ignored.\n\nOperations executed during the original forward:\n\n{}\n\nOperations "
+                "executed during recomputation:\n\n{}\n\n"
+                "+------------------------------------------------------------------------------+\n "
+                "ERROR: Detected non-determinism while running activation checkpointing\n\n You are "
+                "seeing this error because you passed `debug=True` to checkpoint and\n tensors to "
+                "be saved during the original forward and differ between those saved\n during "
+                "recomputation. This can happen if different operators were ran in the\n original "
+                "forward and in the recomputation.\n\n To identify where the mismatch may be coming "
+                "from, you can do the following:\n\n 1) Compare the operators ran during original "
+                "forward and recomputation to\n    see where they differ. These operators are "
+                "printed above in the order they\n    were executed.\n\n 2) Review the stack trace "
+                "for each operator to locate its invocation source.\n    Each operator's stack "
+                "trace is printed in their execution order.\n\n Note that the logs can be quite "
+                "long. Here's how they are structured:\n (Tip: you can Ctrl-f for these headers)\n\n "
+                "1. Stack traces of the operators that ran in the original forward\n 2. Stack "
+                "traces of the operators that ran during recomputation\n 3. Log of operators in the "
+                "original forward and recomputation\n 4. Error "
+                "message                                             <--- You are here\n"
+                "--------------------------------------------------------------------------------\n"
+            ).format(first.traces("original"), again.traces("recompute"), *lines)
             raise CheckpointError(log) from error
 
     def _recomputed(self, slot: _Slot) -> Tensor:
@@ -214,7 +252,11 @@ class Region:
             if task is not None:
                 task.kept[self] = filling
         if slot.number not in filling:
-            raise CheckpointError(errors.CHECKPOINT_TWICE)
+            raise CheckpointError(
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already "
+                "unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do "
+                "so only once. Otherwise please open an issue with details on your use case."
+            )
         if listeners:
             emit(("drops", self.arguments, slot.number))
         return filling.pop(slot.number)
@@ -253,10 +295,20 @@ class _Recomputation:
             with random_numbers_from(region.random_state), region.context_again:
                 region.function(*args, **region.kwargs)
         if self.count != len(region.slots) and not self.may_differ:
-            counts = errors.CHECKPOINT_COUNTS.format(len(region.slots), self.count)
+            counts = (
+                "torch.utils.checkpoint: A different number of tensors was saved during the "
+                f"original forward and recomputation.\nNumber of tensors saved during forward: {len(region.slots)}\n"
+                f"Number of tensors saved during recomputation: {self.count}.\n"
+            )
             raise CheckpointError(counts + errors.CHECKPOINT_TIP)
         if self.different and not self.may_differ:
-            raise CheckpointError(errors.CHECKPOINT_METADATA.format("".join(self.different)) + errors.CHECKPOINT_TIP)
+            raise CheckpointError(
+                (
+                    "torch.utils.checkpoint: Recomputed values for the following tensors have "
+                    "different metadata than during the forward pass.\n{}.\n"
+                ).format("".join(self.different))
+                + errors.CHECKPOINT_TIP
+            )
         return self.filling
 
     def _fill(self, t: Tensor) -> Tensor:
@@ -270,7 +322,13 @@ class _Recomputation:
                     emit(("keeps", region.arguments, [(number, t, 0)]))
                 self._compare(number, t)
         elif region.is_over:
-            raise CheckpointError(errors.CHECKPOINT_MORE + errors.CHECKPOINT_TIP)
+            raise CheckpointError(
+                (
+                    "torch.utils.checkpoint: trying to save more tensors during recomputation than "
+                    "during the original forward pass.\n"
+                )
+                + errors.CHECKPOINT_TIP
+            )
         else:
             self.may_differ = True
         if region.early_stop and self.count == len(region.slots):
@@ -283,7 +341,9 @@ class _Recomputation:
             return
         before, now = self.region.described[number], describe(t)
         if before != now:
-            self.different.append(errors.CHECKPOINT_DIFFERENT.format(number, before, now))
+            self.different.append(
+                f"tensor at position {number}:\nsaved metadata: {before}\nrecomputed metadata: {now}\n"
+            )
 
 
 __all__ = [
@@ -329,14 +389,14 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """The tensors of a tuple as leaves that require grad as before; the rest as it is."""
     if not isinstance(inputs, tuple):
-        raise RuntimeError(errors.CHECKPOINT_ONLY_TUPLE.format(type(inputs).__name__))
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple([i.detach().requires_grad_(i.requires_grad) if isinstance(i, Tensor) else i for i in inputs])
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warn if no tensor among the inputs requires grad."""
     if not any(isinstance(i, Tensor) and i.requires_grad for i in inputs):
-        warn(errors.CHECKPOINT_WITHOUT_GRAD)
+        warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 class CheckpointFunction(Function):
@@ -358,7 +418,12 @@ class CheckpointFunction(Function):
         task = local.modes.task
         while task is not None:
             if task.targets is not None:
-                raise RuntimeError(errors.CHECKPOINT_INCOMPATIBLE)
+                raise RuntimeError(
+                    "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or "
+                    "passing an `inputs` parameter to .backward(). To resolve this error, you can "
+                    "either set use_reentrant=False, or call .backward() without passing the `inputs` "
+                    "argument."
+                )
             task = task.outer
         inputs = detach_variable(tuple(together(ctx.saved_tensors, ctx.rest)))
         with random_numbers_from(ctx.random_state), enable_grad():
@@ -366,7 +431,7 @@ class CheckpointFunction(Function):
         several = outputs if isinstance(outputs, tuple) else (outputs,)
         wanted = [i for i, o in enumerate(several) if isinstance(o, Tensor) and o.requires_grad]
         if not wanted:
-            raise RuntimeError(errors.CHECKPOINT_NOT_NECESSARY)
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
         backward([several[i] for i in wanted], [grads[i] for i in wanted])
         return None, None, *[i.grad if isinstance(i, Tensor) else None for i in inputs]
 
@@ -389,22 +454,28 @@ def checkpoint(
     `debug` lists the operators of both runs where they differ, with the lines that called them.
     """
     if use_reentrant is None:
-        warn(errors.CHECKPOINT_KIND)
+        warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "
+            "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an "
+            "exception. use_reentrant=False is recommended, but if you need to preserve the "
+            "current default behavior, you can pass use_reentrant=True. Refer to docs for more "
+            "details on the differences between the two variants."
+        )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if use_reentrant:
         _refuse(kwargs)
         if context_fn is not noop_context_fn or debug:
-            raise ValueError(errors.CHECKPOINT_ONLY_RECOMPUTED)
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         return CheckpointFunction.apply(function, preserve, *args)
     if determinism_check not in DETERMINISM_CHECKS:
-        raise ValueError(errors.CHECKPOINT_DETERMINISM.format(list(DETERMINISM_CHECKS), determinism_check))
+        raise ValueError(f"determinism_check should be one of {list(DETERMINISM_CHECKS)}, but got {determinism_check}")
     debug, early_stop = [
         given if forced is None else forced
         for given, forced in ((debug, _overrides["debug"]), (early_stop, _overrides["early_stop"]))
     ]
     if debug and context_fn is not noop_context_fn:
-        raise ValueError(errors.CHECKPOINT_DEBUG_CONTEXT)
+        raise ValueError("debug=True is incompatible with non-default context_fn")
     contexts = (Operators(), Operators()) if debug else context_fn()
     if not local.modes.grad:
         return function(*args, **kwargs)
@@ -422,7 +493,13 @@ def checkpoint_sequential(
 ) -> Any:
     """Apply functions one after the other, in so many checkpointed segments; the last one is kept as it is."""
     if use_reentrant is None:
-        warn(errors.CHECKPOINT_SEQUENTIAL_KIND)
+        warn(
+            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should "
+            "be passed explicitly. In version 2.9 we will raise an exception if use_reentrant "
+            "is not passed. use_reentrant=False is recommended, but if you need to preserve "
+            "the current default behavior, you can pass use_reentrant=True. Refer to docs for "
+            "more details on the differences between the two variants."
+        )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     _refuse(kwargs)
@@ -438,7 +515,7 @@ def checkpoint_sequential(
 
 def _refuse(kwargs: dict[str, Any]) -> None:
     if kwargs:
-        raise ValueError(errors.CHECKPOINT_KEYWORDS.format(",".join(kwargs)))
+        raise ValueError("Unexpected keyword arguments: {}".format(",".join(kwargs)))
 
 
 def _composed(functions: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
 from ..absent import refusal
 from ..autograd.dtypes import float64
 from ..autograd.tensor import Tensor
@@ -32,7 +31,7 @@ class Dataset:
         return cls
 
     def __getitem__(self, index: Any) -> Any:
-        raise NotImplementedError(errors.DATA_ITEM)
+        raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
 
 class TensorDataset(Dataset):
@@ -40,7 +39,7 @@ class TensorDataset(Dataset):
 
     def __init__(self, *tensors: Tensor) -> None:
         if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
-            raise AssertionError(errors.DATA_SIZES)
+            raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
@@ -69,15 +68,15 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Random = Non
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         for i, share in enumerate(lengths):
             if not 0 <= share <= 1:
-                raise ValueError(errors.DATA_SHARE.format(i))
+                raise ValueError(f"Fraction at index {i} is not between 0 and 1")
         floors = [math.floor(count * share) for share in lengths]
         rest, parts = count - sum(floors), len(floors)
         lengths = [floor + (rest - i + parts - 1) // parts for i, floor in enumerate(floors)]
         for i, length in enumerate(lengths):
             if not length:
-                warn(errors.DATA_EMPTY_PART.format(i))
+                warn(f"Length of split at index {i} is 0. This might result in an empty dataset.")
     if sum(lengths) != count:
-        raise ValueError(errors.DATA_PARTS)
+        raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     order = (generator or default_generator()).permutation(count).tolist()
     return [Subset(dataset, order[end - n : end]) for end, n in zip(accumulate(lengths), lengths, strict=True)]
 
@@ -99,9 +98,11 @@ def default_collate(batch: Sequence[Any]) -> Any:
         return _mapped(first, {key: default_collate([each[key] for each in batch]) for key in first})
     if isinstance(first, Sequence):
         if not hasattr(first, "_fields") and any(len(each) != len(first) for each in batch):
-            raise RuntimeError(errors.DATA_LENGTHS)
+            raise RuntimeError("each element in list of batch should be of equal size")
         return _listed(first, [default_collate(part) for part in zip(*batch, strict=False)])
-    raise TypeError(errors.DATA_BATCH_KIND.format(type(first)))
+    raise TypeError(
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first)}"
+    )
 
 
 def default_convert(data: Any) -> Any:
@@ -156,17 +157,19 @@ class DataLoader:
         generator: Random = None,
     ) -> None:
         if sampler is not None and shuffle:
-            raise ValueError(errors.DATA_SAMPLER)
+            raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError(errors.DATA_BATCH_SAMPLER)
+                raise ValueError(
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                )
             batch_size = None
         elif batch_size is None and drop_last:
-            raise ValueError(errors.DATA_NO_BATCH)
+            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
         elif batch_size is not None and (not isinstance(batch_size, int) or batch_size <= 0):
-            raise ValueError(errors.DATA_BATCH_SIZE.format(batch_size))
+            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
         if shuffle and not len(dataset):
-            raise ValueError(errors.DATA_EMPTY)
+            raise ValueError("num_samples should be a positive integer value, but got num_samples=0")
         self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
         self.shuffle, self.sampler, self.batch_sampler = bool(shuffle), sampler, batch_sampler
         self.num_workers, self.pin_memory, self.generator = num_workers, pin_memory, generator

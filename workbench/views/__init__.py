@@ -18,7 +18,6 @@ from .function import function_card
 from .graph import Graph
 from .grouped_graph import tell_grouped
 from .memory import memory
-from .messages import AGAINST_KIND, AGAINST_MISSING, DEPTH_KIND, NO_OPTION, NO_VIEW, OPEN_KIND, STEP_KIND
 from .saved import saved
 from .training import film
 from .value_display import in_words
@@ -74,27 +73,27 @@ def _check(view: str, options: Mapping[str, Any]) -> None:
     """Raise an error unless there is such a view, and it has these options."""
     *names, last = sorted([*VIEWS, *CHARTS, *PAIRS])
     if view not in (*names, last):
-        raise ValueError(NO_VIEW.format(view, ", ".join(names), last))
+        raise ValueError("There is no view named {!r}; choose {} or {}.".format(view, ", ".join(names), last))
     for name in options:
         own = OPTIONS.get(view, ())
         if name not in own:
             known = f"options are {series([*map(repr, own), repr('legend')])}" if own else "option is 'legend'"
-            raise TypeError(NO_OPTION.format(view, name, known))
+            raise TypeError(f"The view {view!r} has no option {name!r}; its {known}.")
     against = options.get("against")
     if not isinstance(against, Timeline | None):
-        raise TypeError(AGAINST_KIND.format(type(against).__name__))
+        raise TypeError(f"`against` is another trace, of record() or load(), but got {type(against).__name__}.")
     if view in PAIRS and against is None:
-        raise TypeError(AGAINST_MISSING.format(view))
+        raise TypeError(f"The view {view!r} draws a trace beside another: say which, as show({view!r}, against=other).")
     _check_groups_and_step(options.get("open"), options.get("depth"), options.get("step"))
 
 
 def _check_groups_and_step(opened: Any, depth: Any, step: Any) -> None:
     if not isinstance(opened, Collection | None):
-        raise TypeError(OPEN_KIND.format(type(opened).__name__))
+        raise TypeError(f"`open` names the groups of a graph to be open, but got {type(opened).__name__}.")
     if depth is not None and (not isinstance(depth, int) or isinstance(depth, bool) or depth < 0):
-        raise TypeError(DEPTH_KIND.format(depth))
+        raise TypeError(f"`depth` says how deep groups are open: a whole number from 0 up, but got {depth!r}.")
     if not isinstance(step, int | None) or isinstance(step, bool):
-        raise TypeError(STEP_KIND.format(step))
+        raise TypeError(f"`step` is the number of a training step, from 1 up, but got {step!r}.")
 
 
 def _told(trace: Timeline, view: str, options: Mapping[str, Any]) -> Storyboard:

@@ -24,7 +24,6 @@ from ..trace.records import NodeCreated
 from ..trace.timeline import Timeline
 from .graph import Graph
 from .grouped_graph import planned
-from .messages import COMPARE_KIND, COMPARE_TOO_LARGE
 from .player_steps import starts_of
 from .standing import GONE
 
@@ -41,7 +40,7 @@ def compare(first: Timeline, second: Timeline) -> Picture:
     """The graphs of two traces as they ended, and, one step each, what differs: values, structure, saved, order."""
     for trace in (first, second):
         if not isinstance(trace, Timeline):
-            raise TypeError(COMPARE_KIND.format(type(trace).__name__))
+            raise TypeError(f"compare() takes two traces, as record() gives them, but got {type(trace).__name__}.")
     return Picture(compared(first.snapshot(), second.snapshot()))
 
 
@@ -59,7 +58,10 @@ def compared(first: Timeline, against: Timeline) -> Storyboard:
         made = [event for event in trace.events if isinstance(event, NodeCreated | OperationRan)]
         edges = sum(len(event.edges) + len(event.saved) for event in made if isinstance(event, NodeCreated))
         if (parts := len(made) + edges + len(starts_of(trace.events))) > _LARGEST:
-            raise ValueError(COMPARE_TOO_LARGE.format(len(made), parts, _LARGEST))
+            raise ValueError(
+                f"This trace is too large to be drawn beside another: its {len(made):,} operations have {parts:,} "
+                f"arrows, saved tensors and boxes, and at most {_LARGEST:,} are drawn."
+            )
     found = list(Differences(first, against))
     name, alone = _first_step(first, against, [(each.first, each.second) for each in found])
     sides = {side: _whole(trace) for side, trace in (("a", first), ("b", against))}

@@ -17,7 +17,6 @@ from ..trace.records import NodeCreated, NodeStarted, SavedFreed
 from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import ZEROS, said, series
-from .messages import CALLS_TOO_LARGE
 from .player_steps import Effort
 from .value_display import value_detail
 
@@ -215,7 +214,10 @@ class _Teller:
             return None
         call = self._calls[event.call]
         line, said_new = self._line_id(call), self._take(call, event)
-        self._effort.pay(len(call.variables) + len(self._ctx.get(call.made.ctx or "", ())), CALLS_TOO_LARGE)
+        self._effort.pay(
+            len(call.variables) + len(self._ctx.get(call.made.ctx or "", ())),
+            ("This trace is too large to be played line by line: too many variables are held at too many lines."),
+        )
         if call.number == 1:
             self._note(call, line, event, said_new)
         if isinstance(event, LineReached):

@@ -21,7 +21,6 @@ from .graph import Graph, built
 from .group_summary import counted, listed
 from .groups import MOST, Group
 from .links import Links
-from .messages import NO_GROUP
 from .opening import Part, fitted, in_order
 from .player_steps import (
     NOTHING,
@@ -122,7 +121,7 @@ def _opened(groups: Sequence[Group], names: Iterable[str]) -> set[str]:
             known = list(dict.fromkeys(group.names[0] for group in groups if group.names))
             more = [f"{len(known) - _NAMED} more"] if len(known) > _NAMED else []
             some = f"; there are {series([*map(repr, known[:_NAMED]), *more])}" if known else ""
-            raise ValueError(NO_GROUP.format(name, some))
+            raise ValueError(f"This graph has no group named {name!r}{some}.")
         opened.update(each.id for group in found for each in group.path if each.id)
     return opened
 

@@ -34,7 +34,6 @@ from ..trace.timeline import Timeline, phase_of
 from ..trace.values import series
 from .groups import Program
 from .lanes import Lanes
-from .messages import GRAPH_TOO_LARGE
 from .value_display import sentence_of
 
 _DRAWN, _EACH = 800_000, 10  # times that boxes and arrows are drawn in all steps, and so many more for each event
@@ -169,7 +168,13 @@ class Effort:
         if self._room < math.inf:
             sizes = self._sizes  # of nodes alone
             nodes = sum([sizes[id] for _, id in frame.touched if id in sizes])
-            self.pay(len(frame.touched) + nodes, GRAPH_TOO_LARGE)
+            self.pay(
+                len(frame.touched) + nodes,
+                (
+                    "This trace is too large to be drawn as a graph: its steps change too many boxes "
+                    "and arrows. The views 'memory', 'saved' and 'versions' show it."
+                ),
+            )
 
     def pay(self, count: int, refusal: str) -> None:
         """So much is about to be drawn; a ValueError of this sentence if it is too much."""

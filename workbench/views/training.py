@@ -33,7 +33,6 @@ from ..trace.timeline import Timeline
 from ..trace.values import Value, said, series
 from .graph import Graph
 from .grouped_graph import planned
-from .messages import NO_TRAINING_STEP, STEPS_JOINED
 from .player_steps import changed_fields, tell
 from .value_display import BOX_COLUMNS
 
@@ -161,7 +160,7 @@ def film(
     rounds, cast = _rounds(trace, step), Aligner()
     told = _cast(trace.events, rounds, _chosen(trace.events, rounds, step), cast) if rounds else None
     if told is None and step is not None:
-        raise ValueError(STEPS_JOINED)
+        raise ValueError("The steps of this training cannot be shown alone: each goes on with the graph of others.")
     if told is None:
         return None
     plan_view = kind(cast.plan)
@@ -222,7 +221,7 @@ def _rounds(trace: Timeline, asked: int | None) -> list[Round]:
     numbers = [each.number for each in rounds if each.number]
     if asked is not None and asked not in numbers:
         last = f"has the steps {numbers[0]:,} to {numbers[-1]:,}" if numbers else "has no training loop"
-        raise ValueError(NO_TRAINING_STEP.format(asked, last))
+        raise ValueError(f"There is no training step {asked!r} in this trace, which {last}.")
     return rounds
 
 

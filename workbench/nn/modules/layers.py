@@ -114,17 +114,19 @@ class Conv2d(Module):
     ) -> None:
         super().__init__()
         if groups <= 0:
-            raise ValueError(messages.CONV_GROUPS)
+            raise ValueError("groups must be a positive integer")
         for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
             if channels % groups:
-                raise ValueError(messages.CONV_CHANNELS.format(name))
+                raise ValueError(f"{name} must be divisible by groups")
         if padding_mode != "zeros":
-            raise ValueError(messages.CONV_MODE.format(padding_mode))
+            raise ValueError(
+                f"the workbench pads convolutions with zeros; padding_mode must be 'zeros', but got '{padding_mode}'"
+            )
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size, self.stride, self.dilation = pair(kernel_size), pair(stride), pair(dilation)
         self.padding, self.padding_mode = padding if isinstance(padding, str) else pair(padding), padding_mode
         if isinstance(padding, str) and padding not in ("same", "valid"):
-            raise ValueError(messages.CONV_PADDING.format(padding, {"same", "valid"}))
+            raise ValueError("Invalid padding string {!r}, should be one of {}".format(padding, {"same", "valid"}))
         if padding == "same" and self.stride != (1, 1):
             raise ValueError(PADDING_SAME_STRIDE)
         shape = (out_channels, in_channels // groups, *self.kernel_size)
@@ -235,7 +237,7 @@ class Embedding(Module):
         self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
         size = (num_embeddings, embedding_dim)
         if _weight is not None and tuple(_weight.shape) != size:
-            raise AssertionError(messages.EMBEDDING_WEIGHT)
+            raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
         weight = empty(size, device=device, dtype=dtype) if _weight is None else _weight
         self.weight = Parameter(weight, requires_grad=not _freeze)
         if _weight is None:
@@ -245,7 +247,7 @@ class Embedding(Module):
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
         """An embedding with a given weight, which does not learn unless `freeze` is False."""
         if embeddings.dim() != 2:
-            raise AssertionError(messages.EMBEDDING_MATRIX)
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
         return cls(rows, columns, padding_idx, _weight=embeddings, _freeze=freeze)
 
@@ -356,7 +358,7 @@ class _BatchNorm(Scaled):
     def forward(self, input: Tensor) -> Tensor:
         """The normalised input; in training the running statistics move on."""
         if input.dim() not in self._dims:
-            raise ValueError(messages.BATCH_NORM_DIMS.format(self._words, input.dim()))
+            raise ValueError(f"expected {self._words} input (got {input.dim()}D input)")
         mean, var, momentum = self.running_mean, self.running_var, self.momentum or 0.0
         if self.training and not self.track_running_stats:
             mean = var = None

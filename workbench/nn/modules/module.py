@@ -38,35 +38,44 @@ class Held:
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Hold a parameter under a name, which becomes an attribute; None holds the place."""
         if "_parameters" not in self.__dict__:
-            raise AttributeError(messages.PARAMETER_TOO_EARLY)
+            raise AttributeError("cannot assign parameter before Module.__init__() call")
         self._check_name("parameter", name, self._parameters)
         if param is not None:
             if not isinstance(param, Parameter):
-                raise TypeError(messages.PARAMETER_KIND.format(typename(param), name))
+                raise TypeError(
+                    f"cannot assign '{typename(param)}' object to parameter '{name}' "
+                    "(torch.nn.Parameter or None required)"
+                )
             if param.grad_fn:
-                raise ValueError(messages.PARAMETER_NON_LEAF.format(name))
+                raise ValueError(
+                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be "
+                    f"created explicitly. To express '{name}' as a function of another Tensor, compute the "
+                    "value in the forward() method."
+                )
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Hold a tensor that is no parameter; a persistent one is part of the state that is saved."""
         if "_buffers" not in self.__dict__:
-            raise AttributeError(messages.BUFFER_TOO_EARLY)
+            raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name("buffer", name, self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(messages.BUFFER_KIND.format(typename(tensor), name))
+            raise TypeError(
+                f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+            )
         self._buffers[name] = tensor
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Any) -> None:
         """Hold a module under a name, which becomes an attribute; None holds the place."""
         if module is not None and not isinstance(module, Held):
-            raise TypeError(messages.MODULE_KIND.format(typename(module)))
+            raise TypeError(f"{typename(module)} is not a Module subclass")
         if not isinstance(name, str):
             raise TypeError(messages.NAME_KIND.format("module", typename(name)))
         if hasattr(self, name) and name not in self._modules:
             raise KeyError(messages.ATTRIBUTE_EXISTS.format(name))
         if "." in name:
-            raise KeyError(messages.MODULE_NAME_DOT.format(name))
+            raise KeyError(f'module name can\'t contain ".", got: {name}')
         if not name:
             raise KeyError(messages.NAME_EMPTY.format("module"))
         self._modules[name] = module
@@ -80,7 +89,7 @@ class Held:
         if not isinstance(name, str):
             raise TypeError(messages.NAME_KIND.format(kind, typename(name)))
         if "." in name:
-            raise KeyError(messages.NAME_DOT.format(kind))
+            raise KeyError(f'{kind} name can\'t contain "."')
         if not name:
             raise KeyError(messages.NAME_EMPTY.format(kind))
         if hasattr(self, name) and name not in held:
@@ -101,26 +110,33 @@ class Held:
         parameters, buffers, modules = own.get("_parameters", ()), own.get("_buffers", ()), own.get("_modules", ())
         if isinstance(value, Parameter):
             if "_parameters" not in own:
-                raise AttributeError(messages.PARAMETERS_TOO_EARLY)
+                raise AttributeError("cannot assign parameters before Module.__init__() call")
             self._make_way(name, "_parameters")
             self.register_parameter(name, value)
         elif name in parameters:
             if value is not None:
-                raise TypeError(messages.AS_PARAMETER.format(typename(value), name))
+                raise TypeError(
+                    f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
+                )
             self.register_parameter(name, value)
         elif isinstance(value, Held):
             if "_modules" not in own:
-                raise AttributeError(messages.MODULE_TOO_EARLY)
+                raise AttributeError("cannot assign module before Module.__init__() call")
             self._make_way(name, "_modules")
             self._modules[name] = value
         elif name in modules:
             if value is not None:
-                raise TypeError(messages.AS_MODULE.format(typename(value), name))
+                raise TypeError(
+                    f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
+                )
             self._modules[name] = value
             changed()
         elif name in buffers:
             if value is not None and not isinstance(value, Tensor):
-                raise TypeError(messages.AS_BUFFER.format(typename(value), name))
+                raise TypeError(
+                    f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, "
+                    "torch.Tensor or None expected)"
+                )
             self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
         else:
             super().__setattr__(name, value)
@@ -344,18 +360,20 @@ class Stateful(Parts):
         where a tensor does not fit.
         """
         if not isinstance(state_dict, Mapping):
-            raise TypeError(messages.STATE_KIND.format(type(state_dict)))
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         keys, problems = _IncompatibleKeys([], []), []
         self._load(dict(state_dict), "", assign, keys, problems)
         if strict:
             for sentence, names in (
-                (messages.STATE_UNEXPECTED, keys.unexpected_keys),
-                (messages.STATE_MISSING, keys.missing_keys),
+                ("Unexpected key(s) in state_dict: {}. ", keys.unexpected_keys),
+                ("Missing key(s) in state_dict: {}. ", keys.missing_keys),
             ):
                 if names:
                     problems.insert(0, sentence.format(", ".join([f'"{name}"' for name in names])))
         if problems:
-            raise RuntimeError(messages.STATE_ERRORS.format(self._get_name(), "\n\t".join(problems)))
+            raise RuntimeError(
+                "Error(s) in loading state_dict for {}:\n\t{}".format(self._get_name(), "\n\t".join(problems))
+            )
         return keys
 
     def _state(self) -> dict[str, Tensor]:
@@ -386,11 +404,21 @@ class Stateful(Parts):
     def _take(self, name: str, tensor: Tensor, key: str, given: Any, assign: bool) -> list[str]:
         """Give one parameter or buffer a value; what keeps it from that, in a list."""
         if not isinstance(given, Tensor):
-            return [messages.STATE_ENTRY_KIND.format(key, type(given))]
+            return [
+                (
+                    f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
+                    f"object from checkpoint but received {type(given)}"
+                )
+            ]
         if not tensor.shape and given.shape == (1,):
             given = given[0]
         if given.shape != tensor.shape:
-            return [messages.STATE_SHAPE.format(key, given.shape, tensor.shape)]
+            return [
+                (
+                    f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in "
+                    f"current model is {tensor.shape}."
+                )
+            ]
         try:
             with no_grad():
                 if not assign:
@@ -400,7 +428,12 @@ class Stateful(Parts):
                 else:
                     setattr(self, name, given.requires_grad_(tensor.requires_grad))
         except Exception as problem:
-            return [messages.STATE_COPY.format(key, tensor.size(), given.size(), problem.args)]
+            return [
+                (
+                    f'While copying the parameter named "{key}", whose dimensions in the model are {tensor.size()} and '
+                    f"whose dimensions in the checkpoint are {given.size()}, an exception occurred : {problem.args}."
+                )
+            ]
         return []
 
 
@@ -437,7 +470,10 @@ class BackwardHook:
     def outputs(self, result: Any) -> Any:
         """The result, behind a node that takes note of its gradients."""
         if not isinstance(result, (Tensor, tuple)):
-            warn(messages.BACKWARD_HOOK_OUTPUT.format(type(result)))
+            warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of "
+                f"Tensors but received {type(result)}"
+            )
         several = result if isinstance(result, tuple) else (result,)
         found, self.kept, self.results = *_behind_a_node(several, self._on_outputs), len(several)
         return found if isinstance(result, tuple) else found[0]
@@ -448,14 +484,26 @@ class BackwardHook:
             changed = hook(self.module, grads)
             if changed is not None:
                 if len(changed) != len(grads):
-                    raise RuntimeError(messages.BACKWARD_PRE_HOOK_COUNT.format(len(changed), len(grads)))
+                    raise RuntimeError(
+                        "Backward pre hook returned an invalid number of grad_output, got "
+                        f"{len(changed)}, but expected {len(grads)}"
+                    )
                 grads = changed
         if self.places is None:  # no node around the inputs
-            warn(messages.BACKWARD_HOOK_OUTPUTS_ALONE)
+            warn(
+                "Full backward hook is firing when gradients are computed with respect to module "
+                "outputs since no inputs require gradients. See "
+                "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
+                "#torch.nn.Module.register_full_backward_hook "
+                "for more details."
+            )
             for hook in self.after:
                 changed = hook(self.module, (None,) * self.count, grads)
                 if changed is not None and not (isinstance(changed, tuple) and all([c is None for c in changed])):
-                    raise RuntimeError(messages.BACKWARD_HOOK_NO_INPUT)
+                    raise RuntimeError(
+                        "Backward hook for Modules where no input requires gradient should always return "
+                        "None or None for all gradients."
+                    )
         else:
             self.grads = grads
         return tuple([grads[i] for i in self.kept])
@@ -468,7 +516,10 @@ class BackwardHook:
             changed = hook(self.module, grads, self.grads)
             if changed is not None:
                 if len(changed) != len(grads):
-                    raise RuntimeError(messages.BACKWARD_HOOK_COUNT.format(len(changed), len(grads)))
+                    raise RuntimeError(
+                        f"Backward hook returned an invalid number of grad_input, got {len(changed)}, "
+                        f"but expected {len(grads)}"
+                    )
                 grads = changed
         self.grads = None
         return tuple([grads[i] for i in self.places])
@@ -521,15 +572,15 @@ class Module(Stateful):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         name = type(self).__name__
         if kwargs:
-            raise TypeError(messages.UNEXPECTED_KEYWORD.format(name, next(iter(kwargs))))
+            raise TypeError(f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
         if args:
-            raise TypeError(messages.POSITIONAL.format(name, len(args) + 1))
+            raise TypeError(f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given")
         super().__init__()
         self.__dict__.update({kind: OrderedDict() for kind in _HOOKS})
 
     def forward(self, *args: Any) -> Any:
         """What the module computes; to be overridden."""
-        raise NotImplementedError(messages.NO_FORWARD.format(type(self).__name__))
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run `forward`, and the hooks around it, in a scope of this module's name."""
@@ -568,7 +619,10 @@ class Module(Stateful):
                 try:
                     result = self._call_after(hook, args, kwargs, result)
                 except Exception as error:
-                    warn(messages.SILENCED_HOOK.format(error))
+                    warn(
+                        "module forward hook with ``always_call=True`` raised an exception that was "
+                        f"silenced as another error was raised in forward: {error}"
+                    )
             raise
         return result
 
@@ -579,7 +633,9 @@ class Module(Stateful):
             if changed is None:
                 return args, kwargs
             if not (isinstance(changed, tuple) and len(changed) == 2):
-                raise RuntimeError(messages.PRE_HOOK_RESULT.format(changed))
+                raise RuntimeError(
+                    f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+                )
             return changed
         changed = hook.function(self, args)
         if changed is not None:
@@ -629,7 +685,7 @@ class Module(Stateful):
     def train(self, mode: bool = True) -> Self:
         """Have this module and all in it be in training mode, or not."""
         if not isinstance(mode, bool):
-            raise ValueError(messages.MODE_KIND)
+            raise ValueError("training mode is expected to be boolean")
         self.training = mode
         for module in self.children():
             module.train(mode)
@@ -660,7 +716,9 @@ class Module(Stateful):
         """Cast parameters and buffers, those of floating point, in place; what `Tensor.to` takes is taken."""
         dtype, _ = meant(*args, **kwargs)
         if dtype is not None and not dtype.is_floating_point:
-            raise TypeError(messages.ONLY_FLOATS.format(dtype))
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
         return self._apply(lambda t: t.to(dtype) if dtype is not None and t.is_floating_point() else t)
 
     def float(self) -> Self:
@@ -716,7 +774,7 @@ class _Row(Module):
         """The name of the module at a place, counted from the end if negative."""
         index = operator.index(index)
         if not -len(self) <= index < len(self):
-            raise IndexError(messages.INDEX_RANGE.format(index))
+            raise IndexError(f"index {index} is out of range")
         return list(self._modules)[index]
 
     def __getitem__(self, idx: int | slice) -> Any:
@@ -794,9 +852,9 @@ class Sequential(_Row):
     def insert(self, index: int, module: Module) -> Self:
         """Put a module at a place."""
         if not isinstance(module, Module):
-            raise AssertionError(messages.INSERT_KIND)
+            raise AssertionError("module should be of type: <class 'torch.nn.modules.module.Module'>")
         if not -len(self) <= index <= len(self):
-            raise IndexError(messages.INSERT_RANGE.format(index))
+            raise IndexError(f"Index out of range: {index}")
         self._insert(index + len(self) if index < 0 else index, module)
         return self
 
@@ -819,7 +877,7 @@ class ModuleList(_Row):
     def extend(self, modules: Iterable[Any]) -> Self:
         """Put several modules at the end."""
         if not isinstance(modules, Iterable):
-            raise TypeError(messages.EXTEND_KIND.format(type(modules).__name__))
+            raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
         return super().extend(modules)
 
     __iadd__ = extend

@@ -83,9 +83,14 @@ class RNNBase(_Recurrent):
     ) -> None:
         super().__init__()
         if not isinstance(dropout, (int, float)) or isinstance(dropout, bool) or not 0 <= dropout <= 1:
-            raise ValueError(messages.RNN_DROPOUT)
+            raise ValueError(
+                "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+            )
         if dropout > 0 and num_layers == 1:
-            warn(messages.RNN_LAST_DROPOUT.format(dropout, num_layers))
+            warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero "
+                f"dropout expects num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}"
+            )
         for name, value, kind in (
             ("bias", bias, bool),
             ("batch_first", batch_first, bool),
@@ -93,14 +98,14 @@ class RNNBase(_Recurrent):
             ("hidden_size", hidden_size, int),
         ):
             if not isinstance(value, kind):
-                raise TypeError(messages.RNN_KIND.format(name, kind.__name__, type(value).__name__))
+                raise TypeError(f"{name} should be of type {kind.__name__}, got: {type(value).__name__}")
         for name, value in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
             if value <= 0:
-                raise ValueError(messages.RNN_POSITIVE.format(name))
+                raise ValueError(f"{name} must be greater than zero")
         if proj_size < 0:
-            raise ValueError(messages.RNN_PROJECTION)
+            raise ValueError("proj_size should be a positive integer or zero to disable projections")
         if proj_size >= hidden_size:
-            raise ValueError(messages.RNN_LARGE_PROJECTION)
+            raise ValueError("proj_size has to be smaller than hidden_size")
         self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
         self.bidirectional, self.proj_size = bidirectional, proj_size
@@ -157,20 +162,29 @@ class RNNBase(_Recurrent):
         """Check what is given, and run over a batch, also if it is a single sequence."""
         name = type(self).__name__
         if input.dim() not in (2, 3):
-            raise ValueError(messages.RNN_DIMS.format(name, input.dim(), " tensor" if name == "RNN" else ""))
+            raise ValueError(
+                "{}: Expected input to be 2D or 3D, got {}D{} instead".format(
+                    name, input.dim(), " tensor" if name == "RNN" else ""
+                )
+            )
         batched = input.dim() == 3
         if states is not None and any([s.dim() != input.dim() for s in states]):
             kinds = ("batched 3-D", "3-D") if batched else ("unbatched 2-D", "2-D")
             found = [f"{s.dim()}-D" for s in states]
             got = f"({', '.join(found)}) tensors" if self.mode == "LSTM" else f"{found[0]} tensor"
-            raise RuntimeError(messages.RNN_STATE_DIMS.format(kinds[0], state_name, kinds[1], got))
+            raise RuntimeError(f"For {kinds[0]} input, {state_name} should also be {kinds[1]} but got {got}")
         if not batched:
             input = input.unsqueeze(0 if self.batch_first else 1)
             states = None if states is None else tuple([s.unsqueeze(1) for s in states])
         if input.dtype != (own := self.weight_ih_l0.dtype):
-            raise ValueError(messages.RNN_DTYPE.format(input.dtype, own))
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({own}). Convert input: "
+                f"input.to({own}), or convert model: model.to({input.dtype})"
+            )
         if input.size(-1) != self.input_size:
-            raise RuntimeError(messages.RNN_WIDTH.format(self.input_size, input.size(-1)))
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
+            )
         sequence = input.transpose(0, 1) if self.batch_first else input
         rows = self.num_layers * (1 + self.bidirectional), sequence.size(1)
         shapes = [(*rows, self.proj_size or self.hidden_size), (*rows, self.hidden_size)]
@@ -180,7 +194,7 @@ class RNNBase(_Recurrent):
         for k, (s, shape) in enumerate(zip(states, shapes, strict=False)):
             if tuple(s.shape) != shape:
                 which = f"hidden[{k}]" if self.mode == "LSTM" else "hidden"
-                raise RuntimeError(messages.RNN_STATE_SIZE.format(which, shape, list(s.shape)))
+                raise RuntimeError(f"Expected {which} size {shape}, got {list(s.shape)}")
         output, last = self._run(sequence, states)
         output = output.transpose(0, 1) if self.batch_first else output
         if not batched:
@@ -219,7 +233,7 @@ class RNN(_Single):
     ) -> None:
         _refuse_projection(options)
         if nonlinearity not in ("tanh", "relu"):
-            raise ValueError(messages.RNN_NONLINEARITY.format(nonlinearity))
+            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
         super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, *rest, **options)
         self.nonlinearity = nonlinearity
 
@@ -245,7 +259,7 @@ class LSTM(RNNBase):
 
 def _refuse_projection(options: Kind) -> None:
     if "proj_size" in options:
-        raise ValueError(messages.RNN_NO_PROJECTION)
+        raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
 
 
 class _Cell(_Recurrent):
@@ -284,12 +298,14 @@ class _Cell(_Recurrent):
 
     def _check(self, input: Tensor, state: State) -> None:
         if input.size(1) != self.input_size:
-            raise RuntimeError(messages.CELL_WIDTH.format(input.size(1), self.input_size))
+            raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected {self.input_size}")
         for k, s in enumerate(state):
             if s.size(0) != input.size(0):
-                raise RuntimeError(messages.CELL_BATCH.format(input.size(0), k, s.size(0)))
+                raise RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden{k} batch size {s.size(0)}")
             if s.size(1) != self.hidden_size:
-                raise RuntimeError(messages.CELL_STATE.format(k, s.size(1), self.hidden_size))
+                raise RuntimeError(
+                    f"hidden{k} has inconsistent hidden_size: got {s.size(1)}, expected {self.hidden_size}"
+                )
 
     def extra_repr(self) -> str:
         """The two sizes, and what is not as usual."""
@@ -317,7 +333,7 @@ class RNNCell(_Cell):
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next state."""
         if self.nonlinearity not in ("tanh", "relu"):
-            raise RuntimeError(messages.CELL_NONLINEARITY.format(self.nonlinearity))
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         return self._step(input, None if hx is None else (hx,))[0]
 
 

@@ -28,7 +28,7 @@ def numbers(name: str, mask: Tensor | None, dtype: Dtype) -> Tensor | None:
     if mask is None or mask.dtype.is_floating_point:
         return mask
     if mask.dtype is not dtypes.bool_:
-        raise AssertionError(messages.MASK_KIND.format(name))
+        raise AssertionError(f"only bool and floating types of {name} are supported")
     return additive(mask, dtype)
 
 
@@ -37,7 +37,7 @@ def both_numbers(
 ) -> tuple[Tensor | None, Tensor | None]:
     """A mask of keys and one of pairs as numbers to add; a warning where they are of two kinds."""
     if padding is not None and mask is not None and padding.dtype is not mask.dtype:
-        warn(messages.MASKS_DIFFER.format(*names))
+        warn(("Support for mismatched {} and {} is deprecated. Use same type for both instead.").format(*names))
     return numbers(names[0], padding, dtype), numbers(names[1], mask, dtype)
 
 
@@ -62,7 +62,10 @@ class MultiheadAttention(Module):
         dtype: Dtype | None = None,
     ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
-            raise ValueError(messages.HEADS_POSITIVE.format(embed_dim, num_heads))
+            raise ValueError(
+                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and "
+                f"num_heads={num_heads} instead"
+            )
         super().__init__()
         kind = {"device": device, "dtype": dtype}
         self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
@@ -70,7 +73,7 @@ class MultiheadAttention(Module):
         self._qkv_same_embed_dim = self.kdim == self.vdim == embed_dim
         self.head_dim, self.add_zero_attn = embed_dim // num_heads, add_zero_attn
         if self.head_dim * num_heads != embed_dim:
-            raise AssertionError(messages.HEADS_DIVIDE)
+            raise AssertionError("embed_dim must be divisible by num_heads")
         apart = {} if self._qkv_same_embed_dim else {"q": embed_dim, "k": self.kdim, "v": self.vdim}
         for name in "qkv":
             weight = Parameter(empty((embed_dim, apart[name]), **kind)) if apart else None
@@ -116,7 +119,10 @@ class MultiheadAttention(Module):
         names = "key_padding_mask", "attn_mask"
         padding, mask = both_numbers(names, key_padding_mask, attn_mask, query.dtype)
         if is_causal and mask is None:
-            raise RuntimeError(messages.CAUSAL_MASK)
+            raise RuntimeError(
+                "Need attn_mask if specifying the is_causal hint. You may use the Transformer "
+                "module method `generate_square_subsequent_mask` to create this mask."
+            )
         q, k, v = self._projected(query, key, value)
         if not batched:
             q, k, v = (t.unsqueeze(1) for t in (q, k, v))
@@ -163,12 +169,12 @@ class MultiheadAttention(Module):
         if mask is not None:
             shape, want = tuple(mask.shape), (batch * self.num_heads, length, keys)[3 - mask.dim() :]
             if shape != want:
-                raise RuntimeError(messages.MASK_SHAPE.format(mask.dim(), mask.shape, want))
+                raise RuntimeError(f"The shape of the {mask.dim()}D attn_mask is {mask.shape}, but should be {want}.")
         if padding is not None:
             padding = padding.view(-1, 1, 1, padding.size(-1))
             for name, got, want in ((0, padding.size(0), batch), (1, padding.size(-1), keys)):
                 if got != want:
-                    raise AssertionError(messages.PADDING_SHAPE.format(name, want, got))
+                    raise AssertionError(f"Expected key_padded_mask.shape[{name}] to be {want}, but got {got}")
             padding = padding.expand(-1, self.num_heads, -1, -1).reshape(-1, 1, keys)
         merged = padding if mask is None else mask if padding is None else mask + padding
         if merged is None or all_keys == keys:
@@ -179,10 +185,15 @@ class MultiheadAttention(Module):
         """Whether there is a batch; AssertionError where dimensions do not fit."""
         dims = query.dim()
         if dims not in (2, 3):
-            raise AssertionError(messages.QUERY_DIMS.format(dims))
+            raise AssertionError(
+                f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor"
+            )
         which = ("unbatched (2-D)", "batched (3-D)")[dims - 2]
         if key.dim() != dims or value.dim() != dims:
-            raise AssertionError(messages.KEY_DIMS.format(which, dims, key.dim(), value.dim()))
+            raise AssertionError(
+                f"For {which} `query`, expected `key` and `value` to be {dims}-D but found "
+                f"{key.dim()}-D and {value.dim()}-D tensors respectively"
+            )
         if padding is not None and padding.dim() != dims - 1:
             which_dims = f" or {dims - 1}-D"
             raise AssertionError(messages.MASK_DIMS.format(which, "key_padding_mask", which_dims, padding.dim()))
@@ -223,7 +234,7 @@ class TransformerEncoderLayer(Module):
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         if isinstance(activation, str) and activation not in ("relu", "gelu"):
-            raise RuntimeError(messages.ACTIVATION.format(activation))
+            raise RuntimeError(f"activation should be relu/gelu, not {activation}")
         named = isinstance(activation, str)
         self.activation: Callable[[Tensor], Tensor] = getattr(F, activation) if named else activation
 

@@ -97,7 +97,10 @@ def not_a_tensor(function: str, argument: str, position: int, given: Any) -> str
     """The sentence for an argument that should have been a tensor, or for what a method was called on."""
     owner, called = called_as()
     if owner == "Tensor" and not position:
-        return messages.NO_METHOD_OF.format(called, type(given).__name__)
+        return (
+            f"descriptor '{called}' for 'torch._C.TensorBase' objects doesn't apply to a "
+            f"'{type(given).__name__}' object"
+        )
     return wrong(function, argument, position, f"Tensor, not {kind_of(given)}")
 
 
@@ -175,7 +178,10 @@ def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
         except RuntimeError:
             if name not in EXPANDED:
                 raise
-            warn(messages.WRITE_EXPANDED.format(name, EXPANDED[name]))
+            warn(
+                f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before "
+                f"performing this operation. This also applies to advanced indexing e.g. tensor[{EXPANDED[name]}"
+            )
     own = _owner(a)
     if tuple in map(type, args):
         args = tuple([one for given in args for one in (given if type(given) is tuple else (given,))])
@@ -205,7 +211,7 @@ def fitting_scale(args: tuple[Any, ...]) -> tuple[Any, ...]:
     *operands, alpha = args
     floats = [a.dtype.is_floating_point if isinstance(a, Tensor) else isinstance(a, float) for a in operands]
     if isinstance(alpha, float) and not any(floats):
-        raise RuntimeError(messages.ALPHA_FRACTION)
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     return args
 
 
@@ -213,9 +219,15 @@ def no_bools(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """RuntimeError for a subtraction of or from a mask."""
     bools = [a.dtype is dtypes.bool_ if isinstance(a, Tensor) else isinstance(a, bool) for a in args[:2]]
     if all(bools):
-        raise RuntimeError(messages.SUBTRACT_MASKS)
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the "
+            "`^` or `logical_xor()` operator instead."
+        )
     if any(bools):
-        raise RuntimeError(messages.SUBTRACT_MASK)
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+            "trying to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
     return args
 
 
@@ -257,10 +269,13 @@ def check_cat(shapes: list[Shape], dim: int) -> None:
     for i, shape in full:
         first = full[0][1]
         if len(shape) != len(first):
-            raise RuntimeError(messages.CAT_NDIM.format(len(first), len(shape)))
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
         for d, (want, got) in enumerate(zip(first, shape, strict=True)):
             if d != dim and want != got:
-                raise RuntimeError(messages.CAT_SIZE.format(dim, want, got, i))
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {want} but got size "
+                    f"{got} for tensor number {i} in the list."
+                )
 
 
 def expanded(t: Tensor, size: Shape) -> Shape:
@@ -268,7 +283,12 @@ def expanded(t: Tensor, size: Shape) -> Shape:
     shape = t._array.shape
     if len(size) < len(shape):
         kind, counts = t.dtype.type_name, (len(size), len(shape))
-        raise RuntimeError(messages.EXPAND_COUNT.format(kind, list(shape), list(size), *counts))
+        raise RuntimeError(
+            (
+                "expand({}{{{}}}, size={}): the number of sizes provided ({}) must be greater or "
+                "equal to the number of dimensions in the tensor ({})"
+            ).format(kind, list(shape), list(size), *counts)
+        )
     return _expanded(shape, *size)
 
 
@@ -277,9 +297,15 @@ def _expanded(shape: Shape, *size: int) -> Shape:
     have = (1,) * (len(size) - len(shape)) + shape
     for dim in range(len(size) - 1, -1, -1):
         if dim < len(size) - len(shape) and size[dim] < 0:
-            raise RuntimeError(messages.EXPAND_LEADING.format(size[dim], dim))
+            raise RuntimeError(
+                f"The expanded size of the tensor ({size[dim]}) isn't allowed in a leading, "
+                f"non-existing dimension {dim}"
+            )
         if size[dim] not in (-1, have[dim]) and have[dim] != 1:
-            raise RuntimeError(messages.EXPAND_SIZE.format(size[dim], have[dim], dim, list(size), list(shape)))
+            raise RuntimeError(
+                f"The expanded size of the tensor ({size[dim]}) must match the existing size ({have[dim]}) at "
+                f"non-singleton dimension {dim}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
+            )
     return tuple([have[dim] if n == -1 else n for dim, n in enumerate(size)])
 
 
@@ -299,12 +325,15 @@ def _no_kernel(kernel: str, a: np.ndarray) -> None:
 def check_dot(a: np.ndarray, b: np.ndarray) -> None:
     """RuntimeError unless both are vectors of one size and dtype."""
     if a.ndim != 1 or b.ndim != 1:
-        raise RuntimeError(messages.DOT_NDIM.format(a.ndim, b.ndim))
+        raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     if a.dtype is not b.dtype:
         found = f"{dtypes.of(a).word} and {dtypes.of(b).word}"
-        raise RuntimeError(messages.DOT_DTYPE.format(found))
+        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {found}")
     if a.size != b.size:
-        raise RuntimeError(messages.DOT_SIZE.format(a.size, b.size, a.size, b.size))
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the same "
+            f"number of elements, but got {a.size} and {b.size} elements respectively"
+        )
     _no_kernel("dot", a)
 
 
@@ -312,25 +341,25 @@ def check_mm(a: np.ndarray, b: np.ndarray) -> None:
     """RuntimeError unless both are matrices of one dtype that can be multiplied."""
     for name, array in (("self", a), ("mat2", b)):
         if array.ndim != 2:
-            raise RuntimeError(messages.MATRIX.format(name))
+            raise RuntimeError(f"{name} must be a matrix")
     if a.shape[1] != b.shape[0]:
         (m, k), (n, p) = a.shape, b.shape
-        raise RuntimeError(messages.MM_SHAPES.format(m, k, n, p))
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {n}x{p})")
     if a.dtype is not b.dtype:
-        raise RuntimeError(messages.MM_DTYPE.format(word(a.dtype), word(b.dtype)))
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {word(a.dtype)} != {word(b.dtype)}")
     _no_kernel("addmm_impl_cpu_", a)
 
 
 def check_mv(a: np.ndarray, b: np.ndarray) -> None:
     """RuntimeError unless they are a matrix and a vector of one dtype that can be multiplied."""
     if a.ndim != 2 or b.ndim != 1:
-        raise RuntimeError(messages.MV_NDIM.format(a.ndim, b.ndim))
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {a.ndim}, {b.ndim}")
     if a.dtype is not b.dtype:
         matrix, vector = dtypes.of(a).word, dtypes.of(b).word
-        raise RuntimeError(messages.MV_DTYPE.format(vector, matrix, vector))
+        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {vector}, {matrix}, and {vector}")
     if a.shape[1] != b.size:
         m, k = a.shape
-        raise RuntimeError(messages.MV_SIZE.format(m, m, k, b.size))
+        raise RuntimeError(f"size mismatch, got input ({m}), mat ({m}x{k}), vec ({b.size})")
     _no_kernel("addmv_impl_cpu", a)
 
 
@@ -338,10 +367,10 @@ def check_bmm(a: np.ndarray, b: np.ndarray) -> None:
     """RuntimeError unless both are batches of matrices of one dtype that can be multiplied."""
     for name, array in (("batch1", a), ("batch2", b)):
         if array.ndim != 3:
-            raise RuntimeError(messages.BATCH_OF_MATRICES.format(name))
+            raise RuntimeError(f"{name} must be a 3D tensor")
     want, got = [a.shape[0], a.shape[2]], list(b.shape[:2])
     if want != got:
-        raise RuntimeError(messages.BMM_SIZE.format(want, got))
+        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: {got}.")
     if a.dtype is not b.dtype:
         raise RuntimeError(messages.SCALAR_TYPE.format(dtypes.of(a).word, dtypes.of(b).word))
     _no_kernel("bmm", a)
@@ -367,7 +396,7 @@ def size_of(function: str, given: tuple[Any, ...], size: Any = None, position: i
     shape = ints_of(function, "size", given, size, position)
     if shape and min(shape) < 0:
         if function == "zeros":
-            raise RuntimeError(messages.ZEROS_SIZE)
+            raise RuntimeError("zeros: Dimension size must be non-negative.")
         negative = next(n for n in shape if n < 0)
         raise RuntimeError(messages.NEGATIVE_SIZE.format(negative, list(shape)))
     return shape
@@ -388,11 +417,11 @@ def ints_of(
         else:
             return tuple(many)
     if not given and named is None:
-        raise TypeError(messages.MISSING_ARGUMENT.format(function, argument))
+        raise TypeError(f'{function}() missing 1 required positional arguments: "{argument}"')
     if given and named is not None:
-        raise TypeError(messages.ARGUMENT_TWICE.format(function, argument))
+        raise TypeError(f"{function}() got multiple values for argument '{argument}'")
     if len(given) > 1 and not is_int(given[0]):
-        raise TypeError(messages.TOO_MANY_ARGUMENTS.format(function, len(given)))
+        raise TypeError(f"{function}() takes 1 positional argument but {len(given)} were given")
     every: Any = named
     if given:
         every = given if len(given) > 1 or is_int(given[0]) else given[0]
@@ -462,7 +491,7 @@ def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
     dims = tuple([dim_index(d, ndim) for d in given])
     for d in dims:
         if dims.count(d) > 1:
-            raise RuntimeError(messages.DIM_TWICE.format(d))
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
     return dims if ndim else ()
 
 
@@ -507,7 +536,7 @@ def fitting(value: float, dtype: dtypes.dtype, word: str = "") -> Any:
         return value
     if not (-limits.max if kind.kind == "u" else limits.min) <= value <= limits.max:
         word = word or {"uint8": "uint8_t", "int64": "int64_t"}.get(dtype.name, dtype.c_name)
-        raise RuntimeError(messages.OVERFLOW.format(word))
+        raise RuntimeError(f"value cannot be converted to type {word} without overflow")
     return int(value) % (limits.max + 1) if kind.kind == "u" else value
 
 
@@ -550,7 +579,7 @@ class device:
             type, index = type.type, type.index
         kind, _, number = type.partition(":")
         if kind not in TYPES.split(", "):
-            raise RuntimeError(messages.DEVICE_TYPE.format(TYPES, type))
+            raise RuntimeError(f"Expected one of {TYPES} device type at start of device string: {type}")
         self.type, self.index = kind, int(number) if number else index
 
     def __eq__(self, other: object) -> bool:
@@ -573,6 +602,6 @@ def check_device(given: Any) -> None:
     """AssertionError for another device than the one there is."""
     kind = device(given).type
     if kind == "cuda":
-        raise AssertionError(messages.NO_CUDA)
+        raise AssertionError("Torch not compiled with CUDA enabled")
     if kind != "cpu":
-        raise AssertionError(messages.ONLY_CPU.format(kind))
+        raise AssertionError(f"the workbench computes on the cpu alone: leave device={kind!r} out")

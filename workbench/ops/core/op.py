@@ -27,7 +27,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ... import errors
 from ...autograd.state import local
 from ...autograd.tensor import Tensor
 from . import codegen
@@ -79,7 +78,7 @@ class Op:
         if name not in facts and name in MADE:
             facts.setdefault(name, MADE[name](self))  # what another thread made first is what all get
         if name not in facts:
-            raise AttributeError(errors.NO_ATTRIBUTE.format(type(self).__name__, name))
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         return facts[name]
 
     def _read(self) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def into(
     `exact` is the sentence that refuses another dtype than the result's, where numbers are not cast.
     """
     if not isinstance(out, Tensor):
-        raise TypeError(messages.OUT_KIND.format(name.removeprefix("aten::"), kind_of(out)))
+        raise TypeError("{}(): argument 'out' must be Tensor, not {}".format(name.removeprefix("aten::"), kind_of(out)))
     given = list(_tensors(args))
     _check_no_gradient(name, [out, *given])
     with no_grad():
@@ -138,12 +138,12 @@ def into_as(name: str, out: Tensor, function: Callable[..., Tensor], *args: Any,
 def into_both(name: str, outs: Any, function: Callable[..., tuple[Tensor, Tensor]], *args: Any) -> Any:
     """The same for values and indices: a tuple of two tensors of just their dtypes."""
     if not isinstance(outs, (list, tuple)):
-        raise TypeError(messages.OUTS_KIND.format(name, kind_of(outs)))
+        raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {kind_of(outs)}")
     if len(outs) != 2:
-        raise TypeError(messages.OUTS_COUNT.format(len(outs)))
+        raise TypeError(f"expected tuple of 2 elements but got {len(outs)}")
     for i, out in enumerate(outs):
         if not isinstance(out, Tensor):
-            raise TypeError(messages.OUT_ELEMENT_KIND.format(i, kind_of(out)))
+            raise TypeError(f"expected Tensor as element {i} in argument 3, but got {kind_of(out)}")
     given = list(_tensors(args))
     _check_no_gradient(name, [*outs, *given])
     with no_grad():
@@ -158,12 +158,19 @@ def _check_no_gradient(name: str, tensors: list[Tensor]) -> None:
     """An error where a derivative would have to go through what is written."""
     word = name if name.startswith("aten::") else f"{name}_out"
     if any([is_batched(t) is not None for t in tensors]):
-        raise RuntimeError(messages.OUT_OF_BATCH.format(word.removesuffix("_out").removeprefix("aten::")))
+        raise RuntimeError(
+            (
+                "Batching rule not implemented for aten::{}.out; the fallback path doesn't work on out= or view ops."
+            ).format(word.removesuffix("_out").removeprefix("aten::"))
+        )
     if local.modes.grad and any([t.requires_grad for t in tensors]):
-        raise RuntimeError(messages.NO_GRADIENT.format(name))
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+            "but one of the arguments requires grad."
+        )
     if any([tangent_of(t) is not None for t in tensors]):
         reason = "." if word is name else " because it is an out= function"
-        raise NotImplementedError(messages.OUT_OF_DUAL.format(word, reason))
+        raise NotImplementedError(f"Trying to use forward AD with {word} that does not support it{reason}")
 
 
 def _write(name: str, out: Tensor, result: Tensor, given: list[Tensor]) -> Tensor:
@@ -175,7 +182,13 @@ def _write(name: str, out: Tensor, result: Tensor, given: list[Tensor]) -> Tenso
         have[...] = want
     else:
         if have.size:
-            warn(messages.RESIZED.format(list(have.shape), list(want.shape)))
+            warn(
+                f"An output with one or more elements was resized since it had shape {list(have.shape)}, which does "
+                f"not match the required output shape {list(want.shape)}. This behavior is deprecated, and in a "
+                "future PyTorch release outputs will not be resized unless they have zero "
+                "elements. You can explicitly reuse an out tensor t by resizing it, inplace, to "
+                "zero elements with t.resize_(0)."
+            )
         out._array = np.array(want, have.dtype)
     bump(out)
     return out

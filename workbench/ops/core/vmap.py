@@ -24,12 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import errors
 from ...autograd import dtypes
 from ...autograd.levels import Level, Lifted, at
 from ...autograd.tensor import Tensor, wrap
 from ...autograd.views import layout_of
-from .. import messages
 from .registry import DIMS, REGISTRY, SIZES, TENSORS
 
 Ints = tuple[int, ...]
@@ -269,7 +267,12 @@ def _column(vector: Mapped) -> Mapped:
 
 def _check_ndim(op: Any, a: Mapped, b: Mapped, *dims: int) -> None:
     if (a.ndim, b.ndim) != dims:
-        raise RuntimeError(messages.PRODUCT_NDIM.format(op.name, a.ndim, b.ndim, *dims))
+        raise RuntimeError(
+            (
+                "Shape mismatch: Got incorrect dims for {}(a, b). a has dim {}and b has dim {}but "
+                "expected them to have dim {} and dim {}"
+            ).format(op.name, a.ndim, b.ndim, *dims)
+        )
 
 
 @batches("mm")
@@ -287,7 +290,7 @@ def _mv(op: Any, size: int, self: Mapped, vec: Mapped) -> Results:
 @batches("dot")
 def _dot(op: Any, size: int, self: Mapped, tensor: Mapped) -> Results:
     if self.ndim != 1 or tensor.ndim != 1:
-        raise RuntimeError(messages.DOT_SHAPES)
+        raise RuntimeError("Got wrong shapes for dot")
     row = Mapped(self.shaped((1, *self.shape)), self.batched)
     return alone(multiplied(row, _column(tensor), size).reshape(size))
 
@@ -404,7 +407,10 @@ def _without_masks(indices: tuple[Any, ...]) -> list[Any]:
         if i is None or i.value._array.dtype.kind not in "bu":
             out.append(i)
         elif i.batched:
-            raise RuntimeError(errors.VMAP_MASK)
+            raise RuntimeError(
+                "vmap: We do not support batching operators that can support dynamic shape. "
+                "Attempting to batch over indexing with a boolean mask."
+            )
         else:
             out += [Mapped(where, False) for where in i.value.nonzero(as_tuple=True)]
     return out
@@ -496,7 +502,12 @@ def _embedding_backward(
 @batches("masked_select")
 def _masked_select(op: Any, size: int, self: Mapped, mask: Mapped) -> Results:
     if mask.batched:  # each sample's result would have a length of its own
-        raise RuntimeError(errors.VMAP_MASKED_SELECT)
+        raise RuntimeError(
+            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot "
+            "support this because for each batch this would return a differently shaped "
+            "Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if you "
+            "need this feature."
+        )
     shape = np.broadcast_shapes(self.shape, mask.shape)
     (where,) = mask.value.expand(shape).reshape(math.prod(shape)).nonzero(as_tuple=True)
     return alone(TENSORS["index_select"](flat(self.aligned(len(shape)).expand(size, *shape)), 1, where))
@@ -579,7 +590,13 @@ def _layer_norm(op: Any, size: int, input: Mapped, weight: Mapped | None, bias: 
 def _batch_norm(op: Any, size: int, input: Mapped, training: bool, momentum: float, eps: float, **of: Any) -> Results:
     running = of["running_mean"]
     if training and running is not None and not running.batched:
-        raise RuntimeError(errors.VMAP_RUNNING)
+        raise RuntimeError(
+            "Batch norm got a batched tensor as input while the running_mean or running_var, "
+            "which will be updated in place, were not batched.\nIf you are using a module and "
+            "do not need eval mode, please set `track_running_stats` to be False.If you are "
+            "using a prebuilt module and do not need eval mode, please see the functorch "
+            "website for resources on how to patch your module to work with vmap"
+        )
     of = {name: None if m is None else _folded(m, size) for name, m in of.items()}
     (out,), extras = run_op(op, input=_in_channels(input, size), training=training, momentum=momentum, eps=eps, **of)
     return (_out_of_channels(out, size),), tuple([e.reshape(size, e._array.size // size) for e in extras])
