@@ -302,12 +302,7 @@ class GraphTask:
                 else:
                     if heard:
                         emit(("run", self, node, grad if node.multi else (grad,)))
-                    if needed is None:
-                        out = node.vjp_tensors(grad) if tensors else node.vjp(grad)
-                    elif tensors:
-                        out = node.vjp_tensors_towards(grad, needed)
-                    else:
-                        out = node.vjp_towards(grad, needed)
+                    out = node.vjp_tensors(grad, needed) if tensors else node.vjp(grad, needed)
                     if heard:
                         self._tell_ran(node, out)
                     if not keep and node.release() and heard:
@@ -361,12 +356,8 @@ class GraphTask:
         if grad is None and not node.takes_undefined:
             node.check_saved()
             out = None if 0 <= arity < 2 else (None,) * len(node.edges())
-        elif needed is None:
-            out = node.vjp_tensors(grad) if self.tensors else node.vjp(grad)
-        elif self.tensors:
-            out = node.vjp_tensors_towards(grad, needed)
         else:
-            out = node.vjp_towards(grad, needed)
+            out = node.vjp_tensors(grad, needed) if self.tensors else node.vjp(grad, needed)
         if extra is not None and extra.post_hooks:
             out = run_post_hooks(node, extra, out, grad, self)
         if state.anomaly and state.check_nan and arity:

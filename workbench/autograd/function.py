@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -254,8 +254,8 @@ class BackwardCFunction(Node, FunctionCtx):
         code = getattr(inspect.unwrap(user_backward(self._forward_cls)), "__code__", None)
         return self._saved is FREED and code is not None and "saved_tensors" in code.co_names
 
-    def vjp(self, grads: Any) -> Any:
-        """Run the user's backward on arrays wrapped as tensors."""
+    def vjp(self, grads: Any, needed: Container[Node] | None = None) -> Any:
+        """Run the user's backward on arrays wrapped as tensors; it asks `needs_input_grad` what is needed."""
         if self.multi:
             out = self.vjp_tensors([None if g is None else wrap(g) for g in grads])
         else:
@@ -264,7 +264,7 @@ class BackwardCFunction(Node, FunctionCtx):
             return None if out is None else out._array
         return [None if g is None else g._array for g in out]
 
-    def vjp_tensors(self, grads: Any) -> Any:
+    def vjp_tensors(self, grads: Any, needed: Container[Node] | None = None) -> Any:
         """One gradient per tensor argument (alone if there is one argument), checked against the inputs."""
         cls = self._forward_cls
         backward = cls.backward if cls.vjp is no_backward else user_backward(cls)
@@ -600,7 +600,7 @@ class Error(Node):
         """Fresh leaves: nothing of the graph before is reached."""
         return self.parents
 
-    def vjp(self, grad: Any) -> Any:
+    def vjp(self, grad: Any, needed: Container[Node] | None = None) -> Any:
         """Refused."""
         raise RuntimeError(errors.TWICE)
 

@@ -2,7 +2,8 @@
 
 Every node has a sequence number, an edge for each tensor it came from, and one method for each of the two worlds:
 `vjp` takes and gives plain arrays (no graph wanted), `vjp_tensors` takes and gives tensors (create_graph=True). Where
-only some leaves are asked for, `vjp_towards` and `vjp_tensors_towards` leave out what does not lead to them.
+only some leaves are asked for, both are given the nodes that lead to them, and a built-in operation computes only the
+gradients that go to one of these.
 """
 
 from __future__ import annotations
@@ -226,21 +227,13 @@ class Node:
     def _sequence_nr(self) -> int:
         return self.seq
 
-    def vjp(self, grad: Any) -> Any:
+    def vjp(self, grad: Any, needed: Container[Node] | None = None) -> Any:
         """Arrays in, arrays out: the gradient of each input (alone if there is one input, else a tuple)."""
         raise NotImplementedError
 
-    def vjp_tensors(self, grad: Any) -> Any:
+    def vjp_tensors(self, grad: Any, needed: Container[Node] | None = None) -> Any:
         """The same on tensors, recorded if gradients are on."""
         raise NotImplementedError
-
-    def vjp_towards(self, grad: Any, needed: Container[Node]) -> Any:
-        """`vjp`, in which a built-in operation computes only the gradients that go to a needed node."""
-        return self.vjp(grad)
-
-    def vjp_tensors_towards(self, grad: Any, needed: Container[Node]) -> Any:
-        """The same on tensors."""
-        return self.vjp_tensors(grad)
 
     def saved_items(self) -> list[tuple[str, Any, int]]:
         """What is saved, as (name, tensor or array or None, version), without any check."""
@@ -275,10 +268,7 @@ def run_by_hand(node: Node, *grads: Tensor | None, **named: Any) -> Tensor | tup
         out = (None,) * len(node.edges())
     else:
         arrived, task = list(grads) if node.multi else grads[0], local.modes.task
-        if task is not None and task.targets is not None:
-            out = node.vjp_tensors_towards(arrived, task.needed())
-        else:
-            out = node.vjp_tensors(arrived)
+        out = node.vjp_tensors(arrived, None if task is None or task.targets is None else task.needed())
         out = (out,) if node.arity == 1 else tuple(out or ())
     return out[0] if len(out) == 1 else out
 
@@ -300,7 +290,7 @@ class AccumulateGrad(Node):
     def _input_metadata(self) -> tuple[Metadata]:
         return (Metadata.of(self.variable._array.shape, self.variable._array.dtype),)
 
-    def vjp(self, grad: Any, needed: Any = None) -> None:
+    def vjp(self, grad: Any, needed: Container[Node] | None = None) -> None:
         """Add an array to the leaf's gradient, in place if there is one already."""
         leaf = self.variable
         meta, own = leaf._meta or meta_of(leaf), leaf._array
@@ -326,9 +316,7 @@ class AccumulateGrad(Node):
         if meta.post_accumulate:
             self._tell(meta)
 
-    vjp_towards = vjp
-
-    def vjp_tensors(self, grad: Any, needed: Any = None) -> None:
+    def vjp_tensors(self, grad: Any, needed: Container[Node] | None = None) -> None:
         """Add a tensor to the leaf's gradient, out of place: the old one may be part of a graph."""
         leaf, meta = self.variable, meta_of(self.variable)
         if grad is not None and leaf._rg:
@@ -340,8 +328,6 @@ class AccumulateGrad(Node):
                     meta.grad = meta.grad + grad
         if meta.post_accumulate:
             self._tell(meta)
-
-    vjp_tensors_towards = vjp_tensors
 
     def _casts(self, meta: Any) -> bool:
         """Whether gradients are cast to the leaf's dtype: not if another was asked for, or was the leaf's before."""

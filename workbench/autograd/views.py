@@ -173,8 +173,6 @@ class CopySlices(Node):
         rest = grad.masked_fill(wrap(written), 0.0)
         return [rest + first.strided_scatter(self.geometry, self.layout), *others]
 
-    vjp_towards, vjp_tensors_towards = vjp, vjp_tensors
-
     def _leads_on(self, needed: Container[Node] | None) -> bool:
         """Whether the gradient of the base as it was is wanted."""
         before = self.parents[0][0]
@@ -185,12 +183,9 @@ class CopySlices(Node):
         if self.fn is None:
             raise RuntimeError(errors.SECOND_BACKWARD)
         arrived = [grad] if self.fn.multi else grad
-        if needed is None:
-            out = getattr(self.fn, method)(arrived)
-        else:
-            if self._leads_on(needed):  # then so does the view, on which this backward has no node to visit
-                needed = _AndOne(needed, self.fn.edges()[0][0])
-            out = getattr(self.fn, f"{method}_towards")(arrived, needed)
+        if needed is not None and self._leads_on(needed):  # then so does the view, which no edge leads to now
+            needed = _AndOne(needed, self.fn.edges()[0][0])
+        out = getattr(self.fn, method)(arrived, needed)
         outs = [out] if self.fn.arity == 1 else list(out)
         if outs[0] is not None:
             check_distinct(*self.geometry[:2])

@@ -47,12 +47,8 @@ class Mirror(Node):
         found: tuple[tuple[Node | None, int], ...] = self.parents
         return found
 
-    def vjp(self, grad: Any) -> Any:
+    def vjp(self, grad: Any, needed: Any = None) -> Any:
         """What the real node sent; its error, if it failed."""
-        return self.driver.sent(self)
-
-    def vjp_towards(self, grad: Any, needed: Any) -> Any:
-        """The same."""
         return self.driver.sent(self)
 
     def saved_items(self) -> list[tuple[str, Any, int]]:

@@ -15,7 +15,7 @@ import ast
 import linecache
 import re
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ ARRAYS |= {
     **{thing.__name__: thing for thing in (Tensor, Parameter, np.ndarray, number_as_given, read_array, Unfit)},
 }
 TENSORS |= {"read_tensor": read_tensor, "Packed": Packed}
-BACKWARDS = ("vjp", "vjp_tensors", "vjp_towards", "vjp_tensors_towards")
+BACKWARDS = ("vjp", "vjp_tensors")
 BASES = {1: Node1, 2: Node2, 3: Node3, -1: NodeN}
 
 
@@ -139,30 +139,24 @@ def compiled(text: str, name: str, namespace: dict[str, Any], op: Any) -> Any:
 def _backward_text(op: Any, method: str) -> str:
     """The backward of a node: each wanted input's formula over what was saved.
 
-    `vjp_towards` is given the nodes that lead to what was asked for, and leaves the other inputs out. It reads all
-    that was saved even so, as PyTorch does: something that was written since is an error, whoever needs it.
+    Where it is given the nodes that lead to what was asked for, it leaves the other inputs out. It reads all that was
+    saved even so, as PyTorch does: something that was written since is an error, whoever needs it. Reading comes
+    first, and once, because it may run the user's hook.
     """
-    arrays, partly = "tensors" not in method, "towards" in method
-    several = len(op.tensors) > 1
-    # What several formulas read is read once, because reading may run the user's hook: None if none of them is wanted.
-    # A result is read even where its formula is not wanted, because PyTorch notices then too that it was written.
-    readers = {t: sum(t in reads.tensors for reads in op.reads.values()) for t in op.node.saved_names}
-    all_first = partly or len(op.tensors) > 2
-    shared = [t for t, count in readers.items() if count > 1 or (t == "result" and several) or all_first]
-    given = "node, grad, needed" if partly else "node, grad"
-    lines = [f"def {method}({given}):", *("    " + line for line in _loads(shared, arrays, op.lists))]
+    arrays, several = method == "vjp", len(op.tensors) > 1
+    lines = [f"def {method}(node, grad, needed=None):"]
+    lines += ["    " + line for line in _loads(op.node.saved_names, arrays, op.lists)]
     for i, name in enumerate(op.tensors):
         reads = op.reads.get(name)
         if reads is None:
             lines.append(f"    g{i} = None")
             continue
         indent = "    "
-        if several or (partly and not op.variadic):
-            wanted = f"node.p{i} in needed" if partly else f"node.p{i} is not None"
-            lines += [f"    g{i} = None", f"    if {wanted}:"]
+        if not op.variadic:
+            wanted = f"needed is None or node.p{i} in needed"
+            lines += [f"    g{i} = None", f"    if node.p{i} is not None and ({wanted}):" if several else f"    if {wanted}:"]
             indent = "        "
-        loads = _loads([t for t in reads.tensors if t not in shared], arrays, op.lists)
-        loads += [f"{s}_shape = node.z_{s}" for s in reads.shapes] + [f"{a} = node.a_{a}" for a in reads.arguments]
+        loads = [f"{s}_shape = node.z_{s}" for s in reads.shapes] + [f"{a} = node.a_{a}" for a in reads.arguments]
         lines += [indent + line for line in (*loads, f"g{i} = {reads.on_arrays if arrays else reads.text}")]
     gs = ", ".join(f"g{i}" for i in range(len(op.tensors)))
     if op.fits:
@@ -175,7 +169,7 @@ def _backward_text(op: Any, method: str) -> str:
     lines.append(f"    return {gs}")
     if arrays and op.node.saved_names:
         body = ["    " + line for line in lines[1:]]
-        lines = [lines[0], "    try:", *body, "    except Unfit:", f"        return refit({given})"]
+        lines = [lines[0], "    try:", *body, "    except Unfit:", "        return refit(node, grad, needed)"]
     return "\n".join(lines) + "\n"
 
 
@@ -194,7 +188,7 @@ def _saved_text(op: Any, method: str) -> str:
     return "\n".join([*lines, f"    return {method == 'release' or 'items'}"]) + "\n"
 
 
-def _loads(tensors: list[str], arrays: bool, lists: list[str]) -> list[str]:
+def _loads(tensors: Sequence[str], arrays: bool, lists: list[str]) -> list[str]:
     lines = []
     for t in tensors:
         if not arrays or t in lists:

@@ -241,8 +241,7 @@ def _fit(operands: list[Any], kept: list[Any], needs: list[bool], result: np.nda
 def refit(node: Any, grad: Any, needed: Any = None) -> Any:
     """The gradients as arrays, by way of tensors, which check what they are given."""
     given = [None if g is None else wrap(np.asarray(g)) for g in (grad if node.multi else [grad])]
-    vjp, towards = (node.vjp_tensors, ()) if needed is None else (node.vjp_tensors_towards, (needed,))
-    out = with_grad(False, vjp, given if node.multi else given[0], *towards)
+    out = with_grad(False, node.vjp_tensors, given if node.multi else given[0], needed)
     if node.arity == 1:
         return None if out is None else out._array
     return [None if t is None else t._array for t in out]
