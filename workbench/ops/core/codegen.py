@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from ...autograd import state
+from ...autograd.anomaly_mode import remember
 from ...autograd.builtin_node import (
     Node1,
     Node2,
@@ -38,6 +40,7 @@ from ...autograd.tensor import Meta, Parameter, Tensor, link_view
 from ...events import emit, listeners
 from .registry import ARRAYS, TENSORS, USUAL, told_arguments
 from .results import into
+from .saving import fit_of, saved_as
 from .scalars import SCALARS
 
 ARRAYS |= {
@@ -154,7 +157,10 @@ def _backward_text(op: Any, method: str) -> str:
         indent = "    "
         if not op.variadic:
             wanted = f"needed is None or node.p{i} in needed"
-            lines += [f"    g{i} = None", f"    if node.p{i} is not None and ({wanted}):" if several else f"    if {wanted}:"]
+            lines += [
+                f"    g{i} = None",
+                f"    if node.p{i} is not None and ({wanted}):" if several else f"    if {wanted}:",
+            ]
             indent = "        "
         loads = [f"{s}_shape = node.z_{s}" for s in reads.shapes] + [f"{a} = node.a_{a}" for a in reads.arguments]
         lines += [indent + line for line in (*loads, f"g{i} = {reads.on_arrays if arrays else reads.text}")]
@@ -211,13 +217,16 @@ def _loads(tensors: Sequence[str], arrays: bool, lists: list[str]) -> list[str]:
     return lines
 
 
-_THINGS = Tensor, Parameter, Meta, np.ndarray, np.asarray, emit, edge_of, in_scope, link_view, told_arguments
+_THINGS = (
+    *(Tensor, Parameter, Meta, np.ndarray, np.asarray, emit, edge_of, in_scope, link_view, told_arguments),
+    *(fit_of, remember, saved_as),
+)
 NAMES: dict[str, Any] = {
     "__name__": __name__,
     "local": local,
     "off": off,
-    "unusual": unusual,
     "scoped": scoped,
+    "state": state,
     "listeners": listeners,
     "sequence": sequence,
     **{thing.__name__: thing for thing in _THINGS},
@@ -228,12 +237,13 @@ NAMES: dict[str, Any] = {
 }
 
 
-def op_function(op: Any, dispatch: Any, takes_out: bool = False) -> Any:
+def op_function(op: Any, dispatch: Any, takes_out: bool = False, unusual: dict[Any, bool] = unusual) -> Any:
     """The op's function: a stub that compiles its code at the first call and becomes it.
 
-    Only what a user calls by the function's name takes `out`: calls of what may take it are slower.
+    Only what a user calls by the function's name takes `out`: calls of what may take it are slower. `unusual` is not
+    empty while the function has to leave every call to `dispatch`.
     """
-    namespace = dict(NAMES, OP=op, forward=op.forward, dispatch=dispatch)
+    namespace = dict(NAMES, OP=op, forward=op.forward, dispatch=dispatch, unusual=unusual)
 
     def first(*args: Any, **kwargs: Any) -> Any:
         namespace["NODE"] = op.node
@@ -295,7 +305,8 @@ def _text(op: Any, takes_out: bool) -> str:
     result = "outs" if op.several else "t"
     unrecorded = [*_tell_unrecorded(op), f"return {result}"]
     out += ["if not recorded:", *_indented(unrecorded)] if op.formulas else unrecorded
-    return _function(op, takes_out, out + _record(op, result) if op.formulas else out)
+    out += [*_record(op), *_tell_recorded(op), f"return {result}"] if op.formulas else []
+    return _function(op, takes_out, out)
 
 
 def _leave(op: Any, condition: str) -> list[str]:
@@ -418,36 +429,59 @@ def _tell_unrecorded(op: Any) -> list[str]:
     return ["if listeners:", f"    emit(('unrecorded', OP.name, tuple({operands}), {outs}))"]
 
 
-def _record(op: Any, result: str) -> list[str]:
-    """Record the node."""
+def record_function(op: Any) -> Any:
+    """What records one application of an op to any operands.
+
+    It is given the op's arguments, what else its forward found out, its outputs, and which operands need a gradient.
+    """
+    needs = [f"rg{i}" for i in range(len(op.tensors))]
+    out = [] if op.variadic else [f"{', '.join(needs)}, = needs"]
+    out += [] if op.several else ["t, = outs", "r = t._array"]
+    out += _record(op, general=True)
+    out += ["for nr, t in enumerate(outs):", "    t._rg = True", "    t._nr = nr"]
+    out += ["if state.anomaly:", "    remember(node)", "return node"]
+    text = "\n".join([f"def record({', '.join([*op.order, *op.extras])}, outs, needs):", *_indented(out)]) + "\n"
+    return compiled(text, "record", dict(NAMES, NODE=op.node), op)
+
+
+def _record(op: Any, general: bool = False) -> list[str]:
+    """Record the node; in general, operands may be numbers and of different dtypes, and what is saved may not be so."""
     out: list[str] = []
-    for name in op.extras:
+    for name in () if general else op.extras:
         out += [f"{name} = Tensor()", f"{name}._array = asarray(r_{name})", f"{name}._rg = False", f"{name}._nr = 0"]
         out += [f"{name}._fn = {name}._storage = {name}._meta = None"]
     out += ["node = NODE()", "node.extra = in_scope() if scoped else None"]
     out += ["node.seq = next(sequence)  # before the edges, as PyTorch does: a view's may only now be made anew"]
     if op.variadic:
-        edges = "(edge_of(t) if t._fn is None else t._fn, t._nr) if t._rg else (None, 0)"
-        out += [f"node.parents = tuple([{edges} for t in {op.tensors[0]}])"]
+        wanted, each = ("need", "t, need in zip({}, needs)") if general else ("t._rg", "t in {}")
+        edges = f"(edge_of(t) if t._fn is None else t._fn, t._nr) if {wanted} else (None, 0)"
+        out += [f"node.parents = tuple([{edges} for {each.format(op.tensors[0])}])"]
     else:
         for i, name in enumerate(op.tensors):
             out += _edge(op, i, name)
     for name in op.node.saved_names:
-        out += _save(op, name)
+        out += _save(op, name, general)
+    loaded = {} if general else {name: f"a{i}" for i, name in enumerate(op.tensors)}
     for name in op.node.shape_names:
-        out += [f"node.z_{name} = {f'a{op.tensors.index(name)}' if name in op.tensors else f'{name}._array'}.shape"]
+        out += [f"node.z_{name} = {loaded.get(name, f'{name}._array')}.shape"]
     out += [f"node.a_{name} = {name}" for name in op.node.argument_names]
-    out += [f"node.y_{name} = a{op.tensors.index(name)}.strides" for name in op.node.factor_names]
-    out += _fit(op) if op.fits else []
+    out += [f"node.y_{name} = {loaded.get(name, f'{name}._array')}.strides" for name in op.node.factor_names]
+    if op.fits and general:
+        kept = "".join([f"{name}, " for name in op.kept])
+        out += [f"node.fit = fit_of(({', '.join(op.tensors)},), ({kept}), needs, r)"]
+    elif op.fits:
+        out += _fit(op)
     if op.several:
-        out += ["node.outputs = len(outs)", "for t in outs:", "    t._meta.view_fn = node"]
-    else:
-        out += ["t._meta.view_fn = node" if op.kind == "view" else "t._fn = node"]
+        return [*out, "node.outputs = len(outs)", "for t in outs:", "    t._meta.view_fn = node"]
+    return [*out, "t._meta.view_fn = node" if op.kind == "view" else "t._fn = node"]
+
+
+def _tell_recorded(op: Any) -> list[str]:
+    """Tell listeners of a node."""
     said = f"({', '.join(op.said)},)"
     if {*op.said} & {*USUAL}:
         said = f"told_arguments(OP, {said})"
-    outs = "outs" if op.several else "(t,)"
-    return [*out, "if listeners:", f"    emit(('created', node, {said}, {outs}))", f"return {result}"]
+    return ["if listeners:", f"    emit(('created', node, {said}, {'outs' if op.several else '(t,)'}))"]
 
 
 def _edge(op: Any, i: int, name: str) -> list[str]:
@@ -459,12 +493,14 @@ def _edge(op: Any, i: int, name: str) -> list[str]:
     return edge if len(op.tensors) == 1 else [f"if rg{i}:", *_indented(edge), "else:", *_indented(none)]
 
 
-def _save(op: Any, name: str) -> list[str]:
+def _save(op: Any, name: str, general: bool) -> list[str]:
     """What the formulas read of `name`, if one that reads it is wanted; what leads nowhere is not, as in PyTorch."""
     if name == "result":
         return ["node.s_result = r", "node.c_result = None", "node.v_result = 0"]
     version = "0 if {0}._storage is None else {0}._storage.version"
-    if name in op.lists:
+    if general:
+        save = [f"node.s_{name}, node.v_{name} = saved_as({name}, outs[0]._array.dtype)"]
+    elif name in op.lists:
         save = [f"node.s_{name} = tuple({name})"]
         save += [f"node.v_{name} = tuple([0 if kept is None or {version[5:].format('kept')} for kept in {name}])"]
     else:
@@ -475,7 +511,8 @@ def _save(op: Any, name: str) -> list[str]:
     readers = [i for i, t in enumerate(op.tensors) if t in op.reads and name in op.reads[t].tensors]
     if len(readers) != 1 or len(op.tensors) == 1:
         return save
-    wanted = f"rg{readers[0]}" if op.simple or len(op.reads) == 1 else f"node.p{readers[0]} is not None"
+    asks_flag = len(op.reads) == 1 or (op.simple and not general)
+    wanted = f"rg{readers[0]}" if asks_flag else f"node.p{readers[0]} is not None"
     return [f"if {wanted}:", *_indented(save), "else:", f"    node.s_{name} = None"]
 
 

@@ -1,6 +1,7 @@
-"""The general way through any op, which handles everything that its compiled function does not.
+"""The general way through any op, in three steps: interpret, compute, record.
 
-Numbers and mixed dtypes meet here, listeners are told here. It gives the same node as the compiled function.
+Transforms interpret it; what is computed is tensors and numbers of any dtypes; the node is recorded by code that
+codegen.py writes. The op's compiled function is the last two steps without the tests that the usual call does not need.
 """
 
 from __future__ import annotations
@@ -11,20 +12,18 @@ import numpy as np
 
 from ... import errors
 from ...autograd import dtypes, state
-from ...autograd.anomaly_mode import remember
 from ...autograd.function_outputs import fitted_gradient
 from ...autograd.levels import Lifted
-from ...autograd.node import edge_of, in_scope, sequence
 from ...autograd.saved_tensors import Packed, pack_saved
-from ...autograd.state import local, scoped, with_grad
+from ...autograd.state import local, unusual, with_grad
 from ...autograd.tensor import InferenceTensor, Tensor, link_view, part_of, wrap
 from ...events import emit, listeners
 from . import checks
 from .registry import in_formulas, told_arguments
-from .scalars import SCALARS, scalar_array
+from .scalars import scalar_array
 
-FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")
 NUMBER = (bool, int, float, np.number, np.bool_)
+Performed = tuple[tuple[Tensor, ...], tuple[Tensor, ...]]  # the outputs, and what else an op's forward found out
 
 
 def dispatch(op: Any, args: tuple[Any, ...]) -> Any:
@@ -33,8 +32,14 @@ def dispatch(op: Any, args: tuple[Any, ...]) -> Any:
     return outs if op.several else outs[0]
 
 
-def perform(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+def perform(op: Any, args: tuple[Any, ...]) -> Performed:
     """The same for the rules of transforms: all outputs, and what else the op's forward found out."""
+    found = _interpret(op, args)
+    return _run(op, args) if found is None else found
+
+
+def _interpret(op: Any, args: tuple[Any, ...]) -> Performed | None:
+    """The op as the transforms around it run it; None where only the general way is left."""
     modes = local.modes
     if modes.levels or any([type(a) is Lifted for a in (*args, *(args[0] if op.variadic else ()))]):
         from .interpreters import interpret  # most programs run no transform
@@ -43,27 +48,53 @@ def perform(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[T
     if state.dual is not None and not modes.paused:
         from .jvp import push_duals_alone
 
-        if (found := push_duals_alone(op, args)) is not None:
-            return found
-    elif op.simple:
-        quick = _unrecorded(op, args, modes)
-        if quick is not None:
-            return (quick,), ()
+        return push_duals_alone(op, args)
+    if op.simple and unusual and not (modes.inference or modes.saved_hooks or state.anomaly):
+        return (op.usual(*args),), ()  # below all transforms, or where another thread has something unusual going on
+    return None
+
+
+def run_odd(op: Any, args: tuple[Any, ...]) -> Tensor:
+    """The output of a simple op which has just been found not to be about transforms."""
+    return _run(op, args)[0][0]
+
+
+def _run(op: Any, args: tuple[Any, ...]) -> Performed:
+    """Compute and record."""
     if op.prepare is not None:
         args = op.prepare(args)
     given = dict(zip(op.order, args, strict=True))
     operands = op.operands(given)
+    results, extras = _compute(op, given, operands)
+    normal = any([type(t) is not InferenceTensor for t in operands])
+    if op.kind in ("view", "views"):
+        outs = tuple([part_of(operands[0], a) for a in results])
+        for out in outs if normal else ():
+            link_view(out, operands[0], op.creation())
+    else:
+        outs = tuple([wrap(a) for a in results])
+    _record(op, given, operands, outs, extras, normal)
+    modes = local.modes
+    if modes.dual is not None and _is_differentiable(op, outs) and not modes.inference:
+        from .interpreters import push_duals
+
+        push_duals(op, args, operands, outs, extras)
+    return outs, extras
+
+
+def _compute(op: Any, given: dict[str, Any], operands: list[Any]) -> tuple[list[np.ndarray], tuple[Tensor, ...]]:
+    """The arrays of the outputs, and what else the forward found out; refuses what the op does not take."""
     for position, operand in enumerate(operands):
         if not isinstance(operand, Tensor) and (operand is not None or not op.optional):
             _check_operand(op, position, operand, operands)
     arrays = _meet(op, operands) if op.meets else [_array_of(t) for t in operands]
     for name in op.lists:
         given[name] = tuple(given[name])
-    inputs = {op.tensors[0]: arrays} if op.variadic else dict(zip(op.tensors, arrays, strict=True))
+    inputs = {**given, **({op.tensors[0]: arrays} if op.variadic else dict(zip(op.tensors, arrays, strict=True)))}
     for name in op.kept:
         inputs[name] = _array_of(given[name])
     try:
-        r = op.forward(*[inputs[name] if name in inputs else given[name] for name in op.order])
+        r = op.forward(*inputs.values())
     except ValueError as error:
         if op.fits:
             kept = [given[name]._array for name in op.kept if name not in op.lists]
@@ -75,62 +106,33 @@ def perform(op: Any, args: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[T
     if op.extras:
         r, *extra = r
         extras = tuple([wrap(a) for a in extra])
-        given.update(zip(op.extras, extras, strict=True))
-    viewing = op.kind in ("view", "views")
-    results = [np.asarray(a) for a in (r if op.several else (r,))]
-    outs = tuple([part_of(operands[0], a) if viewing else wrap(a) for a in results])
+    return [np.asarray(a) for a in (r if op.several else (r,))], extras
+
+
+def _record(
+    op: Any,
+    given: dict[str, Any],
+    operands: list[Any],
+    outs: tuple[Tensor, ...],
+    extras: tuple[Tensor, ...],
+    normal: bool,
+) -> None:
+    """Record the node, if one is wanted, and tell listeners; what is `normal` is not all made in inference mode."""
+    modes = local.modes
     needs = [isinstance(t, Tensor) and t.requires_grad for t in operands]
-    floating = bool(outs) and outs[0]._array.dtype.kind == "f"
-    normal = any([type(t) is not InferenceTensor for t in operands])
-    if viewing and normal:
-        for out in outs:
-            link_view(out, operands[0], op.creation())
-    if modes.grad and True in needs and floating and op.formulas and normal and not modes.inference:
-        node = op.bind(given, operands, needs, outs)
+    if modes.grad and True in needs and _is_differentiable(op, outs) and normal and not modes.inference:
+        node = op.record(*given.values(), *extras, outs, needs)
         if modes.saved_hooks:
             pack_saved(node, outs[0])
         if listeners:
             emit(("created", node, told_arguments(op, tuple([given[name] for name in op.said])), outs))
     elif listeners:
         emit(("unrecorded", op.name, tuple(operands), outs))
-    if modes.dual is not None and floating and op.formulas and not modes.inference:
-        from .interpreters import push_duals
-
-        push_duals(op, args, operands, outs, extras)
-    return outs, extras
 
 
-def _unrecorded(op: Any, args: tuple[Any, ...], modes: Any) -> Tensor | None:
-    """The result of an op over tensors of one usual dtype that do not ask for gradients; None for all else.
-
-    Transforms run most of their operations so, in the end.
-    """
-    if modes.inference or modes.dual is not None:
-        return None
-    arrays, kind = list(args), None
-    for place in op.places:
-        t = args[place]
-        if type(t) is Tensor and not t._rg and (t._meta is None or not t.requires_grad):
-            array = arrays[place] = t._array
-            if kind is None:
-                kind = array.dtype
-            elif array.dtype is not kind:
-                return None
-        elif op.numbers and kind is not None and kind in (numbers := SCALARS.get(type(t), {})):
-            arrays[place] = numbers[kind][t]
-        else:
-            return None
-    if kind is not FLOAT64 and kind is not FLOAT32:
-        return None
-    try:
-        r = op.forward(*arrays)
-    except ValueError:
-        return None
-    if op.kind != "view":
-        return wrap(r)
-    out = wrap(r)
-    link_view(out, args[op.places[0]], op.creation())
-    return out
+def _is_differentiable(op: Any, outs: tuple[Tensor, ...]) -> bool:
+    """Whether an op with these outputs has a derivative."""
+    return bool(outs) and outs[0]._array.dtype.kind == "f" and bool(op.formulas)
 
 
 def _array_of(t: Any) -> Any:
@@ -171,71 +173,6 @@ def _meet(op: Any, operands: list[Any]) -> list[np.ndarray]:
         common = dtypes.get_default_dtype()
     arrays = [t._array if isinstance(t, Tensor) else scalar_array(t, common.np) for t in operands]
     return [a if a.dtype is common.np else a.astype(common.np) for a in arrays]
-
-
-def record_node(op: Any, given: dict[str, Any], operands: list[Any], needs: list[bool], out: Tensor) -> Any:
-    """The node of one application: its edges and what its formulas read."""
-    node = op.node()
-    node.seq = next(sequence)  # before the edges, as in PyTorch: a view's may be made anew just now
-    node.extra = in_scope() if scoped else None
-    edges = [(edge_of(t), t._nr) if need else (None, 0) for t, need in zip(operands, needs, strict=True)]
-    if len(op.reads) > 1:  # a view made without gradients leads nowhere, and PyTorch then saves nothing for it
-        needs = [parent is not None for parent, _ in edges]
-    if op.variadic:
-        node.parents = tuple(edges)
-        wanted = set(op.tensors)
-    else:
-        for i, (parent, nr) in enumerate(edges):
-            if op.tensors[i] not in op.reads:
-                parent, nr = None, 0
-            setattr(node, f"p{i}", parent)
-            setattr(node, f"n{i}", nr)
-        wanted = {name for name, need in zip(op.tensors, needs, strict=True) if need}
-    for name in node.saved_names:
-        readers = {i for i, reads in op.reads.items() if name in reads.tensors}
-        if name == "result":
-            node.s_result, node.c_result, node.v_result = out._array, None, 0
-            continue
-        if len(readers) == 1 and not readers & wanted:
-            setattr(node, f"s_{name}", None)
-            continue
-        value = given[name]
-        if name in op.lists:
-            saved, versions = value, tuple([_version_of(t) for t in value])
-        else:
-            is_array = isinstance(value, Tensor) or value is None
-            saved, versions = value if is_array else np.array(value, out._array.dtype), _version_of(value)
-        setattr(node, f"s_{name}", saved)
-        setattr(node, f"v_{name}", versions)
-    for name in node.shape_names:
-        setattr(node, f"z_{name}", np.shape(given[name]._array))
-    for name in node.argument_names:
-        setattr(node, f"a_{name}", given[name])
-    for name in node.factor_names:
-        setattr(node, f"y_{name}", given[name]._array.strides)
-    if op.fits:
-        node.fit = _fit(operands, [given[name] for name in op.kept], needs, out._array)
-    if state.anomaly:
-        remember(node)
-    return node
-
-
-def _version_of(saved: Any) -> Any:
-    """At which version something is saved, and of a number the number; RuntimeError for what may not be."""
-    if type(saved) is InferenceTensor:
-        raise RuntimeError(errors.INFERENCE_SAVED)
-    if saved is None or isinstance(saved, Tensor):
-        return 0 if saved is None else saved._version
-    return saved.item() if isinstance(saved, np.generic) else saved
-
-
-def _fit(operands: list[Any], kept: list[Any], needs: list[bool], result: np.ndarray) -> tuple[Any, ...] | None:
-    """What each wanted gradient must be made into; None where all fit already."""
-    arrays = [t._array for t in operands if isinstance(t, Tensor)]
-    shapes = {a.shape for a in arrays} | {t._array.shape if isinstance(t, Tensor) else None for t in kept}
-    if len(shapes) == 1 and all([a.dtype is result.dtype for a in arrays]):
-        return None
-    return tuple([(t._array.shape, t._array.dtype) if need else None for t, need in zip(operands, needs, strict=True)])
 
 
 def refit(node: Any, grad: Any, needed: Any = None) -> Any:

@@ -99,8 +99,7 @@ def _record(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tens
     outs = _lifted(op, operands, values, level)
     needs = [type(t) is Lifted and t._level is level and t.requires_grad for t in operands]
     if local.modes.grad and True in needs and op.formulas and outs and outs[0]._array.dtype.kind == "f":
-        given.update(zip(op.extras, extras, strict=True))
-        node = op.bind(given, operands, needs, outs)
+        node = op.record(*given.values(), *extras, outs, needs)
         if node.keeps_result:
             node.s_result = saved_as_result(outs[0])
         if listeners:

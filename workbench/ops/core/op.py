@@ -32,7 +32,7 @@ from ...autograd.tensor import Tensor
 from . import codegen
 from .checks import not_a_tensor
 from .codegen import op_function
-from .dispatch import dispatch, dispatch_operator, perform, record_node
+from .dispatch import dispatch, dispatch_operator, perform, run_odd
 from .registry import ABBREVIATIONS, DIMS, REGISTRY, SEVERAL, SIZES, in_formulas
 from .results import TAKERS
 
@@ -140,19 +140,6 @@ class Op:
             return "multi_output" if self.several else "default"
         return "no_grad"
 
-    def bind(self, given: dict[str, Any], operands: list[Any], needs: list[bool], outs: tuple[Tensor, ...]) -> Any:
-        """Record one application: the node, and the outputs as what the node made."""
-        node = record_node(self, given, operands, needs, outs[0])
-        for nr, out in enumerate(outs):
-            out._rg, out._nr = True, nr
-            if self.kind in ("view", "views"):
-                out._meta.view_fn = node
-            else:
-                out._fn = node
-        if self.several:
-            node.outputs = len(outs)
-        return node
-
     @property
     def formula_text(self) -> str:
         """The formulas, one a line, and what the abbreviations in them stand for."""
@@ -171,8 +158,14 @@ def _reads(op: Op) -> dict[str, codegen.Reads]:
     return {name: codegen.Reads(text, known, op, name) for name, text in op.formulas.items()}
 
 
-# Made when first asked for: what each formula reads, and the class of the op's nodes.
-MADE: dict[str, Callable[[Op], Any]] = {"reads": _reads, "node": codegen.node_class}
+# Made when first asked for: what each formula reads, the class of the op's nodes, the function that records one, and
+# the op's compiled function for where what is unusual has been asked about already.
+MADE: dict[str, Callable[[Op], Any]] = {
+    "reads": _reads,
+    "node": codegen.node_class,
+    "record": codegen.record_function,
+    "usual": lambda op: op_function(op, run_odd, unusual={}),
+}
 
 
 def define(

@@ -1,0 +1,35 @@
+"""What a node saves of operands that may be numbers, of different dtypes, or made in inference mode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import errors
+from ...autograd.tensor import InferenceTensor, Tensor
+
+
+def saved_as(value: Any, dtype: np.dtype) -> tuple[Any, Any]:
+    """What is saved of an operand, and its version: a tensor or a list of these as they are, a number as an array."""
+    if type(value) is tuple:
+        return value, tuple([_version_of(t) for t in value])
+    if value is None or isinstance(value, Tensor):
+        return value, _version_of(value)
+    return np.array(value, dtype), value.item() if isinstance(value, np.generic) else value
+
+
+def _version_of(saved: Tensor | None) -> int:
+    """At which version a tensor is saved; RuntimeError for what may not be."""
+    if type(saved) is InferenceTensor:
+        raise RuntimeError(errors.INFERENCE_SAVED)
+    return 0 if saved is None else saved._version
+
+
+def fit_of(operands: tuple[Any, ...], kept: tuple[Any, ...], needs: list[bool], result: np.ndarray) -> Any:
+    """What each wanted gradient must be made into, as (shape, dtype); None where all fit already."""
+    arrays = [t._array for t in operands if isinstance(t, Tensor)]
+    shapes = {a.shape for a in arrays} | {t._array.shape if isinstance(t, Tensor) else None for t in kept}
+    if len(shapes) == 1 and all([a.dtype is result.dtype for a in arrays]):
+        return None
+    return tuple([(t._array.shape, t._array.dtype) if need else None for t, need in zip(operands, needs, strict=True)])
