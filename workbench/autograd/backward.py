@@ -12,10 +12,10 @@ import numpy as np
 from .. import errors, events
 from ..errors import warn
 from . import dtypes
-from .builtin_node import ran_without_task
 from .engine import GraphTask, carries_tensors
 from .levels import AUTOGRAD, entered, lift, with_batch
 from .node import Node, edge_of, target_of
+from .plain_backward import ran_without_task
 from .state import local
 from .tensor import Tensor, tensor_method, wrap
 

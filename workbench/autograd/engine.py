@@ -270,62 +270,21 @@ class GraphTask:
         return results[0]
 
     def _run(self, modes: Modes, limit: int) -> bool:
-        """The loop, with the fast path: a node that no hook or capture looks at."""
+        """Run the loop in the grad mode that it asks for; explain an error; tell the end."""
         if not self._begun:
             self.begin()
-        ready, buffers, captures = self._ready, self._buffers, self._captures
-        keep, tensors, needed, heard = self.keep_graph, self.tensors, self._needed, listeners
         before = modes.grad
         set_grad(self.create_graph)
         self.outer, modes.task = modes.task, self
-        node: Node | None = None
-        ran = False
         try:
-            while limit:
-                if self._alone is not None:
-                    node, grad, self._alone, self._carried = self._alone, self._carried, None, None
-                elif ready:
-                    node = pop_ready(ready)
-                    grad = buffers.pop(node, None)
-                else:
-                    break
-                self.node = node
-                limit -= 1
-                ran = True
-                arity = node.arity
-                unusual = node.extra is not None and type(node.extra) is not Scoped
-                if unusual or grad is None or state.anomaly or node in captures:
-                    buffers[node], grad = grad, None  # a leaf keeps a gradient that nobody else holds
-                    out = self._run_node(node)
-                    if out is NOTHING:
-                        continue
-                else:
-                    if heard:
-                        emit(("run", self, node, grad if node.multi else (grad,)))
-                    out = node.vjp_tensors(grad, needed) if tensors else node.vjp(grad, needed)
-                    if heard:
-                        self._tell_ran(node, out)
-                    if not keep and node.release() and heard:
-                        emit(("freed", node))
-                if arity == 1:
-                    grad, out = out, None
-                    self._deliver(node.p0, node.n0, grad)
-                elif arity == 2:
-                    (first, grad), out = out, None
-                    self._deliver(node.p0, node.n0, first)
-                    first = None
-                    self._deliver(node.p1, node.n1, grad)
-                elif arity:
-                    for (parent, nr), grad in zip(node.edges(), out, strict=True):
-                        self._deliver(parent, nr, grad)
-                    out = None
+            ran = self._run_ready(limit)
             if self._alone is not None:  # the limit is reached: it is the next one's turn at the next step
                 self._queue_alone(self._alone)
         except BaseException as error:
             said = errors.of_shapes(error)
-            if state.anomaly and node is not None:
-                warn_of_forward(node)
-            failed(said or error, task=self, node=node)
+            if state.anomaly and self.node is not None:
+                warn_of_forward(self.node)
+            failed(said or error, task=self, node=self.node)
             if said is not None:
                 raise said from None
             raise
@@ -336,12 +295,54 @@ class GraphTask:
                 off.pop(modes, None)
             else:
                 off[modes] = True
-        if not ready and not self._over:
+        if not self._ready and not self._over:
             self._over = True
             self._call_back(modes)
             if listeners:
                 emit(("finished", self))
         return ran
+
+    def _run_ready(self, limit: int) -> bool:
+        """The loop, with the fast path: a node that no hook or capture looks at."""
+        ready, buffers, captures = self._ready, self._buffers, self._captures
+        keep, tensors, needed, heard = self.keep_graph, self.tensors, self._needed, listeners
+        left = limit
+        while left:
+            if self._alone is not None:
+                node, grad, self._alone, self._carried = self._alone, self._carried, None, None
+            elif ready:
+                node = pop_ready(ready)
+                grad = buffers.pop(node, None)
+            else:
+                break
+            self.node = node
+            left -= 1
+            unusual = node.extra is not None and type(node.extra) is not Scoped
+            if unusual or grad is None or state.anomaly or node in captures:
+                buffers[node], grad = grad, None  # a leaf keeps a gradient that nobody else holds
+                out = self._run_node(node)
+            else:
+                if heard:
+                    emit(("run", self, node, grad if node.multi else (grad,)))
+                out = node.vjp_tensors(grad, needed) if tensors else node.vjp(grad, needed)
+                if heard:
+                    self._tell_ran(node, out)
+                if not keep and node.release() and heard:
+                    emit(("freed", node))
+            arity = 0 if out is NOTHING else node.arity
+            if arity == 1:
+                grad, out = out, None
+                self._deliver(node.p0, node.n0, grad)
+            elif arity == 2:
+                (first, grad), out = out, None
+                self._deliver(node.p0, node.n0, first)
+                first = None
+                self._deliver(node.p1, node.n1, grad)
+            elif arity:
+                for (parent, nr), grad in zip(node.edges(), out, strict=True):
+                    self._deliver(parent, nr, grad)
+                out = None
+        return left != limit
 
     def _run_node(self, node: Node) -> Any:
         """Run a node, with everything unusual about it; what it gives its inputs, or NOTHING."""

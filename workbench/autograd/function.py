@@ -20,7 +20,7 @@ from .function_outputs import bind_output, bind_outputs, emit_created, gradients
 from .levels import Lifted
 from .node import Metadata, Node, accumulator, edge_of, note_scope, read_only, sequence
 from .saved_tensors import FREED, SavedOutput, SavedTensor, packed, unpacked
-from .state import local, off, scoped, unusual, with_grad
+from .state import Modes, local, off, scoped, unusual, with_grad
 from .tensor import InferenceTensor, Tensor, alias, wrap
 
 
@@ -108,7 +108,25 @@ class BackwardCFunction(Node, FunctionCtx):
         """The nodes that the gradients go to."""
         return (self.p0,) if self.arity == 1 else [parent for parent, _ in self._parents]
 
-    def _connect(self, args: tuple[Any, ...], needs: Sequence[bool]) -> None:
+    def _connect(self, args: tuple[Any, ...], wanted: bool) -> bool:
+        """Note which arguments need a gradient and, if a node is wanted and one does, the edges; whether that is so."""
+        if len(args) == 1 and type(alone := args[0]) is Tensor:  # the same as below, in less time
+            needed = alone._rg or (alone._meta is not None and alone.requires_grad)
+            self.needs_input_grad = (needed,)
+            if not (wanted and needed):
+                return False
+            array, fn = alone._array, alone._fn
+            self._inputs = (array.shape, array.dtype)
+            self.arity, self.p0, self.n0 = 1, edge_of(alone) if fn is None else fn, alone._nr
+            return True
+        needs = [isinstance(a, Tensor) and (a._rg or (a._meta is not None and a.requires_grad)) for a in args]
+        self.needs_input_grad = tuple(needs)
+        if not (wanted and True in needs):
+            return False
+        self._note_edges(args, needs)
+        return True
+
+    def _note_edges(self, args: tuple[Any, ...], needs: Sequence[bool]) -> None:
         """Note the edge, shape and dtype of every tensor argument."""
         inputs: list[Any] = []
         parents: list[tuple[Node | None, int]] = []
@@ -463,39 +481,9 @@ class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
         ctx = cls._backward_cls()
         ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None
         ctx._saved = ()
-        before = modes.grad
-        alone = args[0] if len(args) == 1 and type(args[0]) is Tensor else None
-        if alone is None:
-            needs = [isinstance(a, Tensor) and (a._rg or (a._meta is not None and a.requires_grad)) for a in args]
-            ctx.needs_input_grad = tuple(needs)
-            recorded = before and True in needs
-            if recorded:
-                ctx._connect(args, needs)
-        else:  # the same where there is one argument, a tensor
-            needed = alone._rg or (alone._meta is not None and alone.requires_grad)
-            ctx.needs_input_grad = (needed,)
-            recorded = before and needed
-            if recorded:
-                array, fn = alone._array, alone._fn
-                ctx._inputs = (array.shape, array.dtype)
-                ctx.arity, ctx.p0, ctx.n0 = 1, edge_of(alone) if fn is None else fn, alone._nr
+        recorded = ctx._connect(args, modes.grad)
         ctx.seq = next(sequence)  # after the edges: a view's may just have been made again
-        if before:
-            modes.grad = False
-            off[modes] = True
-        try:
-            if two_steps:
-                output = cls.forward(*args)
-                cls.setup_context(ctx, args, output)
-            else:
-                output = cls.forward(ctx, *args)
-        finally:
-            if before and not modes.grad:
-                modes.grad = True
-                del off[modes]
-            elif modes.grad is not before:  # switched on inside, and not off again
-                modes.grad = False
-                off[modes] = True
+        output = _run_forward(cls, ctx, args, two_steps, modes)
         saved = ctx.to_save
         if recorded and type(output) is Tensor and ctx.dirty_tensors is None is ctx.non_differentiable:
             result = bind_output(ctx, 0, output, args)
@@ -539,6 +527,27 @@ class Function(_SingleLevelFunction):
 
     vmap = staticmethod(no_vmap)
     generate_vmap_rule = False  # True: vmap runs this Function by running its methods under vmap
+
+
+def _run_forward(cls: Any, ctx: Any, args: tuple[Any, ...], two_steps: bool, modes: Modes) -> Any:
+    """Run the user's forward, with gradients off."""
+    before = modes.grad
+    if before:
+        modes.grad = False
+        off[modes] = True
+    try:
+        if not two_steps:
+            return cls.forward(ctx, *args)
+        output = cls.forward(*args)
+        cls.setup_context(ctx, args, output)
+        return output
+    finally:
+        if before and not modes.grad:
+            modes.grad = True
+            del off[modes]
+        elif modes.grad is not before:  # switched on inside, and not off again
+            modes.grad = False
+            off[modes] = True
 
 
 _no_backward, _no_setup = Function.backward, Function.setup_context

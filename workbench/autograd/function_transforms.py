@@ -50,7 +50,7 @@ def apply_transformed(cls: Any, args: tuple[Any, ...], two_steps: bool, kwargs: 
     ctx.needs_input_grad = tuple(needs)
     recorded = modes.grad and True in needs
     if recorded:
-        ctx._connect(args, needs)
+        ctx._note_edges(args, needs)
         if level is not None:
             level.runs_code = True
     ctx.seq = next(sequence)
