@@ -15,7 +15,7 @@ import absent
 import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-PROGRAM = '''
+PROGRAM = """
 import numpy as np
 
 import workbench
@@ -98,7 +98,7 @@ print(w[mask], torch.where(mask, w, torch.zeros_like(w)).sum(), w.dtype is torch
 node = loss.grad_fn
 if node is not None:
     print(node.next_functions, node.name())
-'''
+"""
 
 
 def checked(folder: Path, **settings: Any) -> list[dict[str, Any]]:

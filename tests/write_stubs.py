@@ -32,7 +32,9 @@ from typing import Any, overload
 import numpy as np
 
 '''
-HEAD = IMPORTS + '''
+HEAD = (
+    IMPORTS
+    + """
 
 from ..ops.core.checks import device as Device
 from . import dtypes
@@ -40,7 +42,8 @@ from .dtypes import dtype as Dtype
 from .hooks import RemovableHandle
 from .node import Node
 
-'''
+"""
+)
 NAMES = f"""{IMPORTS}from .autograd import dtypes
 from .autograd.dtypes import dtype as Dtype
 

@@ -3,7 +3,6 @@
 Each returns what it computed. Recorded or not, that is the same.
 """
 
-
 from __future__ import annotations
 
 import copy

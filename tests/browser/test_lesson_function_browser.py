@@ -104,9 +104,7 @@ def test_a_function_of_several_arguments_keeps_and_frees_all_it_saved(lesson: Le
     player = lesson.player("Graph of c")
     player.press("Home")
     saved = ["saved a", "saved b", "saved[2]", "saved c"]
-    assert [player.boxes()[title] for title in saved] == [
-        ("idle", [value]) for value in ("2.0", "5.0", "8.0", "70.0")
-    ]
+    assert [player.boxes()[title] for title in saved] == [("idle", [value]) for value in ("2.0", "5.0", "8.0", "70.0")]
     player.press("ArrowRight", "ArrowRight")
     sent = [(f"{CALLED} to a", "1.0 × 25.0 = 25.0"), (f"{CALLED} to b", "1.0 × 14.0 = 14.0")]
     assert player.now() == ([CALLED], sent, saved, {})

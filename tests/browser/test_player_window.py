@@ -564,8 +564,7 @@ def test_a_chart_opens_whole_across_beside_the_files_of_a_small_jupyterlab(page,
     assert window.evaluate("view => view.scrollWidth - view.clientWidth") == 0
     size = "text => parseFloat(getComputedStyle(text).fontSize) * text.getCTM().a"
     assert (
-        min(text.evaluate(size) for text in page.locator(".wb-picture .wb-box:not(.wb-state-future) text").all())
-        > 10.9
+        min(text.evaluate(size) for text in page.locator(".wb-picture .wb-box:not(.wb-state-future) text").all()) > 10.9
     )
     if view == "saved":
         press(page, "first")

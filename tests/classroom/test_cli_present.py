@@ -281,9 +281,7 @@ def short(folder: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_picture_on_paper_is_shown_at_the_steps_that_matter(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_picture_on_paper_is_shown_at_the_steps_that_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["present", str(short(tmp_path)), "--handout", "paper.html"]) == 0
     page = (tmp_path / "paper.html").read_text()

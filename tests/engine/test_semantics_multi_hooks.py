@@ -60,9 +60,7 @@ def test_23_13_an_undefined_gradient(torch: Any) -> Any:
 
 @same
 def test_23_13_wrong_mode(torch: Any) -> Any:
-    return raised(
-        torch.autograd.graph.register_multi_grad_hook, [torch.ones(1, requires_grad=True)], id, mode="some"
-    )
+    return raised(torch.autograd.graph.register_multi_grad_hook, [torch.ones(1, requires_grad=True)], id, mode="some")
 
 
 @pytest.mark.parametrize("mode", ["all", "any"])

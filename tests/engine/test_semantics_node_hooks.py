@@ -86,9 +86,7 @@ def test_23_2_a_post_hook_sees_both_sides(torch: Any) -> Any:
     x, y = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)
     out = x * y
     out.grad_fn.register_prehook(lambda grads: (grads[0] * 10,))
-    out.grad_fn.register_hook(
-        lambda ins, outs: seen.append((type(ins).__name__, ins, type(outs).__name__, outs))
-    )
+    out.grad_fn.register_hook(lambda ins, outs: seen.append((type(ins).__name__, ins, type(outs).__name__, outs)))
     out.grad_fn.register_hook(lambda ins, outs: (ins[0] * 2, None))
     out.backward()
     return seen, x.grad, y.grad

@@ -47,12 +47,7 @@ def test_22_1_what_is_packed_and_in_which_order(torch: Any) -> Any:
     x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0], requires_grad=True)
     plain = torch.tensor([5.0, 6.0])
     with noting(torch, seen):
-        out = (
-            (x * y + x * plain).exp().sum()
-            + square(torch).apply(x).sum()
-            + (x**2).sum()
-            + (plain * plain).sum()
-        )
+        out = (x * y + x * plain).exp().sum() + square(torch).apply(x).sum() + (x**2).sum() + (plain * plain).sum()
         with torch.no_grad():
             x.exp()
         (x * 3).relu()

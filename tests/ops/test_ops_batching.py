@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_ops import arguments
+from op_samples import arguments, each_sample
 
 import workbench as w
 from workbench.autograd.tensor import Tensor
@@ -20,13 +20,7 @@ SIZE = 3
 WITHOUT_SAMPLES = {  # each sample's result has a shape of its own, and PyTorch refuses; values in test_ops_vmap.py
     ("masked_select", 1): "vmap: Attempted to vmap over `mask`",
 }
-SAMPLES = [
-    pytest.param(op, text.strip(), id=f"{op.name}({text.strip()})")
-    for op in (*REGISTRY.values(), *SEVERAL.values())
-    for text in op.samples.split(";")
-    if text.strip()
-]
-each_sample = pytest.mark.parametrize("op, text", SAMPLES)
+OPS = [*REGISTRY.values(), *SEVERAL.values()]
 
 
 def tensors_of(args: list[Any]) -> list[Tensor]:
@@ -101,8 +95,8 @@ def loss_of(function: Any) -> Callable[..., Tensor]:
     return lambda *tensors: sum((out * out).sum() for out in function(*tensors))
 
 
-@each_sample
 @pytest.mark.parametrize("size", [1, SIZE])
+@each_sample(OPS)
 def test_a_batch_is_its_samples(op: Any, text: str, size: int) -> None:
     args = arguments(op, text)
     function, tensors = function_of(op, args), tensors_of(args)
@@ -111,7 +105,7 @@ def test_a_batch_is_its_samples(op: Any, text: str, size: int) -> None:
         check(mapped(function, batched, batch), one_by_one(function, batched, batch, size))
 
 
-@each_sample
+@each_sample(OPS)
 def test_a_batch_of_none_has_no_samples(op: Any, text: str) -> None:
     args = arguments(op, text)
     function, tensors = function_of(op, args), tensors_of(args)
@@ -122,7 +116,7 @@ def test_a_batch_of_none_has_no_samples(op: Any, text: str) -> None:
             assert [out.shape for out in outs] == [(0, *shape) for shape in shapes]
 
 
-@each_sample
+@each_sample(OPS)
 def test_gradients_of_a_batch(op: Any, text: str) -> None:
     args = arguments(op, text)
     function, tensors = function_of(op, args), tensors_of(args)
@@ -141,7 +135,7 @@ def test_gradients_of_a_batch(op: Any, text: str) -> None:
             np.testing.assert_allclose(got.numpy(), want if i in batched else want.sum(0), rtol=1e-12, atol=1e-12)
 
 
-@each_sample
+@each_sample(OPS)
 def test_tangents_of_a_batch(op: Any, text: str) -> None:
     args = arguments(op, text)
     function, tensors = function_of(op, args), tensors_of(args)
@@ -171,7 +165,7 @@ def test_tangents_of_a_batch(op: Any, text: str) -> None:
         check(pushed(together, batch), apart)
 
 
-@each_sample
+@each_sample(OPS)
 def test_a_batch_of_batches(op: Any, text: str) -> None:
     args = arguments(op, text)
     function, tensors = function_of(op, args), tensors_of(args)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_ops import DIFFERENTIABLE, arguments, slopes, weighted, weights
+from op_samples import DIFFERENTIABLE, arguments, slopes, weighted, weights
 
 import workbench as w
 from workbench.autograd.tensor import Tensor

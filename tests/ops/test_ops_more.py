@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from op_samples import arguments, each_sample, leaves, slopes, weighted, weights
 from oracle import NUMBERS, compare, entries, names, run
-from test_ops import arguments, leaves, slopes, weighted, weights
 from test_ops_torch import flat, kept, told
 
 import workbench as w
@@ -189,20 +189,13 @@ def test_erf_is_right_to_the_last_digits() -> None:
     assert np.signbit(w.erf(w.tensor(-0.0)).item())
 
 
-WITH_SEVERAL = [
-    pytest.param(op, text.strip(), id=f"{op.name}({text.strip()})")
-    for op in SEVERAL.values()
-    for text in op.samples.split(";")
-]
-
-
 def parts(op: Any, args: list[Any]) -> Any:
     """One number made of all but one of an op's outputs: the last one's gradient is missing."""
     outs = TENSORS[op.name](*args)
     return sum(weighted(o, weights(o, seed=i)) for i, o in enumerate(outs[:-1]))
 
 
-@pytest.mark.parametrize("op, text", WITH_SEVERAL)
+@each_sample(SEVERAL.values())
 def test_the_gradient_of_several_outputs_is_the_slope(op: Any, text: str) -> None:
     args = arguments(op, text)
     (t,) = leaves(args)

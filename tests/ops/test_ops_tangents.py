@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from op_samples import DIFFERENTIABLE, arguments, each_sample, has_a_tie, leaves, samples_of, weights
 from oracle import NUMBERS, compare, entries, names
-from test_ops import DIFFERENTIABLE, arguments, leaves, weights
 from test_ops_torch import EXPRESSIONS, flat
 
 import workbench as w
@@ -22,17 +22,12 @@ from workbench.ops.core.registry import SEVERAL, TENSORS
 
 STEP = 1e-6
 OPS = [*DIFFERENTIABLE, *SEVERAL.values()]
-EMPTY = [
-    (op, text.replace("3", "0"))
+WITHOUT_RESULT = ("mean_all", "mean_all_as", "max_all", "min_all", "median_all")  # of no elements
+EMPTY = {
+    op.name: [text.replace("3", "0") for text in ("r(3)", "r(3), r(3)", "r(3), 2.5") if text in samples_of(op)]
     for op in OPS
-    if op.name not in ("mean_all", "mean_all_as", "max_all", "min_all", "median_all")  # which have no result
-    for text in ("r(3)", "r(3), r(3)", "r(3), 2.5")
-    if text in [s.strip() for s in op.samples.split(";")]
-]
-SAMPLES = [pytest.param(op, t.strip(), id=f"{op.name}({t.strip()})") for op in OPS for t in op.samples.split(";")]
-SAMPLES += [pytest.param(op, text, id=f"{op.name}({text})") for op, text in EMPTY]
-each_sample = pytest.mark.parametrize("op, text", SAMPLES)
-each_smooth_sample = pytest.mark.parametrize("op, text", [s for s in SAMPLES if "tie()" not in s.id])
+    if op.name not in WITHOUT_RESULT
+}
 
 
 def outputs(op: Any, args: list[Any]) -> list[Tensor]:
@@ -83,7 +78,7 @@ def array(t: Tensor | None) -> Any:
     return 0 if t is None else t.detach().numpy()
 
 
-@each_smooth_sample
+@each_sample(OPS, skipping=has_a_tie, more=EMPTY)
 def test_the_tangent_is_the_slope(op: Any, text: str) -> None:
     args = arguments(op, text)
     inputs = leaves(args)
@@ -101,7 +96,7 @@ def test_the_tangent_is_the_slope(op: Any, text: str) -> None:
         np.testing.assert_allclose(one.detach().numpy(), expected, rtol=1e-5, atol=1e-7)
 
 
-@each_sample
+@each_sample(OPS, more=EMPTY)
 def test_forward_and_reverse_agree(op: Any, text: str) -> None:
     args = arguments(op, text)
     inputs = leaves(args)
@@ -117,7 +112,7 @@ def test_forward_and_reverse_agree(op: Any, text: str) -> None:
         np.testing.assert_allclose(forward, reverse, rtol=1e-9, atol=1e-12)
 
 
-@each_smooth_sample
+@each_sample(OPS, skipping=has_a_tie, more=EMPTY)
 def test_forward_over_reverse_and_reverse_over_forward_agree(op: Any, text: str) -> None:
     args = arguments(op, text)
     inputs = leaves(args)
@@ -184,7 +179,7 @@ def test_an_expression_beside_torch(text: str) -> None:
     compare(shown, text)
 
 
-@each_sample
+@each_sample(OPS, more=EMPTY)
 def test_duals_that_nobody_records_have_the_tangents_of_the_general_way(
     op: Any, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,10 +41,7 @@ def _samples(way: Way, parts: int = 12) -> list[tuple[float, float]]:
 
 
 def _inside(place: Place, x: float, y: float, margin: float = 0) -> bool:
-    return (
-        place.x + margin < x < place.x + place.w - margin
-        and place.y + margin < y < place.y + place.h - margin
-    )
+    return place.x + margin < x < place.x + place.w - margin and place.y + margin < y < place.y + place.h - margin
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
@@ -219,9 +216,7 @@ def test_without_any_graphviz_one_sentence_says_what_to_install(monkeypatch, tmp
     monkeypatch.setenv("PATH", str(tmp_path))
     for name in missing:
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(
-        LayoutUnavailable, match=r"^[^.]*Graphviz is missing: run `pip install pygraphviz`.*PATH\.$"
-    ):
+    with pytest.raises(LayoutUnavailable, match=r"^[^.]*Graphviz is missing: run `pip install pygraphviz`.*PATH\.$"):
         square().layout  # noqa: B018
 
 

@@ -69,8 +69,7 @@ def test_what_hooks_did_besides_is_said_to_stay() -> None:
     assert s.warnings == []
     s.back(3)
     assert s.warnings == [
-        "Step 3 ran a hook after accumulation of x: what it did besides changing gradients could not be "
-        "undone.",
+        "Step 3 ran a hook after accumulation of x: what it did besides changing gradients could not be undone.",
         "Step 2 ran a tensor hook of ExpBackward0: what it did besides changing gradients could not be undone.",
     ]
     assert repr(s).endswith(s.warnings[1])

@@ -93,9 +93,7 @@ def open_page(viewport: tuple[int, int] = (1280, 900), offline: bool = False) ->
         outside: list[str] = []
         errors: list[str] = []
         context.route(is_outside, lambda route: route.abort())
-        context.on(
-            "request", lambda request: outside.append(request.url) if is_outside(request.url) else None
-        )
+        context.on("request", lambda request: outside.append(request.url) if is_outside(request.url) else None)
         context.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
         context.on("weberror", lambda raised: errors.append(str(raised.error)))
         page = context.new_page()

@@ -18,9 +18,7 @@ SQUARE = """class Square(Function):
 
 
 def _scene(title: str, boxes: list[Box], arrows: list[tuple[str, str, str]]) -> Scene:
-    made = [
-        Arrow(f"{source}>{target}", source, target, kind, state="future") for source, target, kind in arrows
-    ]
+    made = [Arrow(f"{source}>{target}", source, target, kind, state="future") for source, target, kind in arrows]
     for box in boxes:
         box.state = "future"
     return Scene(title, {box.id: box for box in boxes}, {arrow.id: arrow for arrow in made})

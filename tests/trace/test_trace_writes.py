@@ -135,9 +135,7 @@ def test_through_a_view_it_is_kept_of_the_base_and_read_by_the_bases_node():
     trace, error = heard(through_a_view)
     assert marks(trace) == {"y": ["write 1", "save 1", "write 2", "read 1 ×"]}
     last = storyboard(trace, "versions").steps[-1].caption
-    assert last.startswith(
-        "ExpBackward0, which CopySlices runs, wants y as it was at version 1, but mul_"
-    )
+    assert last.startswith("ExpBackward0, which CopySlices runs, wants y as it was at version 1, but mul_")
     said = " ".join(str(error.explain()).split())
     assert "CopySlices saved result at version 1 (test_trace_writes.py, line " in said
     assert "mul_ wrote into y: version 2 (test_trace_writes.py, line " in said

@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 import pytest
 from boxes import name_of
-from test_ops import SAMPLES, arguments, weights
+from op_samples import DIFFERENTIABLE, arguments, each_sample, samples_of, weights
 from trace_samples import leaf
 
 import workbench as torch
@@ -96,7 +96,7 @@ def agrees(known, came, sent, names):
     )
 
 
-@pytest.mark.parametrize("op, text", SAMPLES)
+@each_sample(DIFFERENTIABLE)
 def test_what_the_arrows_of_every_operation_say_is_so(op, text):
     args = arguments(op, text)
     with record() as trace, warnings.catch_warnings():
@@ -116,8 +116,7 @@ def test_what_the_arrows_of_every_operation_say_is_so(op, text):
 
 def test_every_plain_operation_says_its_slope():
     silent = set()
-    for sample in SAMPLES:
-        op, text = sample.values
+    for op, text in [(each, text) for each in DIFFERENTIABLE for text in samples_of(each)]:
         args = arguments(op, text)
         with record() as trace:
             out = op.function(*args)
