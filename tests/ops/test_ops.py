@@ -102,7 +102,7 @@ def assert_same_parts(ours: dict[str, Any], others: dict[str, Any]) -> None:
     assert ours.keys() == others.keys()
     for name, one in ours.items():
         other = others[name]
-        if re.fullmatch(r"s_result\d", name):
+        if re.fullmatch(r"saved_result\d", name):
             one, other = (t if t is None else t._array for t in (one, other))
         if isinstance(one, np.ndarray):
             np.testing.assert_array_equal(one, other, strict=True)

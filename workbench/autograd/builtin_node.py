@@ -22,10 +22,10 @@ class Unfit(Exception):
 
 def read_array(node: Node, name: str) -> Any:
     """A built-in node's saved tensor as an array, or list of these, after the version check: the unhurried way."""
-    saved = getattr(node, f"s_{name}")
+    saved = getattr(node, f"saved_{name}")
     if type(saved) is tuple:
         arrays: list[Any] = []
-        for t, version in zip(saved, getattr(node, f"v_{name}"), strict=True):
+        for t, version in zip(saved, getattr(node, f"version_{name}"), strict=True):
             if type(t) is not Tensor or (t._storage is not None and t._storage.version != version):
                 break
             arrays.append(t._array)
@@ -43,20 +43,20 @@ def read_array(node: Node, name: str) -> Any:
 
 def read_tensor(node: Any, name: str) -> Any:
     """A built-in node's saved tensor or list of these, with its history, after the version check."""
-    saved = getattr(node, f"s_{name}")
+    saved = getattr(node, f"saved_{name}")
     if saved is None:
         return None
     if saved is FREED:
         raise RuntimeError(errors.SECOND_BACKWARD)
     if type(saved) is tuple:
-        pairs = zip(saved, getattr(node, f"v_{name}"), strict=True)
+        pairs = zip(saved, getattr(node, f"version_{name}"), strict=True)
         return tuple([None if t is None else _checked(node, name, t, version) for t, version in pairs])
     if type(saved) is Packed or isinstance(saved, Tensor):
-        return _checked(node, name, saved, getattr(node, f"v_{name}"))
+        return _checked(node, name, saved, getattr(node, f"version_{name}"))
     if name == "result" and node.keeps_result:
-        storage = node.c_result
-        if storage is not None and storage.version != node.v_result:
-            raise stale(node, saved, storage, node.v_result)
+        storage = node.counter_result
+        if storage is not None and storage.version != node.version_result:
+            raise stale(node, saved, storage, node.version_result)
         return saved_output(node, saved, storage, 0)
     return wrap(saved)
 
@@ -87,9 +87,9 @@ def _came_from_a_node(node: Any, name: str) -> bool:
 class OpNode(Node):
     """A built-in operation's node. Its class says what is saved; the slots are written where the op is declared.
 
-    Slots: `p0, n0, p1, n1 ...` edges; `s_x, v_x` a saved tensor and its version, or a number's array and the number;
-    `c_result` the version counter of a saved result; `z_x` a saved shape; `y_x` the strides of a factor, in
-    bytes; `a_x` another argument; `fit` how gradients must be reshaped to the inputs.
+    Slots: `next0, nr0, next1, nr1 ...` edges; `saved_x, version_x` a saved tensor and its version, or a number's array
+    and the number; `counter_result` the version counter of a saved result; `shape_x` a saved shape; `strides_x` the
+    strides of a factor, in bytes; `arg_x` another argument; `fit` how gradients must be reshaped to the inputs.
     """
 
     __slots__ = ()
@@ -102,14 +102,14 @@ class OpNode(Node):
 
     def _saved(self, name: str) -> Any:
         """What is saved under a name, a number too as a tensor."""
-        kept = getattr(self, f"s_{name}")
+        kept = getattr(self, f"saved_{name}")
         if type(kept) is np.ndarray and name in self.op.tensors:
-            return wrap(number_as_given(kept, getattr(self, f"v_{name}"))[0])
+            return wrap(number_as_given(kept, getattr(self, f"version_{name}"))[0])
         return read_tensor(self, name)
 
     def _raw(self, name: str) -> SavedTensor | tuple[SavedTensor, ...]:
         """Handles on what is saved under a name."""
-        slot = f"s_{name}"
+        slot = f"saved_{name}"
         if name not in self.op.lists:
 
             def put(hooks: Any) -> None:
@@ -121,14 +121,14 @@ class OpNode(Node):
         return tuple([self._raw_of(name, i) for i in range(len(getattr(self, slot)))])
 
     def _raw_of(self, name: str, i: int) -> SavedTensor:
-        slot = f"s_{name}"
+        slot = f"saved_{name}"
 
         def get() -> Any:
             saved = getattr(self, slot)
             return saved if saved is FREED else saved[i]
 
         def read() -> Any:
-            return _checked(self, name, get(), getattr(self, f"v_{name}")[i])
+            return _checked(self, name, get(), getattr(self, f"version_{name}")[i])
 
         def put(hooks: Any) -> None:
             saved = list(getattr(self, slot))
@@ -141,7 +141,7 @@ class OpNode(Node):
 
     def is_freed(self) -> bool:
         """Whether an earlier backward freed what the next one has to read."""
-        return any([getattr(self, f"s_{name}") is FREED for name in self.saved_names])
+        return any([getattr(self, f"saved_{name}") is FREED for name in self.saved_names])
 
     def check_saved(self) -> None:
         """Read what is saved, as PyTorch does even where no gradient arrived: it may be freed, or out of date."""
@@ -158,8 +158,8 @@ def tells_saved(kind: Any) -> Any:
     for name in kind.saved_names:
         told[f"_saved_{name}"] = methodcaller("_saved", name)
         told[f"_raw_saved_{name}"] = methodcaller("_raw", name)
-    told |= {f"_saved_{name}_sym_sizes": attrgetter(f"z_{name}") for name in kind.shape_names}
-    told |= {f"_saved_{name}": attrgetter(f"a_{name}") for name in kind.argument_names if name not in kind.op.found}
+    told |= {f"_saved_{name}_sym_sizes": attrgetter(f"shape_{name}") for name in kind.shape_names}
+    told |= {f"_saved_{name}": attrgetter(f"arg_{name}") for name in kind.argument_names if name not in kind.op.found}
     own = f"{kind.op.node_name}."
     told |= {name.removeprefix(own): tell for name, tell in FURTHER.items() if name.startswith(own)}
     for name, tell in told.items():
@@ -171,46 +171,46 @@ def tells_saved(kind: Any) -> Any:
 class Node1(OpNode):
     """One tensor input."""
 
-    __slots__ = ("p0", "n0")
+    __slots__ = ("next0", "nr0")
     arity = 1
 
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
         """Where the input's gradient goes."""
-        return ((self.p0, self.n0),)
+        return ((self.next0, self.nr0),)
 
     def leads_to(self) -> tuple[Node | None, ...]:
         """The nodes that the gradients go to."""
-        return (self.p0,)
+        return (self.next0,)
 
 
 class Node2(OpNode):
     """Two tensor inputs."""
 
-    __slots__ = ("p0", "n0", "p1", "n1")
+    __slots__ = ("next0", "nr0", "next1", "nr1")
     arity = 2
 
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
         """Where each input's gradient goes."""
-        return ((self.p0, self.n0), (self.p1, self.n1))
+        return ((self.next0, self.nr0), (self.next1, self.nr1))
 
     def leads_to(self) -> tuple[Node | None, ...]:
         """The nodes that the gradients go to."""
-        return (self.p0, self.p1)
+        return (self.next0, self.next1)
 
 
 class Node3(OpNode):
     """Three tensor inputs."""
 
-    __slots__ = ("p0", "n0", "p1", "n1", "p2", "n2")
+    __slots__ = ("next0", "nr0", "next1", "nr1", "next2", "nr2")
     arity = 3
 
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
         """Where each input's gradient goes."""
-        return ((self.p0, self.n0), (self.p1, self.n1), (self.p2, self.n2))
+        return ((self.next0, self.nr0), (self.next1, self.nr1), (self.next2, self.nr2))
 
     def leads_to(self) -> tuple[Node | None, ...]:
         """The nodes that the gradients go to."""
-        return (self.p0, self.p1, self.p2)
+        return (self.next0, self.next1, self.next2)
 
 
 class NodeN(OpNode):
@@ -247,9 +247,9 @@ def _matrices(node: str, *names: str) -> None:
 
 
 for _node in ("AddBackward0", "SubBackward0", "RsubBackward0", "RsubBackward1"):
-    FURTHER[f"{_node}._saved_alpha"] = lambda node: getattr(node, "a_alpha", 1)
+    FURTHER[f"{_node}._saved_alpha"] = lambda node: getattr(node, "arg_alpha", 1)
 for _node in ("MeanBackward0", "MeanBackward1"):
-    FURTHER[f"{_node}._saved_self_sym_numel"] = lambda node: Size(node.z_self).numel()
+    FURTHER[f"{_node}._saved_self_sym_numel"] = lambda node: Size(node.shape_self).numel()
 _matrices("MmBackward0", "self", "mat2")
 _matrices("AddmmBackward0", "mat1", "mat2")
 FURTHER |= {
@@ -258,10 +258,10 @@ FURTHER |= {
     "EluBackward0._saved_scale": _constant(1),
     "EmbeddingBackward0._saved_scale_grad_by_freq": _constant(False),
     "EmbeddingBackward0._saved_sparse": _constant(False),
-    "EmbeddingBackward0._saved_weight_sym_argsize_0": lambda node: node.z_weight[0],
+    "EmbeddingBackward0._saved_weight_sym_argsize_0": lambda node: node.shape_weight[0],
     "EluBackward0._saved_input_scale": _constant(1),
     "LogSigmoidBackward0._saved_buffer": _of_saved("self", lambda t: (-wrap(t._array).abs()).exp()),
-    "NllLossBackward0._saved_ignore_index": lambda node: node.a_ignore_index % 2**64,
+    "NllLossBackward0._saved_ignore_index": lambda node: node.arg_ignore_index % 2**64,
     "ConvolutionBackward0._saved_transposed": _constant(False),
     "ConvolutionBackward0._saved_output_padding": _constant((0, 0)),
 }

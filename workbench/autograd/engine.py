@@ -332,12 +332,12 @@ class GraphTask:
             arity = 0 if out is NOTHING else node.arity
             if arity == 1:
                 grad, out = out, None
-                self._deliver(node.p0, node.n0, grad)
+                self._deliver(node.next0, node.nr0, grad)
             elif arity == 2:
                 (first, grad), out = out, None
-                self._deliver(node.p0, node.n0, first)
+                self._deliver(node.next0, node.nr0, first)
                 first = None
-                self._deliver(node.p1, node.n1, grad)
+                self._deliver(node.next1, node.nr1, grad)
             elif arity:
                 for (parent, nr), grad in zip(node.edges(), out, strict=True):
                     self._deliver(parent, nr, grad)

@@ -73,8 +73,8 @@ class BackwardCFunction(Node, FunctionCtx):
 
     __slots__ = (
         "arity",
-        "p0",
-        "n0",
+        "next0",
+        "nr0",
         "_parents",
         "needs_input_grad",
         "to_save",
@@ -101,12 +101,12 @@ class BackwardCFunction(Node, FunctionCtx):
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
         """Where each tensor argument's gradient goes."""
         if self.arity == 1:
-            return ((self.p0, self.n0),)
+            return ((self.next0, self.nr0),)
         return self._parents
 
     def leads_to(self) -> Sequence[Node | None]:
         """The nodes that the gradients go to."""
-        return (self.p0,) if self.arity == 1 else [parent for parent, _ in self._parents]
+        return (self.next0,) if self.arity == 1 else [parent for parent, _ in self._parents]
 
     def _connect(self, args: tuple[Any, ...], wanted: bool) -> bool:
         """Note which arguments need a gradient and, if a node is wanted and one does, the edges; whether that is so."""
@@ -117,7 +117,7 @@ class BackwardCFunction(Node, FunctionCtx):
                 return False
             array, fn = alone._array, alone._fn
             self._inputs = (array.shape, array.dtype)
-            self.arity, self.p0, self.n0 = 1, edge_of(alone) if fn is None else fn, alone._nr
+            self.arity, self.next0, self.nr0 = 1, edge_of(alone) if fn is None else fn, alone._nr
             return True
         needs = [isinstance(a, Tensor) and (a._rg or (a._meta is not None and a.requires_grad)) for a in args]
         self.needs_input_grad = tuple(needs)
@@ -140,7 +140,7 @@ class BackwardCFunction(Node, FunctionCtx):
         self._inputs = tuple(inputs)
         if len(parents) == 1:
             self.arity = 1
-            self.p0, self.n0 = parents[0]
+            self.next0, self.nr0 = parents[0]
         else:
             self.arity = -1
             self._parents = tuple(parents)

@@ -182,10 +182,10 @@ class Node:
     built_in = False  # whether no code of the user's runs in it
     of_function = False  # whether it is one application of a Function of the user's
     saved_names: tuple[str, ...] = ()
-    p0: Any  # of a node with one edge or two: where its gradients go, (p0, n0) and (p1, n1)
-    p1: Any
-    n0: int
-    n1: int
+    next0: Any  # of a node with one edge or two: where its gradients go, (next0, nr0) and (next1, nr1)
+    next1: Any
+    nr0: int
+    nr1: int
     variable: Tensor  # of an AccumulateGrad
     forward_text = backward_text = ""
 

@@ -84,12 +84,12 @@ def _walk(root: Any, nr: int, seed: Any, keep_graph: bool, inputs: dict[Any, Any
         while node is not first:  # one after the other: built-in ones, after which nobody looks who did not before
             if grad is not None or node.takes_undefined:
                 out = node.vjp(grad)
-                grad, out = out if node.arity == 1 else out[node.p0 is None], None
+                grad, out = out if node.arity == 1 else out[node.next0 is None], None
             else:
                 node.check_saved()
             if not keep_graph:
                 node.release()
-            node = node.p1 if node.p0 is None else node.p0
+            node = node.next1 if node.next0 is None else node.next0
         buffers: dict[Any, Any] = {node: grad}
         for place, node in enumerate(order):
             if task is not None and _is_watched(task, node):
@@ -206,9 +206,9 @@ def _end_of_chain(root: Any) -> Any:
     """The first node from the root on that is no plain built-in one with a gradient for a single node of that kind."""
     node = root
     while node is not None and node.built_in and type(node.extra) in _USUAL:
-        arity, parent = node.arity, node.p0 if node.arity in (1, 2) else None
-        if arity == 2 and node.p1 is not None:
-            parent = node.p1 if parent is None else None
+        arity, parent = node.arity, node.next0 if node.arity in (1, 2) else None
+        if arity == 2 and node.next1 is not None:
+            parent = node.next1 if parent is None else None
         if parent is None or not parent.arity or parent.multi:
             break
         node = parent

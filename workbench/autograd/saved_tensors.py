@@ -159,13 +159,13 @@ def packed(t: Tensor, node: Node, hooks: Hooks | None = None) -> Packed:
 def pack_saved(node: Any, out: Tensor) -> None:
     """Send everything a built-in node saved through the innermost hooks."""
     for name in node.saved_names:
-        saved = getattr(node, f"s_{name}")
+        saved = getattr(node, f"saved_{name}")
         if name == "result" and node.keeps_result:
-            node.s_result = packed(out, node)
+            node.saved_result = packed(out, node)
         elif isinstance(saved, Tensor):
-            setattr(node, f"s_{name}", packed(saved, node))
+            setattr(node, f"saved_{name}", packed(saved, node))
         elif type(saved) is tuple:
-            setattr(node, f"s_{name}", tuple([None if t is None else packed(t, node) for t in saved]))
+            setattr(node, f"saved_{name}", tuple([None if t is None else packed(t, node) for t in saved]))
 
 
 class SavedOutput:

@@ -108,7 +108,7 @@ class Snapshot:
             self._attributes.append((node, "_saved", node._saved))
             self._notes.append((node, node.__dict__.copy()))
         elif isinstance(node, OpNode):
-            self._attributes += [(node, f"s_{name}", getattr(node, f"s_{name}")) for name in node.saved_names]
+            self._attributes += [(node, f"saved_{name}", getattr(node, f"saved_{name}")) for name in node.saved_names]
 
     def hear(self, event: Event) -> None:
         """Note what a backward inside the step is about to change; a listener for as long as the step runs."""

@@ -298,7 +298,7 @@ class Tensor(Facts):
     def _version(self) -> int:
         storage = self._storage
         if storage is None and self._fn is not None and self._fn.keeps_result:
-            storage = self._fn.c_result  # counted by whoever read what the node saved
+            storage = self._fn.counter_result  # counted by whoever read what the node saved
         return 0 if storage is None else storage.version
 
     @property
@@ -491,10 +491,10 @@ def storage_of(t: Tensor) -> Storage:
             t._storage = made
         node = t._fn
         if node is not None and node.keeps_result:
-            if node.c_result is None:
-                node.c_result = t._storage
+            if node.counter_result is None:
+                node.counter_result = t._storage
             else:  # somebody read what the node saved, and counts its writes
-                t._storage = node.c_result
+                t._storage = node.counter_result
     return t._storage
 
 

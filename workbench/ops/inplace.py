@@ -101,8 +101,8 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
         node = r._fn
         if type(before) is Tensor and before._fn is not None:
             _clone_saved(node, before)
-        if node.keeps_result and type(node.s_result) is not Packed:  # a hook's answer stays as it is
-            node.s_result, node.c_result, node.v_result = saved_as_result(t), storage, storage.version
+        if node.keeps_result and type(node.saved_result) is not Packed:  # a hook's answer stays as it is
+            node.saved_result, node.counter_result, node.version_result = saved_as_result(t), storage, storage.version
         rebase(t, node, r._nr)
     if listeners:
         emit(("wrote", t, name, node))
@@ -199,10 +199,10 @@ def _clone_saved(node: Any, before: Tensor) -> None:
     Only a graph of gradients leads there.
     """
     for name in node.saved_names:
-        if getattr(node, f"s_{name}") is before:
+        if getattr(node, f"saved_{name}") is before:
             made = clone.op.node()
             made.seq, made.extra = next(sequence), None
-            made.p0, made.n0 = before._fn, before._nr
+            made.next0, made.nr0 = before._fn, before._nr
             before._fn, before._nr = made, 0
             if state.anomaly:
                 remember(made)

@@ -597,8 +597,8 @@ Tensor.strided_scatter = define(
 def _regenerate(base: Tensor, geometry: Any, layout: Any) -> Any:
     node = _as_strided.op.node()
     node.seq, node.extra = next(sequence), None
-    node.p0, node.n0 = edge_of(base), base._nr
-    node.a_geometry, node.a_layout = geometry, layout
+    node.next0, node.nr0 = edge_of(base), base._nr
+    node.arg_geometry, node.arg_layout = geometry, layout
     if state.anomaly:
         remember(node)
     return node

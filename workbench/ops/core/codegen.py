@@ -79,7 +79,7 @@ class Reads:
         self.text = self.on_arrays = ast.unparse(tree)
         self.is_product = bool(operand) and op.kind == "product" and "mm" in names
         if self.is_product:
-            self.on_arrays = re.sub(r"\bmm\(", f"mm_laid_out(node.y_{operand}, ", self.text)
+            self.on_arrays = re.sub(r"\bmm\(", f"mm_laid_out(node.strides_{operand}, ", self.text)
         self.tensors = in_order([t for t in (*tensors, "result") if t in names], op)
         self.shapes = sorted(shapes)
         self.arguments = [a for a in op.arguments if a in names]
@@ -91,10 +91,10 @@ def node_class(op: Any) -> type:
     shapes = sorted({s for r in op.reads.values() for s in r.shapes})
     arguments = list(dict.fromkeys(a for r in op.reads.values() for a in r.arguments))
     factors = tuple([name for name, reads in op.reads.items() if reads.is_product])
-    slots = [f"{letter}_{name}" for name in saved for letter in "sv"]
-    slots += [f"z_{name}" for name in shapes] + [f"a_{name}" for name in arguments]
-    slots += [f"y_{name}" for name in factors]
-    slots += ["c_result"] if "result" in saved else []
+    slots = [f"{what}_{name}" for name in saved for what in ("saved", "version")]
+    slots += [f"shape_{name}" for name in shapes] + [f"arg_{name}" for name in arguments]
+    slots += [f"strides_{name}" for name in factors]
+    slots += ["counter_result"] if "result" in saved else []
     slots += ["fit"] if op.fits else []
     slots += ["outputs"] if op.several else []
     body = {
@@ -156,20 +156,20 @@ def _backward_text(op: Any, method: str) -> str:
             continue
         indent = "    "
         if not op.variadic:
-            wanted = f"needed is None or node.p{i} in needed"
+            wanted = f"needed is None or node.next{i} in needed"
             lines += [
                 f"    g{i} = None",
-                f"    if node.p{i} is not None and ({wanted}):" if several else f"    if {wanted}:",
+                f"    if node.next{i} is not None and ({wanted}):" if several else f"    if {wanted}:",
             ]
             indent = "        "
-        loads = [f"{s}_shape = node.z_{s}" for s in reads.shapes] + [f"{a} = node.a_{a}" for a in reads.arguments]
+        loads = [f"{s}_shape = node.shape_{s}" for s in reads.shapes] + [f"{a} = node.arg_{a}" for a in reads.arguments]
         lines += [indent + line for line in (*loads, f"g{i} = {reads.on_arrays if arrays else reads.text}")]
     gs = ", ".join(f"g{i}" for i in range(len(op.tensors)))
     if op.fits:
         fitted = gs if several else gs + ","
         lines.append("    if node.fit is not None:")
         lines.append(f"        {fitted} = fit_{'arrays' if arrays else 'tensors'}(node.fit, {gs})")
-    unpacked = [f"type(node.s_{t}) is Packed" for t in op.node.saved_names if t not in op.lists]
+    unpacked = [f"type(node.saved_{t}) is Packed" for t in op.node.saved_names if t not in op.lists]
     if unpacked and not arrays:
         lines += [f"    if {' or '.join(unpacked)}:", f"        return fit_unpacked(node, grad, {gs})"]
     lines.append(f"    return {gs}")
@@ -183,12 +183,13 @@ def _saved_text(op: Any, method: str) -> str:
     """Tell what is saved, or let it go."""
     lines = [f"def {method}(node):", *(["    items = []"] if method == "saved_items" else [])]
     for name in op.node.saved_names:
-        lines += [f"    if node.s_{name} is not None and node.s_{name} is not FREED:"]
-        free, tell = f"node.s_{name} = FREED", f"items.append(({name!r}, node.s_{name}, node.v_{name}))"
+        lines += [f"    if node.saved_{name} is not None and node.saved_{name} is not FREED:"]
+        free, tell = f"node.saved_{name} = FREED", f"items.append(({name!r}, node.saved_{name}, node.version_{name}))"
         if op.numbers and name in op.tensors:
-            tell = f"items.append(({name!r}, *number_as_given(node.s_{name}, node.v_{name})))"
+            tell = f"items.append(({name!r}, *number_as_given(node.saved_{name}, node.version_{name})))"
         if name in op.lists:
-            each = f"({name!r} + f'[{{i}}]', t, v) for i, (t, v) in enumerate(zip(node.s_{name}, node.v_{name}))"
+            pairs = f"zip(node.saved_{name}, node.version_{name})"
+            each = f"({name!r} + f'[{{i}}]', t, v) for i, (t, v) in enumerate({pairs})"
             tell = f"items += [{each} if t is not None]"
         lines += [f"        {free if method == 'release' else tell}"]
     return "\n".join([*lines, f"    return {method == 'release' or 'items'}"]) + "\n"
@@ -201,14 +202,14 @@ def _loads(tensors: Sequence[str], arrays: bool, lists: list[str]) -> list[str]:
             lines.append(f"{t} = read_{'array' if arrays else 'tensor'}(node, {t!r})")
         elif t == "result":
             lines += [
-                "result, counter = node.s_result, node.c_result",
-                "if type(result) is not ndarray or (counter is not None and counter.version != node.v_result):",
+                "result, counter = node.saved_result, node.counter_result",
+                "if type(result) is not ndarray or (counter is not None and counter.version != node.version_result):",
                 "    result = read_array(node, 'result')",
             ]
         else:
-            current = f"({t}._storage is None or {t}._storage.version == node.v_{t})"
+            current = f"({t}._storage is None or {t}._storage.version == node.version_{t})"
             lines += [
-                f"{t} = node.s_{t}",
+                f"{t} = node.saved_{t}",
                 f"if type({t}) is Tensor and {current}:",
                 f"    {t} = {t}._array",
                 f"elif {t} is not None and type({t}) is not ndarray:",
@@ -463,9 +464,9 @@ def _record(op: Any, general: bool = False) -> list[str]:
         out += _save(op, name, general)
     loaded = {} if general else {name: f"a{i}" for i, name in enumerate(op.tensors)}
     for name in op.node.shape_names:
-        out += [f"node.z_{name} = {loaded.get(name, f'{name}._array')}.shape"]
-    out += [f"node.a_{name} = {name}" for name in op.node.argument_names]
-    out += [f"node.y_{name} = {loaded.get(name, f'{name}._array')}.strides" for name in op.node.factor_names]
+        out += [f"node.shape_{name} = {loaded.get(name, f'{name}._array')}.shape"]
+    out += [f"node.arg_{name} = {name}" for name in op.node.argument_names]
+    out += [f"node.strides_{name} = {loaded.get(name, f'{name}._array')}.strides" for name in op.node.factor_names]
     if op.fits and general:
         kept = "".join([f"{name}, " for name in op.kept])
         out += [f"node.fit = fit_of(({', '.join(op.tensors)},), ({kept}), needs, r)"]
@@ -486,34 +487,34 @@ def _tell_recorded(op: Any) -> list[str]:
 
 def _edge(op: Any, i: int, name: str) -> list[str]:
     """The edge to operand `i`, if it is differentiable at all and wanted now."""
-    none = [f"node.p{i} = None", f"node.n{i} = 0"]
+    none = [f"node.next{i} = None", f"node.nr{i} = 0"]
     if name not in op.reads:
         return none
-    edge = [f"p = {name}._fn", f"node.p{i} = edge_of({name}) if p is None else p", f"node.n{i} = {name}._nr"]
+    edge = [f"p = {name}._fn", f"node.next{i} = edge_of({name}) if p is None else p", f"node.nr{i} = {name}._nr"]
     return edge if len(op.tensors) == 1 else [f"if rg{i}:", *_indented(edge), "else:", *_indented(none)]
 
 
 def _save(op: Any, name: str, general: bool) -> list[str]:
     """What the formulas read of `name`, if one that reads it is wanted; what leads nowhere is not, as in PyTorch."""
     if name == "result":
-        return ["node.s_result = r", "node.c_result = None", "node.v_result = 0"]
+        return ["node.saved_result = r", "node.counter_result = None", "node.version_result = 0"]
     version = "0 if {0}._storage is None else {0}._storage.version"
     if general:
-        save = [f"node.s_{name}, node.v_{name} = saved_as({name}, outs[0]._array.dtype)"]
+        save = [f"node.saved_{name}, node.version_{name} = saved_as({name}, outs[0]._array.dtype)"]
     elif name in op.lists:
-        save = [f"node.s_{name} = tuple({name})"]
-        save += [f"node.v_{name} = tuple([0 if kept is None or {version[5:].format('kept')} for kept in {name}])"]
+        save = [f"node.saved_{name} = tuple({name})"]
+        save += [f"node.version_{name} = tuple([0 if kept is None or {version[5:].format('kept')} for kept in {name}])"]
     else:
         number = op.numbers and name == op.tensors[1]
         version = f"0 if {name} is None or {version[5:]}" if name in op.optional else version
         version = f"{name} if a1 is saved else {version}" if number else version
-        save = [f"node.s_{name} = {'saved' if number else name}", f"node.v_{name} = {version.format(name)}"]
+        save = [f"node.saved_{name} = {'saved' if number else name}", f"node.version_{name} = {version.format(name)}"]
     readers = [i for i, t in enumerate(op.tensors) if t in op.reads and name in op.reads[t].tensors]
     if len(readers) != 1 or len(op.tensors) == 1:
         return save
     asks_flag = len(op.reads) == 1 or (op.simple and not general)
-    wanted = f"rg{readers[0]}" if asks_flag else f"node.p{readers[0]} is not None"
-    return [f"if {wanted}:", *_indented(save), "else:", f"    node.s_{name} = None"]
+    wanted = f"rg{readers[0]}" if asks_flag else f"node.next{readers[0]} is not None"
+    return [f"if {wanted}:", *_indented(save), "else:", f"    node.saved_{name} = None"]
 
 
 def _fit(op: Any) -> list[str]:

@@ -200,10 +200,10 @@ def _kind(node: Any, i: int, t: Tensor, grad: Tensor | None) -> tuple[tuple[int,
     # all operands of an op that fits have one shape, which is not the result's where that is reduced
     names = op.tensors if op.fits else [op.tensors[0 if op.variadic else i]]
     for name in names:
-        if type(saved := getattr(node, f"s_{name}", None)) is Packed:
+        if type(saved := getattr(node, f"saved_{name}", None)) is Packed:
             return saved.kind
     like = t if grad is None else grad
-    return getattr(node, f"z_{names[0]}", (like if op.fits else t)._array.shape), like._array.dtype
+    return getattr(node, f"shape_{names[0]}", (like if op.fits else t)._array.shape), like._array.dtype
 
 
 in_formulas("refit", refit, refit)

@@ -101,7 +101,7 @@ def _record(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tens
     if local.modes.grad and True in needs and op.formulas and outs and outs[0]._array.dtype.kind == "f":
         node = op.record(*given.values(), *extras, outs, needs)
         if node.keeps_result:
-            node.s_result = saved_as_result(outs[0])
+            node.saved_result = saved_as_result(outs[0])
         if listeners:
             emit(("created", node, told_arguments(op, tuple([given[name] for name in op.said])), outs))
     return outs, tuple([lift(extra, level) for extra in extras])
@@ -168,9 +168,9 @@ def push_duals(op: Any, args: tuple[Any, ...], operands: list[Any], outs: Tensor
     for out, tangent in zip(outs, found, strict=True):
         set_tangent(out, risen(tangent, local.modes.levels))
     node = outs[0]._fn
-    if node is not None and node.keeps_result and type(node.s_result) is not Packed:
-        node.s_result = saved_as_result(outs[0])
-        mark(node.s_result)
+    if node is not None and node.keeps_result and type(node.saved_result) is not Packed:
+        node.saved_result = saved_as_result(outs[0])
+        mark(node.saved_result)
     if listeners:
         emit(("pushed", op, outs, found, operands, moved, None))
 
