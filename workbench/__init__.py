@@ -38,38 +38,8 @@ from .autograd.grad_mode import (
     set_grad_enabled,
 )
 from .autograd.tensor import Size, Tensor
-from .ops import SECOND_NAMES as _second_names
-from .ops.activation import log_softmax, logsumexp, softmax
-from .ops.comparison import (
-    all,
-    allclose,
-    any,
-    bitwise_and,
-    bitwise_not,
-    bitwise_or,
-    bitwise_xor,
-    clamp,
-    eq,
-    equal,
-    ge,
-    gt,
-    isclose,
-    isfinite,
-    isinf,
-    isnan,
-    le,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    lt,
-    maximum,
-    minimum,
-    ne,
-    nonzero,
-    where,
-)
-from .ops.convert import as_tensor, asarray, from_numpy, is_inference, is_nonzero
+from .ops import FUNCTIONS as _operations
+from .ops.convert import as_tensor, asarray, from_numpy, is_inference
 from .ops.core.checks import device
 from .ops.creation import (
     arange,
@@ -95,112 +65,6 @@ from .ops.creation import (
     zeros,
     zeros_like,
 )
-from .ops.indexing import (
-    gather,
-    index_add,
-    index_put,
-    index_select,
-    masked_fill,
-    masked_select,
-    scatter,
-    scatter_add,
-)
-from .ops.inplace import *  # noqa: F403
-from .ops.join_split import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    cat,
-    chunk,
-    column_stack,
-    diagonal,
-    dstack,
-    hstack,
-    narrow,
-    select,
-    split,
-    stack,
-    unbind,
-    vstack,
-)
-from .ops.linear import addmm, bmm, dot, einsum, matmul, mm, mv, outer
-from .ops.math import (
-    abs,
-    acos,
-    add,
-    asin,
-    atan,
-    ceil,
-    cos,
-    cosh,
-    div,
-    erf,
-    exp,
-    expm1,
-    floor,
-    floor_divide,
-    fmod,
-    log,
-    log1p,
-    mul,
-    neg,
-    pow,
-    reciprocal,
-    relu,
-    remainder,
-    round,
-    rsqrt,
-    sigmoid,
-    sign,
-    sin,
-    sinh,
-    sqrt,
-    square,
-    sub,
-    tan,
-    tanh,
-    trunc,
-)
-from .ops.reduction import (
-    amax,
-    amin,
-    argmax,
-    argmin,
-    argsort,
-    cumprod,
-    cumsum,
-    max,
-    mean,
-    median,
-    min,
-    norm,
-    prod,
-    sort,
-    std,
-    sum,
-    topk,
-    var,
-)
-from .ops.shape import (
-    broadcast_to,
-    clone,
-    detach,
-    detach_,
-    flatten,
-    flip,
-    movedim,
-    permute,
-    ravel,
-    reshape,
-    roll,
-    squeeze,
-    t,
-    transpose,
-    tril,
-    triu,
-    unflatten,
-    unsqueeze,
-)
 
 __version__ = "0.1.0"
 double, float, half, long, int = float64, float32, float16, int64, int32
@@ -209,7 +73,7 @@ numel, is_floating_point = Tensor.numel, Tensor.is_floating_point
 _state.silence_numpy()
 _explanation.install()
 
-globals().update(_second_names)
+globals().update(_operations)
 
 _on_first_use = {
     "record": "recording",

@@ -19,34 +19,37 @@ from . import (
     reduction,
     shape,
 )
-from .core.checks import ALIASES
 from .core.codegen import under_name
+from .core.registry import VARIANTS
 
-SECOND_NAMES: dict[str, Any] = {}  # the functions under the second names that PyTorch has for them
-_known = {*names()["torch"]}
-for _alias, _name in ALIASES.items():
-    for _end in ("", "_"):
-        for _family in (shape, comparison, math, inplace, join_split, linear):
-            if _name + _end in vars(_family) and _alias + _end in _known:
-                SECOND_NAMES[_alias + _end] = under_name(vars(_family)[_name + _end], _alias + _end)
-                break
+FUNCTIONS: dict[str, Any] = {}  # the operations, by all names that PyTorch has for them
 
 
-def _finish_methods() -> None:
-    """Give Tensor the second names, and each method that is a function too a function of its own.
+def _give_names() -> None:
+    """Make what each operation's declaration says of its name: twins that write in place, and second names.
 
-    A method counts its arguments without the tensor itself, where it refuses one.
+    Each method that is a function too becomes a function of its own: it counts its arguments without the tensor
+    itself, where it refuses one.
     """
-    for name, own in list(vars(Tensor).items()):
+    known, methods = {*names()["torch"]}, vars(Tensor)
+    made = {name: variants.function for name, variants in VARIANTS.items()}
+    for name, variants in VARIANTS.items():
+        if variants.in_place:
+            made[f"{name}_"] = twin = inplace.writing(variants.function, f"{name}_")
+            setattr(Tensor, f"{name}_", twin)
+    for name, own in list(methods.items()):
         if type(own) is FunctionType and not name.startswith("__") and not own.__qualname__.startswith("Tensor."):
             setattr(Tensor, name, under_name(own, name, "Tensor"))
-    for alias, name in ALIASES.items():
-        for end in ("", "_"):
-            if name + end in vars(Tensor):
-                setattr(Tensor, alias + end, under_name(vars(Tensor)[name + end], alias + end, "Tensor"))
+    FUNCTIONS.update({name: function for name, function in made.items() if name in known})
+    for name, variants in VARIANTS.items():
+        for alias, own in [(also + end, name + end) for also in variants.also for end in ("", "_")]:
+            if own in made and alias in known:
+                FUNCTIONS[alias] = under_name(made[own], alias)
+            if own in methods:
+                setattr(Tensor, alias, under_name(methods[own], alias, "Tensor"))
 
 
-_finish_methods()
+_give_names()
 refuse_writes()
 
 ABSENT = {*names()["torch.Tensor"]}.difference(*map(vars, Tensor.__mro__))

@@ -12,7 +12,7 @@ from .. import errors
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor
 from .core.checks import FEW, bool_of, dim_index, dims_of, numpy_names, only_floats
-from .core.op import define, method
+from .core.op import define, operation
 from .core.registry import abbreviation, explained, in_formulas
 from .core.results import in_rows
 from .core.scalars import SCALARS
@@ -106,7 +106,7 @@ _logsumexp = define(
 )
 
 
-@method()
+@operation()
 @numpy_names
 def softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """Positive numbers that sum to one along `dim`, in the ratios of the elements' exponentials."""
@@ -114,7 +114,7 @@ def softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor
     return _softmax(self, dim_index(dim, self._array.ndim))
 
 
-@method()
+@operation()
 @numpy_names
 def log_softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """The logarithm of softmax, computed without the detour."""
@@ -122,7 +122,7 @@ def log_softmax(self: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Te
     return _log_softmax(self, dim_index(dim, self._array.ndim))
 
 
-@method()
+@operation()
 @numpy_names
 def logsumexp(self: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """The logarithm of the sum of exponentials over `dim`."""

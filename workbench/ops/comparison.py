@@ -18,7 +18,7 @@ from ..errors import warn
 from ..events import listeners
 from . import messages
 from .core.checks import bool_of, dims_of, not_a_tensor, number_of, numpy_names, only_floats, promoted
-from .core.op import define, method, operator
+from .core.op import define, method, operation, operator
 from .core.registry import in_formulas
 from .core.results import as_int64, into
 from .core.scalars import SCALARS
@@ -31,6 +31,7 @@ maximum = define(
     self="where(self < other, 0, where(self == other, grad / 2, grad))",
     other="where(self > other, 0, where(self == other, grad / 2, grad))",
     samples="r(3), r(3); r(2, 3), r(3)",
+    out=True,
 )
 minimum = define(
     "MinimumBackward0",
@@ -40,6 +41,7 @@ minimum = define(
     self="where(self > other, 0, where(self == other, grad / 2, grad))",
     other="where(self < other, 0, where(self == other, grad / 2, grad))",
     samples="r(3), r(3); r(2, 3), r(3)",
+    out=True,
 )
 
 
@@ -111,7 +113,7 @@ def _limits(dtype: np.dtype) -> tuple[Any, Any]:
     return (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)) if dtype.kind in "iu" else (False, True)
 
 
-@method()
+@operation(in_place=True, also=("clip",))
 def clamp(self: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Each element, but at least `min` and at most `max` (numbers or tensors; one may be None)."""
     if out is not None:
@@ -137,6 +139,7 @@ def clamp(self: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None 
     return _clamp(self, low, None if max is None else number_of("clamp", "max", 2, max))
 
 
+@operation(method=False)
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
     """`input` where condition holds, else `other`; condition alone: where it holds, a tensor of indices a dimension."""
     if out is not None:
@@ -174,9 +177,6 @@ def _where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     return where(condition, self, other)
 
 
-Tensor.maximum, Tensor.minimum = maximum, minimum
-
-
 def _inverted(a: np.ndarray) -> np.ndarray:
     if a.dtype.kind == "f":
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
@@ -192,43 +192,41 @@ def _of_integers(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
     return bitwise
 
 
-eq: Callable[..., Tensor]
-ne: Callable[..., Tensor]
-lt: Callable[..., Tensor]
-le: Callable[..., Tensor]
-gt: Callable[..., Tensor]
-ge: Callable[..., Tensor]
-bitwise_and: Callable[..., Tensor]
-bitwise_or: Callable[..., Tensor]
-bitwise_xor: Callable[..., Tensor]
-for _name, _forward, _word in (
-    ("eq", np.equal, "__eq__"),
-    ("ne", np.not_equal, "__ne__"),
-    ("lt", np.less, "__lt__"),
-    ("le", np.less_equal, "__le__"),
-    ("gt", np.greater, "__gt__"),
-    ("ge", np.greater_equal, "__ge__"),
-    ("bitwise_and", _of_integers(np.bitwise_and), "__and__"),
-    ("bitwise_or", _of_integers(np.bitwise_or), "__or__"),
-    ("bitwise_xor", _of_integers(np.bitwise_xor), "__xor__"),
-):
-    globals()[_name] = define(_name, f"{_name}(Tensor self, Tensor other)", _forward, kind="pointwise")
-    setattr(Tensor, _name, globals()[_name])
-    setattr(Tensor, _word, operator(globals()[_name]))
+def _asked(name: str, forward: Callable[..., Any], **called: Any) -> Callable[..., Tensor]:
+    """An op that has an operator and no derivative; `called` says what its name may do."""
+    return define(name, f"{name}(Tensor self, Tensor other)", forward, kind="pointwise", **called)
+
+
+eq = _asked("eq", np.equal, out=True)
+ne = _asked("ne", np.not_equal, out=True, also=("not_equal",))
+lt = _asked("lt", np.less, out=True, also=("less",))
+le = _asked("le", np.less_equal, out=True, also=("less_equal",))
+gt = _asked("gt", np.greater, out=True, also=("greater",))
+ge = _asked("ge", np.greater_equal, out=True, also=("greater_equal",))
+bitwise_and, bitwise_or, bitwise_xor = (
+    _asked(ufunc.__name__, _of_integers(ufunc), method=True)
+    for ufunc in (np.bitwise_and, np.bitwise_or, np.bitwise_xor)
+)
+Tensor.__eq__, Tensor.__ne__ = operator(eq), operator(ne)
+Tensor.__lt__, Tensor.__le__, Tensor.__gt__, Tensor.__ge__ = map(operator, (lt, le, gt, ge))
+Tensor.__and__, Tensor.__or__, Tensor.__xor__ = map(operator, (bitwise_and, bitwise_or, bitwise_xor))
 Tensor.__rand__, Tensor.__ror__, Tensor.__rxor__ = Tensor.__and__, Tensor.__or__, Tensor.__xor__
-bitwise_not = define("bitwise_not", "bitwise_not(Tensor self)", _inverted, batch="pointwise")
-Tensor.bitwise_not = Tensor.__invert__ = bitwise_not
+bitwise_not = define("bitwise_not", "bitwise_not(Tensor self)", _inverted, batch="pointwise", method=True)
+Tensor.__invert__ = bitwise_not
 
-logical_and = define("logical_and", "logical_and(Tensor self, Tensor other)", np.logical_and, batch="pointwise")
-logical_or = define("logical_or", "logical_or(Tensor self, Tensor other)", np.logical_or, batch="pointwise")
-logical_xor = define("logical_xor", "logical_xor(Tensor self, Tensor other)", np.logical_xor, batch="pointwise")
-logical_not = define("logical_not", "logical_not(Tensor self)", np.logical_not, batch="pointwise")
-isnan = define("isnan", "isnan(Tensor self)", np.isnan, batch="pointwise")
-isinf = define("isinf", "isinf(Tensor self)", np.isinf, batch="pointwise")
-isfinite = define("isfinite", "isfinite(Tensor self)", np.isfinite, batch="pointwise")
-
-for _function in (logical_and, logical_or, logical_xor, logical_not, isnan, isinf, isfinite):
-    setattr(Tensor, _function.op.name, _function)
+logical_and = define(
+    "logical_and", "logical_and(Tensor self, Tensor other)", np.logical_and, batch="pointwise", method=True
+)
+logical_or = define(
+    "logical_or", "logical_or(Tensor self, Tensor other)", np.logical_or, batch="pointwise", method=True
+)
+logical_xor = define(
+    "logical_xor", "logical_xor(Tensor self, Tensor other)", np.logical_xor, batch="pointwise", method=True
+)
+logical_not = define("logical_not", "logical_not(Tensor self)", np.logical_not, batch="pointwise", method=True)
+isnan = define("isnan", "isnan(Tensor self)", np.isnan, batch="pointwise", method=True)
+isinf = define("isinf", "isinf(Tensor self)", np.isinf, batch="pointwise", method=True)
+isfinite = define("isfinite", "isfinite(Tensor self)", np.isfinite, batch="pointwise", method=True)
 
 
 def _answer(ask: Any) -> Any:
@@ -251,21 +249,21 @@ def _refuse_batches(sentence: str, *tensors: Tensor) -> None:
         raise RuntimeError(sentence)
 
 
-@method()
+@operation()
 @numpy_names
 def all(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether every element is true, or every one over `dim`."""
     return _all(self, dims_of(dim, self._array.ndim), bool_of("all", "keepdim", 2, keepdim))
 
 
-@method()
+@operation()
 @numpy_names
 def any(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element is true, or any one over `dim`."""
     return _any(self, dims_of(dim, self._array.ndim), bool_of("any", "keepdim", 2, keepdim))
 
 
-@method()
+@operation()
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not zero: a row for each, or a vector for each dimension."""
     _refuse_batches(errors.VMAP_DYNAMIC.format("nonzero"), input)
@@ -275,7 +273,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     return wrap(np.stack(where, 1)[:, : input._array.ndim])
 
 
-@method()
+@operation()
 def equal(self: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and elements."""
     if not isinstance(other, Tensor):
@@ -284,7 +282,7 @@ def equal(self: Tensor, other: Tensor) -> bool:
     return bool(np.array_equal(self._array, other._array))
 
 
-@method()
+@operation()
 def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Whether elements differ by at most atol + rtol * |other|."""
     if not isinstance(other, Tensor):
@@ -295,7 +293,7 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
     return _isclose(self, other, rtol, atol, equal_nan)
 
 
-@method()
+@operation()
 def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether all elements differ by at most atol + rtol * |other|."""
     if not isinstance(other, Tensor):

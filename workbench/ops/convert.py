@@ -18,7 +18,7 @@ from ..errors import kind_of, warn
 from ..events import failed
 from . import messages
 from .core.checks import CPU, check_device, dim_index, not_a_tensor, size_of, tensors_only
-from .core.op import define, method
+from .core.op import define, method, operation
 from .core.registry import REGISTRY
 from .core.results import placed, steps_of
 from .creation import full, tensor
@@ -175,7 +175,7 @@ def element_size(self: Tensor) -> int:
     return self._array.itemsize
 
 
-@method()
+@operation()
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element is not zero."""
     return bool(input)

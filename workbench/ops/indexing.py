@@ -25,7 +25,7 @@ from .core.checks import (
     word,
     wrong,
 )
-from .core.op import define, method
+from .core.op import define, method, operation
 from .core.registry import TENSORS, in_formulas
 from .core.results import copied, places_along
 from .creation import index_array
@@ -385,14 +385,14 @@ _masked_select = define(
 )
 
 
-@method()
+@operation()
 @numpy_names
 def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """For each place of `index` the element that it names along `dim`."""
     return _gather(self, check_places("gather", self, dim, index), index)
 
 
-@method()
+@operation(in_place=True)
 def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: float | None = None) -> Tensor:
     """A copy in which the elements of `src` (or one number) have gone where `index` says along `dim`."""
     if not isinstance(src, Tensor):
@@ -401,7 +401,7 @@ def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: fl
     return _scatter(self, check_places("scatter", self, dim, index, src), index, src)
 
 
-@method()
+@operation(in_place=True)
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy in which the elements of `src` have been added where `index` says along `dim`."""
     check_tensor("scatter_add", "index", 2, index)
@@ -409,7 +409,7 @@ def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return _scatter_add(self, check_places("scatter", self, dim, index, src), index, src)
 
 
-@method()
+@operation(in_place=True)
 @tensors_only()
 def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy with one number (or a tensor without dimensions) wherever the mask is true."""
@@ -425,7 +425,7 @@ def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     return _fill(self, mask, value)
 
 
-@method()
+@operation()
 @tensors_only()
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements under the mask, as a vector."""
@@ -435,13 +435,13 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return _masked_select(input, mask)
 
 
-@method()
+@operation(in_place=True)
 def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
     """A copy with source's slices (times alpha) added to those that `index` names along `dim`."""
     return _index_add(self, *check_added(self, dim, index, source, alpha))
 
 
-@method()
+@operation()
 @numpy_names
 def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices along `dim` that a vector of indices names."""
@@ -571,7 +571,7 @@ in_formulas(
 )
 
 
-@method()
+@operation()
 def index_put(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with values written where a tuple of index tensors says; `accumulate` adds them."""
     check_put("index_put", indices, values)

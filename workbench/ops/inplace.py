@@ -23,7 +23,7 @@ from ..autograd.tensor import Parameter, Tensor, bump, made_by, meta_of, part_of
 from ..autograd.views import check_write, rebase
 from ..errors import kind_of
 from ..events import emit, listeners
-from . import comparison, indexing, math, messages, reduction, shape
+from . import comparison, indexing, math, messages
 from .core.checks import (
     EXPANDED,
     FOLDED,
@@ -36,7 +36,7 @@ from .core.checks import (
     named,
     number_of,
 )
-from .core.op import define, method
+from .core.op import define, method, operation
 from .core.scalars import SCALARS
 from .creation import drawn, generator
 from .indexing import check_put, located, plain_view, put
@@ -240,22 +240,17 @@ def _write_tangent(t: Tensor, tangent: Any) -> None:
     have.copy_(have.detach().clone().zero_() if tangent is None else tangent)
 
 
-def _in_place(op: Callable[..., Tensor]) -> None:
-    """Give Tensor the method that writes what `op` gives; where PyTorch has it, the function too."""
-    name = f"{op.__name__}_"
-    writing = _writing(op, name)
-    setattr(Tensor, name, writing)
-    globals()[name] = writing
+def writing(op: Callable[..., Tensor], name: str, operator: bool = False) -> Callable[..., Tensor]:
+    """The method that writes what `op` gives.
 
-
-def _writing(op: Callable[..., Tensor], name: str, operator: bool = False) -> Callable[..., Tensor]:
-    """The method; that of an operator has no answer for what is neither a tensor nor a number."""
+    That of an operator has no answer for what is neither a tensor nor a number.
+    """
     ufunc: Any = UFUNCS.get(op) or getattr(getattr(op, "op", None), "forward", None)
     operands = ufunc.nin if isinstance(ufunc, np.ufunc) else 1 if op is math.relu else 0
 
     quietly = QUIETLY.get(op)
 
-    def writing(self: Tensor, *args: Any, **options: Any) -> Tensor:
+    def written(self: Tensor, *args: Any, **options: Any) -> Tensor:
         if quietly is not None and (options or len(args) != operands - 1) and _is_quiet(self):
             try:
                 if quietly(self, *args, **options):
@@ -275,61 +270,14 @@ def _writing(op: Callable[..., Tensor], name: str, operator: bool = False) -> Ca
             return NotImplemented
         return write(self, name, op, *args, **options)
 
-    named(writing, name)
-    writing.__doc__ = f"{op.__name__}, written into the tensor itself."
-    return writing
+    named(written, name)
+    written.__doc__ = f"{op.__name__}, written into the tensor itself."
+    return written
 
 
 OPERANDS = (Tensor, bool, int, float, np.generic, np.ndarray)
 
 
-FUNCTIONS = (
-    math.abs,
-    math.cos,
-    math.exp,
-    math.log,
-    math.neg,
-    math.reciprocal,
-    math.relu,
-    math.sigmoid,
-    math.sin,
-    math.sqrt,
-    math.tanh,
-    math.acos,
-    math.asin,
-    math.atan,
-    math.ceil,
-    math.cosh,
-    math.erf,
-    math.expm1,
-    math.floor,
-    math.log1p,
-    math.round,
-    math.rsqrt,
-    math.sinh,
-    math.square,
-    math.tan,
-    math.trunc,
-    comparison.clamp,
-)
-METHODS = (
-    math.add,
-    math.sub,
-    math.mul,
-    math.div,
-    math.remainder,
-    math.fmod,
-    math.pow,
-    math.sign,
-    reduction.cumsum,
-    reduction.cumprod,
-    shape.tril,
-    shape.triu,
-    indexing.masked_fill,
-    indexing.index_add,
-    indexing.scatter,
-    indexing.scatter_add,
-)
 UFUNCS = {
     math.add: np.add,
     math.sub: np.subtract,
@@ -376,18 +324,16 @@ QUIETLY: dict[Any, Callable[..., bool]] = {
     comparison.clamp: _clamp_quietly,
     indexing.masked_fill: _masked_quietly,
 }
-for _op in FUNCTIONS + METHODS:
-    _in_place(_op)
-__all__ = [f"{_op.__name__}_" for _op in FUNCTIONS] + ["fill_", "index_put_", "zero_"]
 
-for _name in ("add", "sub", "mul", "pow"):
-    setattr(Tensor, f"__i{_name}__", _writing(getattr(math, _name), f"{_name}_", operator=True))
-for _name in ("and", "or", "xor"):
-    _bits = getattr(comparison, f"bitwise_{_name}")
-    setattr(Tensor, f"__i{_name}__", _writing(_bits, f"bitwise_{_name}_", operator=True))
-Tensor.__itruediv__ = _writing(math.div, "div_", operator=True)
-Tensor.__idiv__ = Tensor.__itruediv__
-Tensor.__imod__ = _writing(math.remainder, "remainder_", operator=True)
+Tensor.__iadd__ = writing(math.add, "add_", operator=True)
+Tensor.__isub__ = writing(math.sub, "sub_", operator=True)
+Tensor.__imul__ = writing(math.mul, "mul_", operator=True)
+Tensor.__itruediv__ = Tensor.__idiv__ = writing(math.div, "div_", operator=True)
+Tensor.__imod__ = writing(math.remainder, "remainder_", operator=True)
+Tensor.__ipow__ = writing(math.pow, "pow_", operator=True)
+Tensor.__iand__ = writing(comparison.bitwise_and, "bitwise_and_", operator=True)
+Tensor.__ior__ = writing(comparison.bitwise_or, "bitwise_or_", operator=True)
+Tensor.__ixor__ = writing(comparison.bitwise_xor, "bitwise_xor_", operator=True)
 
 
 _fill_op = define(
@@ -485,7 +431,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: np.rand
     return _draw(self, "normal", (mean, std), generator)
 
 
-@method()
+@operation()
 def fill_(self: Tensor, value: float | Tensor) -> Tensor:
     """Write one number into every element; the tensor no longer depends on what it was."""
     if not isinstance(value, Tensor):
@@ -500,7 +446,7 @@ def fill_(self: Tensor, value: float | Tensor) -> Tensor:
     return write(self, "fill_", _fill_with, value)
 
 
-@method()
+@operation()
 def zero_(self: Tensor) -> Tensor:
     """Write zeros into every element."""
     if _is_quiet(self):
@@ -524,7 +470,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     return write(self, "copy_", _copy, src)
 
 
-@method()
+@operation()
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """Write values where a tuple of index tensors says; `accumulate` adds them."""
     check_put("index_put_", indices, values)
@@ -715,18 +661,6 @@ def t_(self: Tensor) -> Tensor:
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions in place."""
     return reshaped(self, "transpose_", _transposed, dim0, dim1)
-
-
-@method()
-def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Exchange two dimensions in place."""
-    return transpose_(self, axis0, axis1)
-
-
-@method()
-def swapdims_(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Exchange two dimensions in place."""
-    return transpose_(self, dim0, dim1)
 
 
 @method()

@@ -13,7 +13,7 @@ from ..autograd.tensor import Tensor
 from . import messages
 from .core import checks
 from .core.checks import dim_index, int_of, ints_of, is_int, named, numpy_names
-from .core.op import define, method
+from .core.op import define, method, operation
 from .core.registry import ARRAYS, TENSORS, in_formulas
 from .core.results import in_rows, into
 from .indexing import WHOLE, _at, _select, _slice
@@ -118,7 +118,7 @@ define(
 )
 
 
-@method()
+@operation()
 @numpy_names
 def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """A view of `length` elements along `dim`, from `start` on."""
@@ -136,7 +136,7 @@ def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
     return _slice(self, dim, start, start + length, 1)
 
 
-@method()
+@operation()
 @numpy_names
 def select(self: Tensor, dim: int, index: int) -> Tensor:
     """A view of what has `index` in dimension `dim`, which goes away."""
@@ -151,7 +151,7 @@ def select(self: Tensor, dim: int, index: int) -> Tensor:
     return _select(self, dim, int(index) % size)
 
 
-@method()
+@operation()
 def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A view of the diagonals of the matrices in two dimensions, `offset` to the right; they come as last dimension."""
     one, two = dim_index(dim1, self._array.ndim), dim_index(dim2, self._array.ndim)
@@ -160,6 +160,7 @@ def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Ten
     return _diagonal(self, offset, one, two)
 
 
+@operation(method=False)
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces along `dim`: each of the size given, or of one size after the other."""
     if not tensor._array.ndim:
@@ -199,7 +200,7 @@ def _sections(tensor: Tensor, sizes: Shape, dim: int) -> tuple[Tensor, ...]:
 method("split")(lambda self, split_size, dim=0: split(self, split_size, dim))
 
 
-@method()
+@operation()
 @numpy_names
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of at most `chunks` pieces along `dim`, all of one size but perhaps the last."""
@@ -212,7 +213,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return _split(input, -(-whole // chunks), dim) if whole else _sections(input, (0,) * chunks, dim)
 
 
-@method()
+@operation()
 @numpy_names
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of all slices along `dim`, without it."""
@@ -302,6 +303,7 @@ def _kinds(tensors: Sequence[Tensor]) -> tuple[dtypes.dtype, ...] | None:
     return None
 
 
+@operation(method=False, also=("concat", "concatenate"))
 @numpy_names
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors put one after the other along `dim`; vectors without elements fit whatever the others are."""
@@ -345,7 +347,7 @@ def _at_least(ndim: int) -> Any:
 
     named(at_least, f"atleast_{ndim}d")
     at_least.__doc__ = f"A view of each tensor with at least {ndim} dimension{'s' if ndim > 1 else ''}."
-    return at_least
+    return operation(method=False)(at_least)
 
 
 atleast_1d, atleast_2d, atleast_3d = _at_least(1), _at_least(2), _at_least(3)
@@ -358,28 +360,33 @@ def _listed(name: str, tensors: Any) -> Sequence[Tensor]:
     return tensors
 
 
+@operation(method=False)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors side by side: along the second dimension, vectors along their only one."""
     rows = [_with_dims(t, 1) for t in _listed("hstack", tensors)]
     return cat(rows, int(rows[0]._array.ndim > 1))
 
 
+@operation(method=False, also=("row_stack",))
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors below each other: along the first dimension, each vector as a row."""
     return cat([_with_dims(t, 2) for t in _listed("vstack", tensors)])
 
 
+@operation(method=False)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors behind each other: along the third dimension."""
     return cat([_with_dims(t, 3) for t in _listed("dstack", tensors)], 2)
 
 
+@operation(method=False)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors side by side, each vector as a column."""
     tensors = _listed("column_stack", tensors)
     return hstack([t if t._array.ndim > 1 else t.reshape(t._array.size, 1) for t in tensors])
 
 
+@operation(method=False)
 @numpy_names
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape put together along a new dimension."""

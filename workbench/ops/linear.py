@@ -15,7 +15,7 @@ from ..autograd.tensor import Tensor
 from ..errors import kind_of
 from . import messages
 from .core import checks
-from .core.op import define, method
+from .core.op import define, operation
 from .core.registry import ARRAYS
 from .core.results import into, steps_of
 from .join_split import diagonal
@@ -45,6 +45,7 @@ mm = define(
     self="mm(grad, t(mat2))",
     mat2="mm(t(self), grad)",
     samples="r(2, 3), r(3, 4)",
+    out=True,
 )
 
 
@@ -62,6 +63,7 @@ dot = define(
     self="grad * tensor",
     tensor="grad * self",
     samples="r(3), r(3)",
+    out=True,
 )
 mv = define(
     "MvBackward0",
@@ -70,6 +72,7 @@ mv = define(
     self="unsqueeze(grad, 1) * vec",
     vec="mv(t(self), grad)",
     samples="r(2, 3), r(3)",
+    out=True,
 )
 bmm = define(
     "BmmBackward0",
@@ -78,6 +81,7 @@ bmm = define(
     self="bmm(grad, transpose(mat2, 1, 2))",
     mat2="bmm(transpose(self, 1, 2), grad)",
     samples="r(2, 2, 3), r(2, 3, 4)",
+    out=True,
 )
 _squeeze_own = define(
     "SqueezeBackward4",
@@ -86,10 +90,9 @@ _squeeze_own = define(
     self="unsqueeze(grad, dim)",
     samples="r(1, 2), -2",
 )
-Tensor.mm, Tensor.dot, Tensor.mv, Tensor.bmm = mm, dot, mv, bmm
 
 
-@method("matmul")
+@operation()
 def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix product; vectors are taken as a row or a column, leading dimensions are a batch and broadcast."""
     if out is not None:
@@ -200,7 +203,7 @@ def _check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
     checks.expanded(input, (mat1._array.shape[0], mat2._array.shape[1]))
 
 
-@method()
+@operation()
 @checks.tensors_only()
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2), in one operation."""
@@ -213,7 +216,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
     return _addmm(input, mat1, mat2, beta, alpha)
 
 
-@method()
+@operation(also=("ger",))
 @checks.tensors_only()
 def outer(self: Tensor, vec2: Tensor) -> Tensor:
     """Each element of one vector times each of another."""
@@ -250,6 +253,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 Label = str | int  # a letter, or the number of a dimension that `...` stands for
 
 
+@operation(method=False)
 def einsum(equation: str, *operands: Any) -> Tensor:
     """Products of elements summed over every label that the output does not have: `einsum("ij,jk->ik", a, b)`."""
     if not isinstance(equation, str) or not operands:

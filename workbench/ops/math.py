@@ -29,10 +29,12 @@ from .core.checks import (
     promoted,
     python_number,
 )
-from .core.op import define, method, operator
+from .core.op import define, method, operation, operator
 from .core.registry import abbreviation, explained, in_formulas
 from .core.results import in_rows, into
 from .core.scalars import SCALARS
+
+elementary = functools.partial(define, kind="float", out=True, in_place=True)  # a function of one number
 
 _add = define(
     "AddBackward0",
@@ -103,6 +105,9 @@ mul = define(
     self="grad * other",
     other="grad * self",
     samples="r(3), r(3); r(2, 3), r(3); r(2, 1), r(1, 3); r(3), 2.5; r(), r(2)",
+    out=True,
+    in_place=True,
+    also=("multiply",),
 )
 true_div = define(
     "DivBackward0",
@@ -121,27 +126,18 @@ neg = define(
     prepare=no_mask(errors.BOOL_NEG),
     self="-grad",
     samples="r(3)",
+    out=True,
+    in_place=True,
+    also=("negative",),
 )
-reciprocal = define(
-    "ReciprocalBackward0",
-    "reciprocal(Tensor self)",
-    np.reciprocal,
-    kind="float",
-    self="-grad * (result * result)",
-    samples="p(3)",
+reciprocal = elementary(
+    "ReciprocalBackward0", "reciprocal(Tensor self)", np.reciprocal, self="-grad * (result * result)", samples="p(3)"
 )
-exp = define("ExpBackward0", "exp(Tensor self)", np.exp, kind="float", self="grad * result", samples="r(3); r(2, 3)")
-log = define("LogBackward0", "log(Tensor self)", np.log, kind="float", self="grad / self", samples="p(3)")
-sin = define("SinBackward0", "sin(Tensor self)", np.sin, kind="float", self="grad * cos(self)", samples="r(3); r()")
-cos = define("CosBackward0", "cos(Tensor self)", np.cos, kind="float", self="-grad * sin(self)", samples="r(3)")
-tanh = define(
-    "TanhBackward0",
-    "tanh(Tensor self)",
-    np.tanh,
-    kind="float",
-    self="tanh_backward(grad, result)",
-    samples="r(3)",
-)
+exp = elementary("ExpBackward0", "exp(Tensor self)", np.exp, self="grad * result", samples="r(3); r(2, 3)")
+log = elementary("LogBackward0", "log(Tensor self)", np.log, self="grad / self", samples="p(3)")
+sin = elementary("SinBackward0", "sin(Tensor self)", np.sin, self="grad * cos(self)", samples="r(3); r()")
+cos = elementary("CosBackward0", "cos(Tensor self)", np.cos, self="-grad * sin(self)", samples="r(3)")
+tanh = elementary("TanhBackward0", "tanh(Tensor self)", np.tanh, self="tanh_backward(grad, result)", samples="r(3)")
 define(
     "TanhBackwardBackward0",
     "tanh_backward(Tensor grad_output, Tensor output)",
@@ -152,7 +148,7 @@ define(
     samples="r(3), r(3)",
 )
 explained("tanh_backward(grad_output, output)", "grad_output * (1 - output ** 2)")
-sqrt = define("SqrtBackward0", "sqrt(Tensor self)", np.sqrt, kind="float", self="grad / (2 * result)", samples="p(3)")
+sqrt = elementary("SqrtBackward0", "sqrt(Tensor self)", np.sqrt, self="grad / (2 * result)", samples="p(3)")
 
 
 def logistic(a: np.ndarray) -> np.ndarray:
@@ -162,13 +158,8 @@ def logistic(a: np.ndarray) -> np.ndarray:
     return np.reciprocal(e)
 
 
-sigmoid = define(
-    "SigmoidBackward0",
-    "sigmoid(Tensor self)",
-    logistic,
-    kind="float",
-    self="sigmoid_backward(grad, result)",
-    samples="r(3)",
+sigmoid = elementary(
+    "SigmoidBackward0", "sigmoid(Tensor self)", logistic, self="sigmoid_backward(grad, result)", samples="r(3)"
 )
 define(
     "SigmoidBackwardBackward0",
@@ -188,6 +179,7 @@ relu = define(
     self="threshold_backward(grad, result)",
     tangent="pointwise",
     samples="r(3); r(2, 3)",
+    in_place=True,
 )
 
 
@@ -220,6 +212,9 @@ abs = define(
     self="grad * sign(self)",
     tangent="pointwise",
     samples="r(3)",
+    out=True,
+    in_place=True,
+    also=("absolute",),
 )
 
 
@@ -238,9 +233,12 @@ sign = define(
     self="zeros_like(grad)",
     tangent="pointwise",
     samples="r(3)",
+    out=True,
+    in_place=True,
 )
 
 
+@operation(checked=False, in_place=True)
 def add(input: Tensor, other: Any, *last: Any, alpha: float = 1, out: Tensor | None = None) -> Tensor:
     """input + alpha * other; add(input, alpha, other) is deprecated."""
     if last:
@@ -252,6 +250,7 @@ def add(input: Tensor, other: Any, *last: Any, alpha: float = 1, out: Tensor | N
     return _add(input, other) if alpha == 1 else _add_scaled(input, other, alpha)
 
 
+@operation(checked=False, in_place=True, also=("subtract",))
 def sub(input: Tensor, other: Any, *last: Any, alpha: float = 1, out: Tensor | None = None) -> Tensor:
     """input - alpha * other; RuntimeError for two bool tensors. sub(input, alpha, other) is deprecated."""
     if last:
@@ -297,10 +296,6 @@ def _factor(function: str, alpha: Any, *operands: Any) -> Any:
     return alpha
 
 
-method("add")(add)
-method("sub")(sub)
-
-
 @method("__rsub__")
 def rsub(self: Tensor, other: Any) -> Tensor:
     """other - self."""
@@ -318,23 +313,6 @@ def _rdiv(self: Tensor, other: Any) -> Tensor:
     other = python_number(other)
     return mul(reciprocal(self), other) if isinstance(other, (Tensor, int, float)) else NotImplemented
 
-
-for _function in (
-    mul,
-    neg,
-    reciprocal,
-    exp,
-    log,
-    sin,
-    cos,
-    tanh,
-    sqrt,
-    sigmoid,
-    relu,
-    abs,
-    sign,
-):
-    setattr(Tensor, _function.op.name, _function)
 
 Tensor.__add__ = Tensor.__radd__ = operator(_add)
 Tensor.__mul__ = Tensor.__rmul__ = operator(mul)
@@ -409,6 +387,7 @@ def _power(self: Tensor, exponent: Any) -> Any:
     return _pow_number(self, exponent) if isinstance(exponent, (int, float)) else NotImplemented
 
 
+@operation(checked=False, in_place=True)
 def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     """input to the power of exponent, either of which may be a number; TypeError unless one is a tensor."""
     if out is not None:
@@ -422,9 +401,6 @@ def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     raise TypeError(not_a_tensor("pow", "exponent", 1, exponent))
 
 
-method("pow")(pow)
-
-
 @method("__rpow__")
 def _rpow(self: Tensor, base: Any) -> Tensor:
     base = python_number(base)
@@ -436,40 +412,33 @@ def _rpow(self: Tensor, base: Any) -> Tensor:
 in_formulas("pi", math.pi, math.pi)
 abbreviation("scaled(g, weight)", "g if weight is None else g * weight")
 
-rsqrt = define(
-    "RsqrtBackward0",
-    "rsqrt(Tensor self)",
-    lambda a: 1.0 / np.sqrt(a),
-    kind="float",
-    self="-0.5 * grad * result ** 3",
-    samples="p(3)",
+rsqrt = elementary(
+    "RsqrtBackward0", "rsqrt(Tensor self)", lambda a: 1.0 / np.sqrt(a), self="-0.5 * grad * result ** 3", samples="p(3)"
 )
-log1p = define("Log1PBackward0", "log1p(Tensor self)", np.log1p, kind="float", self="grad / (self + 1)", samples="p(3)")
-expm1 = define(
-    "Expm1Backward0", "expm1(Tensor self)", np.expm1, kind="float", self="grad * (result + 1)", samples="r(3)"
-)
-tan = define("TanBackward0", "tan(Tensor self)", np.tan, kind="float", self="grad * (1 + result ** 2)", samples="r(3)")
-asin = define(
+log1p = elementary("Log1PBackward0", "log1p(Tensor self)", np.log1p, self="grad / (self + 1)", samples="p(3)")
+expm1 = elementary("Expm1Backward0", "expm1(Tensor self)", np.expm1, self="grad * (result + 1)", samples="r(3)")
+tan = elementary("TanBackward0", "tan(Tensor self)", np.tan, self="grad * (1 + result ** 2)", samples="r(3)")
+asin = elementary(
     "AsinBackward0",
     "asin(Tensor self)",
     np.arcsin,
-    kind="float",
     self="grad * rsqrt(-self * self + 1)",
     samples="p(3) / 2.5",
+    also=("arcsin",),
 )
-acos = define(
+acos = elementary(
     "AcosBackward0",
     "acos(Tensor self)",
     np.arccos,
-    kind="float",
     self="grad * -rsqrt(-self * self + 1)",
     samples="p(3) / 2.5",
+    also=("arccos",),
 )
-atan = define(
-    "AtanBackward0", "atan(Tensor self)", np.arctan, kind="float", self="grad / (self * self + 1)", samples="r(3)"
+atan = elementary(
+    "AtanBackward0", "atan(Tensor self)", np.arctan, self="grad / (self * self + 1)", samples="r(3)", also=("arctan",)
 )
-sinh = define("SinhBackward0", "sinh(Tensor self)", np.sinh, kind="float", self="grad * cosh(self)", samples="r(3)")
-cosh = define("CoshBackward0", "cosh(Tensor self)", np.cosh, kind="float", self="grad * sinh(self)", samples="r(3)")
+sinh = elementary("SinhBackward0", "sinh(Tensor self)", np.sinh, self="grad * cosh(self)", samples="r(3)")
+cosh = elementary("CoshBackward0", "cosh(Tensor self)", np.cosh, self="grad * sinh(self)", samples="r(3)")
 
 STEPS, LAST, TERMS = 16, 6, 9  # erf's expansions: so many to a unit, none beyond 6 (where it is 1), so many terms
 
@@ -500,17 +469,14 @@ def _erf(a: np.ndarray) -> np.ndarray:
     return np.copysign(out, a).astype(a.dtype)
 
 
-erf = define(
-    "ErfBackward0",
-    "erf(Tensor self)",
-    _erf,
-    kind="float",
-    self="2 / pi ** 0.5 * exp(-(self ** 2)) * grad",
-    samples="r(3); r()",
+erf = elementary(
+    "ErfBackward0", "erf(Tensor self)", _erf, self="2 / pi ** 0.5 * exp(-(self ** 2)) * grad", samples="r(3); r()"
 )
 
-floor, ceil, trunc, _round = (
-    define(
+
+def _whole(name: str, forward: Any, **called: Any) -> Callable[..., Tensor]:
+    """An op that makes numbers whole; `called` says what its name may do."""
+    return define(
         f"{name.capitalize()}Backward0",
         f"{name}(Tensor self)",
         forward,
@@ -518,9 +484,14 @@ floor, ceil, trunc, _round = (
         self="zeros_like(grad)",
         tangent="pointwise",
         samples="r(3)",
+        **called,
     )
-    for name, forward in (("floor", np.floor), ("ceil", np.ceil), ("trunc", np.trunc), ("round", np.round))
-)
+
+
+floor = _whole("floor", np.floor, out=True, in_place=True)
+ceil = _whole("ceil", np.ceil, out=True, in_place=True)
+trunc = _whole("trunc", np.trunc, out=True, in_place=True, also=("fix",))
+_round = _whole("round", np.round)
 _round_to = define(
     "RoundBackward1",
     "round_to(Tensor self, decimals)",
@@ -532,20 +503,17 @@ _round_to = define(
 )
 
 
-@method()
+@operation(in_place=True)
 def square(self: Tensor) -> Tensor:
     """Each element times itself."""
     return pow(self, 2)
 
 
-@method()
+@operation(in_place=True)
 def round(self: Tensor, *, decimals: int | None = None) -> Tensor:
     """The nearest number with so many decimals, halves going to the even neighbour."""
     return _round(self) if decimals is None else _round_to(self, decimals)
 
-
-for _function in (rsqrt, log1p, expm1, tan, asin, acos, atan, sinh, cosh, erf, floor, ceil, trunc):
-    setattr(Tensor, _function.op.name, _function)
 
 Arrays = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -673,14 +641,14 @@ def _left_over(name: str, tensors: Any, number: Any, of_number: Any) -> Any:
 
     named(left_over, name)
     left_over.__doc__ = f"What is left over in each division; it has the sign of the {_SIGN[name]}."
-    setattr(Tensor, name, left_over)
-    return left_over
+    return operation(checked=False, in_place=True)(left_over)
 
 
 remainder = _left_over("remainder", _remainder_tensors, _remainder_number, _remainder_of_number)
 fmod = _left_over("fmod", _fmod_tensors, _fmod_number, None)
 
 
+@operation(checked=False)
 def floor_divide(input: Any, other: Any) -> Tensor:
     """Each quotient rounded down. PyTorch has no derivative of it: `div` with a rounding mode has one, of zeros."""
     input, other = python_number(input), python_number(other)
@@ -693,6 +661,7 @@ def floor_divide_in_place(input: Tensor, other: Any) -> Tensor:
     return _floor_divide_in_place(input, python_number(other))
 
 
+@operation(checked=False, in_place=True, also=("divide", "true_divide"))
 def div(input: Tensor, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
     """Each quotient, exact or rounded: towards zero ("trunc") or down ("floor")."""
     if out is not None:
@@ -716,7 +685,5 @@ def _operator(function: Any, swapped: bool = False) -> Any:
     return operate
 
 
-method("div")(div)
-method("floor_divide")(floor_divide)
 Tensor.__mod__, Tensor.__rmod__ = _operator(remainder), _operator(remainder, swapped=True)
 Tensor.__floordiv__, Tensor.__rfloordiv__ = _operator(floor_divide), _operator(floor_divide, swapped=True)

@@ -19,7 +19,7 @@ from . import messages
 from .comparison import maximum, minimum
 from .convert import in_dtype
 from .core.checks import bool_of, dim_index, dims_of, int_of, named, number_of, numpy_names
-from .core.op import define, method
+from .core.op import define, operation
 from .core.registry import ARRAYS, TENSORS, abbreviation, in_formulas
 from .core.results import as_int64, in_rows, into, into_as, into_both, lying_as, pair, places_along
 from .indexing import _at
@@ -133,7 +133,7 @@ def _count_of(shape: tuple[int, ...], dim: tuple[int, ...]) -> int:
 in_formulas("count_of", _count_of, _count_of)
 
 
-@method()
+@operation()
 @numpy_names
 def sum(
     self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
@@ -149,7 +149,7 @@ def sum(
     return _sum_dim(*args) if dtype is None else _sum_dim_as(*args, dtype=dtype, of="sum")
 
 
-@method()
+@operation()
 @numpy_names
 def mean(
     self: Tensor, dim: Any = ALL, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
@@ -211,12 +211,11 @@ def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, r
 
     named(extremum, name)
     extremum.__doc__ = f"The {name}imum of all elements, or (values, indices) along `dim`."
-    return numpy_names(extremum)
+    return operation(checked=False)(numpy_names(extremum))
 
 
 max = _extremum("max", _max_all, _max_dim, maximum, _arg["argmax"], max_result)
 min = _extremum("min", _min_all, _min_dim, minimum, _arg["argmin"], min_result)
-Tensor.max, Tensor.min = max, min
 
 
 def _where_extreme(name: str, word: str) -> Any:
@@ -235,7 +234,7 @@ def _where_extreme(name: str, word: str) -> Any:
 
     named(where_extreme, name)
     where_extreme.__doc__ = f"Where the {word} element is: in all elements flattened, or along `dim`."
-    return method()(numpy_names(where_extreme))
+    return operation()(numpy_names(where_extreme))
 
 
 argmax, argmin = _where_extreme("argmax", "largest"), _where_extreme("argmin", "smallest")
@@ -321,7 +320,7 @@ _cumsum_as, _cumprod_as = in_dtype(_cumsum), in_dtype(_cumprod)
 _prod_all_as, _prod_dim_as = in_dtype(_prod_all), in_dtype(_prod_dim)
 
 
-@method()
+@operation(in_place=True)
 @numpy_names
 def cumsum(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: Any = None) -> Tensor:
     """The sum of each element and all before it along `dim`."""
@@ -331,7 +330,7 @@ def cumsum(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: An
     return _cumsum(self, dim) if dtype is None else _cumsum_as(self, dim, dtype=dtype, of="cumsum")
 
 
-@method()
+@operation(in_place=True)
 @numpy_names
 def cumprod(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: Any = None) -> Tensor:
     """The product of each element and all before it along `dim`."""
@@ -341,7 +340,7 @@ def cumprod(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: A
     return _cumprod(self, dim) if dtype is None else _cumprod_as(self, dim, dtype=dtype, of="cumprod")
 
 
-@method()
+@operation()
 @numpy_names
 def prod(
     self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
@@ -395,14 +394,14 @@ def _from_the_end(size: int) -> np.ndarray:
 _argsort = define("argsort", "argsort(Tensor self, dim, descending)", lambda a, *how: lying_as(a, _order(a, *how)))
 
 
-@method()
+@operation()
 @numpy_names
 def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     """The indices that put the elements in order along `dim`; equal elements keep their order."""
     return _argsort(self, dim_index(dim, self._array.ndim), descending)
 
 
-@method()
+@operation()
 @numpy_names
 def sort(self: Tensor, dim: int = -1, descending: bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
     """(values, indices): the elements in order along `dim`, and where each came from."""
@@ -449,7 +448,7 @@ _where_median = define(
 median_result = pair("median")
 
 
-@method()
+@operation()
 @numpy_names
 def median(
     self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None
@@ -643,7 +642,7 @@ def _spread(name: str, op: Any) -> Any:
         f"The {'variance' if name == 'var' else 'standard deviation'} of all elements, or over `dim`; the squares are "
         "divided by their number less `correction` (1, or 0 if not `unbiased`)."
     )
-    return method()(numpy_names(spread))
+    return operation()(numpy_names(spread))
 
 
 var, std = _spread("var", _var), _spread("std", _std)
@@ -660,7 +659,7 @@ def _widened(t: Tensor, dtype: dtypes.dtype) -> Tensor:
     return t.to(dtype)
 
 
-@method()
+@operation()
 def norm(
     self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: dtypes.dtype | None = None
 ) -> Tensor:
@@ -691,13 +690,13 @@ def _extreme(name: str, op: Any) -> Any:
 
     named(extreme, name)
     extreme.__doc__ = f"The {name[1:]}imum over `dim`, or of all elements; equal ones share the gradient."
-    return method()(numpy_names(extreme))
+    return operation()(numpy_names(extreme))
 
 
 amax, amin = _extreme("amax", _amax), _extreme("amin", _amin)
 
 
-@method()
+@operation()
 @numpy_names
 def topk(
     self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None

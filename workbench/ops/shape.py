@@ -24,15 +24,22 @@ from ..events import emit, listeners
 from . import messages
 from .core import checks
 from .core.checks import FEW, dim_index, dims_of, int_of, ints_of, named, numpy_names, tensors_only
-from .core.op import define, method
+from .core.op import define, method, operation
 from .core.registry import REGISTRY, abbreviation, in_formulas
 from .core.results import copied, in_rows
 
 Shape = tuple[int, ...]
 Ints = tuple[int, ...]
-clone, _in_rows = (
-    define("CloneBackward0", f"{name}(Tensor self)", how, batch="pointwise", self="grad", samples="r(3)")
-    for name, how in (("clone", copied), ("contiguous_clone", lambda a: a.copy()))
+clone = define(
+    "CloneBackward0", "clone(Tensor self)", copied, batch="pointwise", self="grad", samples="r(3)", method=True
+)
+_in_rows = define(
+    "CloneBackward0",
+    "contiguous_clone(Tensor self)",
+    lambda a: a.copy(),
+    batch="pointwise",
+    self="grad",
+    samples="r(3)",
 )
 _view = define(
     "ViewBackward0",
@@ -74,7 +81,6 @@ _permute = define(
     self="permute(grad, inverse(dims))",
     samples="r(2, 3, 4), (2, 0, 1)",
 )
-Tensor.clone = clone
 in_formulas("inverse", *[lambda dims: tuple(sorted(range(len(dims)), key=dims.__getitem__))] * 2)
 
 
@@ -141,7 +147,7 @@ _alias = define("AliasBackward0", "alias(Tensor self)", lambda a: a[...], kind="
 in_formulas("reshape", lambda a, shape: a.reshape(shape), lambda grad, shape: reshape(grad, shape))
 
 
-@method()
+@operation()
 def reshape(self: Tensor, *given: Any, shape: Any = None) -> Tensor:
     """The same elements in another shape (one size may be -1): a view where that is possible, else a copy."""
     size = _size_of(self, "reshape", "shape", given, shape)
@@ -205,14 +211,14 @@ def _size_of(t: Tensor, function: str, argument: str, given: tuple[Any, ...], na
     return full
 
 
-@method()
+@operation(also=("swapaxes", "swapdims"))
 def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """A view with two dimensions exchanged."""
     ndim = self._array.ndim
     return _transpose(self, dim_index(dim0, ndim), dim_index(dim1, ndim))
 
 
-@method()
+@operation()
 def t(self: Tensor) -> Tensor:
     """The transpose of a matrix; fewer dimensions stay as they are."""
     check_t(self, "t")
@@ -225,7 +231,7 @@ def check_t(self: Tensor, name: str) -> None:
         raise RuntimeError(f"{name}() expects a tensor with <= 2 dimensions, but self is {self._array.ndim}D")
 
 
-@method()
+@operation()
 def permute(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
     """A view with the dimensions in the order given."""
     return _permute(self, _order(self._array.ndim, *ints_of("permute", "dims", given, dims)))
@@ -283,14 +289,14 @@ def expand(self: Tensor, *given: Any, size: Any = None) -> Tensor:
     return _expand(self, checks.expanded(self, ints_of("expand", "size", given, size)))
 
 
-@method()
+@operation()
 @numpy_names
 def unsqueeze(self: Tensor, dim: int) -> Tensor:
     """A view with a dimension of size 1 put in at `dim`."""
     return _unsqueeze(self, dim_index(dim, self._array.ndim + 1))
 
 
-@method()
+@operation()
 @numpy_names
 def squeeze(self: Tensor, dim: Any = None) -> Tensor:
     """A view without dimension `dim` (or several) if its size is 1, or without all dimensions of size 1."""
@@ -299,13 +305,13 @@ def squeeze(self: Tensor, dim: Any = None) -> Tensor:
     return _squeeze_all(self) if dim is None else _squeeze(self, dim_index(dim, self._array.ndim))
 
 
-@method()
+@operation()
 def detach(self: Tensor) -> Tensor:
     """A tensor over the same memory and version counter, without history."""
     return alias(self)
 
 
-@method()
+@operation()
 def detach_(self: Tensor) -> Tensor:
     """Cut the tensor out of its graph, in place; RuntimeError for a view. Inference mode leaves it as it is."""
     if local.modes.inference:
@@ -328,7 +334,7 @@ def contiguous(self: Tensor) -> Tensor:
     return self if self._array.flags.c_contiguous else _in_rows(self)
 
 
-@method()
+@operation()
 def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from `start_dim` to `end_dim` as one; the tensor itself if that is one already."""
     settled = _flat if type(start_dim) is type(end_dim) is int else _flat.__wrapped__
@@ -349,7 +355,7 @@ def _flat(shape: Shape, start_dim: int, end_dim: int) -> Shape | None:
     return (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :])
 
 
-@method()
+@operation()
 def unflatten(self: Tensor, dim: int, sizes: Any) -> Tensor:
     """One dimension as several of these sizes (one may be -1)."""
     shape, sizes = self._array.shape, ints_of("unflatten", "sizes", (sizes,), position=2)
@@ -367,13 +373,13 @@ def unflatten(self: Tensor, dim: int, sizes: Any) -> Tensor:
     return view(self, shape[:dim] + tuple([shape[dim] // known if n == -1 else n for n in sizes]) + shape[dim + 1 :])
 
 
-@method()
+@operation()
 def ravel(self: Tensor) -> Tensor:
     """All elements as a vector: a view where they lie in memory in order, else a copy."""
     return view(self.contiguous(), -1)
 
 
-@method()
+@operation()
 def broadcast_to(self: Tensor, size: Any) -> Tensor:
     """A view in which dimensions of size 1 are repeated."""
     return expand(self, size)
@@ -490,14 +496,14 @@ _triu = define(
 )
 
 
-@method()
+@operation()
 def flip(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
     """The elements in reverse order along each of `dims`."""
     dims = ints_of("flip", "dims", given, dims)
     return _flip(self, dims_of(dims, self._array.ndim) if dims else ())
 
 
-@method()
+@operation()
 def roll(self: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """Elements moved on by `shifts` along `dims`, the last ones to the front; without `dims`, as one long row."""
     shifts = ints_of("roll", "shifts", (shifts,))
@@ -530,14 +536,14 @@ def _triangle(name: str, op: Any, which: str) -> Any:
 
     named(triangle, name)
     triangle.__doc__ = f"The {which} triangle of each matrix, zeros elsewhere; `diagonal` is the last one it has."
-    return method()(triangle)
+    return operation(in_place=True)(triangle)
 
 
 tril = _triangle("tril", _tril, "lower")
 triu = _triangle("triu", _triu, "upper")
 
 
-@method()
+@operation(also=("moveaxis",))
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """A view with the dimensions `source` where `destination` says, the others in their order."""
     ndim = input._array.ndim

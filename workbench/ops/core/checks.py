@@ -18,32 +18,8 @@ from ...autograd.tensor import Tensor
 from ...autograd.views import check_distinct
 from ...errors import kind_of, warn
 from .. import messages
+from .registry import VARIANTS
 
-ALIASES = {
-    "absolute": "abs",
-    "arccos": "acos",
-    "arcsin": "asin",
-    "arctan": "atan",
-    "clip": "clamp",
-    "concat": "cat",
-    "concatenate": "cat",
-    "divide": "div",
-    "fix": "trunc",
-    "ger": "outer",
-    "greater": "gt",
-    "greater_equal": "ge",
-    "less": "lt",
-    "less_equal": "le",
-    "moveaxis": "movedim",
-    "multiply": "mul",
-    "negative": "neg",
-    "not_equal": "ne",
-    "row_stack": "vstack",
-    "subtract": "sub",
-    "swapaxes": "transpose",
-    "swapdims": "transpose",
-    "true_divide": "div",
-}
 OTHERS = {"axis": "dim", "keepdims": "keepdim"}
 
 
@@ -79,7 +55,8 @@ def wrong(function: str, argument: str, position: int | None, must_be: str) -> s
     right call pays for none of it: what was called is read from the frames.
     """
     owner, called = called_as()
-    own = function in (called, plain := called.removesuffix("_"), ALIASES.get(plain))  # else what a method calls
+    plain = called.removesuffix("_")
+    own = function in (called, plain) or (function in VARIANTS and plain in VARIANTS[function].also)  # not its caller's
     place = "" if position is None else f" (position {position + (owner != 'Tensor' or not own)})"
     return f"{called if own else function}(): argument '{argument}'{place} must be {must_be}"
 

@@ -33,8 +33,7 @@ from . import codegen
 from .checks import not_a_tensor
 from .codegen import op_function
 from .dispatch import dispatch, dispatch_operator, perform, run_odd
-from .registry import ABBREVIATIONS, DIMS, REGISTRY, SEVERAL, SIZES, in_formulas
-from .results import TAKERS
+from .registry import ABBREVIATIONS, DIMS, REGISTRY, SEVERAL, SIZES, VARIANTS, Variants, in_formulas
 
 TANGENTS = {"pointwise": "pointwise", "float": "pointwise", "tensors": "pointwise", "view": "linear", "views": "linear"}
 
@@ -57,6 +56,7 @@ class Op:
         prepare: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None,
         tangent: str | None,
         batch: str | None,
+        out: bool,
         formulas: dict,
     ) -> None:
         self.node_name, self.signature, self.forward = node_name, signature, forward
@@ -65,6 +65,7 @@ class Op:
         self.several = kind == "views"
         self.meets = kind in ("pointwise", "float", "tensors")
         self.fits = self.meets or kind == "assign"
+        self.out = out
         self.tangent = tangent or TANGENTS.get(kind)
         if batch is not None:
             self.batch = batch
@@ -178,6 +179,10 @@ def define(
     prepare: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None,
     tangent: str | None = None,
     batch: str | None = None,
+    method: bool = False,
+    out: bool = False,
+    in_place: bool = False,
+    also: tuple[str, ...] = (),
     **formulas: str,
 ) -> Callable[..., Any]:
     """Declare an op, put it in the registry and return its function; `formulas` has one text per tensor argument.
@@ -185,16 +190,41 @@ def define(
     Where the kind and the arguments' names do not tell, `tangent` says how tangents are pushed (jvp.py), `batch` how
     a batch is run at once (vmap.py). `prepare` is given the arguments whenever they are not float32 or
     float64, and refuses or converts them.
+
+    What its name may do: with `method` it is a function of the package and a method of tensors. So is what says more:
+    the function takes `out`, a twin whose name ends in `_` writes `in_place`, and `also` lists second names.
     """
-    op = Op(node_name, signature, forward, kind, samples, prepare, tangent, batch, formulas)
+    op = Op(node_name, signature, forward, kind, samples, prepare, tangent, batch, out, formulas)
     (SEVERAL if op.several else REGISTRY)[op.name] = op
     function = op_function(op, dispatch)
     function.op, op.function = op, function
     in_formulas(op.name, forward, function)
-    if op.name in TAKERS:
+    if out:
         function = op_function(op, dispatch, takes_out=True)
         function.op = op
+    if method or out or in_place or also:
+        setattr(Tensor, op.name, op.function)
+        VARIANTS[op.name] = Variants(function, in_place, also)
     return function
+
+
+def operation(
+    *, method: bool = True, checked: bool = True, in_place: bool = False, also: tuple[str, ...] = ()
+) -> Callable[..., Any]:
+    """Decorator: the same for a function made of several ops, or of none; whether it takes `out`, its parameters say.
+
+    What it returns refuses an input that is no tensor, unless the function has `checked` that itself.
+    """
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        name = function.__name__
+        if method:
+            setattr(Tensor, name, function)
+            function = _checking(function) if checked else function
+        VARIANTS[name] = Variants(function, in_place, also)
+        return function
+
+    return declare
 
 
 def operator(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -202,23 +232,26 @@ def operator(function: Callable[..., Any]) -> Callable[..., Any]:
     return op_function(function.op, dispatch_operator)
 
 
-def method(*names: str) -> Callable[..., Any]:
-    """Decorator: make a function a Tensor method too, under its own name or those given."""
+def method(name: str = "") -> Callable[..., Any]:
+    """Decorator: make a function a method of tensors, under its own name or another, and no function of the package."""
 
     def attach(function: Callable[..., Any]) -> Callable[..., Any]:
-        for name in names or (function.__name__,):
-            setattr(Tensor, name, function)
-
-        unnamed = getattr(function, "unnamed", function)
-
-        def called(input: Tensor, *args: Any, **kwargs: Any) -> Any:
-            if not isinstance(input, Tensor):
-                raise TypeError(not_a_tensor(function.__name__, "input", 0, input))
-            return function(input, *args, **kwargs) if kwargs else unnamed(input, *args)
-
-        # what functools.wraps does, in a tenth of the time, for every method at import
-        called.__name__ = called.__qualname__ = function.__name__
-        called.__doc__, called.__module__, called.__wrapped__ = function.__doc__, function.__module__, function
-        return called
+        setattr(Tensor, name or function.__name__, function)
+        return _checking(function)
 
     return attach
+
+
+def _checking(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which refuses an input that is no tensor."""
+    unnamed = getattr(function, "unnamed", function)
+
+    def called(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(input, Tensor):
+            raise TypeError(not_a_tensor(function.__name__, "input", 0, input))
+        return function(input, *args, **kwargs) if kwargs else unnamed(input, *args)
+
+    # what functools.wraps does, in a tenth of the time, for every method at import
+    called.__name__ = called.__qualname__ = function.__name__
+    called.__doc__, called.__module__, called.__wrapped__ = function.__doc__, function.__module__, function
+    return called

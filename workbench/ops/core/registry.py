@@ -1,10 +1,12 @@
-"""What every op adds to: the declared operations, and the words that formulas may say; and what arguments usually are.
+"""What every op adds to: the ops, the names they are called by, the words of formulas; and what arguments usually are.
 
 A formula such as `grad * cos(self)` runs on plain arrays and on tensors, so that each word has a meaning for both.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,6 +14,24 @@ if TYPE_CHECKING:
 
 REGISTRY: dict[str, Op] = {}
 SEVERAL: dict[str, Op] = {}  # the operations with several outputs
+
+
+class Variants:
+    """A function that users call by its name, and what else the name may do; `workbench/ops/__init__.py` makes it."""
+
+    __slots__ = ("function", "in_place", "also")
+
+    def __init__(self, function: Callable[..., Any], in_place: bool, also: tuple[str, ...]) -> None:
+        self.function, self.in_place, self.also = function, in_place, also
+
+    @property
+    def out(self) -> bool:
+        """Whether the function takes `out`: an op's says so in its declaration, another in its parameters."""
+        op: Op | None = getattr(self.function, "op", None)
+        return "out" in inspect.signature(self.function).parameters if op is None else op.out
+
+
+VARIANTS: dict[str, Variants] = {}  # by name
 DIMS = ("dim", "dim0", "dim1", "dim2", "dims")  # what arguments are called that number dimensions
 SIZES = ("size", "input_sizes")  # and those that list the sizes of the result
 USUAL = {  # what they are if nothing is said, for listeners

@@ -101,11 +101,6 @@ def pair(op: str) -> type[Pair]:
     return type(op, (Pair,), {"__slots__": (), "__module__": "torch.return_types"})
 
 
-# The ops that take it, of those that are one declared op; functions made of several say so themselves.
-TAKERS = frozenset(
-    "abs acos asin atan bmm ceil cos cosh dot eq erf exp expm1 floor ge gt le log log1p lt maximum minimum mm mul mv "
-    "ne neg reciprocal rsqrt sigmoid sign sin sinh sqrt tan tanh trunc".split()
-)
 PRODUCTS = frozenset("bmm dot matmul mm mv".split())  # which want the result's very dtype
 
 

@@ -16,7 +16,7 @@ def scalar_array(number: float, dtype: np.dtype) -> np.ndarray:
     return np.array(number, dtype) if dtype.kind == "f" else np.array(number).astype(dtype)
 
 
-class Scalars(dict):
+class ScalarCache(dict):
     """Numbers as arrays of one dtype, made when first asked for."""
 
     def __init__(self, dtype: np.dtype) -> None:
@@ -31,7 +31,7 @@ class Scalars(dict):
         return array
 
 
-_FLOATS = {dtype: Scalars(dtype) for dtype in map(np.dtype, ("float16", "float32", "float64"))}
-_INTEGERS = {dtype: Scalars(dtype) for dtype in map(np.dtype, ("uint8", "int32", "int64"))}
+_FLOATS = {dtype: ScalarCache(dtype) for dtype in map(np.dtype, ("float16", "float32", "float64"))}
+_INTEGERS = {dtype: ScalarCache(dtype) for dtype in map(np.dtype, ("uint8", "int32", "int64"))}
 # By the number's type and the tensor's dtype. True is no key: its type is neither.
-SCALARS: dict[type, dict[np.dtype, Scalars]] = {float: _FLOATS, int: _FLOATS | _INTEGERS}
+SCALARS: dict[type, dict[np.dtype, ScalarCache]] = {float: _FLOATS, int: _FLOATS | _INTEGERS}

@@ -1,0 +1,91 @@
+"""What an operation's name may do: `out=`, a twin that writes in place, second names; each that PyTorch has is here."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from typing import Any
+
+import pytest
+from oracle import compare
+
+import workbench
+from workbench.absent import names
+from workbench.ops import REGISTRY
+from workbench.ops.core.registry import VARIANTS
+
+# PyTorch's functions that write into `out`, and here do not: few programs use it (DIFFERENCES.md).
+WITHOUT_OUT = """
+addmm all amax amin any argmax argmin argsort bitwise_and bitwise_not bitwise_or bitwise_xor column_stack dstack
+floor_divide fmod gather hstack index_add index_select log_softmax logical_and logical_not logical_or logical_xor
+logsumexp masked_select nonzero norm outer remainder round scatter scatter_add softmax square std tril triu var vstack
+""".split()
+# PyTorch's twins that are not here: they write answers over the numbers that were asked about, bits are written by
+# operators (`&=`), and a product is seldom written over what is added to it.
+WITHOUT_TWIN = """
+eq ne lt le gt ge logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not addmm
+""".split()
+# Ops that others are made of; users call `2 - x`, `x[i]` or `layer_norm` where PyTorch has these names too.
+INNER = """
+as_strided binary_cross_entropy_with_logits convolution embedding fill index max_pool2d native_batch_norm
+native_layer_norm normal rsub
+""".split()
+
+
+def test_an_op_of_a_name_that_pytorch_has_can_be_called_by_it() -> None:
+    """Otherwise it lacks `method=True`, or one of the words that say so too."""
+    places = (("torch", workbench), ("torch.Tensor", workbench.Tensor))
+    lacking = {
+        name for place, here in places for name in names()[place] if name in REGISTRY and not hasattr(here, name)
+    }
+    assert sorted(lacking) == INNER
+
+
+@pytest.mark.parametrize("name", sorted(VARIANTS))
+def test_what_a_name_may_do(name: str) -> None:
+    def program(torch: Any) -> Any:
+        if torch is workbench:
+            assert not (VARIANTS[name].out and name in WITHOUT_OUT)
+            out, also = VARIANTS[name].out or name in WITHOUT_OUT, VARIANTS[name].also
+        else:
+            out, also = takes_out(torch, name), second_names(torch).get(name, ())
+        there = {"out=": out}
+        for each in [own + end for own in (name, *also) for end in ("", "_")]:
+            there |= {f"torch.{each}": hasattr(torch, each), f"Tensor.{each}": hasattr(torch.Tensor, each)}
+        if torch is workbench and name in WITHOUT_TWIN:
+            twins = {f"Tensor.{own}_": True for own in (name, *also)}
+            assert not any(there[twin] for twin in twins)
+            there |= twins
+        return there
+
+    compare(program)
+
+
+def takes_out(torch: Any, name: str) -> bool:
+    """Whether PyTorch's function takes `out`: its parameters say so, or how it refuses one that is no tensor."""
+    function, one = getattr(torch, name), torch.tensor(1)  # which passes for a tensor and for an int
+    try:
+        return "out" in inspect.signature(function).parameters
+    except ValueError:  # it is not written in Python
+        refused = [_refusal(function, *[given] * count) for given in (one, [one]) for count in range(1, 5)]
+        return any(re.search(r"argument 'out'.* must be|\bout = None", text) for text in refused)
+
+
+def _refusal(function: Any, *args: Any) -> str:
+    try:
+        function(*args, out="")
+    except TypeError as error:
+        return str(error)
+    return ""
+
+
+@functools.cache
+def second_names(torch: Any) -> dict[str, list[str]]:
+    """PyTorch's names whose docstrings say that they are other names of a function, by that."""
+    found: dict[str, list[str]] = {}
+    for name in names()["torch"]:
+        said = re.search(r"Alias (?:for|of) :func:`torch\.(\w+)`", str(getattr(torch, name).__doc__))
+        if said:
+            found.setdefault(said[1], []).append(name)
+    return found
