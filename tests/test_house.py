@@ -35,8 +35,6 @@ LEVEL = {part: level for level, parts in enumerate(reversed(LAYERS)) for part in
 DOORS = {"", "__main__", "cli"}
 # Exercises are written as a user writes, through the front door.
 WRITES_AS_A_USER = {"classroom"}
-# An import inside a function, from a part that opens a picture to the one that shows it live.
-LAZILY_UP = {("live_recording", "widgets"), ("stepper", "live_recording")}
 # Stricter than the layers: these know nothing of an engine.
 KNOWS_ONLY = {"trace": {"trace", "events", "errors"}, "scene": {"scene", "errors"}}
 ENGINE = {"absent", "autograd", "ops", "events", "errors", "func", "utils", "nn", "optim"}
@@ -61,31 +59,25 @@ def part_of(module: str) -> str:
     return (module.split(".") + [""])[1]
 
 
-def imports(path: Path) -> Iterator[tuple[str, bool, int]]:
-    """Each module that a file imports, whether only inside a function, and the line."""
+def imports(path: Path) -> Iterator[tuple[str, int]]:
+    """Each module that a file imports, inside a function or not, and the line."""
     here = path.relative_to(CHECKOUT).with_suffix("").parts
     package = here[:-1]
     names = {name.stem for name in PACKAGE.iterdir()}
-
-    def walk(node: ast.AST, lazy: bool) -> Iterator[tuple[str, bool, int]]:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.Import):
-                for alias in child.names:
-                    yield alias.name, lazy, child.lineno
-            elif isinstance(child, ast.ImportFrom):
-                start = package[: len(package) - child.level + 1] if child.level else ()
-                base = ".".join([*start, *([child.module] if child.module else [])])
-                for alias in child.names:
-                    # "from workbench import ops" names a part; "from workbench import Tensor" the front door.
-                    inside = base == "workbench" and alias.name in names
-                    yield f"{base}.{alias.name}" if inside else base, lazy, child.lineno
-            inner = lazy or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
-            yield from walk(child, inner)
-
-    yield from walk(ast.parse(path.read_text(encoding="utf-8")), False)
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else ()
+            base = ".".join([*start, *([node.module] if node.module else [])])
+            for alias in node.names:
+                # "from workbench import ops" names a part; "from workbench import Tensor" the front door.
+                inside = base == "workbench" and alias.name in names
+                yield f"{base}.{alias.name}" if inside else base, node.lineno
 
 
-def is_allowed(source: str, target: str, lazy: bool) -> bool:
+def is_allowed(source: str, target: str) -> bool:
     """Whether a file of the part `source` may import from the part `target`."""
     if source in DOORS or source == target:
         return True
@@ -93,7 +85,7 @@ def is_allowed(source: str, target: str, lazy: bool) -> bool:
         return target == "" and source in WRITES_AS_A_USER
     if source in KNOWS_ONLY:
         return target in KNOWS_ONLY[source]
-    return LEVEL[target] <= LEVEL[source] or (lazy and (source, target) in LAZILY_UP)
+    return LEVEL[target] <= LEVEL[source]
 
 
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -103,11 +95,11 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 def test_imports_point_down(path: Path) -> None:
     source = part_of(".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__"))
     assert source in LEVEL or source in DOORS, f"give {source} a layer, in the design and in LAYERS"
-    for module, lazy, line in imports(path):
+    for module, line in imports(path):
         outside = module.split(".")[0]
         if outside == "workbench":
             target = part_of(module)
-            assert is_allowed(source, target, lazy), f"line {line}: {source} may not import {target or module}"
+            assert is_allowed(source, target), f"line {line}: {source} may not import {target or module}"
         elif outside in ("anywidget", "ipywidgets"):
             assert source == "widgets", f"line {line}: only widgets may import {outside}"
         elif source in ENGINE:
@@ -116,24 +108,23 @@ def test_imports_point_down(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "lazy", "allowed"),
+    ("source", "target", "allowed"),
     [
-        ("ops", "autograd", False, True),
-        ("autograd", "ops", True, False),
-        ("trace", "autograd", False, False),
-        ("views", "recording", False, True),
-        ("live_recording", "widgets", False, False),
-        ("live_recording", "widgets", True, True),
-        ("recording", "widgets", True, False),
-        ("scene", "trace", False, False),
-        ("widgets", "", False, False),
-        ("classroom", "", False, True),
-        ("classroom", "cli", False, False),
-        ("cli", "widgets", False, True),
+        ("ops", "autograd", True),
+        ("autograd", "ops", False),
+        ("trace", "autograd", False),
+        ("views", "recording", True),
+        ("live_recording", "widgets", False),
+        ("recording", "widgets", False),
+        ("scene", "trace", False),
+        ("widgets", "", False),
+        ("classroom", "", True),
+        ("classroom", "cli", False),
+        ("cli", "widgets", True),
     ],
 )
-def test_the_guard_itself_knows_up_from_down(source: str, target: str, lazy: bool, allowed: bool) -> None:
-    assert is_allowed(source, target, lazy) == allowed
+def test_the_guard_itself_knows_up_from_down(source: str, target: str, allowed: bool) -> None:
+    assert is_allowed(source, target) == allowed
 
 
 def test_the_guard_reads_every_way_to_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,12 +136,12 @@ def test_the_guard_reads_every_way_to_import(tmp_path: Path, monkeypatch: pytest
         "class A:\n    def f(self):\n        from . import core\n        import numpy as np\n"
     )
     assert list(imports(path)) == [
-        ("workbench.scene.svg", False, 1),
-        ("workbench.trace", False, 2),
-        ("workbench.views", False, 3),
-        ("workbench", False, 4),
-        ("workbench.ops", True, 7),
-        ("numpy", True, 8),
+        ("workbench.scene.svg", 1),
+        ("workbench.trace", 2),
+        ("workbench.views", 3),
+        ("workbench", 4),
+        ("workbench.ops", 7),
+        ("numpy", 8),
     ]
 
 
