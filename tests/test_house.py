@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from lab import CHECKOUT
+from write_rooms import PAGE, lines, rooms, written
 
 PACKAGE = CHECKOUT / "workbench"
 
@@ -215,15 +216,31 @@ def test_the_guard_finds_circles() -> None:
     assert circles(known) == [["a", "b", "c"], ["d", "e"]]
 
 
-def lines(path: Path) -> int:
-    return path.read_text(encoding="utf-8").count("\n")
-
-
 def test_the_reading_path_is_short() -> None:
     length = {name: lines(PACKAGE / name) for name in READING_PATH}
     for name, count in length.items():
         print(f"{count:5} {name}")
     assert sum(length.values()) <= LONGEST_PATH
+
+
+def test_the_rooms_are_as_large_as_the_page_says() -> None:
+    """Each to 3 %, and a small one to 20 lines."""
+    said = written(PAGE.read_text(encoding="utf-8"))
+    for room, count in rooms().items():
+        print(f"{said.get(room, (0, 0))[0]:7,} {count:7,} {room}")
+    assert said.keys() == rooms().keys()
+    for room, count in rooms().items():
+        assert abs(said[room][1] - count) <= max(20, 0.03 * count), f"{room}: python tests/write_rooms.py counts anew"
+
+
+LONGEST_FUNCTION = 80  # lines
+
+
+def test_functions_are_short() -> None:
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                assert (node.end_lineno or 0) - node.lineno < LONGEST_FUNCTION, f"{path}, line {node.lineno}"
 
 
 def sentences(code: str) -> list[str]:
