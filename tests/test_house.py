@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from lab import CHECKOUT
+from write_rooms import PAGE, lines, rooms, written
 
 PACKAGE = CHECKOUT / "workbench"
 
@@ -35,8 +36,6 @@ LEVEL = {part: level for level, parts in enumerate(reversed(LAYERS)) for part in
 DOORS = {"", "__main__", "cli"}
 # Exercises are written as a user writes, through the front door.
 WRITES_AS_A_USER = {"classroom"}
-# An import inside a function, from a part that opens a picture to the one that shows it live.
-LAZILY_UP = {("live_recording", "widgets"), ("stepper", "live_recording")}
 # Stricter than the layers: these know nothing of an engine.
 KNOWS_ONLY = {"trace": {"trace", "events", "errors"}, "scene": {"scene", "errors"}}
 ENGINE = {"absent", "autograd", "ops", "events", "errors", "func", "utils", "nn", "optim"}
@@ -61,31 +60,25 @@ def part_of(module: str) -> str:
     return (module.split(".") + [""])[1]
 
 
-def imports(path: Path) -> Iterator[tuple[str, bool, int]]:
-    """Each module that a file imports, whether only inside a function, and the line."""
+def imports(path: Path) -> Iterator[tuple[str, int]]:
+    """Each module that a file imports, inside a function or not, and the line."""
     here = path.relative_to(CHECKOUT).with_suffix("").parts
     package = here[:-1]
     names = {name.stem for name in PACKAGE.iterdir()}
-
-    def walk(node: ast.AST, lazy: bool) -> Iterator[tuple[str, bool, int]]:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.Import):
-                for alias in child.names:
-                    yield alias.name, lazy, child.lineno
-            elif isinstance(child, ast.ImportFrom):
-                start = package[: len(package) - child.level + 1] if child.level else ()
-                base = ".".join([*start, *([child.module] if child.module else [])])
-                for alias in child.names:
-                    # "from workbench import ops" names a part; "from workbench import Tensor" the front door.
-                    inside = base == "workbench" and alias.name in names
-                    yield f"{base}.{alias.name}" if inside else base, lazy, child.lineno
-            inner = lazy or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
-            yield from walk(child, inner)
-
-    yield from walk(ast.parse(path.read_text(encoding="utf-8")), False)
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else ()
+            base = ".".join([*start, *([node.module] if node.module else [])])
+            for alias in node.names:
+                # "from workbench import ops" names a part; "from workbench import Tensor" the front door.
+                inside = base == "workbench" and alias.name in names
+                yield f"{base}.{alias.name}" if inside else base, node.lineno
 
 
-def is_allowed(source: str, target: str, lazy: bool) -> bool:
+def is_allowed(source: str, target: str) -> bool:
     """Whether a file of the part `source` may import from the part `target`."""
     if source in DOORS or source == target:
         return True
@@ -93,7 +86,7 @@ def is_allowed(source: str, target: str, lazy: bool) -> bool:
         return target == "" and source in WRITES_AS_A_USER
     if source in KNOWS_ONLY:
         return target in KNOWS_ONLY[source]
-    return LEVEL[target] <= LEVEL[source] or (lazy and (source, target) in LAZILY_UP)
+    return LEVEL[target] <= LEVEL[source]
 
 
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -103,11 +96,11 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 def test_imports_point_down(path: Path) -> None:
     source = part_of(".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__"))
     assert source in LEVEL or source in DOORS, f"give {source} a layer, in the design and in LAYERS"
-    for module, lazy, line in imports(path):
+    for module, line in imports(path):
         outside = module.split(".")[0]
         if outside == "workbench":
             target = part_of(module)
-            assert is_allowed(source, target, lazy), f"line {line}: {source} may not import {target or module}"
+            assert is_allowed(source, target), f"line {line}: {source} may not import {target or module}"
         elif outside in ("anywidget", "ipywidgets"):
             assert source == "widgets", f"line {line}: only widgets may import {outside}"
         elif source in ENGINE:
@@ -116,24 +109,23 @@ def test_imports_point_down(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "lazy", "allowed"),
+    ("source", "target", "allowed"),
     [
-        ("ops", "autograd", False, True),
-        ("autograd", "ops", True, False),
-        ("trace", "autograd", False, False),
-        ("views", "recording", False, True),
-        ("live_recording", "widgets", False, False),
-        ("live_recording", "widgets", True, True),
-        ("recording", "widgets", True, False),
-        ("scene", "trace", False, False),
-        ("widgets", "", False, False),
-        ("classroom", "", False, True),
-        ("classroom", "cli", False, False),
-        ("cli", "widgets", False, True),
+        ("ops", "autograd", True),
+        ("autograd", "ops", False),
+        ("trace", "autograd", False),
+        ("views", "recording", True),
+        ("live_recording", "widgets", False),
+        ("recording", "widgets", False),
+        ("scene", "trace", False),
+        ("widgets", "", False),
+        ("classroom", "", True),
+        ("classroom", "cli", False),
+        ("cli", "widgets", True),
     ],
 )
-def test_the_guard_itself_knows_up_from_down(source: str, target: str, lazy: bool, allowed: bool) -> None:
-    assert is_allowed(source, target, lazy) == allowed
+def test_the_guard_itself_knows_up_from_down(source: str, target: str, allowed: bool) -> None:
+    assert is_allowed(source, target) == allowed
 
 
 def test_the_guard_reads_every_way_to_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,12 +137,12 @@ def test_the_guard_reads_every_way_to_import(tmp_path: Path, monkeypatch: pytest
         "class A:\n    def f(self):\n        from . import core\n        import numpy as np\n"
     )
     assert list(imports(path)) == [
-        ("workbench.scene.svg", False, 1),
-        ("workbench.trace", False, 2),
-        ("workbench.views", False, 3),
-        ("workbench", False, 4),
-        ("workbench.ops", True, 7),
-        ("numpy", True, 8),
+        ("workbench.scene.svg", 1),
+        ("workbench.trace", 2),
+        ("workbench.views", 3),
+        ("workbench", 4),
+        ("workbench.ops", 7),
+        ("numpy", 8),
     ]
 
 
@@ -224,15 +216,31 @@ def test_the_guard_finds_circles() -> None:
     assert circles(known) == [["a", "b", "c"], ["d", "e"]]
 
 
-def lines(path: Path) -> int:
-    return path.read_text(encoding="utf-8").count("\n")
-
-
 def test_the_reading_path_is_short() -> None:
     length = {name: lines(PACKAGE / name) for name in READING_PATH}
     for name, count in length.items():
         print(f"{count:5} {name}")
     assert sum(length.values()) <= LONGEST_PATH
+
+
+def test_the_rooms_are_as_large_as_the_page_says() -> None:
+    """Each to 3 %, and a small one to 20 lines."""
+    said = written(PAGE.read_text(encoding="utf-8"))
+    for room, count in rooms().items():
+        print(f"{said.get(room, (0, 0))[0]:7,} {count:7,} {room}")
+    assert said.keys() == rooms().keys()
+    for room, count in rooms().items():
+        assert abs(said[room][1] - count) <= max(20, 0.03 * count), f"{room}: python tests/write_rooms.py counts anew"
+
+
+LONGEST_FUNCTION = 80  # lines
+
+
+def test_functions_are_short() -> None:
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                assert (node.end_lineno or 0) - node.lineno < LONGEST_FUNCTION, f"{path}, line {node.lineno}"
 
 
 def sentences(code: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""See automatic differentiation: a compact engine with PyTorch's names, its trace, and pictures of both.
+"""See automatic differentiation: an engine with PyTorch's names, its trace, and pictures of both.
 
 `import workbench as torch` runs PyTorch programs that stay inside what the workbench covers. `record()`, `show()` and
 what they draw load on first use, so importing costs little more than NumPy.

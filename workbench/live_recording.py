@@ -1,57 +1,28 @@
-"""What lives in a notebook: a stepper with its buttons, and `live()`, which draws the graph while the cell runs."""
+"""`live()`: in a notebook the graph is drawn while the cell runs."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from typing import Any
 
 from .events import Event, listeners, tag
 from .recording import Trace, record
-from .scene.layout import LayoutUnavailable
+from .scene.displays import display_of
 from .scene.model import Scene
-from .scene.picture import img
 from .scene.storyboard import Storyboard
 from .trace.describe import named_in
 from .trace.recorder import Reader, Recorder
 from .trace.stacks import user_frame
 from .trace.timeline import Ending
 from .trace.values import LIMIT
-from .views import stepper_picture, storyboard
+from .views import storyboard
 from .views.grouped_graph import is_small
 from .views.player_steps import roomy, within
 
-if TYPE_CHECKING:
-    from .stepper import Stepper
-
-# The layer above sets this to what makes a view: its `follow` is given one picture after the other, until its `close`.
-growing_factory: Callable[[], Any] | None = None
-
 PAUSE = 0.05  # s between two pictures of a cell that runs, at least
 SHARE = 4  # times as long as a picture took the cell has for itself before the next
-
-_stages: WeakKeyDictionary[Stepper, stepper_picture.Stage] = WeakKeyDictionary()
-
-
-def shown(stepper: Stepper) -> dict[str, Any]:
-    """A stepper for a notebook: live where the widgets' packages are there, else an image, and always its text."""
-    bring_widgets()
-    text = repr(stepper)
-    try:
-        stage = _stages.get(stepper)
-        if stage is None:
-            stage = _stages[stepper] = stepper_picture.Stage(stepper)
-        stage.follow(stepper)
-        still = img(stage.board())
-    except LayoutUnavailable as problem:
-        return {"text/plain": f"{text}\n\n{problem}"}
-    if stepper_picture.widget_factory is None:
-        return {"text/plain": text, "text/html": still}
-    return dict(stepper_picture.widget_factory(stepper, stage).faces(text, still))
 
 
 class live(record):  # named as what a user writes: `with live() as trace:`
@@ -158,17 +129,13 @@ class _Painter:
             self._growing.close()
 
 
-def bring_widgets() -> None:
-    """Have a notebook draw what needs its kernel, where the widgets' packages are there."""
-    if "IPython" in sys.modules:
-        with suppress(ImportError):
-            from . import widgets  # noqa: F401  (sets the factories)
-
-
 def _painter_for(recorder: Recorder) -> _Painter | None:
     """What draws a recording as it grows, where there is a notebook to draw it in."""
-    bring_widgets()
     ipython = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    if growing_factory is None or getattr(ipython, "kernel", None) is None:
+    if getattr(ipython, "kernel", None) is None:
         return None
-    return _Painter(recorder, growing_factory(), sys.modules["IPython"].display.display)
+    growing = display_of(Storyboard)  # its `follow` is given one picture after the other, until its `close`
+    if growing is None:
+        return None
+    begin = Storyboard(Scene("A recording under way"))
+    return _Painter(recorder, growing(begin), sys.modules["IPython"].display.display)

@@ -9,14 +9,15 @@ from player_page import show
 from test_player_drawing import KEYS, SHAPES, numbers
 
 from workbench.scene.images import drawn
-from workbench.views import VIEWS, storyboard
+from workbench.views import storyboard
+from workbench.views.graph import Graph
 from workbench.views.player_steps import tell
 
 
 @pytest.mark.parametrize("program", [samples.pushed, samples.forward_over_reverse, samples.twice])
 def test_the_same_shapes_as_the_svg_face(program):
     trace = program()
-    board = tell(trace, VIEWS["graph"](trace.events))  # without groups, which only the page can open
+    board = tell(trace, Graph(trace.events))  # without groups, which only the page can open
     with open_page() as page:
         show(page, board.to_dict())
         for k in (2, len(board.steps) - 1):

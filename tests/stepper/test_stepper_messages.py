@@ -9,8 +9,7 @@ import pytest
 from stepped import Browser, fork, line
 
 import workbench as torch
-from workbench.live_recording import shown
-from workbench.views.stepper_picture import Stage
+from workbench.views.stepper_picture import Stage, shown
 
 
 def test_a_warning_is_sent_when_it_comes() -> None:

@@ -14,6 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from stepped import Browser, fork, line
 
 import workbench as torch
+from workbench.scene.displays import displays
 from workbench.scene.labels import box_fields, first_row
 from workbench.scene.text import graph_lines
 from workbench.views.stepper_picture import Stage
@@ -55,7 +56,7 @@ def test_where_a_page_knows_only_widgets_that_are_viewed_the_view_is_given_too(
 
 
 def test_where_no_widget_is_an_image_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.views.stepper_picture.widget_factory", None)
+    monkeypatch.delitem(displays, Stage, raising=False)
     _, s = fork()
     s.step()
     bundle = s._repr_mimebundle_()

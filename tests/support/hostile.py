@@ -41,9 +41,9 @@ from workbench.recording import Trace, record
 from workbench.trace.json import Writer
 from workbench.trace.schema import RECORDS, Record
 from workbench.utils.checkpoint import checkpoint
-from workbench.views import CHARTS, PAIRS, VIEWS
+from workbench.views import VIEWS
 
-EVERY_VIEW = (*VIEWS, *CHARTS, *PAIRS)
+EVERY_VIEW = tuple(VIEWS)
 LONGEST = 400  # characters of a refusal
 Event = dict[str, Any]
 
@@ -242,7 +242,7 @@ def trouble(events: list[Event] | str, faces: bool = False) -> str:
             if view == "load":
                 trace = Trace.from_dict(json.loads(whole))
                 continue
-            picture = trace.show(view, **({"against": trace} if view in PAIRS else {}))
+            picture = trace.show(view, **({"against": trace} if VIEWS[view].compares else {}))
             str(picture)
             if faces:
                 json.dumps(picture.storyboard.to_dict(), allow_nan=False)
@@ -379,7 +379,7 @@ import resource, sys, time
 import workbench
 from workbench.scene.picture import to_html
 from workbench.scene.images import to_svg
-from workbench.views import CHARTS, PAIRS, VIEWS
+from workbench.views import VIEWS
 sys.path.insert(0, "tests/support")
 from memory_peak import peak
 resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
@@ -397,8 +397,8 @@ def timed(name, act, *args, **options):
     finally:
         print("took", name, round(time.process_time() - began, 2), peak(), flush=True)
 trace = timed("load", workbench.load, sys.argv[1])
-for view in (*VIEWS, *CHARTS, *PAIRS) if trace is not None else ():
-    options = {"against": trace} if view in PAIRS else {}
+for view in VIEWS if trace is not None else ():
+    options = {"against": trace} if VIEWS[view].compares else {}
     picture = timed(view, trace.show, view, **options)
     for face, act in (("text", str), ("svg", to_svg), ("html", to_html)) if picture is not None else ():
         timed(f"{view}.{face}", act, picture if face == "text" else picture.storyboard)

@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 import workbench as torch
-from workbench.live_recording import shown
+from workbench.views.stepper_picture import shown
 from workbench.widgets.stepper import StepperView
 
 NODE = re.compile(r"\w+Backward\d*(, \d+\w\w)?")

@@ -10,6 +10,7 @@ from boxes import name_of
 import workbench as torch
 from workbench import live_recording
 from workbench.events import listeners
+from workbench.scene.model import Scene
 from workbench.scene.storyboard import Storyboard
 from workbench.trace.timeline import Ending
 from workbench.views import storyboard
@@ -22,7 +23,7 @@ def end_of(trace: torch.Trace) -> Storyboard:
 
 
 def test_a_growing_graph_sends_what_is_new() -> None:
-    growing, sent = Growing(), []
+    growing, sent = Growing(Storyboard(Scene())), []
     growing.send = sent.append
     w = torch.tensor(1.0, requires_grad=True)
     with torch.record() as trace:

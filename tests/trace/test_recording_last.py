@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from trace_samples import Square, kinds, leaf, of_kind
+from view_names import ALONE
 
 import workbench as torch
 from workbench.recording import Trace, record
 from workbench.trace.records import EventsLetGo, NodeCreated
-from workbench.views import CHARTS, VIEWS, storyboard
+from workbench.views import storyboard
 
 # Lines of programs over the leaves a and b; what they make is forgotten at once, but for `kept`, which grows.
 LINES = (
@@ -97,7 +98,7 @@ def test_the_end_is_that_of_the_whole_recording(lines, last, inside):
         assert ends[name][1].values == tuple(tensor.grad.numpy().ravel().tolist())
     again = Trace.from_dict(trace.to_dict())
     assert again.to_dict() == trace.to_dict()
-    for view in (*VIEWS, *CHARTS):
+    for view in ALONE:
         board = storyboard(trace, view)
         assert storyboard(again, view).to_dict() == board.to_dict()
         for step in range(len(board.steps)):
@@ -140,7 +141,7 @@ def test_what_is_kept_of_a_training_begins_with_a_whole_step():
     ]
 
 
-@pytest.mark.parametrize("view", [*VIEWS, *CHARTS])
+@pytest.mark.parametrize("view", ALONE)
 def test_the_first_step_says_how_many_events_were_let_go(view):
     trace, *_ = descend(100, last=200)
     gone = trace.events[0].count

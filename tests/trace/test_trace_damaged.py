@@ -15,11 +15,11 @@ import trace_samples as samples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_view_function import recorded, scaled
+from view_names import ALONE
 
 import workbench as torch
 from workbench.recording import Trace, load, record
 from workbench.utils.checkpoint import checkpoint
-from workbench.views import CHARTS, VIEWS
 
 
 def transforms() -> Trace:
@@ -114,7 +114,7 @@ def refused_or_drawn(data: dict[str, Any]) -> None:
         except ValueError as refusal:
             assert str(refusal).endswith(".") and "\n" not in str(refusal)
             return
-        for view in (*VIEWS, *CHARTS):
+        for view in ALONE:
             picture = trace.show(view)
             assert str(picture)
             json.dumps(picture.storyboard.to_dict(), allow_nan=False)
@@ -213,5 +213,5 @@ def test_views_of_what_nobody_has_seen_are_drawn_as_those_of_the_first():
         for seen in event.get("tensors", ()):
             seen["base"] = "t77" if seen.get("base") else None
     trace = Trace.from_dict(data)
-    for view in (*VIEWS, *CHARTS):
+    for view in ALONE:
         assert str(trace.show(view))

@@ -14,12 +14,12 @@ from typing import Any
 import hostile
 import pytest
 import trace_samples as samples
+from view_names import GRAPHS
 
 import workbench as torch
 from workbench.recording import Trace, load
 from workbench.trace.json import _reading
 from workbench.trace.records import GradCaptured
-from workbench.views import VIEWS
 
 LONG = "x" * 5_000_000
 VALUE = {"shape": [1], "dtype": "torch.float64", "values": [1.0], "norm": 1.0, "min": 1.0, "max": 1.0, "mean": 1.0}
@@ -231,7 +231,7 @@ def test_arguments_and_code_count_in_what_is_drawn(monkeypatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("events", GROWING.values(), ids=GROWING)
-@pytest.mark.parametrize("view", [*VIEWS, "memory", "saved", "versions"])
+@pytest.mark.parametrize("view", [*GRAPHS, "memory", "saved", "versions"])
 def test_a_file_of_twice_the_length_takes_about_twice_the_work(events, view) -> None:
     assert calls(events(400), view) < 3 * calls(events(200), view)
 
@@ -273,7 +273,7 @@ def test_traces_in_which_nodes_run_very_often_are_compared_in_linear_time() -> N
     assert work(1_000) < 3 * work(500)
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", GRAPHS)
 def test_a_graph_that_is_new_at_every_step_is_not_drawn(monkeypatch, view) -> None:
     trace = of([FOUND, made(saved=[SAVED] * 40), *(written(i) for i in range(1, 300))])
     assert trace.show(view)

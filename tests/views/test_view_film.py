@@ -14,6 +14,7 @@ import pytest
 from boxes import name_of
 from kept_story import kept_story
 from trace_samples import leaf, of_kind
+from view_names import GRAPHS
 
 import workbench as torch
 from workbench.recording import Trace, load, record
@@ -25,7 +26,7 @@ from workbench.scene.text import to_text
 from workbench.trace.compare import Aligner, rounds_of
 from workbench.trace.frame import Frame
 from workbench.trace.records import NodeCreated
-from workbench.views import VIEWS, storyboard
+from workbench.views import storyboard
 from workbench.views.player_steps import tell
 
 
@@ -553,10 +554,10 @@ def penalized() -> Trace:
 )
 def test_a_film_says_what_is_said_of_all_steps_together(program, view):
     trace = program()
-    film, together = storyboard(trace, view, depth=9), tell(trace, VIEWS[view](trace.events))
+    film, together = storyboard(trace, view, depth=9), tell(trace, GRAPHS[view](trace.events))
     assert film.steps[0].chapter
     names = {event.node: event.name for event in trace.events if isinstance(event, NodeCreated)}
-    known = VIEWS[view](trace.events).program.words
+    known = GRAPHS[view](trace.events).program.words
     words = {each: names[node] for node, several in known.items() for each in several if "`" in each}
     one, other = ([plain(step.caption, words) for step in board.steps] for board in (film, together))
     added = r"Gradients were not cleared: backward adds to what [^:]* (has|have) of steps? [\d to]*\. "

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 import transform_samples as samples
+from view_names import GRAPHS
 
 import workbench as torch
 from workbench.autograd import forward_ad
@@ -14,7 +15,7 @@ from workbench.func import grad, jacfwd, jacrev, jvp, vmap
 from workbench.recording import Trace
 from workbench.scene.text import to_text
 from workbench.trace.records import NodeCreated
-from workbench.views import VIEWS
+from workbench.views.graph import Graph
 from workbench.views.player_steps import tell
 
 
@@ -105,7 +106,7 @@ def captions(board):
 
 def names(trace, view="graph"):
     """The ids of all groups there are."""
-    return [group.id for group in VIEWS[view](trace.events).program.groups()]
+    return [group.id for group in GRAPHS[view](trace.events).program.groups()]
 
 
 def test_of_a_long_jvp_the_middle_is_one_box_with_its_tangents():
@@ -190,7 +191,7 @@ def test_an_open_part_stands_in_one_frame(name):
     board = trace.show("graph", open=name).storyboard
     scene = board.at(len(board.steps) - 1)
     regions = {box.id: box.title for box in scene.boxes.values() if box.kind == "region"}
-    flat = tell(trace, VIEWS["graph"](trace.events))
+    flat = tell(trace, Graph(trace.events))
     frames = [box.title for box in flat.scene.boxes.values() if box.kind == "region"]
     (title,) = regions.values()
     assert title in {frame.partition(" while ")[0] for frame in frames}
@@ -222,7 +223,7 @@ def test_what_a_transform_adds_is_open_as_far_as_there_is_room():
 @pytest.mark.parametrize("program", [*PROGRAMS, *samples.PROGRAMS], ids=lambda program: program.__name__)
 def test_with_every_group_open_nothing_is_lost(program, view):
     trace = program(4) if program in PROGRAMS else program()
-    flat = tell(trace, VIEWS[view](trace.events))
+    flat = tell(trace, GRAPHS[view](trace.events))
     board = trace.show(view, open=names(trace, view)).storyboard
     assert len(board.steps) == len(flat.steps)
     one, other = (each.at(len(each.steps) - 1) for each in (flat, board))
@@ -268,7 +269,7 @@ def test_an_open_group_shows_tangents_beside_their_values():
 def test_open_groups_end_where_the_trace_does():
     trace = twice(60)
     board = trace.show("graph", open=names(trace)).storyboard
-    flat = tell(trace, VIEWS["graph"](trace.events))
+    flat = tell(trace, Graph(trace.events))
     last = flat.at(len(flat.steps) - 1)
     ended = [box for box in board.at(len(board.steps) - 1).boxes.values() if box.kind == "op"]
     assert len(ended) >= 3 * 60

@@ -10,7 +10,8 @@ from test_scene_theme import _contrast
 from workbench.scene.images import drawn
 from workbench.scene.text import graph_lines, to_dot, to_text
 from workbench.scene.theme import THEMES, Stylesheet, flat_css
-from workbench.views import VIEWS, storyboard
+from workbench.views import storyboard
+from workbench.views.graph import Graph
 
 
 def last(board):
@@ -19,7 +20,7 @@ def last(board):
 
 def whole(trace):
     """The picture with every group open."""
-    return storyboard(trace, open=[group.id for group in VIEWS["graph"](trace.events).program.groups()])
+    return storyboard(trace, open=[group.id for group in Graph(trace.events).program.groups()])
 
 
 def titles(scene, arrow):
@@ -172,7 +173,7 @@ def test_a_tangent_that_was_recorded_is_the_node_that_computed_it():
 def test_the_text_face_tells_tangents_under_their_values(pushed):
     assert to_text(pushed).splitlines()[:10] == [
         "Autograd graph",
-        VIEWS["graph"].legend,
+        Graph.legend,
         "Levels: jvp (level 1), over",
         "x.sin() * x (operation without a node): mul (2,) float64  [0. 0.8415]",
         "├╌ tangent of x.sin() * x: self_t * other + other_t * self, (2,) float64  [0. 2.764]  ‖2.76‖",

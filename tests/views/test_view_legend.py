@@ -8,6 +8,7 @@ import pytest
 import trace_samples as samples
 from scene_samples import square
 from trace_samples import leaf
+from view_names import ALONE
 
 import workbench as torch
 from workbench.recording import Trace, record
@@ -15,9 +16,9 @@ from workbench.scene.images import to_gif, to_pdf, to_png, to_svg
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import to_text
 from workbench.tools.jacobian import check, jacobian
-from workbench.views import CHARTS, PAIRS, VIEWS, storyboard
+from workbench.views import VIEWS, storyboard
 
-EVERY = sorted([*VIEWS, *CHARTS, *PAIRS])
+EVERY = sorted(VIEWS)
 
 
 class Twice(torch.Function):
@@ -41,7 +42,7 @@ def program() -> Trace:
 
 
 def board_of(view: str, **options) -> Storyboard:
-    return storyboard(program(), view, **({"against": program()} if view in PAIRS else {}), **options)
+    return storyboard(program(), view, **({"against": program()} if VIEWS[view].compares else {}), **options)
 
 
 @pytest.mark.parametrize("view", EVERY)
@@ -93,7 +94,7 @@ def test_png_and_pdf_have_room_for_it_and_a_film_has_captions_in_its_place():
 def test_what_shows_nothing_has_none():
     with record() as trace:
         pass
-    assert all(storyboard(trace, view).legend == "" for view in (*VIEWS, *CHARTS))
+    assert all(storyboard(trace, view).legend == "" for view in ALONE)
 
 
 def test_a_trace_is_shown_without_it():

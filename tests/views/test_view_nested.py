@@ -7,11 +7,12 @@ from typing import Any
 
 import nested_programs
 import pytest
+from view_names import CHARTS, GRAPHS
 
 import workbench as torch
 from workbench.autograd.scopes import scope
 from workbench.recording import record
-from workbench.views import CHARTS, VIEWS, grouped_graph
+from workbench.views import grouped_graph
 
 LARGE = 2_500  # events: a picture of more takes long
 
@@ -22,7 +23,7 @@ def drawn_with_anything_open(seed: int, patch: pytest.MonkeyPatch) -> None:
     choose = random.Random(seed)
     for view in CHARTS:
         trace.show(view)
-    for view in VIEWS if len(trace.events) < LARGE else ():
+    for view in GRAPHS if len(trace.events) < LARGE else ():
         for inside in (grouped_graph._INSIDES, 0, 10):  # boxes that a reader can open closed groups to
             patch.setattr(grouped_graph, "_INSIDES", inside)
             board = trace.show(view, depth=choose.randrange(5)).storyboard

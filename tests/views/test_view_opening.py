@@ -20,7 +20,7 @@ from workbench.scene.model import paths
 from workbench.scene.reading import drawn_level
 from workbench.scene.storyboard import Storyboard
 from workbench.trace.frame import Frame
-from workbench.views import VIEWS
+from workbench.views.graph import Graph
 from workbench.views.opening import ROOM
 from workbench.views.player_steps import tell
 
@@ -311,7 +311,7 @@ def test_a_run_tells_what_joined_and_what_came_and_went():
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_closed_group_tells_at_every_step_of_all_that_it_holds(name):
     trace, board = told(name)
-    view = VIEWS["graph"](trace.events)
+    view = Graph(trace.events)
     flat = tell(trace, view)
     assert len(flat.steps) == len(board.steps), "every group is told"
     around = paths(board.scene)

@@ -6,12 +6,12 @@ import re
 from collections import Counter
 
 import pytest
+from view_names import GRAPHS
 
 import workbench as torch
 from workbench.recording import record
 from workbench.scene.labels import GROUP_COLUMNS
 from workbench.scene.model import paths
-from workbench.views import VIEWS
 from workbench.views.player_steps import tell
 
 NAMES = "abcdefgh"  # of steps: those that only differ by their numbers are told together
@@ -47,7 +47,7 @@ def test_a_weight_of_8_steps_is_drawn_once_and_each_step_refers_to_it():
 def test_arrows_leave_from_the_reference_and_bring_its_part_of_the_gradient(view):
     trace = rnn(8)
     _, scene = opened(trace, view)
-    flat = tell(trace, VIEWS[view](trace.events))
+    flat = tell(trace, GRAPHS[view](trace.events))
     plain = flat.at(len(flat.steps) - 1)
     (w,) = [id for id, box in plain.boxes.items() if box.kind == "leaf"]
     arrows = [arrow for arrow in plain.arrows.values() if arrow.source == w and arrow.kind != "same"]

@@ -9,14 +9,15 @@ from typing import get_args
 
 import pytest
 import trace_samples as samples
+from view_names import ALONE
 
 import workbench as torch
 from workbench.recording import record
 from workbench.scene.model import ArrowKind, BoxKind
 from workbench.trace.timeline import Timeline
-from workbench.views import CHARTS, PAIRS, VIEWS, storyboard
+from workbench.views import VIEWS, View, storyboard
 
-KNOWN = sorted([*VIEWS, *CHARTS, *PAIRS])
+KNOWN = sorted(VIEWS)
 
 
 @pytest.mark.parametrize(
@@ -50,12 +51,12 @@ def test_what_is_not_there_is_refused_with_a_sentence(view, options, error, sent
     assert str(refusal.value).startswith(sentence)
 
 
-@pytest.mark.parametrize("view", [*VIEWS, *CHARTS])
+@pytest.mark.parametrize("view", ALONE)
 def test_every_view_can_be_asked_for(view):
     assert str(samples.written().show(view))
 
 
-@pytest.mark.parametrize("view", [*VIEWS, *CHARTS])
+@pytest.mark.parametrize("view", ALONE)
 @pytest.mark.parametrize("program", [samples.square_line, samples.written, samples.twice])
 def test_everything_in_a_picture_is_of_a_kind_that_there_is(view, program):
     board = storyboard(program(), view)
@@ -80,13 +81,13 @@ class _Growing:
         return self._all[: self._count]
 
 
-@pytest.mark.parametrize("view", [*VIEWS, *CHARTS, *PAIRS])
+@pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("program", [samples.square_line, samples.written, samples.twice, samples.descent])
 def test_a_picture_is_of_the_trace_as_it_was_when_it_was_asked_for(view, program):
     records = program().events
 
     def traces(grows):
-        for _ in range(2 if view in PAIRS else 1):
+        for _ in range(2 if VIEWS[view].compares else 1):
             source = _Growing(records)
             yield Timeline(source if grows else SimpleNamespace(records=partial(list, source.records())))
 
@@ -107,7 +108,7 @@ def test_garbage_is_collected_afterwards_as_it_was_before(on, monkeypatch):
         (gc.enable if on else gc.disable)()
         samples.written().show()
         assert gc.isenabled() == on
-        monkeypatch.setitem(VIEWS, "graph", lambda events: 1 / 0)
+        monkeypatch.setitem(VIEWS, "graph", View(lambda trace: 1 / 0))
         with pytest.raises(ZeroDivisionError):
             samples.written().show()
         assert gc.isenabled() == on

@@ -73,17 +73,8 @@ def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -
     """Give every tensor among forward's results its history; return what apply returns, and the outputs as a tuple."""
     outputs = tuple(output) if isinstance(output, tuple) else (output,)
     dirty, plain = ctx.dirty_tensors or (), ctx.non_differentiable or ()
-    if not all([isinstance(t, Tensor) for t in plain]):
-        raise RuntimeError("mark_non_differentiable only accepts variable arguments, but got ")
-    if not all([isinstance(t, Tensor) for t in dirty]):
-        raise RuntimeError("mark_dirty can only accept variables, but argument ")
-    for t in dirty:
-        bump(t)
-    if not all([any([t is o for o in outputs]) for t in dirty]):
-        raise RuntimeError(
-            "Some elements marked as dirty during the forward method were not returned as "
-            "output. The inputs that are modified inplace must all be outputs of the Function."
-        )
+    if dirty or plain:
+        _heed_marks(dirty, plain, outputs)
     ctx.outputs = len(outputs)
     ctx.multi = len(outputs) != 1
     bound: list[Any] = []
@@ -112,6 +103,21 @@ def bind_outputs(ctx: Any, args: tuple[Any, ...], output: Any, recorded: bool) -
                 if isinstance(o, Tensor) and o._meta is not None and o._meta.base is not None:
                     o._meta.creation = "multi_output"
     return (tuple(bound) if isinstance(output, tuple) else bound[0]), tuple(bound)
+
+
+def _heed_marks(dirty: tuple[Any, ...], plain: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+    """Count a write of each tensor marked as dirty; RuntimeError where a mark is on what can have none."""
+    if not all([isinstance(t, Tensor) for t in plain]):
+        raise RuntimeError("mark_non_differentiable only accepts variable arguments, but got ")
+    if not all([isinstance(t, Tensor) for t in dirty]):
+        raise RuntimeError("mark_dirty can only accept variables, but argument ")
+    for t in dirty:
+        bump(t)
+    if not all([any([t is o for o in outputs]) for t in dirty]):
+        raise RuntimeError(
+            "Some elements marked as dirty during the forward method were not returned as "
+            "output. The inputs that are modified inplace must all be outputs of the Function."
+        )
 
 
 def emit_created(ctx: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], recorded: bool) -> None:

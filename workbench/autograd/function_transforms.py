@@ -43,38 +43,47 @@ def apply_transformed(cls: Any, args: tuple[Any, ...], two_steps: bool, kwargs: 
             return _batch(cls, args, level, kwargs)
         for name in kwargs:
             raise TypeError(f"custom_function_call_grad() got an unexpected keyword argument '{name}'")
-    ctx = (cls._backward_cls if level is None else _node_class(cls))()
-    ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None
-    ctx._saved = ()
-    needs = [_is_at(a, level) and a.requires_grad for a in args]
-    ctx.needs_input_grad = tuple(needs)
-    recorded = modes.grad and True in needs
-    if recorded:
-        ctx._note_edges(args, needs)
-        if level is not None:
-            level.runs_code = True
-    ctx.seq = next(sequence)
+    ctx, recorded = _node(cls, args, level)
     if level is None:
         output = with_grad(False, unpushed, _forward_here, cls, ctx, args, two_steps)
     else:
         output = unpushed(_forward_below, cls, args, level) if pushing else _forward_below(cls, args, level)
         with_grad(False, cls.setup_context, ctx, args, output)
-    dirty, plain = ctx.dirty_tensors or (), ctx.non_differentiable or ()
-    fixed = [any(o is p for p in plain) for o in (output if isinstance(output, tuple) else (output,))]
     result, outputs = bind_outputs(ctx, args, output, recorded)
     if recorded:
-        if ctx.to_save:
-            ctx._pack(ctx.to_save)
-        if state.anomaly:
-            remember(ctx)
-    if recorded and scoped:
-        note_scope(ctx)
+        _complete(ctx)
     if listeners:
         emit_created(ctx, args, outputs, recorded)
     if pushing or (level is not None and level.kind == "jvp"):
-        _push(ctx, args, outputs, fixed, dirty, None if pushing else level)
+        _push(ctx, args, output if isinstance(output, tuple) else (output,), outputs, None if pushing else level)
     ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None
     return result
+
+
+def _node(cls: Any, args: tuple[Any, ...], level: Level | None) -> tuple[Any, bool]:
+    """The node of one call at a level, and whether it is recorded: connected to where its gradients go."""
+    ctx = (cls._backward_cls if level is None else _node_class(cls))()
+    ctx.extra = ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None
+    ctx._saved = ()
+    needs = [_is_at(a, level) and a.requires_grad for a in args]
+    ctx.needs_input_grad = tuple(needs)
+    recorded = local.modes.grad and True in needs
+    if recorded:
+        ctx._note_edges(args, needs)
+        if level is not None:
+            level.runs_code = True
+    ctx.seq = next(sequence)
+    return ctx, recorded
+
+
+def _complete(ctx: Any) -> None:
+    """Keep what forward saved in a recorded node, and where the node was made."""
+    if ctx.to_save:
+        ctx._pack(ctx.to_save)
+    if state.anomaly:
+        remember(ctx)
+    if scoped:
+        note_scope(ctx)
 
 
 def _node_class(cls: Any) -> Any:
@@ -116,7 +125,7 @@ def _forward_below(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
 
 
 def _push(
-    ctx: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], fixed: list[bool], dirty: Any, level: Level | None
+    ctx: Any, args: tuple[Any, ...], returned: tuple[Any, ...], outputs: tuple[Any, ...], level: Level | None
 ) -> None:
     """Run the user's jvp, if any argument has a tangent, and give the outputs what it returns."""
     tangents = [tangent_of(a) if _is_at(a, level) else None for a in args]
@@ -130,6 +139,30 @@ def _push(
         with below(level):
             versions, given, found = _run_jvp(ctx, args, tangents, level)
     found = found if isinstance(found, tuple) else (found,)
+    _check_tangents(found, outputs)
+    dirty, plain = ctx.dirty_tensors or (), ctx.non_differentiable or ()
+    for nr, (o, out, t) in enumerate(zip(returned, outputs, found, strict=True)):
+        if not isinstance(out, Tensor):
+            continue
+        if out._array.dtype.kind != "f" or any(o is p for p in plain):
+            if t is not None:
+                raise RuntimeError(
+                    f"Function's jvp returned a gradient at position {nr}, but  the corresponding forward "
+                    "output is not a differentiable Tensor.You should return None at that position "
+                    "instead."
+                )
+            continue
+        if any(out is d for d in dirty):
+            _check_written(out, t, args, tangents, versions)
+        else:
+            t = _fitting(out, t, args, given, level)
+        set_tangent(out, t)
+    if listeners:
+        emit(("pushed", ctx._forward_cls, outputs, found, args, tangents, level))
+
+
+def _check_tangents(found: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+    """RuntimeError unless jvp returned a tensor, or None, for each output."""
     for nr, t in enumerate(found):
         if t is not None and not isinstance(t, Tensor):
             raise RuntimeError(f"expected Variable or None (got {type(t).__name__}) for grad output {nr}.")
@@ -138,53 +171,48 @@ def _push(
             f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} "
             f"but got {len(found)})"
         )
-    for nr, (out, t) in enumerate(zip(outputs, found, strict=True)):
-        if not isinstance(out, Tensor):
-            continue
-        if out._array.dtype.kind != "f" or fixed[nr]:
-            if t is not None:
-                raise RuntimeError(
-                    f"Function's jvp returned a gradient at position {nr}, but  the corresponding forward "
-                    "output is not a differentiable Tensor.You should return None at that position "
-                    "instead."
-                )
-            continue
-        position = next((i for i, d in enumerate(args) if d is out), None)
-        if any(out is d for d in dirty):
-            if position is None:
-                raise RuntimeError(
-                    "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an "
-                    "input, there is no need to pass it to mark_dirty()."
-                )
-            had = tangents[position]
-            if had is not None and (t is None or t._version == versions[position]):
-                raise RuntimeError(
-                    "An inplace custom Function is not modifying the forward mode gradients inplace. "
-                    "If the forward is modifying an input inplace, then the jvp function must modify "
-                    "the corresponding gradient inplace."
-                )
-            if had is not None and t is not had:
-                raise RuntimeError(
-                    "An inplace custom Function is not returning the forward mode gradients as-is. If "
-                    "the forward is modifying an input inplace, then the jvp function must modify the "
-                    "gradient inplace and return it as-is."
-                )
-        else:
-            if t is None or t._array.dtype.kind != "f":
-                view = t is None and level is None and out._is_view()
-                raise RuntimeError(
-                    "cannot call get_autograd_meta() on undefined tensor"
-                    if view
-                    else ("Expected both tensor and its forward grad to be floating point or complex")
-                )
-            if level is not None and type(t) is Lifted and t._level is level:
-                t = t._value
-            if out._is_view():
-                _check_view(out, t, args, given)
-            check_size(out, t)
-        set_tangent(out, t)
-    if listeners:
-        emit(("pushed", ctx._forward_cls, outputs, found, args, tangents, level))
+
+
+def _check_written(
+    out: Tensor, t: Tensor | None, args: tuple[Any, ...], tangents: list[Any], versions: list[Any]
+) -> None:
+    """RuntimeError where forward wrote an input in place, but jvp did not so write its tangent."""
+    position = next((i for i, d in enumerate(args) if d is out), None)
+    if position is None:
+        raise RuntimeError(
+            "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an "
+            "input, there is no need to pass it to mark_dirty()."
+        )
+    had = tangents[position]
+    if had is not None and (t is None or t._version == versions[position]):
+        raise RuntimeError(
+            "An inplace custom Function is not modifying the forward mode gradients inplace. "
+            "If the forward is modifying an input inplace, then the jvp function must modify "
+            "the corresponding gradient inplace."
+        )
+    if had is not None and t is not had:
+        raise RuntimeError(
+            "An inplace custom Function is not returning the forward mode gradients as-is. If "
+            "the forward is modifying an input inplace, then the jvp function must modify the "
+            "gradient inplace and return it as-is."
+        )
+
+
+def _fitting(out: Tensor, t: Any, args: tuple[Any, ...], given: list[Any], level: Level | None) -> Tensor:
+    """The tangent of a new output, as it is at its level; RuntimeError where it can be none."""
+    if t is None or t._array.dtype.kind != "f":
+        view = t is None and level is None and out._is_view()
+        raise RuntimeError(
+            "cannot call get_autograd_meta() on undefined tensor"
+            if view
+            else ("Expected both tensor and its forward grad to be floating point or complex")
+        )
+    if level is not None and type(t) is Lifted and t._level is level:
+        t = t._value
+    if out._is_view():
+        _check_view(out, t, args, given)
+    check_size(out, t)
+    return t
 
 
 def _run_jvp(ctx: Any, args: tuple[Any, ...], tangents: list[Any], level: Level | None) -> tuple[Any, Any, Any]:

@@ -67,12 +67,7 @@ def gradcheck(
     their `.grad`, also if `func` raises. Gradients must have their input's dtype in any case, and no tensor is sparse:
     `check_grad_dtypes` and `masked` change nothing.
     """
-    if not (check_forward_ad or check_backward_ad):
-        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    if check_batched_grad and not check_backward_ad:
-        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
-    if check_batched_forward_grad and not check_forward_ad:
-        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+    _check_directions(check_forward_ad, check_backward_ad, check_batched_forward_grad, check_batched_grad)
     try:
         given = as_tuple(inputs)
         check_inputs(given)
@@ -100,6 +95,16 @@ def gradcheck(
         failed(error, *_about(str(error), given))
         raise
     return True
+
+
+def _check_directions(forward: bool, backward: bool, batched_forward: bool, batched_backward: bool) -> None:
+    """AssertionError unless some direction is checked, and batches only of one that is."""
+    if not (forward or backward):
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    if batched_backward and not backward:
+        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
+    if batched_forward and not forward:
+        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
 
 
 def _about(words: str, given: Sequence[Any]) -> tuple[Any, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import codecs
 import io
-import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,8 @@ from typing import NoReturn
 
 import workbench
 
-LOOPBACK = "127.0.0.1"
+from .errors import GRAMMAR, PORT_KIND, CommandError
+
 # What `workbench release` writes.
 KINDS = {
     "student": "copies to work in: exercises to fill in, no solutions, no outputs",
@@ -21,55 +21,6 @@ KINDS = {
     "nbgrader": "a course folder for nbgrader: an assignment for each notebook, with points and hidden tests",
     "otter": "master notebooks for otter assign, with points and hidden tests",
 }
-
-# What a command is refused with, or fails with.
-NO_LOOPBACK = "this machine cannot reach itself at {} ({}): turn its loopback network on."
-GRAMMAR = "{}; see {} --help."
-PORT_KIND = "{!r} is not a port: give a number from 1 to 65535"
-PORT_TAKEN = "port {} is taken: give another one with --port."
-PORT_FAILED = "cannot listen on port {}: {}."
-NO_NOTEBOOK = "there is no notebook {}."
-NO_NOTEBOOKS = "there is no notebook in {}."
-NOT_A_NOTEBOOK = "{} is not a notebook."
-NOT_READ = "cannot read {}: {}."
-NOT_WRITTEN = "cannot write {}: {}."
-NOT_WRITTEN_INTO = "cannot write into {}: {}."
-NOT_MADE = "cannot make the folder {}: {}."
-OVER_ITSELF = "{} would be written over itself: give another folder."
-CELL = "{}, code cell {}: {}"
-KERNEL_DIED = "the kernel died."
-ONE_PAGE = "{} can hold one notebook, not {}: give a folder."
-SAME_NAME = "two of the notebooks have the same name: give each its own folder of pages."
-PAGES_IN_FILE = "{} is a file: give a folder for the pages."
-PAGES_REFUSED = "cannot write into {}: give a folder of your own for the pages."
-PAGE_IS_FOLDER = "{} is a folder: a page cannot be written there."
-LESSONS_IN_FILE = "{} is a file: give a folder for the lessons."
-LESSONS_REFUSED = "cannot write into {}: choose a folder of your own for the lessons."
-LESSONS_NOT_WRITTEN = "cannot write the lessons into {}: {}."
-LESSONS_THEMSELVES = "{} holds the lessons themselves, solved: to change them there, type workbench lab --authors."
-NO_CHECKOUT = "--authors opens the notebooks/ of a clone, and there is none here."
-JUPYTER_REFUSED = "Jupyter cannot write {} ({}): set HOME to a folder of your own."
-MARKERS = "{}: {}"
-HANDOUT_SUFFIX = "{} does not end in .html or .pdf."
-NO_BROWSER = "no Chromium, Chrome or Edge is found to print a PDF: give FILE.html, and print it from any browser."
-NOT_PRINTED = "{} could not print the PDF: {}"
-
-
-class CommandError(Exception):
-    """A command that cannot be carried out; its text is the one sentence the user reads."""
-
-    def __init__(self, sentence: str, exit_code: int = 1) -> None:
-        super().__init__(sentence)
-        self.exit_code = exit_code
-
-
-def check_loopback() -> None:
-    """Refuse what needs a kernel where this machine cannot reach itself: Jupyter would wait for ever."""
-    try:
-        with socket.create_server((LOOPBACK, 0)) as server:
-            socket.create_connection(server.getsockname(), timeout=5).close()
-    except OSError as error:
-        raise CommandError(NO_LOOPBACK.format(LOOPBACK, error.strerror or error)) from None
 
 
 def _unencodable(error: UnicodeError) -> tuple[str | bytes, int]:

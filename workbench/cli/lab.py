@@ -18,9 +18,9 @@ from urllib.parse import quote
 import nbformat
 
 import workbench
-from workbench import cli
 from workbench.classroom.handout import student
-from workbench.cli import LOOPBACK, CommandError, check_loopback
+from workbench.cli import errors
+from workbench.cli.errors import LOOPBACK, CommandError, check_loopback
 from workbench.cli.notebooks import copied, read
 from workbench.scene.picture import write_whole
 
@@ -56,20 +56,20 @@ def prepare(folder: Path | None, authors: bool = False) -> Path:
     source = SHIPPED if home is None else home / "notebooks"
     if authors:
         if home is None:
-            raise CommandError(cli.NO_CHECKOUT)
+            raise CommandError(errors.NO_CHECKOUT)
         return source
     place = folder or _usual_place(home)
     if place.exists() and place.samefile(source):
-        raise CommandError(cli.LESSONS_THEMSELVES.format(place))
+        raise CommandError(errors.LESSONS_THEMSELVES.format(place))
     try:
         place.mkdir(parents=True, exist_ok=True)
         handed_out = _hand_out(source, place)
     except FileExistsError:
-        raise CommandError(cli.LESSONS_IN_FILE.format(place)) from None
+        raise CommandError(errors.LESSONS_IN_FILE.format(place)) from None
     except OSError as error:
-        raise CommandError(cli.LESSONS_NOT_WRITTEN.format(place, error.strerror)) from None
+        raise CommandError(errors.LESSONS_NOT_WRITTEN.format(place, error.strerror)) from None
     if not os.access(place, os.W_OK):
-        raise CommandError(cli.LESSONS_REFUSED.format(place))
+        raise CommandError(errors.LESSONS_REFUSED.format(place))
     for names, sentence in zip(handed_out, (COPIED, RENEWED, KEPT), strict=True):
         if names:
             count = f"{len(names)} lesson{'s' * (len(names) > 1)}"
@@ -170,7 +170,7 @@ def lab(folder: Path | None, authors: bool, browser: bool, port: int | None) -> 
         server = LabApp.initialize_server([f"--{name}={value}" for name, value in options.items()])
     except OSError as error:
         raise CommandError(
-            cli.JUPYTER_REFUSED.format(error.filename or "its settings", error.strerror or error)
+            errors.JUPYTER_REFUSED.format(error.filename or "its settings", error.strerror or error)
         ) from None
     said = f"""The lessons in {place} are open at
     {server.local_url.partition("?")[0]}?token={token}
@@ -196,5 +196,5 @@ def _check_free(port: int) -> None:
             probe.bind((LOOPBACK, port))
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
-                raise CommandError(cli.PORT_TAKEN.format(port)) from None
-            raise CommandError(cli.PORT_FAILED.format(port, error.strerror)) from None
+                raise CommandError(errors.PORT_TAKEN.format(port)) from None
+            raise CommandError(errors.PORT_FAILED.format(port, error.strerror)) from None

@@ -8,9 +8,9 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from workbench import cli
 from workbench.classroom.handout import MarkerError
-from workbench.cli import CommandError
+from workbench.cli import errors
+from workbench.cli.errors import CommandError
 
 
 def read(path: Path) -> NotebookNode:
@@ -18,16 +18,16 @@ def read(path: Path) -> NotebookNode:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise CommandError(cli.NO_NOTEBOOK.format(path)) from None
+        raise CommandError(errors.NO_NOTEBOOK.format(path)) from None
     except UnicodeDecodeError:
-        raise CommandError(cli.NOT_A_NOTEBOOK.format(path)) from None
+        raise CommandError(errors.NOT_A_NOTEBOOK.format(path)) from None
     except OSError as error:
-        raise CommandError(cli.NOT_READ.format(path, error.strerror)) from None
+        raise CommandError(errors.NOT_READ.format(path, error.strerror)) from None
     try:
         notebook = nbformat.reads(text, as_version=4)
         nbformat.validate(notebook)
     except Exception:  # nbformat raises its own errors, but also AttributeError and KeyError on odd JSON
-        raise CommandError(cli.NOT_A_NOTEBOOK.format(path)) from None
+        raise CommandError(errors.NOT_A_NOTEBOOK.format(path)) from None
     return notebook
 
 
@@ -36,4 +36,4 @@ def copied(make: Callable[[NotebookNode], NotebookNode], notebook: NotebookNode,
     try:
         return make(notebook)
     except MarkerError as error:
-        raise CommandError(cli.MARKERS.format(path, error)) from None
+        raise CommandError(errors.MARKERS.format(path, error)) from None

@@ -28,9 +28,9 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 from tqdm import tqdm
 
-from workbench import cli
 from workbench.classroom.handout import name_of, solution, unsolved
-from workbench.cli import CommandError, check_loopback
+from workbench.cli import errors
+from workbench.cli.errors import CommandError, check_loopback
 from workbench.cli.lab import SHIPPED, checkout
 from workbench.cli.notebooks import copied, read
 from workbench.scene.picture import check_place, write_whole
@@ -65,9 +65,9 @@ def execute(notebook: NotebookNode, path: Path, place: str | None = None, more: 
                 client.execute_cell(cell, index)
             client.set_widgets_metadata()
     except CellExecutionError as error:
-        raise CommandError(cli.CELL.format(path, number, _first_line(error))) from None
+        raise CommandError(errors.CELL.format(path, number, _first_line(error))) from None
     except DeadKernelError:
-        raise CommandError(cli.CELL.format(path, number, cli.KERNEL_DIED)) from None
+        raise CommandError(errors.CELL.format(path, number, errors.KERNEL_DIED)) from None
     except KeyboardInterrupt:
         # Some kernels fail the cell while they are shut down; nobody waits for it, and asyncio would say so.
         ensure_event_loop().set_exception_handler(lambda loop, what: None)
@@ -167,7 +167,7 @@ def run(notebooks: Sequence[Path], out: Path) -> None:
         try:
             write(target, text)
         except OSError as error:
-            raise CommandError(cli.NOT_WRITTEN.format(target, error.strerror)) from None
+            raise CommandError(errors.NOT_WRITTEN.format(target, error.strerror)) from None
 
 
 def write(path: Path, text: str) -> None:
@@ -179,27 +179,27 @@ def write(path: Path, text: str) -> None:
 def _targets(notebooks: Sequence[Path], out: Path) -> list[Path]:
     """The page of each notebook, in a folder that is there when this returns."""
     if out.suffix == ".html" and len(notebooks) > 1:
-        raise CommandError(cli.ONE_PAGE.format(out, len(notebooks)))
+        raise CommandError(errors.ONE_PAGE.format(out, len(notebooks)))
     single = out.suffix == ".html" and not out.is_dir()
     targets = [out] if single else [out / f"{path.stem}.html" for path in notebooks]
     if len(set(targets)) < len(targets):
-        raise CommandError(cli.SAME_NAME)
+        raise CommandError(errors.SAME_NAME)
     folder = out.parent if single else out
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        raise CommandError(cli.PAGES_IN_FILE.format(folder)) from None
+        raise CommandError(errors.PAGES_IN_FILE.format(folder)) from None
     except OSError as error:
-        raise CommandError(cli.NOT_MADE.format(folder, error.strerror)) from None
+        raise CommandError(errors.NOT_MADE.format(folder, error.strerror)) from None
     if not os.access(folder, os.W_OK):
-        raise CommandError(cli.PAGES_REFUSED.format(folder))
+        raise CommandError(errors.PAGES_REFUSED.format(folder))
     for target in targets:
         if target.is_dir():
-            raise CommandError(cli.PAGE_IS_FOLDER.format(target))
+            raise CommandError(errors.PAGE_IS_FOLDER.format(target))
         try:
             check_place(target)
         except OSError as error:
-            raise CommandError(cli.NOT_WRITTEN.format(target, error.strerror)) from None
+            raise CommandError(errors.NOT_WRITTEN.format(target, error.strerror)) from None
     return targets
 
 
@@ -259,7 +259,7 @@ def book(out: Path, folder: Path | None = None) -> None:
     source = folder or (SHIPPED if home is None else home / "notebooks")
     lessons = [Lesson(path, copied(readable, read(path), path)) for path in sorted(source.glob("*.ipynb"))]
     if not lessons:
-        raise CommandError(cli.NO_NOTEBOOKS.format(source))
+        raise CommandError(errors.NO_NOTEBOOKS.format(source))
     check_loopback()
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -273,7 +273,7 @@ def book(out: Path, folder: Path | None = None) -> None:
             write(out / lesson.file, text)
         write(out / "index.html", _contents(lessons, sections))
     except OSError as error:
-        raise CommandError(cli.NOT_WRITTEN_INTO.format(out, error.strerror)) from None
+        raise CommandError(errors.NOT_WRITTEN_INTO.format(out, error.strerror)) from None
 
 
 def readable(notebook: NotebookNode) -> NotebookNode:

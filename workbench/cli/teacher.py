@@ -14,7 +14,6 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from workbench import cli
 from workbench.classroom.checks import ANSWER, HOOK
 from workbench.classroom.handout import (
     LATER,
@@ -28,7 +27,8 @@ from workbench.classroom.handout import (
     student,
     unsolved,
 )
-from workbench.cli import CommandError, check_loopback
+from workbench.cli import errors
+from workbench.cli.errors import CommandError, check_loopback
 from workbench.cli.notebooks import copied, read
 from workbench.cli.pages import STATE, WIDGET, execute, page, readable, static, write
 from workbench.scene.picture import check_place, write_whole
@@ -47,11 +47,11 @@ def release(source: Path, kind: str, out: Path) -> None:
     """Write the copies of one kind (a name in `KINDS`) of a notebook or of a folder's notebooks."""
     found = sorted(source.glob("*.ipynb")) if source.is_dir() else [source]
     if not found:
-        raise CommandError(cli.NO_NOTEBOOKS.format(source))
+        raise CommandError(errors.NO_NOTEBOOKS.format(source))
     made = {_place_of(path, kind, out): _copied(path, kind) for path in found}
     for path, target in zip(found, made, strict=True):
         if target.resolve() == path.resolve():
-            raise CommandError(cli.OVER_ITSELF.format(target))
+            raise CommandError(errors.OVER_ITSELF.format(target))
     try:
         if kind == "nbgrader":
             out.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,7 @@ def release(source: Path, kind: str, out: Path) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             write(target, text)
     except OSError as error:
-        raise CommandError(cli.NOT_WRITTEN_INTO.format(out, error.strerror)) from None
+        raise CommandError(errors.NOT_WRITTEN_INTO.format(out, error.strerror)) from None
 
 
 def _copied(path: Path, kind: str) -> str:
@@ -101,7 +101,7 @@ def present(path: Path, handout: Path | None) -> None:
     """Execute a lesson and write its slides into the current folder, and its handout if a file is named for it."""
     source = read(path)
     if handout is not None and handout.suffix not in (".html", ".pdf"):
-        raise CommandError(cli.HANDOUT_SUFFIX.format(handout))
+        raise CommandError(errors.HANDOUT_SUFFIX.format(handout))
     browser = _find_browser() if handout is not None and handout.suffix == ".pdf" else None
     slides = Path(f"{path.stem}-slides.html")
     check_loopback()
@@ -124,7 +124,7 @@ def present(path: Path, handout: Path | None) -> None:
                 _print_to_pdf(browser, text, handout)
                 print(f"Wrote {handout}.", flush=True)
     except OSError as error:
-        raise CommandError(cli.NOT_WRITTEN.format(error.filename, error.strerror)) from None
+        raise CommandError(errors.NOT_WRITTEN.format(error.filename, error.strerror)) from None
 
 
 def _told(notebook: NotebookNode, path: Path, more: str = "") -> NotebookNode:
@@ -232,7 +232,7 @@ def _find_browser() -> str:
     places = (place for place in map(os.path.expandvars, _PLACES) if os.path.exists(place))
     found = next((path for name in _BROWSERS if (path := shutil.which(name))), None) or next(places, None)
     if found is None:
-        raise CommandError(cli.NO_BROWSER)
+        raise CommandError(errors.NO_BROWSER)
     return found
 
 
@@ -248,8 +248,8 @@ def _print_to_pdf(browser: str, page: str, target: Path) -> None:
         try:
             ran = subprocess.run([browser, *flags, source.as_uri()], capture_output=True, text=True, timeout=_SECONDS)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise CommandError(cli.NOT_PRINTED.format(browser, f"{error}.")) from None
+            raise CommandError(errors.NOT_PRINTED.format(browser, f"{error}.")) from None
         if not made.exists():
             said = (ran.stderr.strip().splitlines() or ["it says nothing"])[-1]
-            raise CommandError(cli.NOT_PRINTED.format(browser, said))
+            raise CommandError(errors.NOT_PRINTED.format(browser, said))
         write_whole(target, made.read_bytes())

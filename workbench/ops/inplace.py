@@ -15,7 +15,7 @@ from numpy._core.umath import clip  # pyright: ignore[reportAttributeAccessIssue
 from ..autograd import state
 from ..autograd.anomaly_mode import remember
 from ..autograd.forward_ad import pushed_from, set_tangent, tangent_of, zero_tangent
-from ..autograd.levels import Lifted, at, below, is_batched, lift, place_of_write, same_level, value_below
+from ..autograd.levels import Level, Lifted, at, below, is_batched, lift, place_of_write, same_level, value_below
 from ..autograd.node import sequence
 from ..autograd.saved_tensors import Packed, saved_as_result
 from ..autograd.state import local, off, unusual
@@ -66,12 +66,9 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
     if type(t) is Lifted and t._level not in modes.levels:  # of a transform that is over
         write(at(t, None), name, op, *args, **options)
         return t
-    if modes.levels:
-        level = place_of_write(t, given, name)
-        height = max(level.number if level else 0, modes.dual.depth if modes.dual else 0)
-        if height < len(modes.levels):
-            with below(modes.levels[height]):
-                return write(t, name, op, *args, **options)
+    if modes.levels and (level := _level_above(t, given, name)) is not None:
+        with below(level):
+            return write(t, name, op, *args, **options)
     if modes.mutation is not None:
         modes.mutation.before_write(t)
     tracked = False
@@ -88,25 +85,41 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
         check_overlap(t, mask if value_read else given[1:], name)
         if op is _put_one:
             check_overlap(t, args[:1], "masked_fill_")  # as PyTorch then does: a mask may be the tensor itself
-    node = None
-    if not tracked:
+    if tracked:
+        node = _write_recorded(t, name, op, args, options)
+    else:
+        node = None
         pushing = modes.dual is not None or (type(t) is Lifted and t._level.kind == "jvp")
         # what the tangent is computed from may be saved below, so it must not be written
         r = op(_before(t) if pushing else _now(t), *args, **options)
         _fill(t, r, name)
-    else:
-        storage, before = storage_of(t), _before(t)
-        r = op(before, *args, **options)
-        _fill(t, r, name)
-        node = r._fn
-        if type(before) is Tensor and before._fn is not None:
-            _clone_saved(node, before)
-        if node.keeps_result and type(node.saved_result) is not Packed:  # a hook's answer stays as it is
-            node.saved_result, node.counter_result, node.version_result = saved_as_result(t), storage, storage.version
-        rebase(t, node, r._nr)
     if listeners:
         emit(("wrote", t, name, node))
     return t
+
+
+def _level_above(t: Tensor, given: tuple[Any, ...], name: str) -> Level | None:
+    """The level next above the one where this is written; None where that is the innermost."""
+    modes = local.modes
+    level = place_of_write(t, given, name)
+    height = max(level.number if level else 0, modes.dual.depth if modes.dual else 0)
+    return modes.levels[height] if height < len(modes.levels) else None
+
+
+def _write_recorded(
+    t: Tensor, name: str, op: Callable[..., Tensor], args: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    """Write `op(t, *args, **options)` into `t`, whose history is from then on the node of the op, which is returned."""
+    storage, before = storage_of(t), _before(t)
+    r = op(before, *args, **options)
+    _fill(t, r, name)
+    node: Any = r._fn
+    if type(before) is Tensor and before._fn is not None:
+        _clone_saved(node, before)
+    if node.keeps_result and type(node.saved_result) is not Packed:  # a hook's answer stays as it is
+        node.saved_result, node.counter_result, node.version_result = saved_as_result(t), storage, storage.version
+    rebase(t, node, r._nr)
+    return node
 
 
 # A write that nobody records, into elements that lie row by row: nothing is to be checked or kept then.

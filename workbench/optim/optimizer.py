@@ -116,11 +116,7 @@ class Optimizer:
             if len(names) != len(params):
                 raise ValueError(SOME_NAMES)
             param_group["param_names"] = names
-        for param in params:
-            if not isinstance(param, Tensor):
-                raise TypeError(PARAM_KIND.format(typename(param)))
-            if not (self.defaults.get("differentiable") or param.is_leaf or param.retains_grad):
-                raise ValueError(NON_LEAF)
+        self._check(params)
         for name, default in self.defaults.items():
             param_group.setdefault(name, default)
         if len(set(params)) < len(params):
@@ -132,6 +128,14 @@ class Optimizer:
         if not set(params).isdisjoint(self._params()):
             raise ValueError(TWICE)
         self.param_groups.append(param_group)
+
+    def _check(self, params: list[Any]) -> None:
+        """Raise an error unless all of these can be optimised."""
+        for param in params:
+            if not isinstance(param, Tensor):
+                raise TypeError(PARAM_KIND.format(typename(param)))
+            if not (self.defaults.get("differentiable") or param.is_leaf or param.retains_grad):
+                raise ValueError(NON_LEAF)
 
     def _params(self) -> Iterator[Tensor]:
         return chain.from_iterable(group["params"] for group in self.param_groups)

@@ -20,6 +20,7 @@ from ..autograd.state import local
 from ..autograd.tensor import Tensor
 from ..bridges import is_of_torch
 from ..events import LAST, Event, failed, listeners, tag
+from ..scene.displays import display_of
 from ..trace.call_records import HookRan
 from ..trace.recorder import Recorder
 from .steps import (
@@ -305,9 +306,8 @@ class Stepper(PausedBackward):
     """
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        from ..live_recording import shown  # from above: only who shows a stepper needs what draws it
-
-        return shown(self)
+        show = display_of(Stepper)
+        return {"text/plain": repr(self)} if show is None else show(self)
 
     # Going forwards.
 

@@ -18,8 +18,8 @@ import numpy as np
 from ..autograd.grad_mode import enable_grad
 from ..autograd.tensor import Tensor
 from ..events import listeners, tag
-from ..live_recording import bring_widgets
 from ..ops.creation import get_rng_state, set_rng_state, tensor
+from ..scene.displays import display_of
 from ..scene.layout import LayoutUnavailable
 from ..scene.model import Box, Detail, Plot, Scene, Step, changed
 from ..scene.picture import Picture, playing
@@ -44,9 +44,6 @@ from . import (
     SLIDER_RANGE,
 )
 from .jacobian import function_name
-
-# The layer above sets this to what makes a live view of an exploration, whose `faces(text)` a notebook is given.
-widget_factory: Callable[[Exploration], Any] | None = None
 
 POSITIONS = 21  # of the first input in a saved picture
 _ALL = 100  # levels of groups, all of them open: the picture is of one moment, and changes in place
@@ -198,15 +195,15 @@ class Exploration(Picture):
         return board
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        bring_widgets()
         try:
             html = playing(self.storyboard)
         except LayoutUnavailable as problem:
             return {"text/plain": f"{self!r}\n\n{problem}"}
-        if widget_factory is None:
+        view_of = display_of(Exploration)
+        if view_of is None:
             return {"text/plain": repr(self), "text/html": html}
         if self._view is None:
-            self._view = widget_factory(self)
+            self._view = view_of(self)
         return dict(self._view.faces(repr(self), html))
 
     # Running it.

@@ -1,10 +1,10 @@
-"""The views: each draws a trace its own way. A new one is a file here, and a line in `CHARTS` or `VIEWS`."""
+"""The views: each draws a trace its own way. A new one is a file here and a line in `VIEWS`."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
@@ -23,21 +23,35 @@ from .training import film
 from .value_display import in_words
 from .versions import versions
 
-VIEWS: dict[str, type[Graph]] = {"graph": Graph, "flow": Flow}
 
-# Those that tell a trace in their own steps.
-CHARTS: dict[str, Callable[..., Storyboard]] = {
-    "error": error_story,
-    "function": function_card,
-    "memory": memory,
-    "saved": saved,
-    "versions": versions,
+class View(NamedTuple):
+    """One way to draw a trace: what makes the storyboard, and what it may be told besides whether it has its legend."""
+
+    draw: Callable[..., Storyboard]
+    options: tuple[str, ...] = ()
+    compares: bool = False  # it draws a trace beside another
+
+
+def graph_of(kind: type[Graph]) -> View:
+    """The view that words a graph as this class does; a training loop is told step by step."""
+
+    def draw(trace: Timeline, open: Any = None, depth: int | None = None, step: int | None = None) -> Storyboard:
+        board = None if isinstance(trace, Ending) else film(trace, kind, open, depth, step)
+        return board or tell_grouped(trace, kind(trace.events), open, depth)
+
+    return View(draw, ("open", "depth", "step"))
+
+
+VIEWS = {
+    "graph": graph_of(Graph),
+    "flow": graph_of(Flow),
+    "error": View(error_story),
+    "function": View(function_card),
+    "memory": View(memory, ("against",)),
+    "saved": View(saved, ("step",)),
+    "versions": View(versions),
+    "compare": View(compared, ("against",), compares=True),
 }
-# Those that tell a trace beside another.
-PAIRS: dict[str, Callable[..., Storyboard]] = {"compare": compared}
-# What each view can be told, besides whether it has its legend.
-OPTIONS = dict.fromkeys(VIEWS, ("open", "depth", "step"))
-OPTIONS |= {"saved": ("step",), "memory": ("against",), "compare": ("against",)}
 
 
 def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **options: Any) -> Storyboard:
@@ -56,7 +70,7 @@ def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **o
     collecting = gc.isenabled()
     try:
         gc.disable()
-        board = _told(trace, view, options)
+        board = VIEWS[view].draw(trace, **options)
     finally:
         if collecting:
             gc.enable()
@@ -71,18 +85,18 @@ def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **o
 
 def _check(view: str, options: Mapping[str, Any]) -> None:
     """Raise an error unless there is such a view, and it has these options."""
-    *names, last = sorted([*VIEWS, *CHARTS, *PAIRS])
+    *names, last = sorted(VIEWS)
     if view not in (*names, last):
         raise ValueError("There is no view named {!r}; choose {} or {}.".format(view, ", ".join(names), last))
+    own = VIEWS[view].options
     for name in options:
-        own = OPTIONS.get(view, ())
         if name not in own:
             known = f"options are {series([*map(repr, own), repr('legend')])}" if own else "option is 'legend'"
             raise TypeError(f"The view {view!r} has no option {name!r}; its {known}.")
     against = options.get("against")
     if not isinstance(against, Timeline | None):
         raise TypeError(f"`against` is another trace, of record() or load(), but got {type(against).__name__}.")
-    if view in PAIRS and against is None:
+    if VIEWS[view].compares and against is None:
         raise TypeError(f"The view {view!r} draws a trace beside another: say which, as show({view!r}, against=other).")
     _check_groups_and_step(options.get("open"), options.get("depth"), options.get("step"))
 
@@ -94,15 +108,6 @@ def _check_groups_and_step(opened: Any, depth: Any, step: Any) -> None:
         raise TypeError(f"`depth` says how deep groups are open: a whole number from 0 up, but got {depth!r}.")
     if not isinstance(step, int | None) or isinstance(step, bool):
         raise TypeError(f"`step` is the number of a training step, from 1 up, but got {step!r}.")
-
-
-def _told(trace: Timeline, view: str, options: Mapping[str, Any]) -> Storyboard:
-    """The trace as a view tells it; a training loop as a graph is told step by step."""
-    if view not in VIEWS:
-        return (CHARTS | PAIRS)[view](trace, **options)
-    opened, depth = options.get("open"), options.get("depth")
-    board = None if isinstance(trace, Ending) else film(trace, VIEWS[view], opened, depth, options.get("step"))
-    return board or tell_grouped(trace, VIEWS[view](trace.events), opened, depth)
 
 
 def _tell_first(told: str, board: Storyboard) -> None:

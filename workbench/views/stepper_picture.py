@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.scopes import scope_of
 from ..events import tag
+from ..scene.displays import display_of, displays
 from ..scene.labels import (
     BEHIND_COLUMNS,
     LABEL_COLUMNS,
@@ -24,8 +26,9 @@ from ..scene.labels import (
     cut,
     native,
 )
-from ..scene.layout import Layout
+from ..scene.layout import Layout, LayoutUnavailable
 from ..scene.model import Arrow, Box, Detail, Scene, Step
+from ..scene.picture import img
 from ..scene.storyboard import Storyboard
 from ..stepper.stepper import Stepper
 from ..stepper.steps import Step as Taken
@@ -49,9 +52,6 @@ from .folded_graph import DrawCache, FoldedGraph
 from .graph import Graph
 from .grouped_graph import planned
 from .value_display import line_of
-
-# The layer above sets this to what makes a live view of a stepper, whose `faces(text, image)` a notebook is given.
-widget_factory: Callable[[Stepper, Stage], Any] | None = None
 
 _WIDE = -1.235e-05  # no number is longer with 4 significant digits, but for those with an exponent of three
 _FEW = 12  # boxes of a graph whose groups are all open at first
@@ -367,6 +367,27 @@ class Stage:
             if len(lines := fields.get("lines", ())) == 1 and _LEAST <= room < columns(lines[0]):
                 boxes[id] = {"lines": ("×" * room,)}
         return Step("", boxes=boxes)
+
+
+_stages: WeakKeyDictionary[Stepper, Stage] = WeakKeyDictionary()
+
+
+def shown(stepper: Stepper) -> dict[str, Any]:
+    """A stepper for a notebook: live where the widgets' packages are there, else an image, and always its text."""
+    text = repr(stepper)
+    try:
+        stage = _stages.get(stepper)
+        if stage is None:
+            stage = _stages[stepper] = Stage(stepper)
+        stage.follow(stepper)
+        still = img(stage.board())
+    except LayoutUnavailable as problem:
+        return {"text/plain": f"{text}\n\n{problem}"}
+    view_of = display_of(Stage)
+    return {"text/plain": text, "text/html": still} if view_of is None else view_of(stage, stepper).faces(text, still)
+
+
+displays[Stepper] = shown
 
 
 def story_of(board: Storyboard) -> dict[str, Any]:

@@ -1,13 +1,14 @@
 """Live pictures for notebooks, the only part that knows of Jupyter's widgets: once imported, every stepper is live."""
 
-from .. import live_recording
-from ..tools import explore
-from ..views import stepper_picture
+from ..scene.displays import displays
+from ..scene.storyboard import Storyboard
+from ..tools.explore import Exploration
+from ..views.stepper_picture import Stage
 from .live import ExplorationView, Growing, Player
 from .stepper import view_of
 
-stepper_picture.widget_factory = view_of
-live_recording.growing_factory = Growing
-explore.widget_factory = ExplorationView
+displays[Stage] = view_of
+displays[Storyboard] = Growing
+displays[Exploration] = ExplorationView
 
 __all__ = ["Player"]

@@ -15,7 +15,6 @@ import anywidget
 import traitlets
 
 from ..scene.messages import NO_STEP
-from ..scene.model import Scene
 from ..scene.payload import in_page, library
 from ..scene.picture import img, playing
 from ..scene.storyboard import Storyboard
@@ -81,9 +80,9 @@ class Growing(Live):
     # The browser keeps what it was given up to date by the changes that it is sent.
     shown = traitlets.Dict().tag(sync=True, to_json=lambda _, self: {"picture": self._story, "status": self._status})
 
-    def __init__(self, begin: Storyboard | None = None, **status: Any) -> None:
-        self._begin = begin or Storyboard(Scene("A recording under way"))
-        self._story, self._status = story_of(self._begin), status
+    def __init__(self, begin: Storyboard, **status: Any) -> None:
+        self._begin = begin
+        self._story, self._status = story_of(begin), status
         super().__init__()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:

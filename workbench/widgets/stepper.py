@@ -279,7 +279,7 @@ class StepperView(Live):
             s.breakpoint(node)
 
 
-def view_of(stepper: Stepper, stage: Stage) -> StepperView:
+def view_of(stage: Stage, stepper: Stepper) -> StepperView:
     """The live view of a stepper, the same each time it is shown."""
     view = _widgets.get(stepper)
     if view is None:
