@@ -17,7 +17,7 @@ from ..autograd.tensor import Tensor, wrap
 from ..errors import warn
 from ..events import listeners
 from . import messages
-from .core.checks import bool_of, dims_of, not_a_tensor, number_of, numpy_names, only_floats, promoted
+from .core.checks import bool_of, check_tensor, dims_of, not_a_tensor, number_of, numpy_names, only_floats, promoted
 from .core.op import define, method, operation, operator
 from .core.registry import in_formulas
 from .core.results import as_int64, into
@@ -144,8 +144,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     """`input` where condition holds, else `other`; condition alone: where it holds, a tensor of indices a dimension."""
     if out is not None:
         for position, (name, given) in enumerate((("input", input), ("other", other)), 1):
-            if not isinstance(given, Tensor):
-                raise TypeError(not_a_tensor("where", name, position, given))
+            check_tensor("where", name, position, given)
         return into("where", out, where, condition, input, other, exact="Expected out type to be {1} but got {0}")
     if not isinstance(condition, Tensor):
         raise TypeError(not_a_tensor("where", "condition", 0, condition))
@@ -172,8 +171,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
 @method("where")
 def _where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     """The tensor's elements where condition holds, else those of `other`."""
-    if not isinstance(condition, Tensor):
-        raise TypeError(not_a_tensor("where", "condition", 1, condition))
+    check_tensor("where", "condition", 1, condition)
     return where(condition, self, other)
 
 
@@ -276,8 +274,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 @operation()
 def equal(self: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and elements."""
-    if not isinstance(other, Tensor):
-        raise TypeError(not_a_tensor("equal", "other", 1, other))
+    check_tensor("equal", "other", 1, other)
     _refuse_batches(("Batching rule not implemented for aten::equal. We could not generate a fallback."), self, other)
     return bool(np.array_equal(self._array, other._array))
 
@@ -285,8 +282,7 @@ def equal(self: Tensor, other: Tensor) -> bool:
 @operation()
 def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Whether elements differ by at most atol + rtol * |other|."""
-    if not isinstance(other, Tensor):
-        raise TypeError(not_a_tensor("isclose", "other", 1, other))
+    check_tensor("isclose", "other", 1, other)
     if self.dtype is not other.dtype:
         raise RuntimeError(f"{self.dtype.word} did not match {other.dtype.word}")
     rtol, atol = number_of("isclose", "rtol", 2, rtol, "float"), number_of("isclose", "atol", 3, atol, "float")
@@ -296,8 +292,7 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
 @operation()
 def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether all elements differ by at most atol + rtol * |other|."""
-    if not isinstance(other, Tensor):
-        raise TypeError(not_a_tensor("allclose", "other", 1, other))
+    check_tensor("allclose", "other", 1, other)
     _refuse_batches(
         (
             "vmap over torch.allclose isn't supported yet. Please file an issue at "

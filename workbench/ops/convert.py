@@ -17,7 +17,7 @@ from ..autograd.tensor import Size, Tensor, bump, tensor_method, wrap
 from ..errors import kind_of, warn
 from ..events import failed
 from . import messages
-from .core.checks import CPU, check_device, dim_index, not_a_tensor, size_of, tensors_only
+from .core.checks import CPU, check_device, check_tensor, dim_index, size_of, tensors_only
 from .core.op import define, method, operation
 from .core.registry import REGISTRY
 from .core.results import placed, steps_of
@@ -183,8 +183,7 @@ def is_nonzero(input: Tensor) -> bool:
 
 def is_inference(input: Tensor) -> bool:
     """Whether the tensor was made in inference mode."""
-    if not isinstance(input, Tensor):
-        raise TypeError(not_a_tensor("is_inference", "input", 0, input))
+    check_tensor("is_inference", "input", 0, input)
     return input.is_inference()
 
 

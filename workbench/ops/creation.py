@@ -17,7 +17,7 @@ from ..autograd.state import in_forked_children, local, unusual
 from ..autograd.tensor import Tensor, wrap
 from ..errors import kind_of, warn
 from . import messages
-from .core.checks import fitting, int_of, named, not_a_tensor, number_of, size_of
+from .core.checks import check_tensor, fitting, int_of, named, not_a_tensor, number_of, size_of
 from .core.registry import in_formulas
 from .core.results import lying_as, placed
 
@@ -129,7 +129,7 @@ def _kind_of(element: Any) -> Dtype:
     raise RuntimeError(f"Could not infer dtype of {type(element).__name__}")
 
 
-@placed
+@placed(out=True)
 def full(size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf of shape `size`, every element `fill_value`."""
     if not isinstance(size, (list, tuple)):
@@ -140,13 +140,13 @@ def full(size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_g
     return leaf(np.full(shape, fitting(number, kind), kind.np), requires_grad)
 
 
-@placed
+@placed(out=True)
 def zeros(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf of zeros."""
     return leaf(np.zeros(size_of("zeros", given, size), kind_for("zeros", dtype)), requires_grad)
 
 
-@placed
+@placed(out=True)
 def ones(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf of ones."""
     return leaf(filled_with_ones(size_of("ones", given, size), kind_for("ones", dtype)), requires_grad)
@@ -179,7 +179,7 @@ def ones_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool 
     return like("ones_like", filled_with_ones, input, dtype, requires_grad)
 
 
-@placed
+@placed(out=True)
 def empty(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A leaf whose elements are whatever the memory held."""
     return leaf(np.empty(size_of("empty", given, size), kind_for("empty", dtype)), requires_grad)
@@ -202,7 +202,7 @@ def full_like(input: Tensor, fill_value: float, *, dtype: Dtype | None = None, r
     return like("full_like", filled, input, dtype, requires_grad)
 
 
-@placed
+@placed(out=True)
 def eye(n: int, m: int | None = None, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A matrix with ones on its diagonal and zeros elsewhere."""
     rows, columns = int_of("eye", "n", 0, n), int_of("eye", "m", 1, n if m is None else m)
@@ -212,7 +212,7 @@ def eye(n: int, m: int | None = None, *, dtype: Dtype | None = None, requires_gr
     return leaf(np.eye(rows, columns, dtype=kind_for("eye", dtype)), requires_grad)
 
 
-@placed
+@placed(out=True)
 def linspace(
     start: float, end: float, steps: int, *, dtype: Dtype | None = None, requires_grad: bool = False
 ) -> Tensor:
@@ -229,7 +229,7 @@ def linspace(
     return leaf(np.array(numbers).astype(kind), requires_grad)
 
 
-@placed
+@placed(out=True)
 def arange(
     *bounds: float,
     start: float | None = None,
@@ -335,13 +335,13 @@ def set_rng_state(new_state: Tensor) -> None:
     generator().bit_generator.state = whole
 
 
-@placed
+@placed(out=True)
 def randn(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Normally distributed random numbers."""
     return _random("standard_normal", size_of("randn", given, size), kind_for("randn", dtype), requires_grad)
 
 
-@placed
+@placed(out=True)
 def rand(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Random numbers spread evenly over [0, 1)."""
     return _random("random", size_of("rand", given, size), kind_for("rand", dtype), requires_grad)
@@ -390,8 +390,7 @@ def drawn(draw: Callable[[tuple[int, ...]], np.ndarray], kind: np.dtype, require
 
 
 def _random_like(name: str, distribution: str, input: Tensor, dtype: Dtype | None, requires_grad: bool) -> Tensor:
-    if not isinstance(input, Tensor):
-        raise TypeError(not_a_tensor(name, "input", 0, input))
+    check_tensor(name, "input", 0, input)
     kind = dtypes.chosen_dtype(name, dtype, input.dtype).np
     return _random(distribution, input._array.shape, kind, requires_grad, input._array)
 

@@ -16,9 +16,9 @@ from .core.checks import (
     INT64,
     all_within,
     check_broadcast,
+    check_tensor,
     dim_index,
     held,
-    not_a_tensor,
     number_of,
     numpy_names,
     tensors_only,
@@ -33,12 +33,6 @@ from .shape import _alias, _unsqueeze, is_expandable, sum_to_array, unsqueeze
 
 Shape = tuple[int, ...]
 INDEX_DTYPES = (INT64, np.dtype(np.int32))
-
-
-def check_tensor(function: str, argument: str, position: int, given: Any) -> None:
-    """TypeError for an argument that is no tensor."""
-    if not isinstance(given, Tensor):
-        raise TypeError(not_a_tensor(function, argument, position, given))
 
 
 def _outside(index: Tensor, size: int) -> int | None:

@@ -21,7 +21,7 @@ from ..autograd.tensor import Tensor
 from ..errors import warn
 from . import messages
 from .activation import softmax
-from .core.checks import ints_of, not_a_tensor, number_of, only_floats, tensors_only
+from .core.checks import check_tensor, ints_of, number_of, only_floats, tensors_only
 from .core.op import define
 from .core.registry import TENSORS, abbreviation, explained, in_formulas
 from .core.results import in_rows
@@ -312,10 +312,8 @@ def embedding(
 
     With `max_norm`, rows that are longer are shortened to it, in place.
     """
-    if not isinstance(input, Tensor):
-        raise TypeError(not_a_tensor("embedding", "indices", 1, input))
-    if not isinstance(weight, Tensor):
-        raise TypeError(not_a_tensor("embedding", "weight", 0, weight))
+    check_tensor("embedding", "indices", 1, input)
+    check_tensor("embedding", "weight", 0, weight)
     count = weight.shape[0] if weight._array.ndim else 0
     if padding_idx is not None and not -count <= padding_idx < count:
         raise AssertionError(messages.PADDING_INDEX)

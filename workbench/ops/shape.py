@@ -180,8 +180,7 @@ def view(self: Tensor, *given: Any, size: Any = None) -> Tensor:
 @method()
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """A view in the shape of another tensor."""
-    if not isinstance(other, Tensor):
-        raise TypeError(checks.not_a_tensor("view_as", "other", 1, other))
+    checks.check_tensor("view_as", "other", 1, other)
     return view(self, *other._array.shape) if other._array.ndim else view(self, ())
 
 

@@ -81,6 +81,12 @@ def not_a_tensor(function: str, argument: str, position: int, given: Any) -> str
     return wrong(function, argument, position, f"Tensor, not {kind_of(given)}")
 
 
+def check_tensor(function: str, argument: str, position: int, given: Any) -> None:
+    """TypeError for an argument that is no tensor."""
+    if not isinstance(given, Tensor):
+        raise TypeError(not_a_tensor(function, argument, position, given))
+
+
 def tensors_only(torch_name: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: an argument annotated as a tensor that is none is refused by name, where the function trips over it.
 

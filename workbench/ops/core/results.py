@@ -197,8 +197,10 @@ def _tensors(args: tuple[Any, ...]) -> Iterator[Tensor]:
             yield from _tensors(tuple(arg))
 
 
-def placed(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: let a function that makes tensors take `device`."""
+def placed(make: Callable[..., Any] | None = None, *, out: bool = False) -> Callable[..., Any]:
+    """Decorator: let a function that makes tensors take `device`, and with `out=True` also `out`."""
+    if make is None:
+        return functools.partial(placed, out=out)
 
     @functools.wraps(make)
     def made(*args: Any, device: Any = None, **options: Any) -> Any:
@@ -206,7 +208,7 @@ def placed(make: Callable[..., Any]) -> Callable[..., Any]:
             check_device(device)
         if not options:
             return make(*args)
-        if "out" in options and make.__name__ in FILLERS:
+        if out and "out" in options:
             return _filled(options.pop("out"), make, args, options)
         return make(*args, **options)
 
@@ -220,6 +222,3 @@ def _filled(out: Any, make: Callable[..., Any], args: tuple[Any, ...], options: 
     if isinstance(out, Tensor):
         options.setdefault("dtype", out.dtype)
     return into(f"aten::{make.__name__}", out, make, *args, **options)
-
-
-FILLERS = ("arange", "empty", "eye", "full", "linspace", "ones", "rand", "randn", "zeros")
