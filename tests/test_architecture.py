@@ -74,7 +74,7 @@ def test_a_file_that_the_page_names_is_there(name: str) -> None:
         ("autograd/function.py", "_pack"),
         ("widgets/stepper.py", "_do"),
         ("scene/picture.py", "save_as"),
-        ("classroom/exercise.py", "compared"),
+        ("classroom/judging.py", "compared"),
         ("views/expressions.py", "fitted_text"),
         ("views/placement.py", "placed"),
         ("views/program_tree.py", "program_tree"),

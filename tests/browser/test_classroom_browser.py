@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ import pytest
 from browser_page import open_page, wait_until
 from lab import CHECKOUT, Lab, assert_clean
 
-from workbench.classroom.exercise import exercises
 from workbench.classroom.handout import name_of, solution, student
+from workbench.classroom.registry import exercises, file_of
 
 NOTEBOOKS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
+EXERCISES = exercises(CHECKOUT / "notebooks")
 FOLDER = "handed-out"
 # What a learner types into the cell of an exercise, and runs.
 RUN = """async ([name, code]) => {
@@ -76,6 +78,7 @@ def test_a_lesson_is_answered_in_jupyterlab(page: Any, lab: Lab, path: Path) -> 
     place, kept = f"{FOLDER}/{path.name}", lab.folder / FOLDER / "workbench-progress.json"
     kept.unlink(missing_ok=True)
     nbformat.write(student(lesson), lab.folder / place)
+    shutil.copy(file_of(path), lab.folder / FOLDER)
     lab.open(page, place)
     lab.run_all(page)
 
@@ -91,9 +94,9 @@ def test_a_lesson_is_answered_in_jupyterlab(page: Any, lab: Lab, path: Path) -> 
 
     # Each misconception has its hint, and the solution, typed as it stands in the lesson, is right.
     for name, cell in cells.items():
-        wrong = exercises()[name].misconceptions
+        wrong = EXERCISES[name].misconceptions
         answers = f'(check("{name}", each.answer) for each in find("{name}").misconceptions)'
-        code = f"from workbench.classroom.exercise import find\ndisplay(*{answers})"
+        code = f"from workbench.classroom.registry import find\ndisplay(*{answers})"
         page.evaluate(RUN, [name, f"# exercise: {name}\n{code}"])
         hints = [" ".join(line.split()) for line in said(page, name)]
         assert [each.name for each, hint in zip(wrong, hints, strict=True) if not hint.endswith(each.hint)] == []
@@ -105,7 +108,7 @@ def test_a_lesson_is_answered_in_jupyterlab(page: Any, lab: Lab, path: Path) -> 
     before = said(page)
     lab.open(page, place)
     assert said(page) == before and page.evaluate(BLIND) == []
-    points = sum(exercises()[name].points for name in cells)
+    points = sum(EXERCISES[name].points for name in cells)
     wait_until(page, f"document.querySelector('img[alt^=\"{points:g} of \"]')?.naturalWidth > 400")
     assert json.loads(kept.read_text())["exercises"].keys() == cells.keys()
     assert_clean(page)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from dataclasses import fields
 from typing import Any
 
@@ -14,14 +12,22 @@ from lab import CHECKOUT
 
 import workbench as torch
 from workbench.classroom import check, grade
-from workbench.classroom.exercise import _MEANINGS, NOT_A_FUNCTION, NOTHING_CAME, Exercise, Raised, exercises, lessons
+from workbench.classroom.judging import _MEANINGS, NOT_A_FUNCTION, NOTHING_CAME, Exercise, Raised
+from workbench.classroom.registry import exercises, lessons
 
-ALL = [pytest.param(exercise, id=exercise.name) for exercise in exercises().values()]
+COURSE = exercises(CHECKOUT / "notebooks")
+ALL = [pytest.param(exercise, id=exercise.name) for exercise in COURSE.values()]
 WRONG = [
     pytest.param(exercise, wrong, id=f"{exercise.name}: {wrong.name}")
-    for exercise in exercises().values()
+    for exercise in COURSE.values()
     for wrong in exercise.misconceptions
 ]
+
+
+@pytest.fixture(autouse=True)
+def beside_the_notebooks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`check` finds the exercises in the current folder."""
+    monkeypatch.chdir(CHECKOUT / "notebooks")
 
 
 def test_a_name_is_used_once_and_looks_like_one() -> None:
@@ -166,7 +172,7 @@ ODD = {
 @pytest.mark.parametrize("name", ODD)
 def test_an_answer_of_another_kind_is_told_in_a_sentence(name: str) -> None:
     odd, said = ODD[name]
-    verdict = exercises()["cube-backward"].judge(odd)
+    verdict = COURSE["cube-backward"].judge(odd)
     assert said in verdict.says and verdict.points == 0
 
 
@@ -195,7 +201,7 @@ class Rude(Exception):
 def raising(error: BaseException) -> type:
     """A Function whose backward raises."""
 
-    class Cube(exercises()["cube-backward"].solution):
+    class Cube(COURSE["cube-backward"].solution):
         @staticmethod
         def backward(ctx: Any, grad_output: Any) -> Any:
             raise error
@@ -206,7 +212,7 @@ def raising(error: BaseException) -> type:
 def returning(value: Any) -> type:
     """A Function whose forward returns this, whatever it is given."""
 
-    class Cube(exercises()["cube-backward"].solution):
+    class Cube(COURSE["cube-backward"].solution):
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
             return value(x)
@@ -258,7 +264,7 @@ def test_a_failing_answer_is_told_in_a_sentence(name: str, capsys: pytest.Captur
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
 def test_an_answer_is_judged_alike_in_every_mode(mode: Any) -> None:
-    class Wrong(exercises()["cube-backward"].solution):
+    class Wrong(COURSE["cube-backward"].solution):
         @staticmethod
         def backward(ctx: Any, grad_output: Any) -> Any:
             return grad_output
@@ -278,7 +284,7 @@ def test_an_answer_is_judged_alike_in_every_mode(mode: Any) -> None:
 
 def vars_of(name: str) -> dict[str, Any]:
     """What an exercise is made from."""
-    exercise = exercises()[name]
+    exercise = COURSE[name]
     return {each.name: getattr(exercise, each.name) for each in fields(exercise)}
 
 
@@ -288,7 +294,7 @@ def test_no_solution_raises_in_a_probe(exercise: Exercise) -> None:
 
 
 def test_an_answer_leaves_no_mode_and_no_random_number_behind() -> None:
-    class Meddling(exercises()["cube-backward"].solution):
+    class Meddling(COURSE["cube-backward"].solution):
         @staticmethod
         def backward(ctx: Any, grad_output: Any) -> Any:
             torch.set_grad_enabled(False)
@@ -298,12 +304,12 @@ def test_an_answer_leaves_no_mode_and_no_random_number_behind() -> None:
     torch.manual_seed(7)
     wanted = torch.rand(1).item()
     torch.manual_seed(7)
-    exercises()["cube-backward"].judge(Meddling)
+    COURSE["cube-backward"].judge(Meddling)
     assert torch.is_grad_enabled() and torch.rand(1).item() == wanted
 
 
 def test_a_function_without_a_body_is_not_answered_and_one_with_a_constant_is() -> None:
-    class Empty(exercises()["cube-backward"].solution):
+    class Empty(COURSE["cube-backward"].solution):
         @staticmethod
         def backward(ctx: Any, grad_output: Any) -> Any:
             """What is to be done."""
@@ -317,7 +323,7 @@ def test_a_function_without_a_body_is_not_answered_and_one_with_a_constant_is() 
 
     assert not exercise.judge(unwritten).answered
 
-    class WithMore(exercises()["cube-backward"].solution):
+    class WithMore(COURSE["cube-backward"].solution):
         @staticmethod
         def jvp(ctx: Any, tangent: Any) -> Any: ...
 
@@ -348,22 +354,13 @@ def test_a_name_that_nobody_has_suggests_the_nearest_and_a_word_stays_a_predicti
 
 
 def test_a_grader_gets_the_points_and_a_reader_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    exercise = exercises()["scale-backward"]
+    exercise = COURSE["scale-backward"]
     assert grade("scale-backward", exercise.solution) == 1
     assert grade("scale-backward", exercise.misconceptions[0].answer) == 0
     said = capsys.readouterr().out.splitlines()
     assert max(map(len, said)) <= 100
     assert said[0] == "Right. (1 point)"
     assert said[1].startswith("Not yet (0 of 1 point). Wrong number of gradients: ")
-
-
-def test_lessons_are_loaded_when_a_first_exercise_is_checked() -> None:
-    code = """import sys
-from workbench.classroom import check
-check(1, 2)
-print([name for name in sys.modules if name.startswith("workbench.classroom.lesson_")])"""
-    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=CHECKOUT)
-    assert seen.stdout == "[]\n", seen.stderr
 
 
 class _Quarrelsome:

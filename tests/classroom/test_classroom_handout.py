@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -10,9 +11,11 @@ from lab import CHECKOUT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from workbench.classroom.handout import MarkerError, nbgrader, otter, solved, student
+from workbench.classroom.registry import file_of, registered
 from workbench.cli import main
 from workbench.cli.lab import prepare
 
+KNOWN = registered(CHECKOUT / "notebooks" / "07-your-own-function.exercises.py")
 COURSE = """# exercise: cube-backward
 class Cube(Function):
     def backward(ctx, grad_output):
@@ -63,6 +66,7 @@ def test_the_solved_copy_has_no_marker() -> None:
     assert "###" not in course.source and "return 3" in course.source and course.outputs
 
 
+graded, assigned = partial(nbgrader, known=KNOWN), partial(otter, known=KNOWN)
 GUESSED = """{words}
 
 ```python
@@ -79,7 +83,7 @@ def test_nothing_that_was_computed_is_handed_out_however_it_is_asked_for(words: 
     lesson.cells[3].outputs = [new_output("display_data", data=shown)]
     lesson.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": {"state": {"1": {"value": "forty-two"}}}}
     before = nbformat.writes(lesson)
-    made = {"student": student, "nbgrader": nbgrader, "otter": otter}[kind](lesson)
+    made = {"student": student, "nbgrader": graded, "otter": assigned}[kind](lesson)
     assert "forty-two" not in nbformat.writes(made) and "seen" not in nbformat.writes(made)
     assert nbformat.writes(lesson) == before
 
@@ -99,6 +103,10 @@ def test_no_notebook_of_the_course_that_is_handed_out_shows_an_answer(kind: str,
     lessons = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
     found = {path.name: nbformat.read(path, as_version=4) for path in released[kind].rglob("*.ipynb")}
     assert sorted(found) == [path.name for path in lessons]
+    files = {path.name: path for path in released[kind].rglob("*.exercises.py")}
+    assert sorted(files) == [file_of(path).name for path in lessons]
+    for path in lessons:
+        assert files[file_of(path).name].read_text("utf-8").startswith(file_of(path).read_text("utf-8"))
     for notebook in found.values():
         assert "widgets" not in notebook.metadata
         for cell in notebook.cells:
@@ -110,7 +118,7 @@ def test_no_notebook_of_the_course_that_is_handed_out_shows_an_answer(kind: str,
 
 
 def test_nbgraders_copy_splits_the_answer_from_what_gives_its_points() -> None:
-    _, plain, course, points, own, own_points = nbgrader(notebook(COURSE, OWN)).cells
+    _, plain, course, points, own, own_points = nbgrader(notebook(COURSE, OWN), KNOWN).cells
     assert "nbgrader" not in plain.metadata and not plain.outputs
     assert course.source.endswith("### END SOLUTION") and course.metadata.nbgrader.solution
     assert points.source == (
@@ -125,12 +133,12 @@ def test_nbgraders_copy_splits_the_answer_from_what_gives_its_points() -> None:
 
 def test_ones_own_tests_take_the_place_of_the_courses() -> None:
     hidden = "### BEGIN HIDDEN TESTS\nassert Cube\n### END HIDDEN TESTS"
-    *_, points = nbgrader(notebook(f"{COURSE}\n{hidden}")).cells
+    *_, points = nbgrader(notebook(f"{COURSE}\n{hidden}"), KNOWN).cells
     assert points.source == f'check("cube-backward", Cube)\n{hidden}'
 
 
 def test_otters_copy_has_a_question_for_each_exercise_of_the_course() -> None:
-    made = otter(notebook(COURSE, OWN))
+    made = otter(notebook(COURSE, OWN), KNOWN)
     nbformat.validate(made)
     assert [cell.source.splitlines()[0] for cell in made.cells if cell.cell_type == "raw"] == [
         *("# ASSIGNMENT CONFIG", "# BEGIN QUESTION", "# BEGIN SOLUTION", "# END SOLUTION"),
@@ -162,7 +170,7 @@ def test_markers_that_do_not_fit_are_refused_and_nothing_is_written(
     source, said = WRONG[name]
     sources = ["1", source, source] if name == "twice" else ["1", source]
     lesson = new_notebook(cells=[new_code_cell(text) for text in sources])
-    for make in (student, solved, nbgrader, otter):
+    for make in (student, solved, graded, assigned):
         with pytest.raises(MarkerError, match=".* ".join(said.split()[:2])):
             make(lesson)
     nbformat.write(lesson, tmp_path / "lesson.ipynb")
@@ -173,7 +181,7 @@ def test_markers_that_do_not_fit_are_refused_and_nothing_is_written(
 
 def test_an_exercise_of_the_course_that_is_not_checked_is_refused() -> None:
     with pytest.raises(MarkerError, match="cube-backward is not checked by check"):
-        nbgrader(notebook(COURSE.replace('check("cube-backward", Cube)', "Cube")))
+        nbgrader(notebook(COURSE.replace('check("cube-backward", Cube)', "Cube")), KNOWN)
 
 
 def test_a_course_folders_own_settings_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,8 +16,9 @@ import pytest
 from lab import CHECKOUT
 
 import workbench.classroom
-from workbench.classroom.exercise import Verdict, lessons
 from workbench.classroom.handout import YOUR_CODE, name_of, nbgrader, otter, solved, student
+from workbench.classroom.judging import Verdict
+from workbench.classroom.registry import file_of, registered
 
 NOTEBOOKS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
 MOST_SECONDS = 20  # of a processor, since a machine may have other work
@@ -26,6 +27,12 @@ MOST_SECONDS = 20  # of a processor, since a machine may have other work
 @pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
 def lesson(request: pytest.FixtureRequest) -> Path:
     return request.param
+
+
+@pytest.fixture(autouse=True)
+def beside_the_notebooks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`check` finds the exercises in the current folder."""
+    monkeypatch.chdir(CHECKOUT / "notebooks")
 
 
 @pytest.fixture(autouse=True)
@@ -58,8 +65,7 @@ def verdicts(notebook: Any, monkeypatch: pytest.MonkeyPatch) -> list[Verdict]:
 def test_a_lesson_asks_each_of_its_exercises_once(lesson: Path) -> None:
     notebook = nbformat.read(lesson, as_version=4)
     asked = [name for cell in notebook.cells if (name := name_of(cell)) is not None]
-    known = lessons().get(int(lesson.name[:2]), ())
-    assert sorted(asked) == sorted(exercise.name for exercise in known)
+    assert sorted(asked) == sorted(registered(file_of(lesson)))
     checked = [re.findall(r'check\("([\w-]+)", (\w+)\)$', cell.source) for cell in notebook.cells if name_of(cell)]
     assert [name for ((name, _),) in checked] == asked
     # After a cell that fails the answer of another exercise would be taken for its own.
@@ -92,22 +98,22 @@ def test_the_solved_copy_scores_full_and_shows_no_marker(lesson: Path, monkeypat
 
 
 def test_the_assignment_gives_the_points_of_the_course(lesson: Path) -> None:
-    notebook = nbgrader(nbformat.read(lesson, as_version=4))
+    known = registered(file_of(lesson))
+    notebook = nbgrader(nbformat.read(lesson, as_version=4), known)
     nbformat.validate(notebook)
     marked = [cell for cell in notebook.cells if "nbgrader" in cell.metadata]
     points = [cell.metadata.nbgrader.points for cell in marked if cell.metadata.nbgrader.grade]
-    assert sum(points) == sum(exercise.points for exercise in lessons().get(int(lesson.name[:2]), ()))
+    assert sum(points) == sum(exercise.points for exercise in known.values())
     assert len({cell.metadata.nbgrader.grade_id for cell in marked}) == len(marked) == 2 * len(points)
 
 
 def test_the_master_notebook_of_otter_gives_the_points_of_the_course(lesson: Path) -> None:
-    notebook = otter(nbformat.read(lesson, as_version=4))
+    known = registered(file_of(lesson))
+    notebook = otter(nbformat.read(lesson, as_version=4), known, [file_of(lesson).name])
     nbformat.validate(notebook)
     raw = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "raw")
-    known = lessons().get(int(lesson.name[:2]), ())
+    assert f'files:\n  - "{lesson.stem}.exercises.py"' in raw
     assert re.findall(r"^name: (\S+)\npoints: (\S+)$", raw, re.M) == [
-        (name, f"{next(each.points for each in known if each.name == name):g}")
-        for name in map(name_of, nbformat.read(lesson, as_version=4).cells)
-        if name
+        (name, f"{known[name].points:g}") for name in map(name_of, nbformat.read(lesson, as_version=4).cells) if name
     ]
     assert "###" not in "".join(cell.source for cell in notebook.cells if name_of(cell))

@@ -6,24 +6,33 @@ import base64
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from lab import CHECKOUT
 from nbformat.v4 import new_code_cell, new_notebook
 
 from workbench.classroom import check, progress
 from workbench.classroom.checks import FILE, Progress, keep_points, read_points
-from workbench.classroom.exercise import exercises, lessons
+from workbench.classroom.registry import SUFFIX, exercises, lessons
 from workbench.cli.pages import execute
 
 
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file in a folder of its own."""
+    """The file in a folder with the exercises of the course."""
+    for path in (CHECKOUT / "notebooks").glob(f"*{SUFFIX}"):
+        shutil.copy(path, tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path / FILE
+
+
+def beside(place: Path) -> list[str]:
+    """The names of what lies there and is no exercise."""
+    return sorted(name for name in os.listdir(place.parent) if not name.endswith(SUFFIX))
 
 
 def test_a_notebook_keeps_the_best_answer_beside_itself(place: Path) -> None:
@@ -35,12 +44,12 @@ def test_a_notebook_keeps_the_best_answer_beside_itself(place: Path) -> None:
     assert json.loads(place.read_text()) == {"exercises": {"cube-backward": 0, "slope-of-a-line": 1}}
     shown = notebook.cells[-1].outputs[0].data
     assert "● slope-of-a-line: 1 of 1 point" in shown["text/plain"] and "<img alt=" in shown["text/html"]
-    assert os.listdir(place.parent) == [FILE]
+    assert beside(place) == [FILE]
 
 
 def test_outside_of_a_notebook_nothing_is_written(place: Path) -> None:
     check("slope-of-a-line", 4)
-    assert os.listdir(place.parent) == []
+    assert beside(place) == []
 
 
 HOSTILE = {
@@ -65,15 +74,15 @@ def test_a_damaged_file_is_set_aside_and_never_lost(place: Path, name: str) -> N
     place.write_bytes(HOSTILE[name])
     keep_points(place, "slope-of-a-line", 1)
     assert read_points(place) == {"slope-of-a-line": 1}
-    beside = sorted(path for path in place.parent.iterdir() if path != place)
-    assert [path.read_bytes() for path in beside] == [HOSTILE[name]] * 2
+    aside = [place.with_name(name) for name in beside(place) if name != FILE]
+    assert [path.read_bytes() for path in aside] == [HOSTILE[name]] * 2
 
 
 def test_what_can_be_read_of_a_damaged_file_is_taken_over(place: Path) -> None:
     place.write_text('{"exercises": {"slope-of-a-line": 1, "grad-at-a-fork": "much"}, "more": 1}')
     keep_points(place, "three-backwards", 1)
     assert read_points(place) == {"slope-of-a-line": 1, "three-backwards": 1}
-    assert len(os.listdir(place.parent)) == 2
+    assert len(beside(place)) == 2
 
 
 def test_points_of_unknown_exercises_are_kept_but_do_not_count(place: Path) -> None:
@@ -98,7 +107,7 @@ def test_a_write_that_fails_loses_nothing_and_is_told(
         broken.setattr("os.replace", full)
         assert check("grad-at-a-fork", 9).right
     assert capsys.readouterr().out == f"This is not kept for progress(): {FILE}: No space left on device.\n"
-    assert place.read_bytes() == before and os.listdir(place.parent) == [FILE]
+    assert place.read_bytes() == before and beside(place) == [FILE]
     check("grad-at-a-fork", 9)
     assert read_points(place) == {"grad-at-a-fork": 1, "slope-of-a-line": 1}
 
@@ -121,7 +130,7 @@ def test_the_picture_says_what_its_text_says() -> None:
     drawn = ElementTree.fromstring(base64.b64decode(found[2]))
     texts = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
     assert texts[-1] != "<script>" and set(exercises()) <= set(texts)
-    assert {f"Lesson {number}" for number in lessons()} <= set(texts)
+    assert {f"Lesson {int(name[:2])}" for name in lessons()} <= set(texts)
     lines = repr(shown).splitlines()
     assert lines[0] == f"1.5 of {progress().most:g} points"
     assert "  ● slope-of-a-line: 1 of 1 point" in lines

@@ -20,15 +20,23 @@ import wrong_practice
 from lab import CHECKOUT
 
 import workbench as torch
-from workbench.classroom.exercise import _MEANINGS, TRY_IT, exercises
 from workbench.classroom.handout import name_of
+from workbench.classroom.judging import _MEANINGS, TRY_IT
+from workbench.classroom.registry import exercises
 
 WRONG = wrong_gradients.WRONG | wrong_history.WRONG | wrong_functions.WRONG | wrong_practice.WRONG
+EXERCISES = exercises(CHECKOUT / "notebooks")
 LEAST = 10
 CELL = "<a learner's cell>"
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION\n", re.S | re.M)
 # What Python calls an error; after it there is a sentence that says what it means or what to do.
 PYTHONS = re.compile(r"\b\w+Error\b|the engine refused")
+
+
+@pytest.fixture(autouse=True)
+def beside_the_notebooks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`check` finds the exercises in the current folder."""
+    monkeypatch.chdir(CHECKOUT / "notebooks")
 
 
 @cache
@@ -59,7 +67,7 @@ def handed_in(name: str, written: str) -> str:
 
     def put(found: re.Match[str]) -> str:
         part = next(parts)
-        if not exercises()[name].is_code:
+        if not EXERCISES[name].is_code:
             part = f"{found[2].partition(' =')[0]} = {part}"
         return "".join(f"{found[1]}{line}\n" for line in part.splitlines())
 
@@ -79,7 +87,7 @@ def verdict_of(name: str, written: str) -> Any:
 
 
 def test_every_exercise_has_its_wrong_answers() -> None:
-    assert WRONG.keys() == exercises().keys()
+    assert WRONG.keys() == EXERCISES.keys()
     assert {name: len(given) for name, given in WRONG.items() if len({each[0] for each in given}) < LEAST} == {}
 
 
@@ -260,7 +268,7 @@ def solution_of(name: str) -> str:
     found = [
         "\n".join(line[len(each[1]) :] for line in each[2].splitlines()) for each in SOLUTION.finditer(cell.source)
     ]
-    return "\n---\n".join(each if exercises()[name].is_code else each.partition("= ")[2] for each in found)
+    return "\n---\n".join(each if EXERCISES[name].is_code else each.partition("= ")[2] for each in found)
 
 
 def bare(says: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -42,9 +43,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     nbformat.write(new_notebook(cells=[new_code_cell("print('okapi </script>')")]), lessons / "02-no-title.ipynb")
     first = nbformat.read(CHECKOUT / "notebooks" / "00-slopes-and-a-graph.ipynb", as_version=4)
     nbformat.write(first, lessons / "00-slopes-and-a-graph.ipynb")
+    shutil.copy(CHECKOUT / "notebooks" / "00-slopes-and-a-graph.exercises.py", lessons)
     out = tmp_path_factory.mktemp("book") / "deep" / "site"
     book(out, lessons)
-    assert sorted(path.suffix for path in lessons.iterdir()) == [".ipynb"] * 3
+    assert sorted(path.suffix for path in lessons.iterdir()) == [".ipynb"] * 3 + [".py"]
     return out
 
 

@@ -23,11 +23,13 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from workbench.classroom import progress
 from workbench.classroom.checks import FILE
 from workbench.classroom.handout import YOUR_CODE, student
+from workbench.classroom.registry import file_of
 from workbench.cli import lab, main
 from workbench.cli.lab import MARK, fingerprint
 from workbench.cli.pages import execute
 
 SHIPPED = sorted(path.name for path in (CHECKOUT / "notebooks").glob("*.ipynb"))
+EXERCISES = [file_of(Path(name)).name for name in SHIPPED]
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +55,7 @@ def reader(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tup
 
 
 def test_the_wheel_ships_the_lessons_the_types_and_the_command(site: Path) -> None:
-    assert sorted(path.name for path in (site / "workbench" / "lessons").iterdir()) == SHIPPED
+    assert sorted(path.name for path in (site / "workbench" / "lessons").iterdir()) == sorted(SHIPPED + EXERCISES)
     assert (site / "workbench" / "py.typed").is_file()
     (entry,) = site.glob("*.dist-info/entry_points.txt")
     assert entry.read_text() == "[console_scripts]\nworkbench = workbench.cli:main\n"
@@ -77,7 +79,7 @@ def test_the_server_opens_the_first_lesson_with_the_folder_as_its_root(reader: t
     assert f"/lab/tree/{quote(SHIPPED[0])}?token=" in lab.said
     assert str(folder) in lab.said
     listed = lab.ask("api/contents?content=1")
-    assert sorted(item["name"] for item in listed["content"]) == SHIPPED
+    assert sorted(item["name"] for item in listed["content"]) == sorted(SHIPPED + EXERCISES)
 
 
 def test_only_this_machine_with_the_token_is_let_in(reader: tuple[Lab, Path]) -> None:
@@ -166,7 +168,9 @@ def test_a_clone_that_is_worked_in_stays_clean_and_its_progress_is_the_readers(
     clone.mkdir()
     for name in (".gitignore", "pyproject.toml", "README.md"):
         shutil.copy(CHECKOUT / name, clone)
-    shutil.copytree(CHECKOUT / "notebooks", clone / "notebooks", ignore=lambda folder, names: {*names} - {*SHIPPED})
+    shutil.copytree(
+        CHECKOUT / "notebooks", clone / "notebooks", ignore=lambda folder, names: {*names} - {*SHIPPED, *EXERCISES}
+    )
     git(clone, "init", "-q")
     git(clone, "add", ".")
     git(clone, "commit", "-q", "-m", "all")
@@ -185,6 +189,7 @@ def test_a_clone_that_is_worked_in_stays_clean_and_its_progress_is_the_readers(
     assert git(clone, "status", "--porcelain", "--untracked-files=all") == ""
     copied = sorted(path.relative_to(clone).as_posix() for path in place.glob("*.ipynb"))
     assert copied == [f"workbench-lessons/{name}" for name in SHIPPED]
+    assert sorted(path.name for path in place.glob("*.exercises.py")) == EXERCISES
 
 
 def test_a_clone_opens_the_readers_copies_wherever_the_command_is_typed(
@@ -306,6 +311,28 @@ def test_a_lesson_that_changes_reaches_the_copies_that_nobody_worked_in(
         assert capsys.readouterr().out == f"Copied 1 lesson into {place}.\n"
         assert "said = 'new'" in (place / "a.ipynb").read_text()
         assert (place / "a mine.ipynb").read_bytes() == before
+
+
+def test_the_exercises_follow_the_course_unless_the_reader_has_changed_them(
+    clone: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, copy = (clone / name / "a.exercises.py" for name in ("notebooks", "workbench-lessons"))
+    for written in ("# first\n", "# second\n"):
+        source.write_text(written)
+        lab.prepare(None)
+        assert copy.read_text().startswith(f"{written}# {MARK}: ")
+    capsys.readouterr()
+    lab.prepare(None)
+    copy.write_text(mine := copy.read_text().replace("second", "mine"))
+    lab.prepare(None)
+    assert capsys.readouterr().out == ""  # there is nothing newer
+    source.write_text("# third\n")
+    lab.prepare(None)
+    assert capsys.readouterr().out.startswith("Kept as you changed them: a.exercises.py. This version has newer ones")
+    assert copy.read_text() == mine
+    copy.write_text("# third\n")
+    lab.prepare(None)
+    assert (capsys.readouterr().out, copy.read_text()) == ("", "# third\n")
 
 
 def test_what_is_no_notebook_is_the_readers_own(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,11 +25,13 @@ NAME = "00-slopes-and-a-graph"
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the slides and the handout of a lesson."""
     folder = tmp_path_factory.mktemp("talk")
-    shutil.copy(CHECKOUT / "notebooks" / f"{NAME}.ipynb", folder)
+    files = [f"{NAME}.exercises.py", f"{NAME}.ipynb"]
+    for name in files:
+        shutil.copy(CHECKOUT / "notebooks" / name, folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         assert main(["present", f"{NAME}.ipynb", "--handout", "paper.html"]) == 0
-    assert sorted(path.name for path in folder.iterdir()) == [f"{NAME}-slides.html", f"{NAME}.ipynb", "paper.html"]
+    assert sorted(path.name for path in folder.iterdir()) == [f"{NAME}-slides.html", *files, "paper.html"]
     return folder
 
 
@@ -325,6 +327,7 @@ def test_an_answer_is_told_as_a_person_would(truth: Any, said: str) -> None:
     assert tell(None, truth) == f"The answer: {said}"
 
 
-def test_what_nobody_knows_yet_is_not_told() -> None:
+def test_what_nobody_knows_yet_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(CHECKOUT / "notebooks")
     assert tell(None, None) == "The answer: None"
     assert str(tell("slope-of-a-line", 29)).startswith("Not yet")

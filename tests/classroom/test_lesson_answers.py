@@ -11,8 +11,8 @@ import nbformat
 import pytest
 from lab import CHECKOUT
 
-from workbench.classroom.exercise import exercises
 from workbench.classroom.handout import name_of, solution, student
+from workbench.classroom.registry import file_of, registered
 
 # Where a prediction is made, what a reader types there, and the cell that checks it.
 ANSWERS = {
@@ -150,11 +150,12 @@ def test_no_output_of_a_section_shows_a_number_that_is_asked_for_later_in_it(les
 
 @pytest.mark.parametrize("lesson", ANSWERS)
 def test_the_students_copy_holds_no_solution(lesson: str) -> None:
-    given = nbformat.read(CHECKOUT / "notebooks" / f"{lesson}.ipynb", as_version=4)
+    path = CHECKOUT / "notebooks" / f"{lesson}.ipynb"
+    given = nbformat.read(path, as_version=4)
     copy = student(given).cells
     for place, cell in enumerate(given.cells):
         if name := name_of(cell):
-            exercise = exercises()[name]
+            exercise = registered(file_of(path))[name]
             told = [f"{each.name} {each.hint}" for each in exercise.misconceptions]
             if exercise.is_code:
                 told += [exercise.asks, *(f"{each.source}\n{shown(each)}" for each in copy[:place] + copy[place + 1 :])]

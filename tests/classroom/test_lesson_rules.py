@@ -10,8 +10,8 @@ import nbformat
 import pytest
 from lab import CHECKOUT
 
-from workbench.classroom.exercise import exercises, lessons
 from workbench.classroom.handout import name_of
+from workbench.classroom.registry import file_of, lessons, registered
 
 NOTEBOOKS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
 MOST_CODE_CELLS = 25
@@ -46,7 +46,8 @@ def code(cells: list[Any]) -> list[Any]:
 
 
 def test_numbers_are_contiguous_and_each_lesson_has_its_exercises() -> None:
-    assert [int(path.name.partition("-")[0]) for path in NOTEBOOKS] == list(range(len(NOTEBOOKS))) == list(lessons())
+    assert [int(path.name.partition("-")[0]) for path in NOTEBOOKS] == list(range(len(NOTEBOOKS)))
+    assert [path.stem for path in NOTEBOOKS] == list(lessons(CHECKOUT / "notebooks"))
     assert all(re.fullmatch(r"\d\d(-[a-z0-9]+)+\.ipynb", path.name) for path in NOTEBOOKS)
 
 
@@ -77,8 +78,9 @@ def test_a_lesson_is_short(cells: list[Any]) -> None:
 
 
 def test_a_lesson_has_three_exercises_one_of_them_code_that_gradcheck_runs(path: Path, cells: list[Any]) -> None:
-    asked = [exercises()[name] for cell in cells if (name := name_of(cell))]
-    assert asked == sorted(asked, key=lessons()[int(path.name[:2])].index) and len(asked) >= LEAST_EXERCISES
+    known = registered(file_of(path))
+    asked = [known[name] for cell in cells if (name := name_of(cell))]
+    assert asked == list(known.values()) and len(asked) >= LEAST_EXERCISES
     assert [exercise for exercise in asked if exercise.is_code and "gradcheck" in exercise.probes]
     assert all(len(exercise.misconceptions) >= 2 for exercise in asked)
 
@@ -86,7 +88,7 @@ def test_a_lesson_has_three_exercises_one_of_them_code_that_gradcheck_runs(path:
 def test_a_lesson_uses_no_idiom(path: Path, cells: list[Any]) -> None:
     said = [cell.source for cell in cells if cell.cell_type == "markdown"]
     said += [line.partition("#")[2] for cell in code(cells) for line in cell.source.splitlines()]
-    for exercise in lessons()[int(path.name[:2])]:
+    for exercise in registered(file_of(path)).values():
         said += [exercise.asks, *(text for wrong in exercise.misconceptions for text in (wrong.name, wrong.hint))]
     around = [text[max(0, found.start() - 40) : found.end() + 20] for text in said for found in IDIOM.finditer(text)]
     assert around == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import re
 import stat
 import sys
 from collections.abc import Mapping
@@ -17,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from ..scene.picture import check_place, write_whole
-from .exercise import Verdict, compared, counted, exercises, find, lessons
+from .judging import Verdict, compared, counted
+from .registry import NAME, find, known, lessons
 
-_EXERCISE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")  # how the name of an exercise looks
 ANSWER = "The answer: "
 # Run before the cells of a lesson that is presented, so that the check which they import tells the answers.
 HOOK = "import workbench.classroom\nfrom workbench.classroom.checks import tell\nworkbench.classroom.check = tell"
@@ -33,9 +32,9 @@ def check(prediction: Any, truth: Any, tolerance: float = 1e-3) -> str | Verdict
     `check("name-of-an-exercise", answer)` runs the answer, says which misconception it shows, if any, and notes it for
     `progress()`. The answer is never told.
     """
-    if not isinstance(prediction, str) or not _EXERCISE.fullmatch(prediction):
+    if not isinstance(prediction, str) or not NAME.fullmatch(prediction):
         return compared(prediction, truth, tolerance)
-    if isinstance(truth, str) and prediction not in exercises():
+    if isinstance(truth, str) and known(prediction) is None:
         return compared(prediction, truth, tolerance)  # a prediction that is a word with a hyphen
     verdict = find(prediction).judge(truth)
     note(verdict)
@@ -99,7 +98,7 @@ def keep_points(path: Path, name: str, points: float) -> None:
 
 
 def progress() -> Progress:
-    """The exercises of the course, and how many points each has reached in this folder."""
+    """The exercises beside this notebook, and how many points each has reached."""
     return Progress(read_points(Path(FILE)))
 
 
@@ -135,7 +134,7 @@ def _in_notebook() -> bool:
 
 
 class Progress:
-    """What is done of the course, lesson by lesson: a list in text, and a picture of it in a notebook."""
+    """What is done, lesson by lesson: a list in text, and a picture of it in a notebook."""
 
     def __init__(self, done: Mapping[str, float]) -> None:
         self.done = dict(done)
@@ -147,13 +146,13 @@ class Progress:
 
     @property
     def most(self) -> float:
-        """All points of the course."""
+        """All points that there are."""
         return sum(each.points for lesson in lessons().values() for each in lesson)
 
     def __repr__(self) -> str:
         lines = [f"{self.points:g} of {counted(self.most)}"]
-        for number, lesson in lessons().items():
-            lines.append(f"Lesson {number}")
+        for notebook, lesson in lessons().items():
+            lines.append(_titled(notebook))
             lines += [f"  {_MARKS[state]} {name}: {said}" for name, state, said in self._rows(lesson)]
         return "\n".join(lines)
 
@@ -174,10 +173,10 @@ class Progress:
     def to_svg(self) -> str:
         """The picture: a bar for all points, and for each lesson a line of circles, full where an answer is right."""
         parts, top = [], 64
-        for number, lesson in lessons().items():
+        for notebook, lesson in lessons().items():
             rows = self._rows(lesson)
             height = _LINE * len(rows)
-            parts.append(f'<text x="16" y="{top + 5}" font-weight="bold">Lesson {number}</text>')
+            parts.append(f'<text x="16" y="{top + 5}" font-weight="bold">{escape(_titled(notebook))}</text>')
             for place, (name, state, said) in enumerate(rows):
                 y = top + _LINE * place
                 parts.append(_CIRCLES[state].format(y=y, top=y - 7))
@@ -195,6 +194,12 @@ class Progress:
             f'<text x="{_WIDE - 16}" y="33" text-anchor="end" font-weight="bold">{said}</text>'
             f"{''.join(parts)}</svg>"
         )
+
+
+def _titled(notebook: str) -> str:
+    """How a lesson is called here: by the number that its notebook's name begins with, or else by that name."""
+    number = notebook.partition("-")[0]
+    return f"Lesson {int(number)}" if number.isdecimal() else notebook
 
 
 _WIDE, _LINE, _BAR = 600, 24, 440  # px

@@ -1,22 +1,23 @@
 """What a teacher hands out of a lesson: the student's copy, the solved copy, assignments for graders, and paper.
 
-All copies are derived from the markers in the lesson's exercise cells, and nothing is kept twice. On paper the few
-steps that matter are printed in place of a player, one image each.
+All copies are derived from the markers in the lesson's exercise cells, and nothing is kept twice; points come from the
+file that registers the exercises. On paper the few steps that matter are printed in place of a player, one image each.
 """
 
 from __future__ import annotations
 
 import base64
 import copy
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
 from ..scene.images import to_svg
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
-from .exercise import exercises
+from .judging import Exercise
 
 YOUR_CODE = "...  # your code"
 _EXERCISE = re.compile(r"^# exercise: ([a-z0-9]+(?:-[a-z0-9]+)*)(?: \((\d+(?:\.\d+)?) points?\))?[ \t]*$", re.M)
@@ -79,7 +80,13 @@ def solved(notebook: Any) -> Any:
     return made
 
 
-def nbgrader(notebook: Any) -> Any:
+def unregistered(notebook: Any, known: Mapping[str, Exercise]) -> list[str]:
+    """The names that exercises of the notebook are checked by and that are not among the known ones."""
+    names = [(name, cell.source) for cell in notebook.cells if (name := name_of(cell))]
+    return [name for name, source in names if name not in known and _given(name, source)]
+
+
+def nbgrader(notebook: Any, known: Mapping[str, Exercise]) -> Any:
     """The source of an nbgrader assignment: each exercise as a cell to fill in and a locked cell that gives points.
 
     Hidden tests are those of the exercise's own cell, or else the whole judgement, which also says
@@ -87,7 +94,7 @@ def nbgrader(notebook: Any) -> Any:
     """
     made = copy.deepcopy(notebook)
     list(_marked(made))
-    made.cells = [part for cell in made.cells for part in _for_nbgrader(cell)]
+    made.cells = [part for cell in made.cells for part in _for_nbgrader(cell, known)]
     _clear(made)
     return made
 
@@ -100,36 +107,39 @@ def _clear(notebook: Any) -> None:
             cell.outputs, cell.execution_count = [], None
 
 
-def otter(notebook: Any) -> Any:
-    """The master notebook of an otter assignment: each exercise as a question, with a hidden test."""
+def otter(notebook: Any, known: Mapping[str, Exercise], files: Sequence[str] = ()) -> Any:
+    """The master notebook of an otter assignment: each exercise as a question, with a hidden test.
+
+    `files` are the names of those beside it that go with it.
+    """
     made = copy.deepcopy(notebook)
     list(_marked(made))
     _clear(made)
-    made.cells = [_raw(made, "# ASSIGNMENT CONFIG", "export_cell: false", "check_all_cell: false")] + [
-        part for cell in made.cells for part in _for_otter(made, cell)
+    listed = ["files:", *(f"  - {json.dumps(name)}" for name in files)] if files else []
+    made.cells = [_raw(made, "# ASSIGNMENT CONFIG", "export_cell: false", "check_all_cell: false", *listed)] + [
+        part for cell in made.cells for part in _for_otter(made, cell, known)
     ]
     for number, cell in enumerate(made.cells):
         cell["id"] = f"cell-{number}"
     return made
 
 
-def _for_otter(notebook: Any, cell: Any) -> list[Any]:
+def _for_otter(notebook: Any, cell: Any, known: Mapping[str, Exercise]) -> list[Any]:
     name = name_of(cell)
     if name is None:
         return [cell]
     cell.source = re.sub(
         r"^([ \t]*)### ?(BEGIN|END) SOLUTION", r"\1# \2 SOLUTION", _HIDDEN.sub("", cell.source), flags=re.M
     )
-    known = exercises().get(name)
-    if known is None:
+    if name not in known:
         return [cell]
     answer = _checked(name, cell.source)
     test = copy.deepcopy(cell)
     judged = f"find({name!r}).judge({answer}).right"
-    test.source = f"# HIDDEN\nfrom workbench.classroom.exercise import find\n{judged}"
+    test.source = f"# HIDDEN\nfrom workbench.classroom.registry import find\n{judged}"
     told = {"output_type": "execute_result", "execution_count": 1, "metadata": {}, "data": {"text/plain": "True"}}
     test.outputs, test.execution_count = [type(cell)(told)], 1
-    config = ("# BEGIN QUESTION", f"name: {name}", f"points: {known.points:g}", "check_cell: false")
+    config = ("# BEGIN QUESTION", f"name: {name}", f"points: {known[name].points:g}", "check_cell: false")
     begin, solution, end = _raw(notebook, *config), _raw(notebook, "# BEGIN SOLUTION"), _raw(notebook, "# END SOLUTION")
     return [
         *(begin, solution, cell, end, _raw(notebook, "# BEGIN TESTS"), test),
@@ -161,7 +171,7 @@ def _marked(notebook: Any) -> Iterator[Any]:
             yield cell
 
 
-def _for_nbgrader(cell: Any) -> list[Any]:
+def _for_nbgrader(cell: Any, known: Mapping[str, Exercise]) -> list[Any]:
     name = name_of(cell)
     if name is None:
         return [cell]
@@ -170,12 +180,11 @@ def _for_nbgrader(cell: Any) -> list[Any]:
     cell.metadata["nbgrader"] = _metadata(name, solution=True)
     if not test:
         return [cell]
-    known = exercises().get(name)
     given = _EXERCISE.search(answer)
-    points = float(given[2]) if given and given[2] else known.points if known else 1
+    points = float(given[2]) if given and given[2] else known[name].points if name in known else 1
     graded = copy.deepcopy(cell)
     graded["id"] = f"{cell['id'][:50]}-points"
-    graded.source = test if known is None or _HIDDEN.search(test) else f"{test}\n{_graded(name, test)}"
+    graded.source = test if name not in known or _HIDDEN.search(test) else f"{test}\n{_graded(name, test)}"
     graded.metadata["nbgrader"] = _metadata(f"{name}-points", points=points)
     return [cell, graded]
 
@@ -196,10 +205,14 @@ def _graded(name: str, test: str) -> str:
 
 def _checked(name: str, code: str) -> str:
     """What `check` is given for this exercise."""
-    found = re.search(rf'check\(\s*["\']{re.escape(name)}["\']\s*,\s*(.*)\)\s*$', code, re.S | re.M)
+    found = _given(name, code)
     if found is None:
         raise MarkerError(NOT_CHECKED.format(name))
     return found[1].strip()
+
+
+def _given(name: str, code: str) -> re.Match[str] | None:
+    return re.search(rf'check\(\s*["\']{re.escape(name)}["\']\s*,\s*(.*)\)\s*$', code, re.S | re.M)
 
 
 def _metadata(name: str, solution: bool = False, points: float | None = None) -> dict[str, Any]:

@@ -33,6 +33,7 @@ LESSONS_THEMSELVES = "{} holds the lessons themselves, solved: to change them th
 NO_CHECKOUT = "--authors opens the notebooks/ of a clone, and there is none here."
 JUPYTER_REFUSED = "Jupyter cannot write {} ({}): set HOME to a folder of your own."
 MARKERS = "{}: {}"
+UNREGISTERED = "{} checks {}, which {} does not register: nobody could check an answer."
 HANDOUT_SUFFIX = "{} does not end in .html or .pdf."
 NO_BROWSER = "no Chromium, Chrome or Edge is found to print a PDF: give FILE.html, and print it from any browser."
 NOT_PRINTED = "{} could not print the PDF: {}"

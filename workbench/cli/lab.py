@@ -19,6 +19,7 @@ import nbformat
 
 import workbench
 from workbench.classroom.handout import student
+from workbench.classroom.registry import SUFFIX
 from workbench.cli import errors
 from workbench.cli.errors import LOOPBACK, CommandError, check_loopback
 from workbench.cli.notebooks import copied, read
@@ -95,7 +96,7 @@ def _hand_out(source: Path, place: Path) -> tuple[list[str], list[str], list[str
     """
     added: list[str] = []
     renewed: list[str] = []
-    kept: list[str] = []
+    kept = _hand_out_exercises(source, place)
     for lesson in sorted(source.glob("*.ipynb")):
         given = copied(student, read(lesson), lesson)
         target, released = place / lesson.name, fingerprint(given)
@@ -122,11 +123,38 @@ def _hand_out(source: Path, place: Path) -> tuple[list[str], list[str], list[str
     return added, renewed, kept
 
 
+def _hand_out_exercises(source: Path, place: Path) -> list[str]:
+    """Write the files of the exercises, which nobody works in; gives the names of those that are not as handed out."""
+    kept = []
+    for file in sorted(source.glob(f"*{SUFFIX}")):
+        given, target = file.read_text(encoding="utf-8"), place / file.name
+        there = os.path.lexists(target)
+        body, mark, held = "", "", ""
+        with suppress(OSError, ValueError):  # what cannot be read is the reader's
+            body, mark, held = target.read_text(encoding="utf-8").rpartition(f"# {MARK}: ")
+        if held == given or held.strip() == _sha(given):
+            continue
+        if there and (not mark or held.strip() != _sha(body)):
+            kept.append(file.name)
+            continue
+        try:
+            write_whole(target, f"{given}# {MARK}: {_sha(given)}\n".encode())
+        except OSError:
+            if not there:
+                raise
+            kept.append(file.name)
+    return kept
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def fingerprint(notebook: Any) -> str:
     """What tells whether somebody has worked in a notebook: its texts and code, and neither outputs nor empty cells."""
     cells = [(cell.cell_type, cell.source, cell.get("attachments")) for cell in notebook.cells]
     worked = [cell for cell in cells if cell[1].strip() or cell[2]]
-    return hashlib.sha256(json.dumps(worked, sort_keys=True).encode()).hexdigest()
+    return _sha(json.dumps(worked, sort_keys=True))
 
 
 def first_lesson(folder: Path) -> str | None:

@@ -1,14 +1,19 @@
-"""Notebooks in files: how they are read, and how a copy of one is made."""
+"""Notebooks in files: how they are read, what lies beside them, and how a copy of one is made."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import nbformat
 from nbformat import NotebookNode
 
 from workbench.classroom.handout import MarkerError
+from workbench.classroom.judging import Exercise
+from workbench.classroom.registry import SUFFIX, file_of, registered
 from workbench.cli import errors
 from workbench.cli.errors import CommandError
 
@@ -37,3 +42,21 @@ def copied(make: Callable[[NotebookNode], NotebookNode], notebook: NotebookNode,
         return make(notebook)
     except MarkerError as error:
         raise CommandError(errors.MARKERS.format(path, error)) from None
+
+
+def exercises_of(path: Path) -> Mapping[str, Exercise]:
+    """The exercises that the file beside a notebook registers, by name: none without such a file."""
+    file = file_of(path)
+    try:
+        return registered(file) if file.exists() else {}
+    except Exception as error:  # whatever an author can write
+        raise CommandError(errors.NOT_READ.format(file, f"{type(error).__name__}: {error}")) from None
+
+
+@contextmanager
+def place_to_run(path: Path) -> Iterator[str]:
+    """A folder to run a notebook in, with the exercises beside it: what it writes does not stay in its own folder."""
+    with TemporaryDirectory() as place:
+        for file in path.parent.glob(f"*{SUFFIX}"):
+            shutil.copy(file, place)
+        yield place

@@ -13,7 +13,6 @@ from html import escape
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from jinja2 import pass_context
@@ -32,7 +31,7 @@ from workbench.classroom.handout import name_of, solution, unsolved
 from workbench.cli import errors
 from workbench.cli.errors import CommandError, check_loopback
 from workbench.cli.lab import SHIPPED, checkout
-from workbench.cli.notebooks import copied, read
+from workbench.cli.notebooks import copied, place_to_run, read
 from workbench.scene.picture import check_place, write_whole
 
 
@@ -265,8 +264,7 @@ def book(out: Path, folder: Path | None = None) -> None:
         out.mkdir(parents=True, exist_ok=True)
         sections: list[Section] = []
         for number, lesson in enumerate(lessons):
-            # What a lesson writes beside itself is not left in the lessons' folder.
-            with TemporaryDirectory() as place:
+            with place_to_run(lesson.path) as place:
                 execute(lesson.notebook, lesson.path, place)
                 text = _book_page(lesson, lessons[number - 1 : number], lessons[number + 1 : number + 2])
             sections += _sections(text, lesson)

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,11 +26,13 @@ from workbench.classroom.handout import (
     solution,
     solved,
     student,
+    unregistered,
     unsolved,
 )
+from workbench.classroom.registry import file_of
 from workbench.cli import errors
 from workbench.cli.errors import CommandError, check_loopback
-from workbench.cli.notebooks import copied, read
+from workbench.cli.notebooks import copied, exercises_of, place_to_run, read
 from workbench.cli.pages import STATE, WIDGET, execute, page, readable, static, write
 from workbench.scene.picture import check_place, write_whole
 
@@ -40,18 +43,21 @@ c.NbConvertBase.display_data_priority = [
     "text/html", "image/svg+xml", "image/png", "image/jpeg", "text/markdown", "text/latex", "text/plain",
 ]
 '''
-_COPIES = {"student": student, "solutions": solved, "nbgrader": nbgrader, "otter": otter}
 
 
 def release(source: Path, kind: str, out: Path) -> None:
-    """Write the copies of one kind (a name in `KINDS`) of a notebook or of a folder's notebooks."""
+    """Write the copies of one kind (a name in `KINDS`) of a notebook or of a folder's, with the files beside them."""
     found = sorted(source.glob("*.ipynb")) if source.is_dir() else [source]
     if not found:
         raise CommandError(errors.NO_NOTEBOOKS.format(source))
-    made = {_place_of(path, kind, out): _copied(path, kind) for path in found}
-    for path, target in zip(found, made, strict=True):
+    made: dict[Path, str] = {}
+    for path in found:
+        target = _place_of(path, kind, out)
         if target.resolve() == path.resolve():
             raise CommandError(errors.OVER_ITSELF.format(target))
+        made[target] = _copied(path, kind)
+        if file_of(path).exists():
+            made[file_of(target)] = file_of(path).read_text(encoding="utf-8")
     try:
         if kind == "nbgrader":
             out.mkdir(parents=True, exist_ok=True)
@@ -65,7 +71,19 @@ def release(source: Path, kind: str, out: Path) -> None:
 
 
 def _copied(path: Path, kind: str) -> str:
-    return f"{nbformat.writes(copied(_COPIES[kind], read(path), path))}\n"
+    """The text of a notebook's copy; one whose exercises nobody could check is refused."""
+    notebook, known = read(path), exercises_of(path)
+    file = file_of(path).name
+    copies: dict[str, Callable[[NotebookNode], NotebookNode]] = {
+        "student": student,
+        "solutions": solved,
+        "nbgrader": lambda notebook: nbgrader(notebook, known),
+        "otter": lambda notebook: otter(notebook, known, [file] if known else []),
+    }
+    made = copied(copies[kind], notebook, path)
+    if names := unregistered(notebook, known):
+        raise CommandError(errors.UNREGISTERED.format(path, " and ".join(map(repr, names)), file))
+    return f"{nbformat.writes(made)}\n"
 
 
 def _place_of(path: Path, kind: str, out: Path) -> Path:
@@ -130,7 +148,7 @@ def present(path: Path, handout: Path | None) -> None:
 def _told(notebook: NotebookNode, path: Path, more: str = "") -> NotebookNode:
     """The notebook with all outputs, in which a check of a prediction tells the answer; `more` runs before it, too."""
     notebook.cells.insert(0, new_code_cell(f"{HOOK}\n{more}"))
-    with TemporaryDirectory() as place:
+    with place_to_run(path) as place:
         execute(notebook, path, place, more=1)
     notebook.cells = [part for cell in notebook.cells[1:] for part in _parted(cell)]
     return notebook

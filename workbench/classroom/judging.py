@@ -1,68 +1,13 @@
-"""What an exercise asks, how answers are probed, which are right, and the well-known wrong ones with a hint for each.
-
-The exercises of the notebook `07-….ipynb` are the tuple `LESSON_7` in the module for that part of the course, one of
-`PARTS`; a name is used once in the whole course. Whoever writes one writes as a user does, through the front door
-(`import workbench as torch`):
-
-    class Cube(torch.autograd.Function): ...            # the right answer
-
-    class GradOutputForgotten(Cube):                    # a wrong one: an implementation that shows a misconception
-        @staticmethod
-        def backward(ctx, grad_output): ...
-
-    LESSON_7 = (
-        Exercise(
-            "cube-backward",                            # words with hyphens between them
-            "Write the backward of x**3.",
-            solution=Cube,
-            probes={"the value": results([2.0]), "the gradient": gradients([2.0, -1.0]), "gradcheck": checked([1.2])},
-            misconceptions=(
-                Misconception("grad_output is forgotten", "A nudge of ... (says why, not what)", GradOutputForgotten),
-            ),
-            points=2,
-        ),
-    )
+"""How an answer is judged: run on the probes of its exercise, compared with the solution and with each misconception.
 
 A probe takes an answer, runs it and returns what came of it: numbers, words, tensors, lists and dicts of these. An
 answer is right, and gets the points, if all probes find what they find in the solution; a part that is right earns
-nothing. An answer in which all probes find what they find in a misconception gets its hint. So probe for what tells
-answers apart: gradients with different weights, inputs of different signs, what backward itself returns.
-A misconception may be shown by several answers (`also`). Without probes an exercise asks for a value: it is compared.
-
-In the notebook the exercise is one cell. The markers enclose whole bodies, or lines that give a name a value that it
-already has, so that the cell runs without them: an answer that is None or ..., or a function with an empty body, is
-"not answered yet" (where None itself is right, begin with `answer = ...`). A name that is checked belongs to one
-exercise alone: after a cell that fails the answer of another one would be taken for its own.
-
-    # exercise: cube-backward
-    class Cube(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x**3
-
-        @staticmethod
-        def backward(ctx, grad_output):
-            ### BEGIN SOLUTION
-            (x,) = ctx.saved_tensors
-            return 3 * x**2 * grad_output
-            ### END SOLUTION
-
-
-    check("cube-backward", Cube)
-
-    # exercise: grad-at-a-fork
-    a_grad = None  # a number
-    ### BEGIN SOLUTION
-    a_grad = 7
-    ### END SOLUTION
-    check("grad-at-a-fork", a_grad)
+nothing. An answer in which all probes find what they find in a misconception gets its hint.
 """
 
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
 import linecache
 import re
@@ -73,8 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from importlib import import_module
+from functools import cached_property
 from io import StringIO
 from types import FunctionType
 from typing import Any
@@ -83,8 +27,6 @@ import numpy as np
 
 import workbench as torch
 
-PARTS = ("gradients", "history", "functions", "practice")  # of the course, in its order
-NO_EXERCISE = "There is no exercise called {!r}{}"
 PRINTS_ON = "it prints without an end"
 NO_PREDICTION = "No prediction yet: replace {} by your {}, and run again from there."
 NOTHING_CAME = "None came out where a number is asked for: is a return missing, or is there no way back?"
@@ -207,32 +149,6 @@ class Exercise:
         if any(_lacks(found[aspect], self._expected[aspect]) for aspect in wrong):
             return f"{said} {NOTHING_CAME}"
         return said
-
-
-@cache
-def lessons() -> dict[int, tuple[Exercise, ...]]:
-    """The exercises of each lesson, by the lesson's number."""
-    found = {}
-    for part in PARTS:
-        module = vars(import_module(f"{__package__}.lessons_{part}"))
-        found |= {int(name[7:]): module[name] for name in module if name.startswith("LESSON_")}
-    return found
-
-
-@cache
-def exercises() -> dict[str, Exercise]:
-    """All exercises by name."""
-    return {exercise.name: exercise for lesson in lessons().values() for exercise in lesson}
-
-
-def find(name: str) -> Exercise:
-    """The exercise of this name; a ValueError suggests the nearest ones."""
-    known = exercises()
-    if name in known:
-        return known[name]
-    near = difflib.get_close_matches(name, known, 3)
-    meant = f": did you mean {' or '.join(map(repr, near))}?" if near else "."
-    raise ValueError(NO_EXERCISE.format(name, meant))
 
 
 def counted(points: float) -> str:

@@ -1,0 +1,125 @@
+"""The exercises of lesson 0, slopes and a graph, with their solutions, as `check` reads them."""
+
+from workbench.classroom import Misconception, exercise, results, slopes_of, words
+
+exercise(
+    "slope-of-a-line",
+    "The slope of 4 * x + 9 at x = 5.",
+    solution=4,
+    misconceptions=[
+        Misconception(
+            "the value in place of the slope",
+            "that is how high the line is there. The slope asks how much higher it gets per unit of step.",
+            29,
+        ),
+        Misconception(
+            "the constant takes part",
+            "the constant lifts the whole line. Write down the quotient: it stands in both terms, and cancels.",
+            13,
+        ),
+        Misconception(
+            "the slope times x",
+            "a nudge is multiplied by the factor, not by the place where you stand: a line is equally steep "
+            "everywhere.",
+            20,
+        ),
+        Misconception(
+            "the slope of a parabola",
+            "that rule is for x * x. Here x stands alone, multiplied by a constant.",
+            40,
+        ),
+    ],
+)
+
+
+exercise(
+    "who-has-a-grad",
+    'Which of "x", "w", "b", "a", "out" hold a .grad after loss.backward()?',
+    solution=["w", "b"],
+    probes={"the answer": lambda names: sorted(set(words(names)))},
+    misconceptions=[
+        Misconception(
+            ".grad of a non-leaf",
+            "a gradient passed through the values in the middle, but it is not kept there. Backward fills .grad "
+            "of leaves, the numbers that no operation made.",
+            ["w", "b", "a", "out"],
+        ),
+        Misconception(
+            "every leaf has a .grad",
+            "nothing made x, but nobody asked for its gradient: look at requires_grad.",
+            ["x", "w", "b"],
+        ),
+        Misconception(
+            "everything has a .grad",
+            "only tensors that asked for a gradient get one, and of those only the ones that no operation made.",
+            ["x", "w", "b", "a", "out"],
+        ),
+    ],
+)
+
+
+_W_X_B = ([3.0, 2.0, 0.4], [1.0, -2.0, 4.0], [0.5, 3.0, -1.0])  # w, x, b
+
+
+def _w_slope(w, x, b):
+    return 2 * (w * x + b - 7) * x
+
+
+def _nudged_slope(w, x, b):
+    h = 1e-6
+    return (((w + h) * x + b - 7) ** 2 - (w * x + b - 7) ** 2) / h
+
+
+def _loss_of_w(w):
+    return (w * 2.0 + 0.5 - 7) ** 2
+
+
+def _backward_of(slope):
+    return lambda grad_output, w: grad_output * slope(w, 2.0, 0.5)
+
+
+exercise(
+    "slope-by-hand",
+    "A function that computes the slope of (w * x + b - 7)**2 with respect to w.",
+    solution=_w_slope,
+    probes={
+        "the slope": results(*_W_X_B),
+        "exactness": lambda slope: bool(abs(slope(5, 3, 2) - 60) < 1e-12 and abs(slope(-1, 2, 4) + 20) < 1e-12),
+        "gradcheck": lambda slope: slopes_of(_loss_of_w, [3.0], [-1.0])(_backward_of(slope)),
+    },
+    misconceptions=[
+        Misconception(
+            "the local slope without the chain",
+            "that is the slope of the square with respect to what is squared. The path goes on, through the "
+            "product, until it is at w: along a path slopes multiply.",
+            lambda w, x, b: 2 * (w * x + b - 7),
+        ),
+        Misconception(
+            "only the last step of the chain",
+            "that is the slope of the product alone. Between it and the loss stands a square.",
+            lambda w, x, b: x + 0 * w,
+        ),
+        Misconception(
+            "slopes add along a path",
+            "you added the slopes of two nodes on one path. They add where paths meet; along a path they multiply.",
+            lambda w, x, b: 2 * (w * x + b - 7) + x,
+        ),
+        Misconception(
+            "nudging",
+            "your number is near the slope, and not the slope: a step, however small, stays in it. The chain rule "
+            "needs no step.",
+            _nudged_slope,
+        ),
+        Misconception(
+            "the square's factor",
+            "x * x had a slope of more than x: remember section 1.",
+            lambda w, x, b: (w * x + b - 7) * x,
+        ),
+        Misconception(
+            "the other leaf",
+            "you multiplied by w. In a product each factor receives the other one.",
+            lambda w, x, b: 2 * (w * x + b - 7) * w,
+        ),
+    ],
+    points=2,
+)

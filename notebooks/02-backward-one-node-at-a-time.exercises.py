@@ -1,0 +1,99 @@
+"""The exercises of lesson 2, backward one node at a time, with their solutions, as `check` reads them."""
+
+from workbench.classroom import Misconception, exercise, results, slopes_of
+
+exercise(
+    "grad-at-a-fork",
+    "a.grad for y = a * b + 4 * a at a = 2, b = 5.",
+    solution=9,
+    misconceptions=[
+        Misconception(
+            "a forgotten fork",
+            "you followed one way from a to y. a stands in two products: what comes back by either way adds.",
+            5,
+        ),
+        Misconception(
+            "a forgotten product",
+            "you followed only the second product. a stands in the first one, too.",
+            4,
+        ),
+        Misconception(
+            "slopes multiply where paths meet",
+            "along one path slopes multiply; these are two paths.",
+            20,
+        ),
+        Misconception("the value in place of the slope", "that is y itself, not how fast it moves with a.", 18),
+    ],
+)
+
+
+exercise(
+    "three-backwards",
+    "w.grad after three times (w * 4).backward(), each with a new graph, and nothing between.",
+    solution=12,
+    misconceptions=[
+        Misconception(
+            "gradients overwrite instead of add",
+            "backward does not replace what is in .grad. It adds to it, each time, until somebody clears it.",
+            4,
+        ),
+        Misconception("gradients multiply", "each run brings its gradient once more, and it is added.", 64),
+        Misconception(
+            "the value of w matters",
+            "the slope of w * 4 is the same wherever w stands.",
+            24,
+        ),
+    ],
+)
+
+
+_ARRIVED = [[1.0, 2.0, 3.0], [4.0, 0.5, -1.0]]
+
+
+_TALL = [[1.0, -2.0], [0.5, 3.0], [2.0, 0.25], [4.0, 1.0]]
+
+
+exercise(
+    "bias-backward",
+    "The backward of rows + bias: from the gradient of the result, the gradients of rows and bias.",
+    solution=lambda grad_output, rows, bias: (grad_output, grad_output.sum(0)),
+    probes={
+        "the gradients": results([_ARRIVED, _ARRIVED, [0.1, 0.2, 0.3]], [_TALL, _TALL, [0.5, -1.0]]),
+        "gradcheck": slopes_of(lambda rows, bias: rows + bias, [_ARRIVED, [0.1, 0.2, 0.3]]),
+    },
+    misconceptions=[
+        Misconception(
+            "broadcasting needs no sum",
+            "your second gradient has the shape of rows. The bias was repeated for each row, so its gradient has "
+            "the shape of the bias, and collects what comes back from every copy. (The engine would sum for you "
+            "here; rely on that, and the first shape that does not fit is an error.)",
+            lambda grad_output, rows, bias: (grad_output, grad_output),
+        ),
+        Misconception(
+            "summed along the wrong dimension",
+            "one element of the bias went down a column. Which dimension does rows have that bias does not?",
+            lambda grad_output, rows, bias: (grad_output, grad_output.sum(1)),
+        ),
+        Misconception(
+            "the average of the copies",
+            "a nudge of the bias moves every copy in full, not its share; what comes back from copies adds.",
+            lambda grad_output, rows, bias: (grad_output, grad_output.mean(0)),
+        ),
+        Misconception(
+            "one copy of many",
+            "only one row was asked. The bias reaches the result by way of every row.",
+            lambda grad_output, rows, bias: (grad_output, grad_output[0]),
+        ),
+        Misconception(
+            "summed to one number",
+            "the bias has several numbers, and each gets a gradient of its own.",
+            lambda grad_output, rows, bias: (grad_output, grad_output.sum()),
+        ),
+        Misconception(
+            "gradients that arrive are ignored",
+            "that is right only if every gradient that arrives is 1. Use grad_output.",
+            lambda grad_output, rows, bias: (0 * rows + 1, 0 * bias + len(rows)),
+        ),
+    ],
+    points=2,
+)

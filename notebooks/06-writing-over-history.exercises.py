@@ -1,0 +1,203 @@
+"""The exercises of lesson 6, writing over history, with their solutions, as `check` reads them."""
+
+import workbench as torch
+from workbench.classroom import Misconception, Unusable, checked, exercise, gradients, results
+
+
+def _letter(answer):
+    if not isinstance(answer, str):
+        raise Unusable("a letter in quotes is asked for")
+    return answer.strip().lower()
+
+
+exercise(
+    "read-the-error",
+    "What does the sentence about a SigmoidBackward's saved tensor say? One letter.",
+    solution="c",
+    probes={"the letter": _letter},
+    misconceptions=[
+        Misconception(
+            "the operation that is named has written",
+            "the sentence names the operation that made the tensor, and whose backward needs it. Who wrote into "
+            "it is not said.",
+            "a",
+        ),
+        Misconception(
+            "backward ran twice",
+            "that is another error, about freed tensors. This one counts writes: look at the two versions.",
+            "b",
+        ),
+        Misconception(
+            "versions are steps of training",
+            "a version counts the writes into one tensor, and begins at 0 with each new one.",
+            "d",
+        ),
+    ],
+)
+
+
+exercise(
+    "version-of-a-view",
+    "[base._version, row._version] after row = base[1]; row.add_(1); base.mul_(2).",
+    solution=[2, 2],
+    misconceptions=[
+        Misconception(
+            "writing through a view",
+            "you counted for each name the writes by that name. Both names are one memory, and have one counter.",
+            [1, 1],
+        ),
+        Misconception(
+            "the base does not notice a view",
+            "a write through the view is a write into the base.",
+            [1, 2],
+        ),
+        Misconception(
+            "a view has a counter of its own",
+            "the view has no memory of its own that could be counted.",
+            [2, 1],
+        ),
+        Misconception(
+            "a view is a copy",
+            "nothing is copied by base[1]; a write through either name is seen by both.",
+            [0, 1],
+        ),
+    ],
+)
+
+
+def _through_data(x):
+    y = x.exp()
+    y.data.add_(1)
+    return y * x
+
+
+def _detached(x):
+    return (x.exp().detach() + 1) * x
+
+
+def _as_it_was(x):
+    y = x.exp()
+    y.add_(1)
+    return y * x
+
+
+def _one_left_out(x):
+    return x.exp() * x
+
+
+exercise(
+    "repair-the-write",
+    "Repair a function that writes over what exp has saved.",
+    solution=lambda x: (x.exp() + 1) * x,
+    probes={
+        "the value": results([[0.5, -1.0]]),
+        "the gradient": gradients([[0.5, -1.0]]),
+        "gradcheck": checked([[0.5, -1.0]]),
+    },
+    misconceptions=[
+        Misconception(
+            "a write that the engine does not see",
+            "there is no error any more, and the gradient is wrong: .data writes without counting, so exp walks "
+            "back with numbers that are not its own.",
+            _through_data,
+        ),
+        Misconception(
+            "it still writes",
+            "exp keeps its result, and a line of yours writes into that very tensor. (no_grad would keep the write "
+            "out of the graph, not out of the memory.) Which line could make a new tensor?",
+            _as_it_was,
+        ),
+        Misconception(
+            "detach as a cure",
+            "the error is gone because the way back is gone: no gradient passes a detach, or what was computed "
+            "under no_grad.",
+            _detached,
+        ),
+        Misconception(
+            "another function",
+            "there is no error any more, but the value is another one: what does each line do to y?",
+            _one_left_out,
+        ),
+    ],
+    points=2,
+)
+
+
+def _step(w, rate):
+    with torch.no_grad():
+        w -= rate * w.grad
+
+
+def _step_recorded(w, rate):
+    w -= rate * w.grad
+
+
+def _step_detached(w, rate):
+    w = w.detach() - rate * w.grad
+
+
+def _step_elsewhere(w, rate):
+    with torch.no_grad():
+        w = w - rate * w.grad
+
+
+def _step_uphill(w, rate):
+    with torch.no_grad():
+        w += rate * w.grad
+
+
+def _leaf():
+    w = torch.tensor([1.0, -2.0], requires_grad=True)
+    (w * w).sum().backward()
+    return w
+
+
+def _moved(step):
+    """Where the weight is after a step; if it has not moved, whether its gradient changed, and detach was called."""
+
+    def after(rate):
+        w, detached = _leaf(), []
+        assert w.grad is not None
+        start, slope = w.tolist(), w.grad.tolist()
+        vars(w)["detach"] = lambda: detached.append(1) or torch.Tensor.detach(w)
+        step(w, rate)
+        if w.tolist() != start:
+            return w
+        return [start, w.grad is not None and w.grad.tolist() == slope, bool(detached)]
+
+    return [after(0.1), after(0.25)]
+
+
+def _still_a_leaf(step):
+    w = _leaf()
+    step(w, 0.1)
+    return [w.is_leaf, w.requires_grad]
+
+
+exercise(
+    "update-a-weight",
+    "Change a leaf by a step against its gradient, so that the caller's tensor changes.",
+    solution=_step,
+    probes={"the weight after the step": _moved, "that it stays a leaf": _still_a_leaf},
+    misconceptions=[
+        Misconception(
+            "detach against no_grad",
+            "detach gives another tensor, and w = ... gives the name w to it: the caller's weight has not moved. "
+            "no_grad leaves the tensor as it is, and keeps what you do to it out of the graph.",
+            _step_detached,
+        ),
+        Misconception(
+            "the weight has not moved",
+            "the caller's tensor is as it was. A minus between two tensors makes a new tensor, and w = ... only "
+            "gives the name w to it. Which operations write into the tensor itself?",
+            _step_elsewhere,
+        ),
+        Misconception(
+            "a leaf is written while the engine records",
+            "a leaf refuses that. A training step is not a part of the model: do it outside of history.",
+            _step_recorded,
+        ),
+        Misconception("the step goes uphill", "the gradient points to where the loss grows.", _step_uphill),
+    ],
+    points=2,
+)

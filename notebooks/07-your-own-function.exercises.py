@@ -1,0 +1,285 @@
+"""The exercises of lesson 7, your own Function, with their solutions, as `check` reads them."""
+
+import workbench as torch
+from workbench.classroom import (
+    Misconception,
+    checked,
+    checked_twice,
+    exercise,
+    gradients,
+    on_ctx,
+    results,
+    returned,
+    tensor,
+)
+
+
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 3 * x**2 * grad_output
+
+
+class CubeWithoutChain(Cube):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 3 * x**2
+
+
+class CubeValueForSlope(Cube):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return x**3 * grad_output
+
+
+class CubeOnePowerTooFew(Cube):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 3 * x * grad_output
+
+
+class CubeAdded(Cube):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 3 * x**2 + grad_output
+
+
+class CubeSquareSaved(Cube):
+    @staticmethod
+    def forward(ctx, x):
+        square = x * x
+        ctx.save_for_backward(square)
+        return square * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (square,) = ctx.saved_tensors
+        return 3 * square * grad_output
+
+
+class CubeDetached(Cube):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 3 * x.detach() ** 2 * grad_output
+
+
+_CUBE = {
+    "the value": results([[2.0, -1.0]]),
+    "the gradient": gradients([[2.0, -1.0, 0.5]]),
+    "gradcheck": checked([[1.2, -0.7]]),
+    "the second derivative": checked_twice([[1.2, -0.7]]),
+}
+
+
+exercise(
+    "cube-backward",
+    "Repair the backward of x * x * x.",
+    solution=Cube,
+    probes=_CUBE,
+    misconceptions=[
+        Misconception(
+            "the local slope without the chain",
+            "backward gets the slope of the final result with respect to your output. The slope with respect to "
+            "the input is that one times the slope of your operation; what arrives takes no part in yours.",
+            CubeWithoutChain,
+        ),
+        Misconception(
+            "forward in place of its slope",
+            "backward gives what the function itself gives, times grad_output. It needs how fast the function "
+            "changes when x moves.",
+            CubeValueForSlope,
+        ),
+        Misconception(
+            "one power too few",
+            "your slope grows in proportion to x. Nudge x at 2 and at 4: how much faster does the cube grow?",
+            CubeOnePowerTooFew,
+        ),
+        Misconception(
+            "the chain adds",
+            "slopes multiply along a path; they add only where paths meet. grad_output is on the same path.",
+            CubeAdded,
+        ),
+        Misconception(
+            "an intermediate breaks double backward",
+            "the gradient is right, but it does not know that it depends on x: what forward computed on the way, "
+            "what you detached, or computed under no_grad, looks like a constant. Save an input or an output, and "
+            "compute the rest in backward.",
+            CubeSquareSaved,
+            (CubeDetached,),
+        ),
+    ],
+    points=2,
+)
+
+
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor: float):
+        ctx.factor = factor
+        return x * factor
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.factor, None
+
+
+class OneTooFew(Scale):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.factor
+
+
+class OtherOrder(Scale):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return None, grad_output * ctx.factor
+
+
+class GradientForANumber(Scale):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.factor, grad_output
+
+
+class FactorForANumber(Scale):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.factor, float(ctx.factor)
+
+
+class ZeroForANumber(Scale):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.factor, 0
+
+
+class FactorForgotten(Scale):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None
+
+
+exercise(
+    "scale-backward",
+    "Give Scale, which takes a tensor and a number, the number of gradients that it owes.",
+    solution=Scale,
+    probes={
+        "the value": results([[2.0, -1.0], 3]),
+        "what backward returns": returned([[2.0, -1.0], 3]),
+        "the gradient": gradients([[2.0, -1.0], 3], [[0.5], 1.5]),
+    },
+    misconceptions=[
+        Misconception(
+            "wrong number of gradients",
+            "forward takes two arguments after ctx, and backward owes a value for each of them, also for one that "
+            "can have no slope.",
+            OneTooFew,
+        ),
+        Misconception(
+            "gradients in another order",
+            "what backward returns is matched with forward's arguments by position; the tensor is the first.",
+            OtherOrder,
+        ),
+        Misconception(
+            "a gradient for a number",
+            "the factor is a plain number: no tensor stands behind it to which a gradient could go. What does "
+            "backward return where there is no slope to give?",
+            GradientForANumber,
+            (FactorForANumber, ZeroForANumber),
+        ),
+        Misconception(
+            "the factor is forgotten",
+            "a nudge of x moves x * factor by more or less than the nudge itself: by how much?",
+            FactorForgotten,
+        ),
+    ],
+)
+
+
+class Sigmoid(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        result = 1 / (1 + (-x).exp())
+        ctx.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (result,) = ctx.saved_tensors
+        return grad_output * result * (1 - result)
+
+
+class SavedAsAttribute(Sigmoid):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.result = 1 / (1 + (-x).exp())
+        return ctx.result
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.result * (1 - ctx.result)
+
+
+class SavedTheInput(Sigmoid):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return 1 / (1 + (-x).exp())
+
+
+class LikeExp(Sigmoid):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (result,) = ctx.saved_tensors
+        return grad_output * result
+
+
+def _sigmoid_kept(answer):
+    """Whether a node of this Function keeps one tensor, its output itself, in the engine's care, and none out of it."""
+    x = torch.tensor([0.5, -1.0], requires_grad=True)
+    out = tensor(answer.apply(x))
+    saved = out.grad_fn.saved_tensors
+    return [len(saved) == 1, all(each.grad_fn is out.grad_fn for each in saved), on_ctx(out.grad_fn) == 0]
+
+
+exercise(
+    "sigmoid-function",
+    "Write the sigmoid 1 / (1 + exp(-x)) as a Function that saves its result and nothing else.",
+    solution=Sigmoid,
+    probes={
+        "the value": results([[0.5, -1.0, 0.0]]),
+        "what is saved": _sigmoid_kept,
+        "the gradient": gradients([[0.5, -1.0, 0.0]]),
+        "gradcheck": checked([[0.3, -0.4]]),
+    },
+    misconceptions=[
+        Misconception(
+            "an output kept as an attribute of ctx",
+            "the numbers are right, but a tensor kept on ctx is never freed after backward and not checked against "
+            "writes: an output there holds its own node, and the memory leaks. Tensors belong elsewhere.",
+            SavedAsAttribute,
+        ),
+        Misconception(
+            "the input is saved, the formula wants the result",
+            "backward uses the saved tensor as if it were the sigmoid. Which tensor did forward hand to it?",
+            SavedTheInput,
+        ),
+        Misconception(
+            "the slope of exp",
+            "this function is not its own slope: it grows slowly near 0 and near 1, and fastest between.",
+            LikeExp,
+        ),
+    ],
+    points=2,
+)

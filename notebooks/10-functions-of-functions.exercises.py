@@ -1,0 +1,153 @@
+"""The exercises of lesson 10, functions of functions, with their solutions, as `check` reads them."""
+
+import workbench as torch
+from workbench.classroom import Misconception, exercise
+from workbench.func import grad, hessian, jacrev, jvp, vmap
+
+exercise(
+    "shape-of-hessians",
+    "The shape of vmap(hessian(f))(batch): five samples of four numbers each, f returns one number.",
+    solution=[5, 4, 4],
+    misconceptions=[
+        Misconception(
+            "a gradient in place of a Hessian",
+            "that would be vmap(grad(f)): one row for each sample. A Hessian is the Jacobian of that row.",
+            [5, 4],
+        ),
+        Misconception("one Hessian for all", "vmap keeps the samples apart: each has a table of its own.", [4, 4]),
+        Misconception(
+            "samples that know of each other",
+            "that is the Hessian of a function of the whole batch. Inside vmap, f sees one sample.",
+            [5, 4, 5, 4],
+        ),
+        Misconception("one table for the batch", "vmap does not join samples into one long vector.", [20, 20]),
+    ],
+)
+
+
+_BATCH = [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0], [0.0, 1.0, -2.0]]
+
+
+def _sample_loss(w, sample):
+    return ((w * sample).sum() - 1) ** 2
+
+
+def _numbers(values):
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def _each(answer):
+    return answer(_sample_loss, _numbers([0.1, 0.2, 0.3]), _numbers(_BATCH))
+
+
+def _calls_of_loss(answer):
+    """Whether the loss is called, and whether less often than there are samples."""
+    calls = []
+    answer(lambda w, sample: calls.append(1) or _sample_loss(w, sample), _numbers([0.1, 0.2, 0.3]), _numbers(_BATCH))
+    return [bool(calls), len(calls) < len(_BATCH)]
+
+
+def _each_checked(answer):
+    w = _numbers([0.1, 0.2, 0.3]).requires_grad_()
+    return torch.autograd.gradcheck(lambda w: answer(_sample_loss, w, _numbers(_BATCH)), (w,), raise_exception=False)
+
+
+exercise(
+    "per-sample-gradients",
+    "The gradient of loss(w, sample) with respect to w, for each sample of a batch, without a loop.",
+    solution=lambda loss, w, batch: vmap(grad(loss), in_dims=(None, 0))(w, batch),
+    probes={"the gradients": _each, "the calls of loss": _calls_of_loss, "gradcheck": _each_checked},
+    misconceptions=[
+        Misconception(
+            "the average of the gradients",
+            "one gradient came out for the whole batch, the average: which sample pulled where is lost. Where do "
+            "you put the samples together?",
+            lambda loss, w, batch: grad(lambda w: vmap(loss, in_dims=(None, 0))(w, batch).mean())(w),
+        ),
+        Misconception(
+            "a loop",
+            "the gradients are right, but your program runs once for each sample. One call can do the work for "
+            "the whole batch: section 4 has the function that widens a program.",
+            lambda loss, w, batch: torch.stack([grad(loss)(w, sample) for sample in batch]),
+            (lambda loss, w, batch: [grad(loss)(w, sample) for sample in batch],),
+        ),
+        Misconception(
+            "the sum of the gradients",
+            "one gradient came out for the whole batch, and the samples added up in it.",
+            lambda loss, w, batch: grad(lambda w: vmap(loss, in_dims=(None, 0))(w, batch).sum())(w),
+        ),
+        Misconception(
+            "the weights are mapped over, too",
+            "each sample was paired with one number of w. The weights are the same for all samples: say so in in_dims.",
+            lambda loss, w, batch: vmap(grad(loss))(w, batch),
+        ),
+        Misconception(
+            "the gradient of the sample",
+            "grad differentiates with respect to the first argument unless it is told otherwise; you asked for "
+            "the second.",
+            lambda loss, w, batch: vmap(grad(loss, argnums=1), in_dims=(None, 0))(w, batch),
+        ),
+        Misconception(
+            "grad of a vector",
+            "grad wants one number at the end, and the batch gives several.",
+            lambda loss, w, batch: grad(vmap(loss, in_dims=(None, 0)))(w, batch),
+        ),
+        Misconception(
+            "losses in place of gradients",
+            "those are the losses, one for each sample.",
+            lambda loss, w, batch: vmap(loss, in_dims=(None, 0))(w, batch),
+        ),
+    ],
+    points=2,
+)
+
+
+_X, _V = [0.5, -1.0, 2.0], [1.0, 2.0, -0.5]
+
+
+def _bowl(x):
+    return x[0] ** 2 * x[1] + x[1] * x[2].sin()
+
+
+def _product(answer):
+    return answer(_bowl, _numbers(_X), _numbers(_V))
+
+
+def _product_checked(answer):
+    x = _numbers(_X).requires_grad_()
+    return torch.autograd.gradcheck(lambda x: answer(_bowl, x, _numbers(_V)), (x,), raise_exception=False)
+
+
+exercise(
+    "hessian-times-vector",
+    "The Hessian of f at x times v, by about as much work as two gradients.",
+    solution=lambda f, x, v: jvp(grad(f), (x,), (v,))[1],
+    probes={"the product": _product, "gradcheck": _product_checked},
+    misconceptions=[
+        Misconception(
+            "a push through f",
+            "that is the slope of f along v, one number: what comes out if v is pushed through f. Push it through "
+            "the gradient.",
+            lambda f, x, v: jvp(f, (x,), (v,))[1],
+        ),
+        Misconception(
+            "the gradient, which does not know v",
+            "jvp returns two things: the value, and how it moves. You took the value.",
+            lambda f, x, v: jvp(grad(f), (x,), (v,))[0],
+        ),
+        Misconception(
+            "element by element",
+            "* multiplies element by element; a product of a table and a vector adds along each row.",
+            lambda f, x, v: hessian(f)(x) * v,
+        ),
+        Misconception(
+            "the gradient times v",
+            "the first derivative is not the second: differentiate the gradient once more.",
+            lambda f, x, v: grad(f)(x) * v,
+        ),
+        Misconception(
+            "the whole Hessian", "the table is there; v has no part in it yet.", lambda f, x, v: jacrev(grad(f))(x)
+        ),
+    ],
+    points=2,
+)

@@ -1,0 +1,288 @@
+"""The exercises of lesson 12, a model that learns, with their solutions, as `check` reads them."""
+
+import workbench as torch
+from workbench import nn
+from workbench.classroom import Misconception, Unusable, checked, exercise, gradients, results
+
+
+def training(model, optimizer, loss_of, steps):
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = loss_of(model)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def _never_emptied(model, optimizer, loss_of, steps):
+    losses = []
+    for _ in range(steps):
+        loss = loss_of(model)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def _emptied_too_late(model, optimizer, loss_of, steps):
+    losses = []
+    for _ in range(steps):
+        loss = loss_of(model)
+        loss.backward()
+        optimizer.zero_grad()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def _no_steps(model, optimizer, loss_of, steps):
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = loss_of(model)
+        loss.backward()
+        losses.append(loss.item())
+    return losses
+
+
+def _graphs_kept(model, optimizer, loss_of, steps):
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = loss_of(model)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss)
+    return losses
+
+
+def _trained(answer, steps=3):
+    """A model after some steps, and its losses."""
+    model = nn.Linear(2, 1, dtype=torch.float64)
+    with torch.no_grad():
+        model.weight.copy_(torch.tensor([[0.5, -1.0]]))
+        model.bias.fill_(0.25)
+    x = torch.tensor([[1.0, 2.0], [-1.0, 0.5], [0.0, 1.5]], dtype=torch.float64)
+
+    def loss_of(model):
+        return ((model(x) - 1) ** 2).mean()
+
+    optimizer, made = torch.optim.SGD(model.parameters(), lr=0.1), []
+    step = optimizer.step
+    vars(optimizer)["step"] = lambda *given, **named: made.append(1) or step(*given, **named)
+    losses = answer(model, optimizer, loss_of, steps)
+    return {"weight": model.weight, "bias": model.bias, "losses": losses, "steps": bool(made)}
+
+
+def _learned(answer):
+    return [[after["weight"], after["bias"]] for after in (_trained(answer), _trained(answer, 5))]
+
+
+def _makes_steps(answer):
+    return _trained(answer)["steps"]
+
+
+def _losses(answer):
+    found = [_trained(answer, steps)["losses"] for steps in (3, 5)]
+    if not all(isinstance(losses, list | tuple) for losses in found):
+        raise Unusable(f"your code returned {'None' if found[0] is None else 'no list'}")
+    return [loss for losses in found for loss in losses]
+
+
+def _are_numbers(answer):
+    """Of each loss whether it is a number, and whether it has a history."""
+    return [(isinstance(loss, int | float), getattr(loss, "requires_grad", False)) for loss in _losses(answer)]
+
+
+exercise(
+    "training-loop",
+    "A training loop that returns the losses as numbers.",
+    solution=training,
+    probes={
+        "the parameters": _learned,
+        "who makes the steps": _makes_steps,
+        "the losses": _losses,
+        "whether each loss is a number": _are_numbers,
+    },
+    misconceptions=[
+        Misconception(
+            "zero_grad is forgotten in a loop",
+            "your steps contain the gradients of all steps before them. Somebody has to empty them.",
+            _never_emptied,
+        ),
+        Misconception(
+            "no gradient when the step is made",
+            "your parameters do not move. A step needs the gradients of this very loss: look at the order of your "
+            "lines, and at what each of them does to .grad.",
+            _emptied_too_late,
+        ),
+        Misconception(
+            "no step is made",
+            "your parameters do not move: backward brings the gradients, and no line of yours uses them.",
+            _no_steps,
+        ),
+        Misconception(
+            "losses that are tensors",
+            "the training is right, but each tensor in your list has a history: with it a whole graph stays in memory.",
+            _graphs_kept,
+        ),
+    ],
+)
+
+
+def clip(grads, most):
+    norm = sum((grad**2).sum() for grad in grads).sqrt()
+    return [grad * (most / norm) if norm > most else grad for grad in grads]
+
+
+def _each_alone(grads, most):
+    return [grad * (most / grad.norm()) if grad.norm() > most else grad for grad in grads]
+
+
+def _each_element(grads, most):
+    return [grad.clamp(-most, most) for grad in grads]
+
+
+def _always(grads, most):
+    norm = sum((grad**2).sum() for grad in grads).sqrt()
+    return [grad * (most / norm) for grad in grads]
+
+
+def _without_the_root(grads, most):
+    norm = sum((grad**2).sum() for grad in grads)
+    return [grad * (most / norm) if norm > most else grad for grad in grads]
+
+
+def _sum_of_norms(grads, most):
+    norm = sum(grad.norm() for grad in grads)
+    return [grad * (most / norm) if norm > most else grad for grad in grads]
+
+
+def _grads(scale):
+    return [scale * torch.tensor([3.0, -1.0]), scale * torch.tensor([[0.5], [4.0]]), scale * torch.tensor(-2.0)]
+
+
+def _clipped(scale, most):
+    return lambda answer: list(answer(_grads(scale), most))
+
+
+exercise(
+    "clip-by-norm",
+    "Clip a list of gradients by the norm of all of them.",
+    solution=clip,
+    probes={
+        "gradients that are too large": lambda answer: [_clipped(2.0, most)(answer) for most in (1.5, 4.0)],
+        "gradients that are small": _clipped(0.1, 1.5),
+    },
+    misconceptions=[
+        Misconception(
+            "each tensor is clipped alone",
+            "each of yours is short enough by itself. Together they are longer than allowed, and their direction "
+            "has changed.",
+            _each_alone,
+        ),
+        Misconception(
+            "each element is clipped",
+            "that limits each number, and so the direction of the step changes. All should shrink by one factor.",
+            _each_element,
+        ),
+        Misconception(
+            "small gradients are made larger",
+            "large gradients come out right. But clipping only limits: what is short enough is to stay as it is.",
+            _always,
+        ),
+        Misconception(
+            "the norm without the root",
+            "a sum of squares is the square of a length.",
+            _without_the_root,
+        ),
+        Misconception(
+            "norms do not add",
+            "the length of all gradients together is less than the sum of their lengths: add something else first.",
+            _sum_of_norms,
+        ),
+    ],
+    points=2,
+)
+
+
+class Leaky(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.where(x > 0, x, 0.1 * x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return torch.where(x > 0, grad_output, 0.1 * grad_output)
+
+
+class _LeakyDead(Leaky):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return torch.where(x > 0, grad_output, 0 * grad_output)
+
+
+class _LeakyWithoutChain(Leaky):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return torch.where(x > 0, torch.ones_like(x), 0.1 * torch.ones_like(x))
+
+
+class _SignOfTheGradient(Leaky):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return torch.where(grad_output > 0, grad_output, 0.1 * grad_output)
+
+
+class _ValueForSlope(Leaky):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return torch.where(x > 0, x, 0.1 * x) * grad_output
+
+
+def _weighted(answer, weights):
+    x = torch.tensor([2.0, -1.0, 0.5, -3.0], requires_grad=True)
+    return torch.autograd.grad(answer.apply(x), x, torch.tensor(weights), allow_unused=True)[0]
+
+
+exercise(
+    "leaky-relu",
+    "The backward of a ReLU with the slope 0.1 at the left.",
+    solution=Leaky,
+    probes={
+        "the value": results([[2.0, -1.0, 0.5, -3.0]]),
+        "the gradient": gradients([[2.0, -1.0, 0.5, -3.0]]),
+        "a negative gradient": lambda answer: _weighted(answer, [-1.0, 2.0, 3.0, -4.0]),
+        "gradcheck": checked([[0.7, -0.4]]),
+    },
+    misconceptions=[
+        Misconception(
+            "a dead ReLU",
+            "where x is negative nothing comes back through yours. Its result moves there, too, only more slowly.",
+            _LeakyDead,
+        ),
+        Misconception(
+            "the local slope without the chain",
+            "what arrives as grad_output takes no part in what you return.",
+            _LeakyWithoutChain,
+        ),
+        Misconception(
+            "the sign of the gradient",
+            "you look at the sign of what arrives. Which side of the bend one is on depends on the input.",
+            _SignOfTheGradient,
+        ),
+        Misconception(
+            "the value for the slope",
+            "you multiply by the height of the curve. How steep is it?",
+            _ValueForSlope,
+        ),
+    ],
+    points=2,
+)

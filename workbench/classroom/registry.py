@@ -1,0 +1,107 @@
+"""The exercises that lie beside a notebook: how a file registers them, and how one is found by its name."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from .judging import Exercise, Misconception, Probe
+
+SUFFIX = ".exercises.py"
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")  # how an exercise is called: a word without a hyphen is a prediction
+NAME_KIND = "An exercise is called by words with hyphens between them, such as 'cube-backward', and not {!r}."
+NAME_TAKEN = "The exercise {!r} is registered twice."
+NO_EXERCISE = "There is no exercise called {!r}{}"
+NO_FILE = f": no file NAME{SUFFIX} lies beside the notebook, in {{}}."
+OTHERS = ": beside the notebook there are {} (in {})."
+_LISTED = 10  # names
+
+# What registers now: the cells of this session, or a file that is being read.
+_cells: dict[str, Exercise] = {}
+_registering = [_cells]
+
+
+def exercise(
+    name: str,
+    asks: str,
+    solution: Any,
+    probes: Mapping[str, Probe] | None = None,
+    misconceptions: Sequence[Misconception] = (),
+    points: float = 1,
+) -> None:
+    """Register an exercise, so that `check(name, answer)` judges answers to it: see `help(workbench.classroom)`."""
+    if not NAME.fullmatch(name):
+        raise ValueError(NAME_KIND.format(name))
+    found = _registering[-1]
+    if name in found and found is not _cells:  # a cell may run again
+        raise ValueError(NAME_TAKEN.format(name))
+    found[name] = Exercise(name, asks, solution, probes or {}, tuple(misconceptions), points)
+
+
+def file_of(notebook: Path) -> Path:
+    """The file in which the exercises of a notebook stand."""
+    return notebook.with_name(f"{notebook.stem}{SUFFIX}")
+
+
+def registered(path: Path) -> Mapping[str, Exercise]:
+    """The exercises that a file registers, by name, in its order; a file that has changed is read again."""
+    return _read(path.resolve(), path.stat().st_mtime_ns)
+
+
+@cache
+def _read(path: Path, changed: int) -> Mapping[str, Exercise]:
+    found: dict[str, Exercise] = {}
+    _registering.append(found)
+    try:
+        # Imported as a module it would leave a __pycache__ beside the notebooks.
+        code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
+        exec(code, {"__name__": path.name.removesuffix(".py"), "__file__": str(path)})
+    finally:
+        _registering.pop()
+    return found
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob(f"*{SUFFIX}"))
+
+
+def lessons(folder: Path = Path()) -> dict[str, tuple[Exercise, ...]]:
+    """The exercises of each notebook in a folder, by the notebook's name."""
+    return {path.name.removesuffix(SUFFIX): tuple(registered(path).values()) for path in _files(folder)}
+
+
+def exercises(folder: Path = Path()) -> dict[str, Exercise]:
+    """All exercises in a folder by name."""
+    return {each.name: each for lesson in lessons(folder).values() for each in lesson}
+
+
+def known(name: str) -> Exercise | None:
+    """The exercise of this name, if cells have registered it or a file beside the notebook does."""
+    if name in _cells:
+        return _cells[name]
+    # First the files that speak of it: most often no other is read.
+    files = sorted(_files(Path()), key=lambda path: name.encode() not in path.read_bytes())
+    return next((found[name] for found in map(registered, files) if name in found), None)
+
+
+def find(name: str) -> Exercise:
+    """The exercise of this name; a ValueError suggests the nearest ones, or says what there is."""
+    found = known(name)
+    if found is None:
+        raise ValueError(NO_EXERCISE.format(name, _what_there_is(name)))
+    return found
+
+
+def _what_there_is(name: str) -> str:
+    names = [*_cells, *exercises()]
+    if near := difflib.get_close_matches(name, names, 3):
+        return f": did you mean {' or '.join(map(repr, near))}?"
+    if not names:
+        return NO_FILE.format(Path.cwd())
+    some = [repr(each) for each in names[:_LISTED]] + ["…"] * (len(names) > _LISTED)
+    files = [path.name for path in _files(Path())]
+    return OTHERS.format(", ".join(some), files[0] if len(files) == 1 else f"{len(files)} files")
