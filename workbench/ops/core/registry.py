@@ -5,13 +5,10 @@ A formula such as `grad * cos(self)` runs on plain arrays and on tensors, so tha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .op import Op
-
-REGISTRY: dict[str, Op] = {}
-SEVERAL: dict[str, Op] = {}  # the operations with several outputs
+REGISTRY: dict[str, Any] = {}  # each an Op, which is made of what imports this
+SEVERAL: dict[str, Any] = {}  # the operations with several outputs
 DIMS = ("dim", "dim0", "dim1", "dim2", "dims")  # what arguments are called that number dimensions
 SIZES = ("size", "input_sizes")  # and those that list the sizes of the result
 USUAL = {  # what they are if nothing is said, for listeners
