@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -10,10 +10,16 @@ from .. import errors
 from ..errors import check_bool, users_frames, warn
 from . import state
 
-if TYPE_CHECKING:
-    from .node import Node
-
 TRACE, PARENT = "traceback_", "parent_"  # under which names a node's metadata has them
+
+
+class Remembering(Protocol):
+    """A node, as far as it is asked here: its name, and what is put down of it."""
+
+    @property
+    def metadata(self) -> dict[str, Any]: ...
+
+    def name(self) -> str: ...
 
 
 class set_detect_anomaly:
@@ -71,7 +77,7 @@ def _set(mode: bool, check_nan: bool) -> None:
         state.unusual.pop("anomaly", None)
 
 
-def remember(node: Node) -> None:
+def remember(node: Remembering) -> None:
     """Note the user's lines that are running now as the ones that made this node, and the node that runs meanwhile."""
     import traceback  # here, because importing it takes as long as a tenth of the engine
 
@@ -82,7 +88,7 @@ def remember(node: Node) -> None:
         node.metadata[PARENT] = task.node
 
 
-def warn_of_forward(node: Node | None) -> None:
+def warn_of_forward(node: Remembering | None) -> None:
     """Warn which forward lines made the node whose backward failed, and then those of the nodes that made it."""
     text = "Error detected in {}. Traceback of forward call that caused the error:\n{}"
     while node is not None:
@@ -116,7 +122,7 @@ def _warn(text: str) -> None:
         traceback.print_exception(type(warning), warning, None, chain=False)
 
 
-def refuse_nan(node: Node, grads: Any) -> None:
+def refuse_nan(node: Remembering, grads: Any) -> None:
     """RuntimeError if a gradient that a node gave has a nan."""
     for i, grad in enumerate(grads):
         if grad is not None and np.isnan(getattr(grad, "_array", grad)).any():

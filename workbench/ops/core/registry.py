@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .op import Op
-
-REGISTRY: dict[str, Op] = {}
-SEVERAL: dict[str, Op] = {}  # the operations with several outputs
+REGISTRY: dict[str, Any] = {}  # each an Op, which is made of what imports this
+SEVERAL: dict[str, Any] = {}  # the operations with several outputs
 
 
 class Variants:
@@ -27,7 +24,7 @@ class Variants:
     @property
     def out(self) -> bool:
         """Whether the function takes `out`: an op's says so in its declaration, another in its parameters."""
-        op: Op | None = getattr(self.function, "op", None)
+        op: Any = getattr(self.function, "op", None)
         return "out" in inspect.signature(self.function).parameters if op is None else op.out
 
 
