@@ -70,7 +70,7 @@ def _cast(self: Tensor, dtype: Any, copy: bool = False) -> Tensor:
 def in_dtype(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The op with one more argument, the dtype in which it computes: one node casts and computes, as in PyTorch."""
     op = function.op
-    rest = op.signature.partition("(Tensor self")[2].removesuffix(")")
+    name, rest = op.name.partition("_")[0], op.signature.partition("(Tensor self")[2].removesuffix(")")
     casting = define(
         op.node_name,
         f"{op.name}_as(Tensor self{rest}, dtype; source)",
@@ -81,8 +81,8 @@ def in_dtype(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         self=f"to_copy({op.formulas['self']}, source, dtype)",
     )
 
-    def computed(self: Tensor, *args: Any, dtype: Any, of: str) -> Tensor:
-        kind = dtypes.chosen_dtype(of, dtype, self.dtype)
+    def computed(self: Tensor, *args: Any, dtype: Any) -> Tensor:
+        kind = dtypes.chosen_dtype(name, dtype, self.dtype)
         if kind is self.dtype and kind.is_floating_point:
             return function(self, *args)
         if self.requires_grad and local.modes.grad and not kind.is_floating_point:

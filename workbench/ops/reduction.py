@@ -144,9 +144,9 @@ def sum(
     if dim is ALL:
         if keepdim:
             raise TypeError(messages.WITHOUT_DIM.format("sum", "keepdim"))
-        return _sum_all(self) if dtype is None else _sum_all_as(self, dtype=dtype, of="sum")
+        return _sum_all(self) if dtype is None else _sum_all_as(self, dtype=dtype)
     args = self, dims_of(dim, self._array.ndim), bool_of("sum", "keepdim", 2, keepdim)
-    return _sum_dim(*args) if dtype is None else _sum_dim_as(*args, dtype=dtype, of="sum")
+    return _sum_dim(*args) if dtype is None else _sum_dim_as(*args, dtype=dtype)
 
 
 @operation()
@@ -175,9 +175,9 @@ def mean(
     if dim is ALL:
         if keepdim:
             raise TypeError(messages.WITHOUT_DIM.format("mean", "keepdim"))
-        return _mean_all(self) if dtype is None else _mean_all_as(self, dtype=dtype, of="mean")
+        return _mean_all(self) if dtype is None else _mean_all_as(self, dtype=dtype)
     args = self, dims_of(dim, self._array.ndim), bool_of("mean", "keepdim", 2, keepdim)
-    return _mean_dim(*args) if dtype is None else _mean_dim_as(*args, dtype=dtype, of="mean")
+    return _mean_dim(*args) if dtype is None else _mean_dim_as(*args, dtype=dtype)
 
 
 _arg = {
@@ -327,7 +327,7 @@ def cumsum(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: An
     if out is not None:
         return into_as("cumsum", out, cumsum, self, dim, dtype=dtype)
     dim = dim_index(dim, self._array.ndim)
-    return _cumsum(self, dim) if dtype is None else _cumsum_as(self, dim, dtype=dtype, of="cumsum")
+    return _cumsum(self, dim) if dtype is None else _cumsum_as(self, dim, dtype=dtype)
 
 
 @operation(in_place=True)
@@ -337,7 +337,7 @@ def cumprod(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None, out: A
     if out is not None:
         return into_as("cumprod", out, cumprod, self, dim, dtype=dtype)
     dim = dim_index(dim, self._array.ndim)
-    return _cumprod(self, dim) if dtype is None else _cumprod_as(self, dim, dtype=dtype, of="cumprod")
+    return _cumprod(self, dim) if dtype is None else _cumprod_as(self, dim, dtype=dtype)
 
 
 @operation()
@@ -351,9 +351,9 @@ def prod(
     if out is not None:
         raise TypeError(messages.WITHOUT_DIM.format("prod", "out"))
     if dim is None:
-        return _prod_all(self) if dtype is None else _prod_all_as(self, dtype=dtype, of="prod")
+        return _prod_all(self) if dtype is None else _prod_all_as(self, dtype=dtype)
     args = self, dim_index(dim, self._array.ndim), bool_of("prod", "keepdim", 2, keepdim)
-    return _prod_dim(*args) if dtype is None else _prod_dim_as(*args, dtype=dtype, of="prod")
+    return _prod_dim(*args) if dtype is None else _prod_dim_as(*args, dtype=dtype)
 
 
 def _taken(a: np.ndarray, dim: int, indices: np.ndarray) -> np.ndarray:
