@@ -134,7 +134,7 @@ def parameters(name: str, function: Callable[..., Any], method: bool = True) -> 
     for each in inside.split(", ")[1:]:
         kind, _, rest = each.rpartition(" ")
         word, equals, _ = rest.partition("=")
-        number = " | float" if kind == "Tensor" and (op.meets or name.startswith("__")) else ""
+        number = " | float" if kind == "Tensor" and (op.promotes or name.startswith("__")) else ""
         said.append(f"{word}: {KINDS.get(kind, 'Any')}{number}{' = ...' if equals else ''}")
     if name.startswith("__"):
         return ", ".join([*said, "/"])

@@ -241,7 +241,7 @@ def test_without_dimensions_and_without_elements(op: Any) -> None:
 def test_a_numpy_scalar_is_as_good_as_an_array(op: Any) -> None:
     """NumPy makes scalars of results without dimensions, and a formula hands them on to the next operation."""
     for text in dict.fromkeys(smaller(op)):
-        given = [np.array(a) if isinstance(a, float) and op.meets else a for a in arguments(op, text)]
+        given = [np.array(a) if isinstance(a, float) and op.promotes else a for a in arguments(op, text)]
         args = [a._array if isinstance(a, Tensor) else a for a in given]
         scalars = [a[()] if isinstance(a, np.ndarray) else a for a in args]  # of another shape the array itself
         for one, other in zip(np.atleast_1d(op.forward(*scalars)), np.atleast_1d(op.forward(*args)), strict=True):

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.core.registry import USUAL
+from ..ops.core.registry import DEFAULTS
 from ..scene.labels import LABEL_COLUMNS, columns
 from ..trace.frame import Frame, NodeState
 from ..trace.schema import Code
@@ -87,7 +87,7 @@ class _Finder:
             elif given is not None:
                 self._take(name, arg.tensor, given)
         for name in self._formulas.parameters[len(made.args) :] if plain and made.args else ():
-            usual = USUAL.get(name, (None,))[0]
+            usual = DEFAULTS.get(name, (None,))[0]
             if isinstance(usual, int | float | str):
                 self._take_text(name, str(usual))
         for saved, value in zip(made.saved, node.saved, strict=True):

@@ -38,7 +38,7 @@ from ...autograd.saved_tensors import FREED, Packed
 from ...autograd.state import local, off, scoped, unusual
 from ...autograd.tensor import Meta, Parameter, Tensor, link_view
 from ...events import emit, listeners
-from .registry import ARRAYS, TENSORS, USUAL, told_arguments
+from .registry import ARRAYS, DEFAULTS, TENSORS, told_arguments
 from .results import into
 from .saving import fit_of, saved_as
 from .scalars import SCALARS
@@ -95,7 +95,7 @@ def node_class(op: Any) -> type:
     slots += [f"shape_{name}" for name in shapes] + [f"arg_{name}" for name in arguments]
     slots += [f"strides_{name}" for name in factors]
     slots += ["counter_result"] if "result" in saved else []
-    slots += ["fit"] if op.fits else []
+    slots += ["fit"] if op.broadcasts else []
     slots += ["outputs"] if op.several else []
     body = {
         "__slots__": tuple(slots),
@@ -165,7 +165,7 @@ def _backward_text(op: Any, method: str) -> str:
         loads = [f"{s}_shape = node.shape_{s}" for s in reads.shapes] + [f"{a} = node.arg_{a}" for a in reads.arguments]
         lines += [indent + line for line in (*loads, f"g{i} = {reads.on_arrays if arrays else reads.text}")]
     gs = ", ".join(f"g{i}" for i in range(len(op.tensors)))
-    if op.fits:
+    if op.broadcasts:
         fitted = gs if several else gs + ","
         lines.append("    if node.fit is not None:")
         lines.append(f"        {fitted} = fit_{'arrays' if arrays else 'tensors'}(node.fit, {gs})")
@@ -296,7 +296,7 @@ def _text(op: Any, takes_out: bool) -> str:
         conditions = _unsure_operands(op) + [unmeasured] * measures
         out += _leave(op, f"not recorded and ({' or '.join(conditions)})") if conditions else []
     else:
-        kinds = [f"a0.dtype is not a{i}.dtype" for i in range(1, len(op.tensors)) if op.meets]
+        kinds = [f"a0.dtype is not a{i}.dtype" for i in range(1, len(op.tensors)) if op.promotes]
         if kinds or measures:
             out += _leave(op, " or ".join([*kinds, *[unmeasured] * measures]))
         if not measures and not op.variadic:  # what some forwards write must not be written twice
@@ -467,10 +467,10 @@ def _record(op: Any, general: bool = False) -> list[str]:
         out += [f"node.shape_{name} = {loaded.get(name, f'{name}._array')}.shape"]
     out += [f"node.arg_{name} = {name}" for name in op.node.argument_names]
     out += [f"node.strides_{name} = {loaded.get(name, f'{name}._array')}.strides" for name in op.node.factor_names]
-    if op.fits and general:
+    if op.broadcasts and general:
         kept = "".join([f"{name}, " for name in op.kept])
         out += [f"node.fit = fit_of(({', '.join(op.tensors)},), ({kept}), needs, r)"]
-    elif op.fits:
+    elif op.broadcasts:
         out += _fit(op)
     if op.several:
         return [*out, "node.outputs = len(outs)", "for t in outs:", "    t._meta.view_fn = node"]
@@ -480,7 +480,7 @@ def _record(op: Any, general: bool = False) -> list[str]:
 def _tell_recorded(op: Any) -> list[str]:
     """Tell listeners of a node."""
     said = f"({', '.join(op.said)},)"
-    if {*op.said} & {*USUAL}:
+    if {*op.said} & {*DEFAULTS}:
         said = f"told_arguments(OP, {said})"
     return ["if listeners:", f"    emit(('created', node, {said}, {'outs' if op.several else '(t,)'}))"]
 
@@ -523,7 +523,7 @@ def _fit(op: Any) -> list[str]:
     shapes = [*arrays[1:], *(f"{name}._array" for name in op.kept if name not in op.lists)]
     same = [f"a0.shape == {each}.shape" for each in shapes]
     same += ["False"] if op.lists else []  # what is looked up may have any shape
-    same += [] if op.meets else [f"{each}.dtype is r.dtype" for each in arrays]
+    same += [] if op.promotes else [f"{each}.dtype is r.dtype" for each in arrays]
     if not same:
         return ["node.fit = None"]
     fit = ", ".join([f"({each}.shape, {each}.dtype) if rg{i} else None" for i, each in enumerate(arrays)])

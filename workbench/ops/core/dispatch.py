@@ -87,7 +87,7 @@ def _compute(op: Any, given: dict[str, Any], operands: list[Any]) -> tuple[list[
     for position, operand in enumerate(operands):
         if not isinstance(operand, Tensor) and (operand is not None or not op.optional):
             _check_operand(op, position, operand, operands)
-    arrays = _meet(op, operands) if op.meets else [_array_of(t) for t in operands]
+    arrays = _promoted(op, operands) if op.promotes else [_array_of(t) for t in operands]
     for name in op.lists:
         given[name] = tuple(given[name])
     inputs = {**given, **({op.tensors[0]: arrays} if op.variadic else dict(zip(op.tensors, arrays, strict=True)))}
@@ -96,7 +96,7 @@ def _compute(op: Any, given: dict[str, Any], operands: list[Any]) -> tuple[list[
     try:
         r = op.forward(*inputs.values())
     except ValueError as error:
-        if op.fits:
+        if op.broadcasts:
             kept = [given[name]._array for name in op.kept if name not in op.lists]
             checks.check_broadcast([a.shape for a in kept + arrays])
         if (said := errors.of_shapes(error)) is not None:
@@ -153,14 +153,14 @@ def _takes(op: Any, operand: Any) -> bool:
 
 
 def _check_operand(op: Any, position: int, operand: Any, operands: list[Any]) -> None:
-    if op.meets and op.kind != "tensors" and len(operands) > 1 and isinstance(operand, NUMBER):
+    if op.promotes and op.kind != "tensors" and len(operands) > 1 and isinstance(operand, NUMBER):
         return
     name = op.tensors[position]
     said = "input" if position == 0 and name == "self" else name
     raise TypeError(checks.not_a_tensor(op.name, said, op.order.index(name), operand))
 
 
-def _meet(op: Any, operands: list[Any]) -> list[np.ndarray]:
+def _promoted(op: Any, operands: list[Any]) -> list[np.ndarray]:
     """The operands as arrays of one dtype, which is the result's."""
     standing = []
     for t in operands:
@@ -195,15 +195,15 @@ def fit_unpacked(node: Any, grad: Any, *found: Any) -> Any:
 def _kind(node: Any, i: int, t: Tensor, grad: Tensor | None) -> tuple[tuple[int, ...], np.dtype]:
     """What is known of an input's shape and dtype; of the gradient's, where nothing is."""
     op = node.op
-    if op.fits and node.fit:
+    if op.broadcasts and node.fit:
         return node.fit[i]
-    # all operands of an op that fits have one shape, which is not the result's where that is reduced
-    names = op.tensors if op.fits else [op.tensors[0 if op.variadic else i]]
+    # all operands of an op that broadcasts have one shape, which is not the result's where that is reduced
+    names = op.tensors if op.broadcasts else [op.tensors[0 if op.variadic else i]]
     for name in names:
         if type(saved := getattr(node, f"saved_{name}", None)) is Packed:
             return saved.kind
     like = t if grad is None else grad
-    return getattr(node, f"shape_{names[0]}", (like if op.fits else t)._array.shape), like._array.dtype
+    return getattr(node, f"shape_{names[0]}", (like if op.broadcasts else t)._array.shape), like._array.dtype
 
 
 in_formulas("refit", refit, refit)

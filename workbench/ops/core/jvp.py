@@ -274,7 +274,7 @@ def _alone_text(op: Any, duals: bool = False) -> str:
         lines += operand(op, i) if i in operands else _other_alone(i)
     lines += [f"still = {' and '.join([f'm{i} is None' for i in operands])}"]
     lines += ["if still:", "    return None"] if not duals or op.kind == "view" else []
-    for i, j in zip(operands, operands[1:], strict=False) if op.meets else ():
+    for i, j in zip(operands, operands[1:], strict=False) if op.promotes else ():
         lines += [f"if type(r{i}) is ndarray is type(r{j}) and r{i}.dtype is not r{j}.dtype:", "    return None"]
     arrays = ", ".join([f"r{i}" if i in op.places else f"a{i}" for i in range(len(op.order))])
     lines += [

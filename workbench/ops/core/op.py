@@ -63,8 +63,8 @@ class Op:
         self.kind, self.samples, self.prepare, self.formulas = kind, samples, prepare, formulas
         self.name = signature[: signature.index("(")]
         self.several = kind == "views"
-        self.meets = kind in ("pointwise", "float", "tensors")
-        self.fits = self.meets or kind == "assign"
+        self.promotes = kind in ("pointwise", "float", "tensors")
+        self.broadcasts = self.promotes or kind == "assign"
         self.out = out
         self.tangent = tangent or TANGENTS.get(kind)
         if batch is not None:
@@ -113,7 +113,7 @@ class Op:
             "places": [i for i, (mark, _, _) in enumerate(params) if mark],  # where tensors are, or lists of them
             "extras": extras,
             "numbers": kind in ("pointwise", "float") and len(tensors) == 2,  # whether the second may be a number
-            "simple": kind != "assign" and not unusual and not (kept and (self.fits or len(tensors) > 1)),
+            "simple": kind != "assign" and not unusual and not (kept and (self.broadcasts or len(tensors) > 1)),
             "batch": self.__dict__.get("batch") or self._batching(set(order)),
         }
 
@@ -122,7 +122,7 @@ class Op:
             return "assign"
         if names & {*DIMS, *SIZES}:
             return "new dims" if names & {*SIZES} else "dims"
-        return "pointwise" if self.meets or self.kind == "view" or self.tangent == "pointwise" else "loop"
+        return "pointwise" if self.promotes or self.kind == "view" or self.tangent == "pointwise" else "loop"
 
     def operands(self, given: dict[str, Any]) -> list[Any]:
         """The differentiable arguments."""

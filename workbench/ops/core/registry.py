@@ -31,7 +31,7 @@ class Variants:
 VARIANTS: dict[str, Variants] = {}  # by name
 DIMS = ("dim", "dim0", "dim1", "dim2", "dims")  # what arguments are called that number dimensions
 SIZES = ("size", "input_sizes")  # and those that list the sizes of the result
-USUAL = {  # what they are if nothing is said, for listeners
+DEFAULTS = {  # of arguments by their names: listeners are not told of what has its default
     "accumulate": (False,),
     "alpha": (1,),
     "approximate": ("none",),
@@ -92,7 +92,8 @@ def told_arguments(op: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments of a call that need saying."""
     said = len(values)
     for name, value in zip(reversed(op.said), reversed(values), strict=True):
-        if name not in USUAL or type(value) not in (bool, int, float, str, type(None)) or value not in USUAL[name]:
+        plain = type(value) in (bool, int, float, str, type(None))
+        if not plain or value not in DEFAULTS.get(name, ()):
             break
         said -= 1
     return values[:said]

@@ -155,7 +155,7 @@ def pointwise(op: Any, args: tuple[Any, ...], size: int) -> Results:
     if all([m.batched and (m.value._array.ndim, m.value._array.dtype) == facts for m in found]):
         return op.perform(tuple([a.value if type(a) is Mapped else a for a in args]))
     ndim = max([m.ndim for m in found])
-    if not op.fits:  # its formulas give each operand a gradient in the result's shape
+    if not op.broadcasts:  # its formulas give each operand a gradient in the result's shape
         args = tuple([Mapped(a.full(size), True) if type(a) is Mapped else a for a in args])
     meeting = _meeting(op, args)
     ready = []
@@ -170,7 +170,7 @@ def pointwise(op: Any, args: tuple[Any, ...], size: int) -> Results:
 def _meeting(op: Any, args: tuple[Any, ...]) -> dtypes.dtype | None:
     """The dtype in which samples of several dtypes meet: one without dimensions gives way, though its batch has one."""
     operands = [a for name, a in zip(op.order, args, strict=True) if name in op.tensors]
-    if not op.meets or len({m.value._array.dtype for m in operands if type(m) is Mapped}) < 2:
+    if not op.promotes or len({m.value._array.dtype for m in operands if type(m) is Mapped}) < 2:
         return None
     standing = [
         (m.value.dtype, 2 if m.ndim else 1) if type(m) is Mapped else (dtypes.of_number(m), 0) for m in operands
