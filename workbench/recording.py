@@ -47,6 +47,7 @@ class Trace(Timeline):
     def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:
         """Write a file by its suffix: the trace itself as .json, else its picture, as `Picture.save` does.
 
+        A .json file of a large trace is compressed by gzip, and `load` reads both.
         `step` counts from 0: what a player calls "5 / 7" is step 4.
         """
         self.show().save(path, step, theme)
@@ -59,7 +60,7 @@ def picture_of(trace: Trace, board: Storyboard) -> Picture:
     class TracePicture(Picture):
         def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:
             if Path(path).suffix.lower() == ".json" and step is None and theme is None:
-                write_whole(Path(path), trace.to_json().encode())
+                write_whole(Path(path), trace.to_bytes())
             else:
                 super().save(path, step, theme)
 

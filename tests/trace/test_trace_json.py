@@ -58,8 +58,12 @@ def _broken(change):
     ("change", "sentence"),
     [
         (lambda d: d.update(format="else"), "This is no trace: its format is not 'workbench-trace'."),
-        (lambda d: d.update(version=3), "This trace is of version 3; this workbench reads the versions 1 and 2."),
-        (lambda d: d.pop("version"), "This trace is of version None; this workbench reads the versions 1 and 2."),
+        (lambda d: d.update(version=3), "This trace is of version 3; this workbench reads version 1."),
+        (
+            lambda d: d.update(version=2),
+            "This trace is of version 2, which is read no more: record the program and save it again.",
+        ),
+        (lambda d: d.pop("version"), "This trace is of version None; this workbench reads version 1."),
         (lambda d: d.pop("events"), "This trace has no list of events."),
         (lambda d: d["events"].insert(0, 3), "Event 1 of this trace is no object with a kind."),
         (lambda d: d["events"][1].update(kind="X"), "Event 2 of this trace is of the unknown kind 'X'."),

@@ -12,7 +12,6 @@ import pytest
 import workbench as torch
 from workbench.autograd.scopes import scope
 from workbench.recording import load, record
-from workbench.trace import timeline
 
 LONG = 2_000_000  # characters
 
@@ -88,17 +87,12 @@ PROGRAMS: dict[str, Callable[[], None]] = {
 }
 
 
-@pytest.mark.parametrize("compact", [False, True])
 @pytest.mark.parametrize(
     "program", [pytest.param(name, marks=[pytest.mark.slow] * (name == "many inputs")) for name in PROGRAMS]
 )
-def test_whatever_is_recorded_can_be_loaded_and_is_saved_again_as_it_was(
-    program: str, compact: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whatever_is_recorded_can_be_loaded_and_is_saved_again_as_it_was(program: str, tmp_path: Path) -> None:
     with record() as trace:
         PROGRAMS[program]()
-    if compact:
-        monkeypatch.setattr(timeline, "LARGE", 0)
     trace.save(tmp_path / "trace.json")
     loaded = load(tmp_path / "trace.json")
     assert len(loaded.events) == len(trace.events) > 1

@@ -12,6 +12,7 @@ from workbench.recording import Trace, load, record
 from workbench.scene.labels import box_fields
 from workbench.scene.model import BoxKind
 from workbench.trace.records import CheckpointKept
+from workbench.trace.timeline import Timeline
 from workbench.utils.checkpoint import checkpoint
 from workbench.views import storyboard
 from workbench.views.memory import Ledger
@@ -416,7 +417,7 @@ def test_one_that_holds_very_much_is_not_asked_at_every_point_what_it_holds():
     with record() as trace:
         checkpoint(torch.exp, leaf(1.0).exp(), use_reentrant=False).sum().backward()
     at, kept = next((n, event) for n, event in enumerate(trace.events) if isinstance(event, CheckpointKept))
-    few, many = (Ledger(trace.part([*trace.events[:at], *[kept] * count])).points[-1] for count in (3, 1_000))
+    few, many = (Ledger(Timeline([*trace.events[:at], *[kept] * count])).points[-1] for count in (3, 1_000))
     assert len(few.largest) == 4 and many.largest == ()
 
 

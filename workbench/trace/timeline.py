@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from copy import copy
 from os import PathLike
-from pathlib import Path
 from typing import Any, Protocol, Self
 
+from . import json
 from .call_records import HookRan, HooksFound, LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 from .frame import Frame
-from .json import LARGE, PartsRead, PartsWritten, Played, Writer, brief, encode, read_compact
-from .messages import NO_LIST
 from .records import (
     GradAccumulated,
     GradChanged,
@@ -25,7 +22,6 @@ from .records import (
 )
 from .schema import Phase, Record
 
-FORMAT, VERSION, COMPACT = "workbench-trace", 1, 2
 _ENDING = frozenset({NodeFinished, GradAccumulated, SavedFreed})  # what comes of a node's run
 _WITHIN = frozenset({NodeCreated, TensorWritten, GradChanged, OperationRan, TangentPushed, LevelEntered, LevelLeft})
 
@@ -43,13 +39,6 @@ class Timeline:
 
     def __init__(self, events: Sequence[Record] | Recording = ()) -> None:
         self._source = events
-        self._recorded = not isinstance(events, Sequence)
-
-    def part(self, events: Sequence[Record]) -> Timeline:
-        """Some of its events, or what they are elsewhere, as a timeline of its own."""
-        part = Timeline(events)
-        part._recorded = self._recorded
-        return part
 
     def snapshot(self) -> Self:
         """What happened so far, which does not grow: the nodes of a trace may go while a picture of it is made."""
@@ -61,11 +50,6 @@ class Timeline:
     def events(self) -> Sequence[Record]:
         """Everything that happened so far."""
         return self._source if isinstance(self._source, Sequence) else self._source.records()
-
-    @property
-    def is_recorded(self) -> bool:
-        """Whether it was recorded in this process, not read from a file."""
-        return self._recorded
 
     def frame(self, k: int) -> Frame:
         """The state after the first `k` events."""
@@ -137,54 +121,25 @@ class Timeline:
 
     def to_dict(self) -> dict[str, Any]:
         """The trace as JSON's own types."""
-        parts = PartsWritten()
-        events = [encode(event, parts) for event in self.events]
-        return {"format": FORMAT, "version": VERSION, "parts": parts.rows, "events": events}
+        return json.to_dict(self.events)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The trace a dict tells of; a ValueError says what is wrong with it."""
-        given: dict[str, Any] = dict(data) if hasattr(data, "items") else {}
-        return cls._read({name: it[:] if it.__class__ is list else it for name, it in given.items()}, None)
-
-    @classmethod
-    def _read(cls, data: Any, size: int | None) -> Self:
-        """The same of a file of so many characters; what is read is taken out of the dict, as it may be large."""
-        if data.__class__ is not dict or data.get("format") != FORMAT:
-            raise ValueError(f"This is no trace: its format is not {FORMAT!r}.")
-        version = data.get("version")
-        if version.__class__ is not int or version not in (VERSION, COMPACT):
-            raise ValueError(
-                f"This trace is of version {brief(repr(version))}; this workbench reads the versions "
-                f"{VERSION} and {COMPACT}."
-            )
-        if version == COMPACT:
-            return cls(read_compact(data, size))
-        if data.get("events").__class__ is not list:
-            raise ValueError(NO_LIST.format("events"))
-        parts = PartsRead(data.get("parts", []))
-        return cls(Played().play_all(data.pop("events"), parts))
+        return cls(json.from_dict(dict(data) if hasattr(data, "items") else {}))
 
     def to_json(self) -> str:
-        """The trace as a JSON text, an event a line; of a large one what many events share is written once."""
-        if len(self.events) >= LARGE:
-            compact = Writer().text(self.events, format=FORMAT, version=COMPACT)
-            if compact is not None:
-                return compact
-        trace = self.to_dict()
-        events = ",\n".join(json.dumps(event, allow_nan=False) for event in trace.pop("events"))
-        return f'{json.dumps(trace).removesuffix("}")}, "events": [\n{events}\n]}}\n'
+        """The trace as a JSON text, an event a line."""
+        return json.to_text(self.events)
+
+    def to_bytes(self) -> bytes:
+        """The same as a file holds it, compressed if it is large; a ValueError if it is too large to be read again."""
+        return json.to_bytes(self.events)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a trace from a file; a ValueError says what is wrong with it."""
-        try:
-            text = Path(path).read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
-            data, size = json.loads(text), len(text)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"{brief(str(path))} is not a whole JSON file: {brief(str(error))}.") from None
-        del text
-        return cls._read(data, size)
+        return cls(json.from_file(path))
 
 
 def phase_of(events: Sequence[Record], frame: Frame, before: Sequence[Phase]) -> Phase:

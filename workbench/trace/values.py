@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from .messages import NUMBERS
-
 LIMIT = 1000  # how many values of an array are kept unless the user says otherwise
 
 ZEROS = "no gradient, given as zeros"  # to a Function, which by default need not ask whether there is one
@@ -50,7 +48,7 @@ class Value:
 
     def __post_init__(self) -> None:
         if self.values is not None and len(self.values) != math.prod(self.shape):
-            raise ValueError(NUMBERS.format(len(self.values), self.shape))
+            raise ValueError(f"has {len(self.values)} numbers for the shape {self.shape}")
 
     @classmethod
     def of(cls, array: Any, limit: int = LIMIT, batch: int = 0) -> Value:

@@ -17,7 +17,6 @@ from ..trace.records import NodeCreated, NodeStarted, SavedFreed
 from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import ZEROS, said, series
-from .player_steps import Effort
 from .value_display import value_detail
 
 LEGEND = (
@@ -89,12 +88,12 @@ class _Call:
 
 def function_card(trace: Timeline) -> Storyboard:
     """The Functions of a trace, each with its methods and panels, a step for each line that ran."""
-    return _Teller(trace.events, Effort(trace)).board()
+    return _Teller(trace.events).board()
 
 
 class _Teller:
-    def __init__(self, events: Sequence[Record], effort: Effort) -> None:
-        self._events, self._effort = events, effort
+    def __init__(self, events: Sequence[Record]) -> None:
+        self._events = events
         self._cards: dict[str, _Card] = {}
         self._places: dict[tuple[str, tuple[str, str, int]], tuple[int, int]] = {}  # method -> card, which of its
         self._boxes: dict[str, Box] = {}
@@ -214,10 +213,6 @@ class _Teller:
             return None
         call = self._calls[event.call]
         line, said_new = self._line_id(call), self._take(call, event)
-        self._effort.pay(
-            len(call.variables) + len(self._ctx.get(call.made.ctx or "", ())),
-            ("This trace is too large to be played line by line: too many variables are held at too many lines."),
-        )
         if call.number == 1:
             self._note(call, line, event, said_new)
         if isinstance(event, LineReached):

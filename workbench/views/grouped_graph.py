@@ -24,7 +24,6 @@ from .links import Links
 from .opening import Part, fitted, in_order
 from .player_steps import (
     NOTHING,
-    Effort,
     caption_of,
     changed_fields,
     cursor_at,
@@ -199,11 +198,10 @@ class _GroupedStory:
 
     def tell(self, opened: Collection[str]) -> Storyboard:
         """The storyboard with these groups open."""
-        effort, frame, view, steps = Effort(self._trace), self._frame, self._view, self._steps
+        frame, view, steps = self._frame, self._view, self._steps
         for stop in range(len(self._parts)):
             frame.touched = {}
             caption = self._caption(stop)
-            effort.spend(frame)
             self._touched |= frame.touched
             if stop in self._ending:
                 self._step(stop, caption)

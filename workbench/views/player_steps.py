@@ -5,9 +5,7 @@ A picture that is told while it grows has room for what it may come to say (`roo
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -36,7 +34,6 @@ from .groups import Program
 from .lanes import Lanes
 from .value_display import sentence_of
 
-_DRAWN, _EACH = 800_000, 10  # times that boxes and arrows are drawn in all steps, and so many more for each event
 _PLACED = NodeCreated | NodeStarted | TensorWritten  # what happens at a node
 _OVER = frozenset({BackwardFinished, Failed})
 _ALONE = frozenset({Failed, GradCaptured, BackwardStarted})  # what no other stop is told together with
@@ -78,13 +75,12 @@ def tell(trace: Timeline, view: View) -> Storyboard:
     phases: list[Phase] = []
     events: Sequence[Record] = ()
     begin = 0
-    higher, effort = above(trace.events), Effort(trace)
+    higher = above(trace.events)
     for end in trace.steps:
         events = trace.events[begin:end]
         begin = end
         frame.touched = {}
         caption = caption_of(events, frame, higher, view)
-        effort.spend(frame)
         phases.append(phase_of(events, frame, phases))
         step = Step(caption, phases[-1])
         drawn = view.draw(frame, frame.touched)
@@ -151,49 +147,6 @@ def starts_of(events: Iterable[Record]) -> dict[tuple[str, int], None]:
     """The outputs that a backward starts at, each as its node and number, in the order in which they do."""
     backwards = [event for event in events if type(event) is BackwardStarted]
     return dict.fromkeys((root.node, root.output_nr) for each in backwards for root in each.roots)
-
-
-class Effort:
-    """How often boxes and arrows of a trace from a file may still be drawn; what was recorded here always is.
-
-    A file can be made so that many boxes are new at each of many steps, which takes minutes.
-    """
-
-    def __init__(self, trace: Timeline) -> None:
-        self._room = math.inf if trace.is_recorded else _DRAWN + _EACH * len(trace.events)
-        self._sizes = {} if trace.is_recorded else _sizes(trace.events)
-
-    def spend(self, frame: Frame) -> None:
-        """All that has changed is about to be drawn; a ValueError refuses a picture that changes too much."""
-        if self._room < math.inf:
-            sizes = self._sizes  # of nodes alone
-            nodes = sum([sizes[id] for _, id in frame.touched if id in sizes])
-            self.pay(
-                len(frame.touched) + nodes,
-                (
-                    "This trace is too large to be drawn as a graph: its steps change too many boxes "
-                    "and arrows. The views 'memory', 'saved' and 'versions' show it."
-                ),
-            )
-
-    def pay(self, count: int, refusal: str) -> None:
-        """So much is about to be drawn; a ValueError of this sentence if it is too much."""
-        self._room -= count
-        if self._room < 0:
-            raise ValueError(refusal)
-
-
-def _sizes(events: Iterable[Record]) -> dict[str, int]:
-    """What each node has to show besides its own box: what it saved, its edges, arguments, code and outputs."""
-    events = list(events)
-    starts = Counter(node for node, _ in starts_of(events))
-    found: dict[str, int] = {}
-    for made in events:
-        if type(made) is NodeCreated:
-            letters = sum([len(code.text) for code in made.code]) + sum([len(arg.text) for arg in made.args])
-            few = (len(made.edges) + len(made.args) + len(made.tensors)) // 8
-            found[made.node] = len(made.saved) + few + letters // 2_000 + starts.get(made.node, 0)
-    return found
 
 
 def last_backward(trace: Timeline) -> int | None:

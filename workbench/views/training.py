@@ -167,7 +167,7 @@ def film(
     plan = planned(cast.plan, plan_view, opened, depth, cast.uses)
     boards: list[tuple[_Told, Storyboard]] = []
     for each in told:
-        part = trace.part(each.events)
+        part = Timeline(each.events)
         if part.steps:
             view = _changing(kind)(each.events)
             view.began, view.held, view._last, view._changes = each.began, each.held, {}, {}
