@@ -39,7 +39,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_what_students_get_has_neither_solutions_nor_hidden_tests(course: Path) -> None:
     text = (course / "dist" / "student" / f"{LESSON}.ipynb").read_text()
-    assert [words for words in ("SOLUTION", "HIDDEN", "classroom.exercise", "grad_output.sum") if words in text] == []
+    assert [words for words in ("SOLUTION", "HIDDEN", "classroom.registry", "grad_output.sum") if words in text] == []
 
 
 @pytest.mark.parametrize("student", SUBMISSIONS)
