@@ -11,7 +11,7 @@ from player_story import storyboard
 from playwright.sync_api import Page
 
 from workbench.scene.images import drawn
-from workbench.scene.model import Arrow, Box, Plot, Scene, Step
+from workbench.scene.model import Arrow, Box, Plot, Scene, StoryStep
 from workbench.scene.storyboard import Storyboard
 
 SHAPES = """(keys) => Object.fromEntries([...document.querySelectorAll(".wb-box, .wb-arrow, .wb-over")]
@@ -34,7 +34,8 @@ def plotted() -> Storyboard:
     curve, ends = (((0.0, 0.5), (0.25, 1.0)), ((0.5, 0.0), (1.0, 0.25))), ("-1.0", "3.0", "0.0", "9.5")
     box = Box("p", "plot", "f over x", ("at 1.0: 2.0, slope 3.0",), plot=Plot(curve, ends))
     there = Plot(curve, ends, (0.5, 0.0), ((0.25, 0.5), (1.0, -0.5)))
-    steps = [Step("there", boxes={"p": {"plot": there}}), Step("nowhere", boxes={"p": {"plot": Plot(curve, ends)}})]
+    changes = {"there": there, "nowhere": Plot(curve, ends)}
+    steps = [StoryStep(caption, boxes={"p": {"plot": plot}}) for caption, plot in changes.items()]
     return Storyboard(Scene("Plots", {"p": box, "x": Box("x", "leaf", "x")}), steps)
 
 
@@ -81,7 +82,8 @@ def test_a_cut_has_the_same_mark_where_its_label_stands():
     boxes = {id: Box(id, kind, id) for id, kind in (("h", "op"), ("t", "constant"), ("far", "constant"), ("u", "op"))}
     ways = [("h", "t", "cut"), ("t", "u", "constant"), ("h", "far", "cut"), ("u", "far", "edge")]
     arrows = {a + b: Arrow(a + b, a, b, kind, "detach, line 3" * (kind == "cut")) for a, b, kind in ways}
-    story = Storyboard(Scene("Cut", boxes, arrows), [Step("there"), Step("moved", boxes={"u": {"state": "running"}})])
+    steps = [StoryStep("there"), StoryStep("moved", boxes={"u": {"state": "running"}})]
+    story = Storyboard(Scene("Cut", boxes, arrows), steps)
     with open_page() as page:
         show(page, story.to_dict())
         for k in (1, 0, 1):

@@ -7,7 +7,7 @@ from browser_page import open_page, wait_until
 from player_page import position, press, show
 from player_story import storyboard
 
-from workbench.scene.model import Box, Scene, Step
+from workbench.scene.model import Box, Scene, StoryStep
 from workbench.scene.storyboard import Storyboard
 
 STORY = storyboard().to_dict()
@@ -25,7 +25,7 @@ def wide() -> dict:
     boxes = {
         f"b{n}": Box(f"b{n}", "event", f"e{n}", place=(120 * (n % 40), 60 * (n // 40), 100, 40)) for n in range(1600)
     }
-    steps = [Step(f"Number {n}.", focus=f"b{n}", boxes={f"b{n}": {"state": "running"}}) for n in (0, 820, 1599)]
+    steps = [StoryStep(f"Number {n}.", focus=f"b{n}", boxes={f"b{n}": {"state": "running"}}) for n in (0, 820, 1599)]
     return Storyboard(Scene("wide", boxes), steps).to_dict()
 
 

@@ -12,10 +12,10 @@ from player_page import show
 from playwright.sync_api import Page
 from test_scene_folding import PALE, assert_in_order, nested, openings, scenes
 
-from workbench.scene.curves import Way
-from workbench.scene.geometry import Place
+from workbench.scene.curves import Route
+from workbench.scene.geometry import Rectangle
 from workbench.scene.layout import Layout
-from workbench.scene.model import Scene, Step, paths
+from workbench.scene.model import Scene, StoryStep, paths
 from workbench.scene.storyboard import Storyboard
 
 
@@ -30,13 +30,13 @@ def laid_out(page: Page, board: Storyboard, opened: frozenset[str]) -> tuple[Sce
     """What the page makes of a storyboard with these groups open."""
     made = "([story, opened]) => folded(story, new Set(opened))"
     told: dict[str, Any] = page.evaluate(made, [board.to_dict(), [*opened]])
-    boxes = {each["id"]: Place(*(each[name] for name in "xywh")) for each in told["boxes"]}
+    boxes = {each["id"]: Rectangle(*(each[name] for name in "xywh")) for each in told["boxes"]}
     arrows = {}
     for each in told["arrows"]:
         pairs = each["d"].replace("M", "").replace("C", "").split()
         points = tuple(tuple(map(float, pair.split(","))) for pair in pairs)
-        place = Place(each["lx"] - each["lw"] / 2, each["ly"] - each["lh"] / 2, each["lw"], each["lh"])
-        arrows[each["id"]] = Way(points, place)
+        place = Rectangle(each["lx"] - each["lw"] / 2, each["ly"] - each["lh"] / 2, each["lw"], each["lh"])
+        arrows[each["id"]] = Route(points, place)
     return board.folding.seen(board.scene), Layout(told["width"], told["height"], boxes, arrows)
 
 
@@ -75,7 +75,7 @@ def stories(draw: st.DrawFn) -> Storyboard:
                     arrows[id]["within"] = {draw(st.sampled_from(groups)): (draw(st.integers(2, 3)), *draw(looks))}
         place = draw(st.sampled_from([None, *scene.boxes]))
         boxes = {id: {"state": draw(st.sampled_from(["running", "done"]))} for id in scene.boxes if draw(st.booleans())}
-        steps.append(Step("", boxes=boxes, arrows=arrows, place=place))
+        steps.append(StoryStep("", boxes=boxes, arrows=arrows, place=place))
     return Storyboard(scene, steps)
 
 
@@ -105,7 +105,7 @@ def test_a_page_and_python_fold_alike_at_every_step(page: Page, board: Storyboar
 @pytest.mark.parametrize(("labels", "tones", "told"), PALE)
 def test_a_page_says_of_several_why_all_of_them_are_pale(page: Page, labels, tones, told) -> None:
     moves = [{"state": "done", "label": label, "tone": tone} for label, tone in zip(labels, tones, strict=True)]
-    board = Storyboard(nested(), [Step("", arrows=dict(zip(("n1>n3", "n1>n2"), moves, strict=True)))])
+    board = Storyboard(nested(), [StoryStep("", arrows=dict(zip(("n1>n3", "n1>n2"), moves, strict=True)))])
     show(page, board.to_dict())
     made = "(story) => folded(story, new Set(['outer'])).steps[0].arrows"
     assert [each["label"] for each in page.evaluate(made, board.to_dict()).values()] == [told]

@@ -11,7 +11,7 @@ from player_page import show
 from test_scene_hostile import HOSTILE
 
 import workbench as torch
-from workbench.scene.model import Arrow, Box, Detail, Scene, Step
+from workbench.scene.model import Arrow, Box, Detail, Scene, StoryStep
 from workbench.scene.picture import to_html
 from workbench.scene.storyboard import Storyboard
 from workbench.views import storyboard
@@ -31,7 +31,7 @@ def graph(text: str) -> Storyboard:
     }
     boxes["x"].region = "r"
     arrow = Arrow(text or "a", "x", text or "n", label=text, state="flowing", weight=2, tone="bad")
-    steps = [Step(text, text, {"file": text, "line": 1, "text": text}, text), Step(text, "backward")]
+    steps = [StoryStep(text, text, {"file": text, "line": 1, "text": text}, text), StoryStep(text, "backward")]
     return Storyboard(Scene(text, boxes, {text or "a": arrow}), steps)
 
 
@@ -41,7 +41,7 @@ def chart(text: str) -> Storyboard:
         kind: Box(kind, kind, text, (text,), "running", place=(0, 60 * n, 200, 50), shade=n - 4, alt=text)
         for n, kind in enumerate(kinds)
     }
-    return Storyboard(Scene(text, boxes), [Step(text, cursor={"file": text, "line": 1, "text": text})])
+    return Storyboard(Scene(text, boxes), [StoryStep(text, cursor={"file": text, "line": 1, "text": text})])
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_damaged_data_get_one_sentence(page, damage):
 
 def test_packed_data_that_are_damaged_get_the_same_sentence(page):
     board = graph("x")
-    board.steps.extend(Step("words " * 40, "forward") for _ in range(2000))
+    board.steps.extend(StoryStep("words " * 40, "forward") for _ in range(2000))
     html = to_html(board)
     assert 'type="application/gzip"' in html
     load(page, html)

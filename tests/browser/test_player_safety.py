@@ -9,7 +9,7 @@ from player_page import press, show, states
 from player_story import storyboard
 
 from workbench.scene.images import to_svg
-from workbench.scene.model import Arrow, Box, Detail, Scene, Step
+from workbench.scene.model import Arrow, Box, Detail, Scene, StoryStep
 from workbench.scene.storyboard import Storyboard
 
 STORY = storyboard().to_dict()
@@ -48,7 +48,7 @@ def hostile_board(text: str) -> Storyboard:
         "b": Box("b", "function", text, (text,), "future", alt=text),
         "c": Box("c", "saved", text, (text,), "future", holder="b"),
     }
-    step = Step(text, "backward", {"file": text, "line": 1, "text": text}, "a")
+    step = StoryStep(text, "backward", {"file": text, "line": 1, "text": text}, "a")
     step.boxes = {id: {"state": "idle"} for id in boxes} | {"c": {"state": "freed"}}
     step.arrows = {"ab": {"state": "flowing", "label": text}}
     return Storyboard(Scene(text, boxes, {"ab": Arrow("ab", "a", "b", state="future")}), [step, step])

@@ -13,7 +13,7 @@ from test_player_finding import WIDE, WIDTH, in_sight, whole
 
 import workbench as torch
 from workbench import nn
-from workbench.scene.model import Arrow, Box, Scene, Step
+from workbench.scene.model import Arrow, Box, Scene, StoryStep
 from workbench.scene.storyboard import Storyboard
 from workbench.views import storyboard as told
 
@@ -280,7 +280,7 @@ def test_lines_of_shared_memory_are_drawn_where_the_reader_looks():
     boxes = {id: Box(id, "op", id) for id in "abc"} | {"s": Box("s", "saved", "s", holder="b")}
     arrows = {"ab": Arrow("ab", "a", "b"), "bc": Arrow("bc", "b", "c"), "as": Arrow("as", "a", "s", "same")}
     with open_page() as page:  # that of the other tests has had a mouse in it before it was loaded
-        show(page, Storyboard(Scene("memory", boxes, arrows), [Step("One."), Step("Two.")]).to_dict())
+        show(page, Storyboard(Scene("memory", boxes, arrows), [StoryStep("One."), StoryStep("Two.")]).to_dict())
 
         def drawn() -> bool:
             return page.locator('[data-id="as"] .wb-line').evaluate("e => getComputedStyle(e).visibility === 'visible'")
@@ -391,7 +391,7 @@ def test_the_row_to_find_things_leaves_the_player_as_low_as_it_was_asked_to_be(p
 @pytest.fixture
 def alone(page):
     """A picture of one moment: there is nothing to step, to play or to predict."""
-    show(page, Storyboard(Scene("one", {"a": Box("a", "op", "a")}), [Step("One moment.")]).to_dict())
+    show(page, Storyboard(Scene("one", {"a": Box("a", "op", "a")}), [StoryStep("One moment.")]).to_dict())
     return page
 
 

@@ -12,8 +12,8 @@ import pytest
 from lab import CHECKOUT
 
 import workbench
-from workbench.scene.curves import Way
-from workbench.scene.geometry import Place, along
+from workbench.scene.curves import Route
+from workbench.scene.geometry import Rectangle, along
 from workbench.scene.labels import CHARACTER, LABEL_PAD, columns
 from workbench.views import storyboard
 
@@ -80,12 +80,12 @@ def test_the_committed_pictures_are_what_the_command_draws(drawn: Path) -> None:
         assert [pair for pair in pairs if not math.isclose(*map(float, pair), rel_tol=0.01, abs_tol=1e-4)] == []
 
 
-def written(way: Way, label: str) -> Place:
+def written(way: Route, label: str) -> Rectangle:
     """Where the text of a label stands, in the room that its arrow keeps for the longest."""
     rows, room = label.split("\n"), way.label
     width, height = min(room.w, max(map(columns, rows)) * CHARACTER + 2 * LABEL_PAD), min(room.h, 16.0 * len(rows))
     left = room.x + room.w - width if way.leftward else room.x
-    return Place(left + 1, room.y + (room.h - height) / 2 + 1, width - 2, height - 2)
+    return Rectangle(left + 1, room.y + (room.h - height) / 2 + 1, width - 2, height - 2)
 
 
 @pytest.mark.parametrize("view", ["graph", "flow"])

@@ -8,14 +8,14 @@ import pytest
 
 from workbench.scene.images import to_png, to_svg
 from workbench.scene.labels import CHARACTER, columns
-from workbench.scene.model import PLACED, Arrow, Box, Scene, Step
+from workbench.scene.model import PLACED, Arrow, Box, Scene, StoryStep
 from workbench.scene.picture import Picture
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import to_text
 from workbench.scene.theme import THEMES
 
 
-def chart(*boxes: Box, arrows: tuple[Arrow, ...] = (), steps: tuple[Step, ...] = ()) -> Storyboard:
+def chart(*boxes: Box, arrows: tuple[Arrow, ...] = (), steps: tuple[StoryStep, ...] = ()) -> Storyboard:
     scene = Scene("A chart", {box.id: box for box in boxes}, {arrow.id: arrow for arrow in arrows})
     return Storyboard(scene, steps)
 
@@ -63,7 +63,7 @@ def test_every_shade_has_its_own_colour(theme: str) -> None:
 
 def test_a_step_changes_shade_and_state() -> None:
     cell = Box("c", "cell", "0", place=(0, 0, 40, 18))
-    story = chart(cell, steps=(Step("It grows.", boxes={"c": {"title": "2", "shade": 3, "state": "running"}}),))
+    story = chart(cell, steps=(StoryStep("It grows.", boxes={"c": {"title": "2", "shade": 3, "state": "running"}}),))
     assert story.at().boxes["c"].shade == 3
     (step,) = story.to_dict()["steps"]
     assert step["boxes"]["c"]["shade"] == 3

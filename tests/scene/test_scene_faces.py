@@ -15,7 +15,7 @@ from scene_samples import deep, loss, square
 
 from workbench.scene import images
 from workbench.scene.images import to_png, to_svg
-from workbench.scene.model import Arrow, Box, Scene, Step
+from workbench.scene.model import Arrow, Box, Scene, StoryStep
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import to_digraph, to_dot, to_sentence, to_text
 
@@ -56,7 +56,7 @@ def test_text_names_a_box_once_and_then_refers_to_it():
 def test_text_of_hundreds_of_steps_and_boxes_stays_readable():
     boxes = {f"n{n}": Box(f"n{n}", "op", f"AddBackward{n}") for n in range(500)}
     arrows = {f"{n}": Arrow(f"{n}", f"n{n}", f"n{n + 1}") for n in range(499)}
-    lines = to_text(Storyboard(Scene("", boxes, arrows), [Step(f"step {n}") for n in range(1, 401)])).split("\n")
+    lines = to_text(Storyboard(Scene("", boxes, arrows), [StoryStep(f"step {n}") for n in range(1, 401)])).split("\n")
     assert len(lines) < 60 and max(map(len, lines)) < 130
     assert "… and 485 more boxes" in lines and "… 378 more steps …" in lines
     assert lines[-1] == "400. step 400"

@@ -17,7 +17,7 @@ from test_scene_hostile import HOSTILE
 
 from workbench.scene import images
 from workbench.scene.images import to_gif, to_mp4, to_pdf, to_png, to_svg
-from workbench.scene.model import Arrow, Box, Scene, Step
+from workbench.scene.model import Arrow, Box, Scene, StoryStep
 from workbench.scene.picture import Picture
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import to_dot, to_mermaid
@@ -49,7 +49,7 @@ def test_what_has_no_steps_is_a_film_of_one_picture():
 
 def test_a_long_caption_is_cut_and_a_picture_of_a_thousand_rows_is_made_smaller():
     boxes = {"a": Box("a", "text", "a", place=(0, 0, 200, 9000))}
-    board = Storyboard(Scene("long", boxes), [Step("word " * 500), Step("漢" * 2000)])
+    board = Storyboard(Scene("long", boxes), [StoryStep("word " * 500), StoryStep("漢" * 2000)])
     moving = Image.open(BytesIO(to_gif(board)))
     assert moving.n_frames == 2 and max(moving.size) <= 4100
 
@@ -263,7 +263,7 @@ def test_mermaid_keeps_its_structure_whatever_a_label_says(text):
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_a_pdf_and_a_film_of_a_hostile_label_are_whole(text):
     boxes = {"a": Box("a", "function", text, (text,)), "s": Box("s", "saved", text, (text,), "freed", holder="a")}
-    board = Storyboard(Scene(text, boxes), [Step(text, text)])
+    board = Storyboard(Scene(text, boxes), [StoryStep(text, text)])
     page = to_pdf(board)
     assert page.startswith(b"%PDF-") and page.rstrip().endswith(b"%%EOF")
     assert b"/URI" not in page and b"/JavaScript" not in page.replace(text.encode(errors="replace"), b"")

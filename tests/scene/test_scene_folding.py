@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.scene.geometry import Place, along
+from workbench.scene.geometry import Rectangle, along
 from workbench.scene.layout import Layout
-from workbench.scene.model import Arrow, Box, Scene, Step, paths
+from workbench.scene.model import Arrow, Box, Scene, StoryStep, paths
 from workbench.scene.storyboard import Storyboard
 
 
@@ -53,7 +53,7 @@ def scenes(draw: st.DrawFn) -> Scene:
     return Scene("", {id: box for id, box in boxes.items() if box.kind != "group" or id in held}, arrows)
 
 
-def contains(outer: Place, inner: Place) -> bool:
+def contains(outer: Rectangle, inner: Rectangle) -> bool:
     return (
         outer.x <= inner.x
         and outer.y <= inner.y
@@ -158,8 +158,8 @@ def test_an_arrow_for_several_tells_the_sum_of_their_gradients_where_that_is_kno
     for sum_of_all, last in ((None, ""), (("3.0", 2, "plus", 3.0), "3.0")):
         both = {"state": "flowing", "label": "2.0", "together": sum_of_all}
         steps = [
-            Step("", arrows={"n1>n3": {"state": "flowing", "label": "1.0"}}),
-            Step("", arrows={"n1>n3": {"state": "done"}, "n1>n2": both}),
+            StoryStep("", arrows={"n1>n3": {"state": "flowing", "label": "1.0"}}),
+            StoryStep("", arrows={"n1>n3": {"state": "done"}, "n1>n2": both}),
         ]
         board = Storyboard(nested(), steps, opened=["outer"])
         told = [[(each.label, each.state) for each in board.at(k).arrows.values()][2] for k in (-1, 0, 1)]
@@ -178,13 +178,14 @@ PALE = [
 @pytest.mark.parametrize(("labels", "tones", "told"), PALE)
 def test_an_arrow_for_several_says_why_all_of_them_are_pale(labels, tones, told) -> None:
     moves = [{"state": "done", "label": label, "tone": tone} for label, tone in zip(labels, tones, strict=True)]
-    board = Storyboard(nested(), [Step("", arrows=dict(zip(("n1>n3", "n1>n2"), moves, strict=True)))], opened=["outer"])
+    step = StoryStep("", arrows=dict(zip(("n1>n3", "n1>n2"), moves, strict=True)))
+    board = Storyboard(nested(), [step], opened=["outer"])
     assert [each.label for each in board.at(0).arrows.values()][2] == told
 
 
 def test_steps_inside_one_closed_group_are_one_step() -> None:
     places = ["n1", "n2", "n3", "n4", "n3", "n2", None, "n1"]
-    steps = [Step(f"step {n}", place=place) for n, place in enumerate(places)]
+    steps = [StoryStep(f"step {n}", place=place) for n, place in enumerate(places)]
     runs = {"inner": [(1, 2, "inner runs"), (4, 5, "inner runs back")], "outer": [(0, 2, "outer runs")]}
 
     def stops(opened: list[str]) -> list[tuple[int, int, str]]:

@@ -15,7 +15,7 @@ from kept_story import kept_story
 
 from workbench.scene.images import to_png, to_svg
 from workbench.scene.labels import clean, columns, cut
-from workbench.scene.model import Arrow, Box, Detail, Scene, Step
+from workbench.scene.model import Arrow, Box, Detail, Scene, StoryStep
 from workbench.scene.picture import Picture, to_html
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import to_digraph, to_dot, to_text
@@ -71,7 +71,7 @@ def board(text) -> Storyboard:
     }
     arrows = {"a": Arrow("a", "x", "n:p", label=text, state="flowing")}
     cursor = {"file": text, "line": 1, "text": text}
-    return Storyboard(Scene(text, boxes, arrows), [Step(text, cursor=cursor), Step(text, "backward")])
+    return Storyboard(Scene(text, boxes, arrows), [StoryStep(text, cursor=cursor), StoryStep(text, "backward")])
 
 
 class _Reader(HTMLParser):
@@ -95,7 +95,7 @@ def _plain() -> Storyboard:
     boxes = {"x": Box("x", "leaf", "x", ("1", "2")), "n": Box("n", "function", "n", ("1",), "error")}
     boxes["s"] = Box("s", "saved", "s", ("1", "2"), "freed", holder="n")
     arrow = Arrow("a", "x", "n", label="1", state="flowing")
-    return Storyboard(Scene("plain", boxes, {"a": arrow}), [Step("one"), Step("two", "backward")])
+    return Storyboard(Scene("plain", boxes, {"a": arrow}), [StoryStep("one"), StoryStep("two", "backward")])
 
 
 def test_a_page_keeps_its_structure(board):

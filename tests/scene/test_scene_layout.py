@@ -12,12 +12,12 @@ import pytest
 from scene_samples import deep, loss, square
 
 from workbench.scene import reading
-from workbench.scene.curves import Way
+from workbench.scene.curves import Route
 from workbench.scene.engines import placed
-from workbench.scene.geometry import Place
+from workbench.scene.geometry import Rectangle
 from workbench.scene.layout import LayoutUnavailable
-from workbench.scene.model import Arrow, Box, Scene, Step
-from workbench.scene.reading import drawn_level
+from workbench.scene.model import Arrow, Box, Scene, StoryStep
+from workbench.scene.reading import drawn_region
 from workbench.scene.storyboard import Storyboard
 
 SAMPLES = [square, loss, deep]
@@ -28,7 +28,7 @@ sys.stdout.buffer.write(AGraph(string=sys.stdin.read()).draw(format="json0", pro
 """
 
 
-def _samples(way: Way, parts: int = 12) -> list[tuple[float, float]]:
+def _samples(way: Route, parts: int = 12) -> list[tuple[float, float]]:
     points = []
     for n in range(0, len(way.points) - 1, 3):
         a, b, c, d = way.points[n : n + 4]
@@ -40,7 +40,7 @@ def _samples(way: Way, parts: int = 12) -> list[tuple[float, float]]:
     return points
 
 
-def _inside(place: Place, x: float, y: float, margin: float = 0) -> bool:
+def _inside(place: Rectangle, x: float, y: float, margin: float = 0) -> bool:
     return place.x + margin < x < place.x + place.w - margin and place.y + margin < y < place.y + place.h - margin
 
 
@@ -153,7 +153,7 @@ def test_layouts_in_threads_are_equal():
 
 
 def test_there_is_room_for_the_longest_text_of_any_step():
-    def board(*steps: Step) -> Storyboard:
+    def board(*steps: StoryStep) -> Storyboard:
         boxes = {
             "x": Box("x", "leaf", "x"),
             "n": Box("n", "op", "n"),
@@ -161,9 +161,9 @@ def test_there_is_room_for_the_longest_text_of_any_step():
         }
         return Storyboard(Scene("", boxes, {"a": Arrow("a", "x", "n")}), steps)
 
-    long = Step("", boxes={"x": {"lines": ("a line of some length", "two")}, "s": {"state": "freed"}})
+    long = StoryStep("", boxes={"x": {"lines": ("a line of some length", "two")}, "s": {"state": "freed"}})
     long.arrows = {"a": {"label": "[1, 2, 3, 4]\nnorm 5"}}
-    before, after = board().layout, board(long, Step("", boxes={"x": {"lines": ()}})).layout
+    before, after = board().layout, board(long, StoryStep("", boxes={"x": {"lines": ()}})).layout
     assert after.boxes["x"].w > before.boxes["x"].w and after.boxes["x"].h == before.boxes["x"].h + 16
     assert after.boxes["s"].w > before.boxes["s"].w
     assert after.boxes["n"] != before.boxes["n"] and after.boxes["n"].w == before.boxes["n"].w
@@ -189,8 +189,8 @@ def test_groups_that_are_alike_are_laid_out_once(monkeypatch):
     boxes += [Box(id, "op", "an operation of this test", region=f"round {n // 2}") for n, id in enumerate(ids)]
     arrows = [Arrow(f"{start}>{end}", start, end) for start, end in pairwise(ids)]
     board = Storyboard(Scene("", {box.id: box for box in boxes}, {arrow.id: arrow for arrow in arrows}), opened=())
-    one, other = (board.levels[f"round {n}"] for n in (3, 7))
-    assert len(board.levels) == 10 and len([*board.levels.values()]) == 10 and len(asked) == 4  # the ends differ
+    one, other = (board.layouts[f"round {n}"] for n in (3, 7))
+    assert len(board.layouts) == 10 and len([*board.layouts.values()]) == 10 and len(asked) == 4  # the ends differ
     assert [*one.places] == ["first 3", "second 3"] and [*other.places] == ["first 7", "second 7"]
     assert [*one.places.values()] == [*other.places.values()] and [*one.ways.values()] == [*other.ways.values()]
     assert [(way.start, way.end, way.value, way.arrow) for way in other.ways] == [
@@ -202,7 +202,7 @@ def test_groups_that_are_alike_are_laid_out_once(monkeypatch):
 
 def test_a_dot_program_on_the_path_is_used_without_pygraphviz(tmp_path, monkeypatch):
     here = loss().layout
-    drawn_level.cache_clear()
+    drawn_region.cache_clear()
     (tmp_path / "dot").write_text(FAKE_DOT)
     (tmp_path / "dot").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
@@ -212,7 +212,7 @@ def test_a_dot_program_on_the_path_is_used_without_pygraphviz(tmp_path, monkeypa
 
 @pytest.mark.parametrize("missing", [["pygraphviz"], ["pygraphviz", "graphviz"]])
 def test_without_any_graphviz_one_sentence_says_what_to_install(monkeypatch, tmp_path, missing):
-    drawn_level.cache_clear()
+    drawn_region.cache_clear()
     monkeypatch.setenv("PATH", str(tmp_path))
     for name in missing:
         monkeypatch.setitem(sys.modules, name, None)
@@ -221,7 +221,7 @@ def test_without_any_graphviz_one_sentence_says_what_to_install(monkeypatch, tmp
 
 
 def test_a_dot_program_that_fails_is_named(monkeypatch, tmp_path):
-    drawn_level.cache_clear()
+    drawn_region.cache_clear()
     (tmp_path / "dot").write_text(f"#!{sys.executable}\nimport sys\nsys.exit('no layout engine')\n")
     (tmp_path / "dot").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
@@ -259,12 +259,12 @@ def test_a_story_stands_beside_all_else_near_what_it_is_about(about, side_by_sid
     }
     arrows = {f"a{n}": Arrow(f"a{n}", "x" if side_by_side or not n else f"n{n - 1}", f"n{n}") for n in range(9)}
     story = Box("story", "story", "What happened", ("what happened, in words",) * 20, refers=about)
-    layout = Storyboard(Scene("error", {**boxes, "story": story}, arrows), [Step("One.", focus=about)]).layout
+    layout = Storyboard(Scene("error", {**boxes, "story": story}, arrows), [StoryStep("One.", focus=about)]).layout
     told, node = layout.boxes["story"], layout.boxes[about]
     assert told.gap(node) <= 220
     assert told.y <= node.y and node.y + node.h <= told.y + told.h
     assert not any(told.meets(place) for id, place in layout.boxes.items() if id != "story")
     assert told.x >= 0 and told.x + told.w <= layout.width and told.y + told.h <= layout.height
     if not side_by_side:
-        alone = Storyboard(Scene("error", boxes, arrows), [Step("One.")]).layout
+        alone = Storyboard(Scene("error", boxes, arrows), [StoryStep("One.")]).layout
         assert layout.height == max(alone.height, round(told.h + 36))

@@ -13,7 +13,7 @@ from scene_samples import square
 
 from workbench.scene import picture
 from workbench.scene.picture import Picture
-from workbench.scene.reading import drawn_level
+from workbench.scene.reading import drawn_region
 from workbench.scene.text import to_sentence, to_text
 
 STARTS = {
@@ -105,7 +105,7 @@ def test_a_notebook_gets_text_and_an_image():
 
 
 def test_without_graphviz_a_notebook_gets_the_text_and_what_to_install(monkeypatch, tmp_path):
-    drawn_level.cache_clear()
+    drawn_region.cache_clear()
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
     bundle = Picture(square())._repr_mimebundle_()

@@ -13,10 +13,10 @@ from scene_samples import deep
 import workbench as torch
 from workbench import nn
 from workbench.recording import record
-from workbench.scene import levels
-from workbench.scene.levels import level_of
-from workbench.scene.model import Box, Detail, Scene, Step, paths
+from workbench.scene import region_layouts
+from workbench.scene.model import Box, Detail, Scene, StoryStep, paths
 from workbench.scene.picture import MOST, Picture, _packed, img, playing, to_html
+from workbench.scene.region_layouts import region_layout
 from workbench.scene.shortening import LEFT_OUT, Plan, cut, shortened
 from workbench.scene.storyboard import Storyboard
 from workbench.views import storyboard
@@ -135,7 +135,7 @@ def test_what_is_innermost_goes_first():
     details = tuple(Detail("Value", "value", {"name": "x", "text": f"{n}" * n}) for n in (30, 300))
     details += (Detail("Made at", "text", "m" * 150),)
     boxes = {str(n): Box(str(n), "leaf", "x", state="future", details=details) for n in range(60)}
-    steps = [Step(f"step {n} " + "c" * 100, boxes={str(n): {"state": "idle"}}) for n in range(60)]
+    steps = [StoryStep(f"step {n} " + "c" * 100, boxes={str(n): {"state": "idle"}}) for n in range(60)]
     board = Storyboard(Scene("all", boxes), steps)
 
     def kept(plan):
@@ -254,25 +254,25 @@ def test_what_does_not_fit_at_all_stays_an_image_and_says_so(page):
 def test_a_part_of_a_picture_is_not_laid_out_anew():
     board = made("1,000 steps")
     short = cut(board, Plan(0))
-    assert short.levels and all(level is board.levels[frame] for frame, level in short.levels.items())
+    assert short.layouts and all(level is board.layouts[frame] for frame, level in short.layouts.items())
     lost = cut(board, Plan(0, 2))
-    kept = [frame for frame, level in lost.levels.items() if level is board.levels[frame]]
-    assert len(board.levels) > len(lost.levels) > 2 and len(kept) >= len(lost.levels) // 2
+    kept = [frame for frame, level in lost.layouts.items() if level is board.layouts[frame]]
+    assert len(board.layouts) > len(lost.layouts) > 2 and len(kept) >= len(lost.layouts) // 2
 
 
 def test_only_what_a_notebook_keeps_of_a_picture_is_laid_out(monkeypatch):
     done = []
-    monkeypatch.setattr(levels, "level_of", lambda *args: done.append(args[1]) or level_of(*args))
+    monkeypatch.setattr(region_layouts, "region_layout", lambda *args: done.append(args[1]) or region_layout(*args))
     board = storyboard(_recorded("1,000 steps"))
     playing(board)
     shown = {frame for frame in board.folding.frames} | {None}
     inside = [frame for frame in done if frame not in shown]
-    assert 0 < len(inside) < len(board.levels) // 2
+    assert 0 < len(inside) < len(board.layouts) // 2
 
 
 def test_of_what_is_too_long_whatever_groups_hold_no_group_is_laid_out(monkeypatch):
     done = []
-    monkeypatch.setattr(levels, "level_of", lambda *args: done.append(args[1]) or level_of(*args))
+    monkeypatch.setattr(region_layouts, "region_layout", lambda *args: done.append(args[1]) or region_layout(*args))
     board = storyboard(_recorded("six layers"))
     shown = board.layout and len(done)
     (between,) = [id for id, box in board.scene.boxes.items() if box.title.startswith("4 more (2 › Linear")]
@@ -284,16 +284,16 @@ def test_of_what_is_too_long_whatever_groups_hold_no_group_is_laid_out(monkeypat
 
 def test_a_group_that_holds_something_else_is_not_laid_out_in_the_whole_too(monkeypatch):
     done = []
-    monkeypatch.setattr(levels, "level_of", lambda *args: done.append(args[1]) or level_of(*args))
+    monkeypatch.setattr(region_layouts, "region_layout", lambda *args: done.append(args[1]) or region_layout(*args))
     board = storyboard(_recorded("1,000 steps"))
     lost = cut(board, Plan(0, 1))
     del done[:]
-    own = {frame for frame, level in lost.levels.items() if level is not board.levels[frame]}
-    assert own and sorted(done, key=str) == sorted([*lost.levels, *own], key=str)
+    own = {frame for frame, level in lost.layouts.items() if level is not board.layouts[frame]}
+    assert own and sorted(done, key=str) == sorted([*lost.layouts, *own], key=str)
 
 
 def test_levels_stand_in_the_same_order_in_every_process():
-    levels = [frame for frame in made("six layers").levels if frame is not None]
+    levels = [frame for frame in made("six layers").layouts if frame is not None]
     outer = {id: len(path) for id, path in paths(made("six layers").scene).items()}
     place = {id: n for n, id in enumerate(made("six layers").scene.boxes)}
     assert levels == sorted(levels, key=lambda id: (-outer[id], -place[id])) and len(levels) > 5

@@ -8,7 +8,7 @@ import pytest
 from scene_samples import deep, loss, square
 
 from workbench.scene.labels import arrow_fields, box_fields
-from workbench.scene.model import Arrow, Box, Detail, Scene, Step, changed
+from workbench.scene.model import Arrow, Box, Detail, Scene, StoryStep, changed
 from workbench.scene.storyboard import Storyboard
 
 BOX = {"id", "kind", "holder", "x", "y", "w", "h", "title", "lines", "state", "alt", "details"}
@@ -49,13 +49,13 @@ def test_the_dict_has_the_fields_the_player_reads():
 
 def test_it_opens_at_the_last_step_before_the_first_backward():
     def start(phases: str) -> int:
-        return Storyboard(Scene(), [Step("", {"f": "forward", "b": "backward"}[each]) for each in phases]).start
+        return Storyboard(Scene(), [StoryStep("", {"f": "forward", "b": "backward"}[each]) for each in phases]).start
 
     assert [start(phases) for phases in ("", "f", "fff", "ffbb", "b", "fbfb")] == [-1, 0, 2, 1, 0, 0]
 
 
 def test_it_opens_where_it_is_told_to():
-    steps = [Step("", phase) for phase in ("forward", "backward", "backward")]
+    steps = [StoryStep("", phase) for phase in ("forward", "backward", "backward")]
     board = Storyboard(Scene("", {"b": Box("b", "op", "b", state="future")}), steps, start=2)
     steps[2].boxes = {"b": {"state": "idle"}}
     assert (board.start, board.to_dict()["start"], board.at().boxes["b"].state) == (2, 2, "idle")
@@ -63,7 +63,7 @@ def test_it_opens_where_it_is_told_to():
 
 def test_a_box_can_lead_to_a_step():
     row = Box("row", "line", "mul", goto=1)
-    steps = [Step("one"), Step("two", boxes={"row": {"title": "add", "goto": 0}})]
+    steps = [StoryStep("one"), StoryStep("two", boxes={"row": {"title": "add", "goto": 0}})]
     told = Storyboard(Scene("", {"row": row, "other": Box("other", "op", "x")}), steps).to_dict()
     assert [box.get("goto") for box in told["boxes"]] == [1, None] and "goto" not in told["boxes"][1]
     assert [step["boxes"].get("row", {}).get("goto") for step in told["steps"]] == [None, 0]
@@ -101,10 +101,10 @@ X = {"x": Box("x", "leaf", "x")}
     [
         (Scene("", {"s": Box("s", "saved", "s", holder="n")}), [], "Box 's' hangs on 'n', which"),
         (Scene("", X, {"a": Arrow("a", "x", "n")}), [], "Arrow 'a' ends at 'n', which"),
-        (Scene("", X), [Step("", boxes={"n": {"state": "done"}})], "Step 0 changes 'n', which"),
+        (Scene("", X), [StoryStep("", boxes={"n": {"state": "done"}})], "Step 0 changes 'n', which"),
         (
             Scene("", X | {"r": Box("r", "region", "r")}),
-            [Step("", boxes={"x": {"region": "r"}})],
+            [StoryStep("", boxes={"x": {"region": "r"}})],
             "Step 0 moves box 'x' into another",
         ),
     ],
@@ -133,7 +133,7 @@ def test_what_is_not_described_describes_itself():
 
 def test_an_arrows_description_follows_the_names_at_its_ends():
     boxes = {"x": Box("x", "leaf", "x"), "n": Box("n", "op", "n")}
-    step = Step("", boxes={"x": {"title": "weights"}})
+    step = StoryStep("", boxes={"x": {"title": "weights"}})
     told = Storyboard(Scene("", boxes, {"a": Arrow("a", "x", "n")}), [step]).to_dict()
     assert told["steps"][0]["arrows"] == {"a": {"alt": "from weights to n"}}
 
@@ -146,6 +146,6 @@ def test_changed_names_what_differs():
 
 def test_a_thousand_steps_stay_small():
     boxes = {f"n{n}": Box(f"n{n}", "op", "AddBackward0", state="future") for n in range(1000)}
-    steps = [Step(f"step {n}", boxes={f"n{n}": {"state": "idle"}}) for n in range(1000)]
+    steps = [StoryStep(f"step {n}", boxes={f"n{n}": {"state": "idle"}}) for n in range(1000)]
     board = Storyboard(Scene("", boxes), steps)
     assert len(json.dumps(board.to_dict()["steps"])) < 250_000

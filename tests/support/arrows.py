@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from workbench.scene.geometry import Place, Walls, along
+from workbench.scene.geometry import Rectangle, Walls, along
 from workbench.scene.labels import STRIP
 from workbench.scene.layout import Layout
 from workbench.scene.model import AROUND, LOOSE, Scene, paths
@@ -83,7 +83,7 @@ def measured(scene: Scene, layout: Layout) -> dict[str, float]:
     curves = {id: evenly(way.points) for id, way in ways.items()}
     boxes = {id: layout.boxes[id] for id, box in scene.boxes.items() if box.kind not in AROUND}
     headings = [
-        Place(place.x, place.y, min(place.w, 26 + 7.25 * len(scene.boxes[id].title)), STRIP - 4.0)
+        Rectangle(place.x, place.y, min(place.w, 26 + 7.25 * len(scene.boxes[id].title)), STRIP - 4.0)
         for id, place in layout.boxes.items()
         if scene.boxes[id].kind == "region"
     ]
@@ -110,7 +110,7 @@ def measured(scene: Scene, layout: Layout) -> dict[str, float]:
     return {name: round(value) for name, value in found.items()}
 
 
-def within(place: Place, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64], margin: float) -> int:
+def within(place: Rectangle, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64], margin: float) -> int:
     inside = (place.x + margin < x) & (x < place.x + place.w - margin)
     return int((inside & (place.y + margin < y) & (y < place.y + place.h - margin)).sum())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.scene.model import Arrow, Box, Detail, Scene, Step
+from workbench.scene.model import Arrow, Box, Detail, Scene, StoryStep
 from workbench.scene.storyboard import Storyboard
 
 SOURCE = """class Square(Function):
@@ -52,15 +52,15 @@ def _scene() -> Scene:
     return Scene("loss", {box.id: box for box in boxes}, {arrow.id: arrow for arrow in arrows})
 
 
-def _forward(line: int, text: str, caption: str, focus: str, boxes: str, arrows: str) -> Step:
+def _forward(line: int, text: str, caption: str, focus: str, boxes: str, arrows: str) -> StoryStep:
     cursor = {"file": "lesson.py", "line": line, "text": text}
     born = {id: IDLE for id in boxes.split()}, {id: IDLE for id in arrows.split()}
-    return Step(caption, "forward", cursor, focus, *born)
+    return StoryStep(caption, "forward", cursor, focus, *born)
 
 
-def _backward(caption: str, focus: str, boxes: dict[str, Any], arrows: dict[str, Any]) -> Step:
+def _backward(caption: str, focus: str, boxes: dict[str, Any], arrows: dict[str, Any]) -> StoryStep:
     cursor = {"file": "lesson.py", "line": 4, "text": "loss.backward()"}
-    return Step(caption, "backward", cursor, focus, boxes, arrows)
+    return StoryStep(caption, "backward", cursor, focus, boxes, arrows)
 
 
 def storyboard() -> Storyboard:

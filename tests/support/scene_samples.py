@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.scene.model import Arrow, Box, Detail, Scene, Step
+from workbench.scene.model import Arrow, Box, Detail, Scene, StoryStep
 from workbench.scene.storyboard import Storyboard
 
 SQUARE = """class Square(Function):
@@ -24,14 +24,14 @@ def _scene(title: str, boxes: list[Box], arrows: list[tuple[str, str, str]]) -> 
     return Scene(title, {box.id: box for box in boxes}, {arrow.id: arrow for arrow in made})
 
 
-def _step(phase: str, caption: str, focus: str, line: str, boxes: dict, arrows: dict) -> Step:
+def _step(phase: str, caption: str, focus: str, line: str, boxes: dict, arrows: dict) -> StoryStep:
     cursor = {"file": "cell", "line": 3, "text": line}
     states = {id: {"state": change} if isinstance(change, str) else change for id, change in boxes.items()}
     labels = {
         id: {"state": change} if isinstance(change, str) else {"state": change[0], "label": change[1]}
         for id, change in arrows.items()
     }
-    return Step(caption, phase, cursor, focus, states, labels)
+    return StoryStep(caption, phase, cursor, focus, states, labels)
 
 
 def square() -> Storyboard:

@@ -18,7 +18,7 @@ from kept_story import kept_story
 
 import workbench as torch
 from workbench.events import listeners
-from workbench.scene.geometry import Place
+from workbench.scene.geometry import Rectangle
 from workbench.scene.labels import heading_size
 from workbench.scene.model import Plot, Scene
 from workbench.tools.explore import Exploration
@@ -289,7 +289,7 @@ def test_no_number_lies_on_the_title_of_a_region():
     assert labels and regions
     for region in regions:
         corner = board.layout.boxes[region.id]
-        title = Place(corner.x, corner.y, *heading_size(region.title))
+        title = Rectangle(corner.x, corner.y, *heading_size(region.title))
         assert not any(label.meets(title) for label in labels), region.title
 
 

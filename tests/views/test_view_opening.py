@@ -17,7 +17,7 @@ from workbench import nn
 from workbench.recording import record
 from workbench.scene.layout import LayoutUnavailable
 from workbench.scene.model import paths
-from workbench.scene.reading import drawn_level
+from workbench.scene.reading import drawn_region
 from workbench.scene.storyboard import Storyboard
 from workbench.trace.frame import Frame
 from workbench.views.graph import Graph
@@ -382,7 +382,7 @@ def test_where_nothing_can_be_laid_out_a_picture_is_told_in_words_all_the_same(m
         raise LayoutUnavailable("Graphviz is missing")
 
     trace, _ = told("two_blocks")
-    drawn_level.cache_clear()
+    drawn_region.cache_clear()
     monkeypatch.setattr("workbench.scene.reading.placed", missing)
     assert "Sequential" in str(trace.show())
 

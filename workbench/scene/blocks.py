@@ -1,7 +1,7 @@
 """Blocks: a node and the saved tensors hanging on it are one to Graphviz, and its tangents beside it.
 
-It is told of a block, of a frame and of a label as an HTML-like table of empty cells of fixed size: it sees no text, so
-no font of the machine is measured and no text can mislead it.
+It is told of a block, of a region and of a label as an HTML-like table of empty cells of fixed size: it sees no text,
+so no font of the machine is measured and no text can mislead it.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from .geometry import GAP, Place
+from .geometry import GAP, Rectangle
 from .labels import Size
 from .model import AROUND, Scene
-from .parts import Frame
+from .regions import RegionOutline
 
 TIE = 22  # px between a node and the saved tensors hanging on it: room for the line that ties them
 CHIP_GAP = 6  # px between two small boxes: saved tensors of one node, or levels
 BESIDE = 36  # px between a box and what is told beside it: its tangent, or a story
-PORT = 4  # px: the width of the cell where an arrow goes through a frame
+PORT = 4  # px: the width of the cell where an arrow goes through a region
 _TABLE = '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0">'
 
 
@@ -83,16 +83,16 @@ def _block(id: str, chips: list[str], tangents: list[str], boxes: Mapping[str, S
     return Block(width, height, tuple([(chip, boxes[chip]) for chip in chips]), stack, tuple(cells))
 
 
-def stand(id: str, block: Block, x: float, y: float, places: dict[str, Place]) -> None:
+def stand(id: str, block: Block, x: float, y: float, places: dict[str, Rectangle]) -> None:
     """The places of a block's boxes, with its middle at this point."""
     x -= block.width / 2
     for each, (w, h) in block.cells:
         if each is not None:
-            places[each] = Place(round(x, 1), round(y - h / 2, 1), w, h)
+            places[each] = Rectangle(round(x, 1), round(y - h / 2, 1), w, h)
         x += w
     x, y = places[id].x + places[id].w + TIE, y - block.stack / 2
     for chip, (w, h) in block.chips:
-        places[chip] = Place(round(x, 1), round(y, 1), w, h)
+        places[chip] = Rectangle(round(x, 1), round(y, 1), w, h)
         y += h + CHIP_GAP
 
 
@@ -102,15 +102,15 @@ class Tables:
 
     texts: dict[str, str]
     cells: dict[str, str]  # box -> the cell of its block's table
-    ports: dict[tuple[str, str, str], str]  # frame, "in" or "out", value -> the node of the frame, and its cell
+    ports: dict[tuple[str, str, str], str]  # region, "in" or "out", value -> the node of the region, and its cell
 
 
-def tables(inside: Iterable[str], blocks: Mapping[str, Block], frames: Mapping[str, Frame]) -> Tables:
-    """The tables of blocks and frames, which are the nodes 0, 1, and so on."""
+def tables(inside: Iterable[str], blocks: Mapping[str, Block], regions: Mapping[str, RegionOutline]) -> Tables:
+    """The tables of blocks and regions, which are the nodes 0, 1, and so on."""
     told = Tables({}, {}, {})
     for n, id in enumerate(inside):
-        if id in frames:
-            told.texts[id] = _frame_table(n, id, frames[id], told.ports)
+        if id in regions:
+            told.texts[id] = _region_table(n, id, regions[id], told.ports)
         else:
             told.texts[id] = _block_table(id, blocks[id], told.cells)
     return told
@@ -130,10 +130,10 @@ def _block_table(id: str, block: Block, cells: dict[str, str]) -> str:
     return table_of("".join(row))
 
 
-def _frame_table(n: int, id: str, frame: Frame, ports: dict[tuple[str, str, str], str]) -> str:
+def _region_table(n: int, id: str, region: RegionOutline, ports: dict[tuple[str, str, str], str]) -> str:
     """Three rows: cells along the upper edge where values come in, the inside, and cells where they leave."""
     rows: list[str] = []
-    for letter, way, spots in (("i", "in", frame.entries), ("o", "out", frame.exits)):
+    for letter, way, spots in (("i", "in", region.entries), ("o", "out", region.exits)):
         row: list[str] = []
         at = 0
         for k, (value, x) in enumerate(sorted(spots, key=lambda spot: spot[1])):
@@ -142,9 +142,9 @@ def _frame_table(n: int, id: str, frame: Frame, ports: dict[tuple[str, str, str]
             row.append(cell(PORT, 1, f'PORT="{letter}{k}"'))
             at = left + PORT
             ports[id, way, value] = f"{n}:{letter}{k}"
-        row += [cell(frame.width - at, 1)] if at < frame.width else []
+        row += [cell(region.width - at, 1)] if at < region.width else []
         rows.append(f"<TR><TD>{_TABLE}<TR>{''.join(row)}</TR></TABLE></TD></TR>")
-    rows.insert(1, f"<TR>{cell(frame.width, frame.height - 2)}</TR>")
+    rows.insert(1, f"<TR>{cell(region.width, region.height - 2)}</TR>")
     return f"<{_TABLE}{''.join(rows)}</TABLE>>"
 
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from math import atan2, hypot
 from typing import Any
 
-from .geometry import GAP, LEAST_FALL, Curve, Place, Point, Walls, on_curve
+from .geometry import GAP, LEAST_FALL, Curve, Point, Rectangle, Walls, on_curve
 from .labels import Size
 
 _VERTICAL = 24  # px that an arrow's ends keep to the vertical, if there is room: its head then points straight
@@ -27,20 +27,20 @@ _SHARPER = (0.2, 0.08)  # the same, tried in turn where a box is in the way
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Route:
     """An arrow's Bézier points (1 + 3n of them, from its upper to its lower end) and its label's place.
 
     Where the label is at the left of the arrow, its text ends at the arrow instead of beginning there.
     """
 
     points: tuple[Point, ...]
-    label: Place
+    label: Rectangle
     leftward: bool = False
 
-    def moved(self, right: float, down: float = 0.0) -> Way:
+    def moved(self, right: float, down: float = 0.0) -> Route:
         """The way so much further right and down."""
         points = tuple((round(x + right, 1), round(y + down, 1)) for x, y in self.points)
-        return Way(points, self.label.moved(right, down), self.leftward)
+        return Route(points, self.label.moved(right, down), self.leftward)
 
     @property
     def d(self) -> str:
@@ -54,7 +54,7 @@ class Way:
         return {"d": self.d} | centre | {"lw": label.w, "lh": label.h} | ({"left": True} if self.leftward else {})
 
 
-def straight_between(one: Place, other: Place) -> Way:
+def straight_between(one: Rectangle, other: Rectangle) -> Route:
     """The straight way between two boxes that stand side by side, or above each other."""
     (x, y), (u, v) = ((place.x + place.w / 2, place.y + place.h / 2) for place in (one, other))
     if abs(y - v) < (one.h + other.h) / 2:
@@ -64,17 +64,17 @@ def straight_between(one: Place, other: Place) -> Way:
         x, u = (min(max(to, box.x + _OFF_TEXT), box.x + box.w - _OFF_TEXT) for box, to in ((one, u), (other, x)))
         y, v = (one.y + one.h, other.y) if v > y else (one.y, other.y + other.h)
     points = tuple((round(x + (u - x) * part, 1), round(y + (v - y) * part, 1)) for part in (0, 1 / 3, 2 / 3, 1))
-    return Way(points, Place(x, y, 0.0, 0.0))
+    return Route(points, Rectangle(x, y, 0.0, 0.0))
 
 
-def swung(upper: Place, lower: Place, label: Size) -> tuple[list[Point], Place]:
+def swung(upper: Rectangle, lower: Rectangle, label: Size) -> tuple[list[Point], Rectangle]:
     """A spline for an arrow that Graphviz was not told of, with its label at the middle."""
     (x, y), (u, v) = (upper.x + upper.w / 2, upper.y + upper.h + GAP), (lower.x + lower.w / 2, lower.y - GAP)
     middle = round((x + u - label[0]) / 2, 1), round((y + v - label[1]) / 2, 1)
-    return smooth([(x, y), (u, v)]), Place(*middle, *label)
+    return smooth([(x, y), (u, v)]), Rectangle(*middle, *label)
 
 
-def one_way(pieces: Sequence[Way], standing: Walls) -> Way:
+def one_way(pieces: Sequence[Route], standing: Walls) -> Route:
     """One way of several, each of which begins about where the one before it ends; the label is that of the last.
 
     Where it leads to the same side before and after a frame's edge, it goes through that at a slant if there is room.

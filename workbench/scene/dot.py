@@ -1,6 +1,6 @@
-"""What Graphviz is asked for one part of a picture, as text of DOT: blocks and frames, ports at the edges, arrows.
+"""What Graphviz is asked for one part of a picture, as text of DOT: blocks and regions, ports at the edges, arrows.
 
-The main way through the part is to read straight down (`_spine`), and what uses a frame's value stands below it
+The main way through the part is to read straight down (`_spine`), and what uses a region's value stands below it
 (`_late`). Of a dense graph not all is told (`thinned`).
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .blocks import PORT, Block, Tables, cell, table_of, tables
 from .labels import Size
 from .model import Arrow
-from .parts import Frame, Wire
+from .regions import RegionOutline, Wire
 from .rows import SETTINGS, thinned
 
 _INCH = 72  # px of Graphviz's inches, in which it is told distances
@@ -23,7 +23,7 @@ _OVERLAP = 12  # px of a label's height in the room that Graphviz leaves above a
 _STRAIGHT = 100  # how much more the main way through a part is kept straight than others
 _MOST_BOXES_LED = 200  # of more, looking for the arrows' ways would take longer than all the rest
 _MOST_ARROWS_LED = 400  # the same
-# Values that enter a frame stand far from what takes them: with few rounds their arrows lead side by side.
+# Values that enter a region stand far from what takes them: with few rounds their arrows lead side by side.
 _IN_FRAME = "splines=true, nslimit=3, nslimit1=3"
 _HEAD = "node [shape=plain]\nedge [dir=none]\n"
 
@@ -33,10 +33,10 @@ class Question:
     """What is asked for one part, and what its answer is read by: the nodes are what stands inside, then the ports."""
 
     dot: str
-    heading: float | None  # the width of the frame's heading; None: the whole picture has none
+    heading: float | None  # the width of the region's heading; None: the whole picture has none
     inside: tuple[str, ...]
     blocks: dict[str, Block]
-    frames: dict[str, Frame]
+    regions: dict[str, RegionOutline]
     entries: list[str]  # the values that come in: the first ports
     exits: list[str]  # and that leave: the others
     wires: tuple[Wire, ...]
@@ -50,14 +50,14 @@ class Question:
 def question(
     heading: float | None,
     inside: tuple[str, ...],
-    held: tuple[Block | Frame, ...],
+    held: tuple[Block | RegionOutline, ...],
     wires: tuple[Wire, ...],
     sizes: tuple[Size, ...],
     depths: tuple[int, ...],
 ) -> Question:
     """What to ask for a part with a heading so wide, and wires with labels of these sizes, of values so deep down."""
     blocks = {id: each for id, each in zip(inside, held, strict=True) if isinstance(each, Block)}
-    frames = {id: each for id, each in zip(inside, held, strict=True) if isinstance(each, Frame)}
+    regions = {id: each for id, each in zip(inside, held, strict=True) if isinstance(each, RegionOutline)}
     entries = list(dict.fromkeys(wire.value for wire in wires if wire.start is None))
     exits = list(dict.fromkeys(wire.value for wire in wires if wire.end is None))
     names = [str(n) for n in range(len(wires))]
@@ -73,16 +73,16 @@ def question(
     led = "splines=true" in settings and len(of_block) <= _MOST_BOXES_LED and len(wires) <= _MOST_ARROWS_LED
     settings = settings.replace("splines=true", "splines=line") if led else settings
     spine = _spine({each.id: (of_block[each.source], of_block[each.target]) for each in told}, depth)
-    table = tables(inside, blocks, frames)
+    table = tables(inside, blocks, regions)
     number = {id: str(n) for n, id in enumerate(inside)}
     lines = [f"{n} [label={table.texts[id]}]" for n, id in enumerate(inside)]
     lines += _port_lines(entries, exits, number)
     ends = {each.id: _ends(each, wires[int(each.id)].value, table, number, of_block) for each in told}
-    lines += _edge_lines(told, ends, size, spine, frames)
+    lines += _edge_lines(told, ends, size, spine, regions)
     apart = _APART_LABELLED if any(w for w, _ in size.values()) else APART
     graph = f"graph [rankdir=TB, nodesep={_ASIDE / _INCH:g}, ranksep={apart / _INCH:g}, {settings}]\n"
     dot = "digraph {\n" + graph + _HEAD + "\n".join(lines) + "\n}"
-    return Question(dot, heading, inside, blocks, frames, entries, exits, wires, arrows, told, spine, size, led)
+    return Question(dot, heading, inside, blocks, regions, entries, exits, wires, arrows, told, spine, size, led)
 
 
 def _port_lines(entries: Sequence[str], exits: Sequence[str], number: dict[str, str]) -> list[str]:
@@ -113,16 +113,16 @@ def _edge_lines(
     ends: Mapping[str, tuple[str, str]],
     size: Mapping[str, Size],
     spine: set[str],
-    frames: Mapping[str, Frame],
+    regions: Mapping[str, RegionOutline],
 ) -> list[str]:
     """The arrows, each with the room of its label, in the order in which they are numbered."""
-    beside = _late(told, frames)
+    beside = _late(told, regions)
     lines: list[str] = []
     for key, arrow in enumerate(told):
         w, h = size[arrow.id]
         weight = f", weight={_STRAIGHT}" if arrow.id in spine else ""
         label = f", label={table_of(cell(w, h - _OVERLAP))}" if w else ""
-        late = ", minlen=2" if arrow.source in frames and arrow.target in beside else ""
+        late = ", minlen=2" if arrow.source in regions and arrow.target in beside else ""
         tail, head = ends[arrow.id]
         lines.append(f"{tail}:s -> {head}:n [key={key}, id={key}{weight}{label}{late}]")
     return lines
@@ -156,12 +156,12 @@ def _spine(ends: Mapping[str, tuple[str, str]], depth: Mapping[str, int]) -> set
     return spine
 
 
-def _late(told: Iterable[Arrow], frames: Mapping[str, Frame]) -> set[str]:
-    """What uses both what a frame makes and what stands there for it alone: that gets a row below the frame."""
+def _late(told: Iterable[Arrow], regions: Mapping[str, RegionOutline]) -> set[str]:
+    """What uses both what a region makes and what stands there for it alone: that gets a row below the region."""
     into: dict[str, set[str]] = {}
     out: dict[str, set[str]] = {}
     for arrow in told:
         into.setdefault(arrow.target, set()).add(arrow.source)
         out.setdefault(arrow.source, set()).add(arrow.target)
     alone = {id for id, targets in out.items() if len(targets) == 1 and id not in into and not id.startswith("in ")}
-    return {id for id, sources in into.items() if sources & alone - frames.keys() and sources & frames.keys()}
+    return {id for id, sources in into.items() if sources & alone - regions.keys() and sources & regions.keys()}

@@ -20,7 +20,7 @@ Curve = npt.NDArray[np.float64]  # points of it, one a row
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Rectangle:
     """A rectangle: the upper left corner and the size."""
 
     x: float
@@ -31,15 +31,15 @@ class Place:
     def to_dict(self) -> dict[str, float]:
         return asdict(self)
 
-    def moved(self, right: float, down: float = 0.0) -> Place:
+    def moved(self, right: float, down: float = 0.0) -> Rectangle:
         """The rectangle so much further right and down."""
-        return Place(round(self.x + right, 1), round(self.y + down, 1), self.w, self.h)
+        return Rectangle(round(self.x + right, 1), round(self.y + down, 1), self.w, self.h)
 
-    def gap(self, other: Place) -> float:
+    def gap(self, other: Rectangle) -> float:
         """How far apart the two rectangles are from side to side; below zero they overlap."""
         return max(self.x - other.x - other.w, other.x - self.x - self.w)
 
-    def meets(self, other: Place) -> bool:
+    def meets(self, other: Rectangle) -> bool:
         """Whether the two rectangles have any area in common."""
         return (
             self.x < other.x + other.w
@@ -98,11 +98,11 @@ def on_curve(curve: Sequence[Point], rects: Curve) -> npt.NDArray[np.bool_]:
 class Walls:
     """Rectangles that others, and curves, may meet; all are looked at at once."""
 
-    def __init__(self, places: Iterable[Place]) -> None:
+    def __init__(self, places: Iterable[Rectangle]) -> None:
         ends = [(place.x, place.y, place.x + place.w, place.y + place.h) for place in places]
         self._ends = np.array(ends).reshape(-1, 4).T
 
-    def __setitem__(self, number: int, place: Place) -> None:
+    def __setitem__(self, number: int, place: Rectangle) -> None:
         """Put one of them elsewhere."""
         self._ends[:, number] = place.x, place.y, place.x + place.w, place.y + place.h
 

@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from .blocks import TIE
-from .curves import Way
-from .geometry import GAP, MARGIN, Place, Point
+from .curves import Route
+from .geometry import GAP, MARGIN, Point, Rectangle
 from .labels import (
     CHARACTER,
     CHIP_PAD,
@@ -150,7 +150,7 @@ def _arrow(arrow: Arrow, scene: Scene, layout: Layout) -> ShapeGroup:
         width = max(map(columns, lines)) * CHARACTER + 2 * LABEL_PAD
         x = way.label.x + (way.label.w - width if way.leftward else 0)
         if arrow.state == "flowing":
-            shapes.append(_rect("wb-pill", Place(x, y - 2, width, height + 4), 5))
+            shapes.append(_rect("wb-pill", Rectangle(x, y - 2, width, height + 4), 5))
         for line in lines:
             shapes.append(_text("wb-label", x + LABEL_PAD, y + _BASELINE, line, "start"))
             y += LINE
@@ -158,7 +158,7 @@ def _arrow(arrow: Arrow, scene: Scene, layout: Layout) -> ShapeGroup:
     return ShapeGroup(f"wb-arrow wb-kind-{arrow.kind} wb-state-{arrow.state}{looks}", shown["alt"], shapes)
 
 
-def _cut_mark(way: Way) -> list[Shape]:
+def _cut_mark(way: Route) -> list[Shape]:
     """A gap in an arrow where its label stands, between two strokes across it."""
     label, points = way.label, way.points
     found = [_at_part(points[at : at + 4], n / 8) for at in range(0, len(points) - 3, 3) for n in range(1, 8)]
@@ -185,7 +185,7 @@ def _at_part(piece: Sequence[Point], t: float) -> tuple[Point, Point]:
     return place, joined(-s * s, s * s - 2 * s * t, 2 * s * t - t * t, t * t)
 
 
-def _head(way: Way, climbing: bool, weight: int) -> str:
+def _head(way: Route, climbing: bool, weight: int) -> str:
     """A triangle at the arrow's upper or lower end, reaching over the gap between the line and the box."""
     points = way.points if climbing else way.points[::-1]
     (x, y), *rest = points
@@ -215,7 +215,7 @@ def _box(box: Box, layout: Layout) -> ShapeGroup:
     if box.state in ("running", "differs", "error"):
         shapes.append(_rect("wb-glow", _grown(place, 5), radius + 5))
     if box.kind == "group":
-        shapes.append(_rect("wb-back", Place(place.x + 5, place.y + 5, place.w, place.h), radius))
+        shapes.append(_rect("wb-back", Rectangle(place.x + 5, place.y + 5, place.w, place.h), radius))
     shapes.append(_rect("wb-frame", place, radius))
     if box.kind == "output":
         shapes.append(_rect("wb-inner", _grown(place, -4), radius - 4))
@@ -232,7 +232,7 @@ def _box(box: Box, layout: Layout) -> ShapeGroup:
     return ShapeGroup(classes, shown["alt"], shapes)
 
 
-def _placed(box: Box, place: Place, shown: Mapping[str, Any], radius: float) -> list[Shape]:
+def _placed(box: Box, place: Rectangle, shown: Mapping[str, Any], radius: float) -> list[Shape]:
     """A box of a chart: its title in the middle of a small one, else at the upper left, and lines below."""
     glows = box.state in ("running", "error") and box.kind != "line"  # lines of code stand close together
     shapes = [_rect("wb-glow", _grown(place, 4), radius + 4)] if glows else []
@@ -250,13 +250,13 @@ def _placed(box: Box, place: Place, shown: Mapping[str, Any], radius: float) -> 
     return shapes
 
 
-def _tie(holder: Place, chip: Place) -> str:
+def _tie(holder: Rectangle, chip: Rectangle) -> str:
     x, y, end_x, end_y = holder.x + holder.w, holder.y + holder.h / 2, chip.x, chip.y + chip.h / 2
     bend = x + TIE / 2
     return f"M{_at(x, y)} C{_at(bend, y)} {_at(bend, end_y)} {_at(end_x, end_y)}"
 
 
-def _texts(place: Place, shown: Mapping[str, Any]) -> list[Shape]:
+def _texts(place: Rectangle, shown: Mapping[str, Any]) -> list[Shape]:
     first, behind = first_row(shown)
     lines = shown["lines"][behind:]
     x, y = place.x + place.w / 2, place.y + (place.h - TITLE_LINE - LINE * len(lines)) / 2
@@ -270,7 +270,7 @@ def _texts(place: Place, shown: Mapping[str, Any]) -> list[Shape]:
     return shapes
 
 
-def _plot(plot: Plot, place: Place, shown: Mapping[str, Any]) -> list[Shape]:
+def _plot(plot: Plot, place: Rectangle, shown: Mapping[str, Any]) -> list[Shape]:
     paths, x, y = plot_paths(plot, place.x, place.y), place.x + place.w / 2, place.y + 10
     shapes = [_path(f"wb-{name}", paths[name]) for name in ("axes", "curve", "tangent") if paths[name]]
     if paths["at"]:
@@ -282,7 +282,7 @@ def _plot(plot: Plot, place: Place, shown: Mapping[str, Any]) -> list[Shape]:
     return shapes + [_text("wb-text", x, y + TITLE_LINE + LINE * n + _BASELINE, line, "middle") for n, line in lines]
 
 
-def _chip_texts(box: Box, place: Place, shown: Mapping[str, Any]) -> list[Shape]:
+def _chip_texts(box: Box, place: Rectangle, shown: Mapping[str, Any]) -> list[Shape]:
     behind = stands_behind(shown)
     lines: list[str] = [] if behind else shown["lines"]
     x, y = place.x + CHIP_PAD, place.y + (place.h - LINE * (1 + len(lines))) / 2 + _BASELINE
@@ -345,7 +345,7 @@ def _path(role: str, d: str) -> Shape:
     return Shape("path", role, {"d": d})
 
 
-def _rect(role: str, place: Place, radius: float) -> Shape:
+def _rect(role: str, place: Rectangle, radius: float) -> Shape:
     corner = {"x": place.x, "y": place.y, "width": place.w, "height": place.h}
     return Shape("rect", role, corner | {"rx": radius})
 
@@ -354,8 +354,8 @@ def _text(role: str, x: float, y: float, text: str, anchor: str) -> Shape:
     return Shape("text", role, {"x": x, "y": y, "text-anchor": anchor}, text)
 
 
-def _grown(place: Place, by: float) -> Place:
-    return Place(place.x - by, place.y - by, place.w + 2 * by, place.h + 2 * by)
+def _grown(place: Rectangle, by: float) -> Rectangle:
+    return Rectangle(place.x - by, place.y - by, place.w + 2 * by, place.h + 2 * by)
 
 
 _CLASSES = re.compile('class="([^"]*)"')

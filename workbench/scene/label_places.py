@@ -8,7 +8,7 @@ from math import inf
 
 import numpy as np
 
-from .geometry import PACE, Curve, Place, Point, Walls, along
+from .geometry import PACE, Curve, Point, Rectangle, Walls, along
 from .obstacles import NEAR_LABEL, Obstacles
 
 _ALONGSIDE = 120  # px up or down that a label may be away from the room that is kept for it
@@ -24,7 +24,7 @@ _SHARPEST = 0.8  # radians of its sharpest turn, unless it had such a one before
 class Tags:
     """Where labels stand, which of them at the left of their arrows, and how much of arrows leads through which."""
 
-    near: dict[str, Place]
+    near: dict[str, Rectangle]
     leftward: set[str]
     crowded: dict[str, int]
 
@@ -43,10 +43,10 @@ class LabelPlaces:
 
     def __init__(
         self,
-        kept: dict[str, Place],
+        kept: dict[str, Rectangle],
         paths: dict[str, list[Point]],
         ends: Mapping[str, tuple[str, str]],
-        standing: Sequence[Place],
+        standing: Sequence[Rectangle],
         twins: Mapping[str, str],
     ) -> None:
         self._kept, self._ends, self._standing, self._twins = kept, ends, standing, twins
@@ -128,7 +128,7 @@ class LabelPlaces:
         """Ways of the arrows that lead through a label around where it may stand, of as few as can be first."""
         label, paths, ends = self._kept[id], self.paths, self._ends
         curves = {each: along(points) for each, points in paths.items() if each != id}
-        crossing: dict[tuple[str, ...], list[Place]] = {}
+        crossing: dict[tuple[str, ...], list[Rectangle]] = {}
         for x, y, _ in _spots(label, along(paths[id]), (False, True)):
             spot = replace(label, x=x, y=y)
             if not walls.met(x, y, x + label.w, y + label.h).any():
@@ -163,14 +163,14 @@ def _ease(way: list[Point]) -> tuple[float, float]:
     return float((np.abs(right) / (np.abs(down) + 1)).max()), float(turns.max())
 
 
-def _enters(curve: Curve, place: Place) -> bool:
+def _enters(curve: Curve, place: Rectangle) -> bool:
     """Whether points of a curve lie in a rectangle."""
     x, y = curve.T
     inside = (place.x < x) & (x < place.x + place.w) & (place.y - 1 < y) & (y < place.y + place.h + 1)
     return bool(inside.any())
 
 
-def _spots(label: Place, own: Curve, sides: tuple[bool, ...]) -> Iterator[tuple[float, float, bool]]:
+def _spots(label: Rectangle, own: Curve, sides: tuple[bool, ...]) -> Iterator[tuple[float, float, bool]]:
     """Where a label may stand at its arrow, the best first, and whether it ends there: beside it, or below or above."""
     (across, down), tall = own.T, label.h
     top, foot = float(down[0]) + _CLEAR, float(down[-1]) - tall - _CLEAR

@@ -14,7 +14,7 @@ from functools import lru_cache
 from os.path import commonprefix
 from typing import Any
 
-from .model import AROUND, LOOSE, PANELS, Arrow, Box, Plot, Scene, Step, with_changes
+from .model import AROUND, LOOSE, PANELS, Arrow, Box, Plot, Scene, StoryStep, with_changes
 
 CHARACTER = 7.25  # px, one column of 12 px monospace text, a little more than any common font needs
 TITLE_CHARACTER = CHARACTER * 14 / 12
@@ -286,7 +286,7 @@ _ARGUMENT = 18  # px of a box's upper edge for each arrow into it
 _MOST_FOR_ARGUMENTS = 720  # px of it for all of them
 
 
-def largest(scene: Scene, steps: Sequence[Step]) -> tuple[dict[str, Size], dict[str, Size]]:
+def largest(scene: Scene, steps: Sequence[StoryStep]) -> tuple[dict[str, Size], dict[str, Size]]:
     """The size of every box and of every arrow's label, by id; (0, 0) for a label that is always empty.
 
     And by `in_group` that of the label where the arrow's target is hidden in a closed group.

@@ -1,6 +1,6 @@
 """Where everything stands: the parts of a picture, which lie in each other, and what stands around them.
 
-The phases: what lies in what (`parts.py`), a node with its saved tensors as one block (`blocks.py`), the question to
+The phases: what lies in what (`regions.py`), a node with its saved tensors as one block (`blocks.py`), the question to
 Graphviz for each part (`dot.py`, and of many arrows those that count: `rows.py`), its answer (`engines.py`), read back
 (`reading.py`) with the ways of arrows (`routes.py`, `obstacles.py`, `curves.py`) and labels (`label_places.py`). All
 sizes are ours, so a layout is the same on every machine.
@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from .blocks import BESIDE, CHIP_GAP, blocks_of
-from .curves import Way, one_way, straight_between
+from .curves import Route, one_way, straight_between
 from .engines import LayoutUnavailable as LayoutUnavailable  # what laying out may raise
-from .geometry import MARGIN, Place, Point, Walls
+from .geometry import MARGIN, Point, Rectangle, Walls
 from .labels import STRIP, Size
-from .levels import levels_of
 from .model import Box, Scene
-from .parts import Level, Parts
+from .region_layouts import region_layouts
+from .regions import RegionLayout, Regions
 from .relations import EDGE, related
 
 _LABEL_MARGIN = 12  # px around the picture where only a label comes near its edge: nothing glows there
@@ -32,8 +32,8 @@ class Layout:
 
     width: float
     height: float
-    boxes: dict[str, Place]
-    arrows: dict[str, Way]
+    boxes: dict[str, Rectangle]
+    arrows: dict[str, Route]
 
 
 def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> Layout:
@@ -54,17 +54,17 @@ def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> L
     blocks = blocks_of(scene, boxes)
     if not blocks:
         return Layout(max(width, 2 * MARGIN), 2 * MARGIN + top, strip, {})
-    parts = Parts(scene)
-    levels = levels_of(parts, blocks, boxes, labels)
-    places, corners = _in_picture(parts, levels, (MARGIN, MARGIN + top))
-    ways = _whole_ways(parts, levels, places, corners, boxes)
+    regions = Regions(scene)
+    layouts = region_layouts(regions, blocks, boxes, labels)
+    places, corners = _in_picture(regions, layouts, (MARGIN, MARGIN + top))
+    ways = _whole_ways(regions, layouts, places, corners, boxes)
     ways |= {
         a.id: straight_between(places[a.source], places[a.target]) for a in scene.arrows.values() if a.kind == "beside"
     }
     # A label brought near its arrow may have left Graphviz's frame.
     labels_at = [(way.label.x, way.label.x + way.label.w) for way in ways.values() if way.label.w]
     shift = max(0.0, *(_LABEL_MARGIN - start for start, _ in labels_at), 0.0)
-    whole = levels[None]
+    whole = layouts[None]
     width = max(width, whole.width + 2 * MARGIN, *(end + _LABEL_MARGIN for _, end in labels_at), 0.0)
     lines = related(scene, places | strip, [way.label for way in ways.values() if way.label.w], width)
     ways |= lines
@@ -78,33 +78,35 @@ def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> L
 
 
 def _in_picture(
-    parts: Parts, levels: Mapping[str | None, Level], corner: Point
-) -> tuple[dict[str, Place], dict[str | None, Point]]:
+    regions: Regions, layouts: Mapping[str | None, RegionLayout], corner: Point
+) -> tuple[dict[str, Rectangle], dict[str | None, Point]]:
     """The places of all boxes in the picture, and the upper left corners of its parts; the outermost has this one."""
-    places: dict[str, Place] = {}
+    places: dict[str, Rectangle] = {}
     corners: dict[str | None, Point] = {None: corner}
-    for frame in parts.order:
-        x, y = corners[frame]
-        for id, place in levels[frame].places.items():
-            places[id] = Place(round(place.x + x, 1), round(place.y + y, 1), place.w, place.h)
+    for region in regions.order:
+        x, y = corners[region]
+        for id, place in layouts[region].places.items():
+            places[id] = Rectangle(round(place.x + x, 1), round(place.y + y, 1), place.w, place.h)
             corners[id] = places[id].x, places[id].y
     return places, corners
 
 
 def _whole_ways(
-    parts: Parts,
-    levels: Mapping[str | None, Level],
-    places: Mapping[str, Place],
+    regions: Regions,
+    layouts: Mapping[str | None, RegionLayout],
+    places: Mapping[str, Rectangle],
     corners: Mapping[str | None, Point],
     boxes: Mapping[str, Size],
-) -> dict[str, Way]:
+) -> dict[str, Route]:
     """The ways of arrows through all parts, from their pieces in each."""
-    drawn = {id: {wire: way.moved(*corners[id]) for wire, way in level.ways.items()} for id, level in levels.items()}
-    standing = [place for id, place in places.items() if id not in levels]
-    standing += [replace(place, w=boxes[id][0], h=float(STRIP)) for id, place in places.items() if id in levels]
+    drawn = {id: {wire: way.moved(*corners[id]) for wire, way in layout.ways.items()} for id, layout in layouts.items()}
+    standing = [place for id, place in places.items() if id not in layouts]
+    standing += [replace(place, w=boxes[id][0], h=float(STRIP)) for id, place in places.items() if id in layouts]
     standing += [way.label for each in drawn.values() for way in each.values() if way.label.w]
     walls = Walls(standing)
-    return {id: one_way([drawn[frame][wire] for frame, wire in pieces], walls) for id, pieces in parts.pieces.items()}
+    return {
+        id: one_way([drawn[region][wire] for region, wire in pieces], walls) for id, pieces in regions.pieces.items()
+    }
 
 
 def _beside(layout: Layout, story: Box, size: Size) -> Layout:
@@ -122,19 +124,19 @@ def _beside(layout: Layout, story: Box, size: Size) -> Layout:
         round(layout.width + w + gap),
         round(height),
         {id: place.moved(right, down) for id, place in layout.boxes.items()}
-        | {story.id: Place(x if right else x + gap, round(y, 1), w, h)},
+        | {story.id: Rectangle(x if right else x + gap, round(y, 1), w, h)},
         {id: way.moved(right, down) for id, way in layout.arrows.items()},
     )
 
 
 def _chart(scene: Scene) -> Layout:
     """Every box where it says, arrows straight."""
-    places: dict[str, Place] = {}
+    places: dict[str, Rectangle] = {}
     for box in scene.boxes.values():
         if box.place is None:
             raise ValueError(f"Box {box.id!r} has no place, but others in the scene have one.")
         x, y, w, h = box.place
-        places[box.id] = Place(x + MARGIN, y + MARGIN, w, h)
+        places[box.id] = Rectangle(x + MARGIN, y + MARGIN, w, h)
     return Layout(
         round(max(place.x + place.w for place in places.values()) + MARGIN),
         round(max(place.y + place.h for place in places.values()) + MARGIN),
@@ -143,12 +145,12 @@ def _chart(scene: Scene) -> Layout:
     )
 
 
-def _strip(scene: Scene, boxes: dict[str, Size]) -> tuple[dict[str, Place], float]:
+def _strip(scene: Scene, boxes: dict[str, Size]) -> tuple[dict[str, Rectangle], float]:
     """The places of the levels, side by side along the picture's upper edge, and how wide that is."""
-    places: dict[str, Place] = {}
+    places: dict[str, Rectangle] = {}
     x = float(MARGIN)
     for box in scene.boxes.values():
         if box.kind == "level":
-            places[box.id] = Place(x, _STRIP_TOP, *boxes[box.id])
+            places[box.id] = Rectangle(x, _STRIP_TOP, *boxes[box.id])
             x += boxes[box.id][0] + CHIP_GAP
     return places, x - CHIP_GAP + MARGIN if places else 0.0

@@ -158,7 +158,7 @@ class Scene:
 
 
 @dataclass(slots=True)
-class Step:
+class StoryStep:
     """What changes at one stop of the player: per box and arrow only the fields that differ from before."""
 
     caption: str

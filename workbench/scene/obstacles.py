@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .curves import middles, smooth
-from .geometry import Curve, Place, Point, crossed, on_curve, on_line
+from .geometry import Curve, Point, Rectangle, crossed, on_curve, on_line
 
 NEAR_LABEL = 5  # px above and below a label, where its arrow is still beside it
 _BESIDE = 12.0  # px that an arrow keeps from a box's sides: it does not look like a part of its frame
@@ -43,7 +43,7 @@ class Turn:
 class Obstacles:
     """What arrows lead around: boxes, and titles if that is no long detour."""
 
-    def __init__(self, places: Mapping[str, Place], titles: Sequence[Place]) -> None:
+    def __init__(self, places: Mapping[str, Rectangle], titles: Sequence[Rectangle]) -> None:
         places = {id: place for id, place in places.items() if place.h}  # a port is in no way
         self._number = {id: n for n, id in enumerate(places)}
         standing = [*places.values(), *titles]
@@ -85,7 +85,7 @@ class Obstacles:
         self._drawn[id] = np.array([*curve[:1], *middles(curve)])
         return curve
 
-    def around(self, id: str, ends: tuple[str, str], points: list[Point], tags: Sequence[Place]) -> list[Point]:
+    def around(self, id: str, ends: tuple[str, str], points: list[Point], tags: Sequence[Rectangle]) -> list[Point]:
         """The simplest way of an arrow around these labels too, or these points where that has no room."""
         walls = copy(self)
         walls._rects = np.concatenate([self._rects, [(tag.x, tag.y, tag.x + tag.w, tag.y + tag.h) for tag in tags]])
@@ -97,7 +97,7 @@ class Obstacles:
         numbers, _ = self._others(ends, points[0], points[-1])
         return points if on_curve(way, self._rects[numbers]).any() else way
 
-    def past(self, ends: tuple[str, str], points: list[Point], label: Place) -> list[Point] | None:
+    def past(self, ends: tuple[str, str], points: list[Point], label: Rectangle) -> list[Point] | None:
         """A way by the room that is kept for its label, if that is no detour."""
         start, end = points[0], points[-1]
         numbers, _ = self._others(ends, start, end)

@@ -1,7 +1,7 @@
 """Graphviz's answer for one part of a picture, read back: places of boxes, ports, and arrows led from one to another.
 
 Graphviz knows rows, but not how far apart they need to be. Where an arrow would lead nearly level, or a label has no
-room, rows are set further apart and all is read once more (`drawn_level`).
+room, rows are set further apart and all is read once more (`drawn_region`).
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from itertools import accumulate, groupby
 from math import inf
 
 from .blocks import PORT, Block, stand
-from .curves import Way, swung
+from .curves import Route, swung
 from .dot import APART, Question, question
 from .engines import Placed, placed
-from .geometry import GAP, Place, Point, Walls
+from .geometry import GAP, Point, Rectangle, Walls
 from .labels import STRIP, Size
 from .model import Scene
-from .parts import Frame, Level, Wire
+from .regions import RegionLayout, RegionOutline, Wire
 from .routes import routed
 
-_PAD = 14  # px between a frame and what lies in it
-_AT_EDGE = 6.0  # px between a frame's upper or lower edge and a row of ports, which needs no more
+_PAD = 14  # px between a region and what lies in it
+_AT_EDGE = 6.0  # px between a region's upper or lower edge and a row of ports, which needs no more
 _BELOW_HEADING = 4.0  # px between a heading and what stands below it
 _BY_HEADING = 12.0  # px between a heading and a value that enters beside it, and to the next
 _PORT_PLACE = 2.0  # px that a port is wide where arrows end at it
@@ -37,14 +37,14 @@ _CROWDED = 24  # px more for each row that needs room, where a label still has n
 
 
 @lru_cache(maxsize=512)  # the rounds of a loop are all alike
-def drawn_level(
+def drawn_region(
     heading: float | None,
     inside: tuple[str, ...],
-    held: tuple[Block | Frame, ...],
+    held: tuple[Block | RegionOutline, ...],
     wires: tuple[Wire, ...],
     sizes: tuple[Size, ...],
     depths: tuple[int, ...],
-) -> Level:
+) -> RegionLayout:
     """What `level_of` lays out: below a heading so wide, wires with labels of these sizes, of values so deep down."""
     asked = question(heading, inside, held, wires, sizes, depths)
     found = placed(asked.dot)
@@ -54,7 +54,7 @@ def drawn_level(
         if reading.rows_wanted():
             more = {row: by + _CROWDED for row, by in wanted.items()}
             reading = _Reading(asked, _loosened(found, more), past=True)
-    return reading.level()
+    return reading.layout()
 
 
 class _Reading:
@@ -97,16 +97,16 @@ class _Reading:
 
     def _tall(self, id: str) -> float:
         asked = self._asked
-        return asked.frames[id].height if id in asked.frames else asked.blocks[id].height
+        return asked.regions[id].height if id in asked.regions else asked.blocks[id].height
 
-    def _standing(self) -> dict[str, Place]:
-        """Where frames and the boxes of blocks stand."""
-        places: dict[str, Place] = {}
+    def _standing(self) -> dict[str, Rectangle]:
+        """Where regions and the boxes of blocks stand."""
+        places: dict[str, Rectangle] = {}
         for id, point in zip(self._asked.inside, self._found.nodes, strict=False):
             x, y = self._at(point)
-            if id in self._asked.frames:
-                w, h = self._asked.frames[id].width, self._asked.frames[id].height
-                places[id] = Place(round(x - w / 2, 1), round(y - h / 2, 1), w, h)
+            if id in self._asked.regions:
+                w, h = self._asked.regions[id].width, self._asked.regions[id].height
+                places[id] = Rectangle(round(x - w / 2, 1), round(y - h / 2, 1), w, h)
             else:
                 stand(id, self._asked.blocks[id], x, y, places)
         return places
@@ -125,39 +125,39 @@ class _Reading:
             least += _BY_HEADING
         return enters, leaves
 
-    def _led(self) -> tuple[dict[str, Way], set[str]]:
+    def _led(self) -> tuple[dict[str, Route], set[str]]:
         """The way of each arrow, and those whose labels have no room."""
         asked = self._asked
         around = self._places | self._places_of_ports()
-        fixed = {*asked.frames, *(around.keys() - self._places.keys())}
+        fixed = {*asked.regions, *(around.keys() - self._places.keys())}
         splines, labels = self._splines(around)
         self._join_ways(splines)
         flowing = Scene("", {}, asked.arrows)
         return routed(flowing, splines, around, labels, fixed, asked.spine, self._titles(), asked.led, self._past)
 
-    def _places_of_ports(self) -> dict[str, Place]:
+    def _places_of_ports(self) -> dict[str, Rectangle]:
         """Ports as boxes without a height, at which lines end in the very edge."""
         at = ("in", -GAP, self._enters), ("out", self._height + GAP, self._leaves)
         return {
-            f"{way} {value}": Place(x - _PORT_PLACE / 2, y, _PORT_PLACE, 0.0)
+            f"{way} {value}": Rectangle(x - _PORT_PLACE / 2, y, _PORT_PLACE, 0.0)
             for way, y, ports in at
             for value, x in ports.items()
         }
 
-    def _titles(self) -> list[Place]:
+    def _titles(self) -> list[Rectangle]:
         """The place of the heading, if there is one."""
         heading = self._asked.heading
-        return [] if heading is None else [Place(0.0, 0.0, heading, float(STRIP))]
+        return [] if heading is None else [Rectangle(0.0, 0.0, heading, float(STRIP))]
 
-    def _splines(self, around: Mapping[str, Place]) -> tuple[dict[str, list[Point]], dict[str, Place]]:
+    def _splines(self, around: Mapping[str, Rectangle]) -> tuple[dict[str, list[Point]], dict[str, Rectangle]]:
         """The spline of each arrow and the room kept for its label; of one that Graphviz was not told of, our own."""
         asked, found = self._asked, self._found
         splines: dict[str, list[Point]] = {}
-        labels: dict[str, Place] = {}
+        labels: dict[str, Rectangle] = {}
         for arrow, points, label in zip(asked.told, found.edges, found.labels, strict=True):
             w, h = asked.sizes[arrow.id]
             x, y = self._at(label if label is not None else (0.0, 0.0))
-            labels[arrow.id] = Place(round(x - w / 2, 1), round(y - h / 2, 1), w, h)
+            labels[arrow.id] = Rectangle(round(x - w / 2, 1), round(y - h / 2, 1), w, h)
             splines[arrow.id] = [self._at(point) for point in points]
         for id, arrow in asked.arrows.items():
             if id not in splines:
@@ -165,17 +165,17 @@ class _Reading:
         return splines, labels
 
     def _join_ways(self, splines: Mapping[str, list[Point]]) -> None:
-        """Move the ends of splines to the very place where the way goes on: in an inner frame, or beyond this one."""
-        frames, places = self._asked.frames, self._places
+        """Move the ends of splines to the very place where the way goes on: in an inner region, or beyond this one."""
+        regions, places = self._asked.regions, self._places
         for points, wire in zip((splines[id] for id in self._asked.arrows), self._asked.wires, strict=True):
             if wire.start is None:
                 points[0] = self._enters[wire.value], points[0][1]
-            elif wire.start in frames:
-                points[0] = places[wire.start].x + dict(frames[wire.start].exits)[wire.value], points[0][1]
+            elif wire.start in regions:
+                points[0] = places[wire.start].x + dict(regions[wire.start].exits)[wire.value], points[0][1]
             if wire.end is None:
                 points[-1] = self._leaves[wire.value], points[-1][1]
-            elif wire.end in frames:
-                points[-1] = places[wire.end].x + dict(frames[wire.end].entries)[wire.value], points[-1][1]
+            elif wire.end in regions:
+                points[-1] = places[wire.end].x + dict(regions[wire.end].entries)[wire.value], points[-1][1]
 
     def _enter_from_above(self) -> None:
         """Let a value that one way alone takes in enter right above where that first turns, if that is near."""
@@ -185,14 +185,14 @@ class _Reading:
             if wire.start is None and entering[wire.value] == 1:
                 self._ways[str(n)] = _from_above(self._ways[str(n)], standing, self._enters, wire.value)
 
-    def level(self) -> Level:
+    def layout(self) -> RegionLayout:
         """All of it, as wide as what is drawn: Graphviz's room for a label that now stands elsewhere is given back."""
         wires, spine = self._asked.wires, self._asked.spine
-        # A page keeps the first way through a frame straight.
+        # A page keeps the first way through a region straight.
         order = sorted(range(len(wires)), key=lambda n: str(n) not in spine)
         ways = {wires[n]: self._ways[str(n)] for n in order}
         across = [x for way in ways.values() for x, _ in way.points]
-        if self._asked.heading is not None:  # beside a frame other arrows lead past
+        if self._asked.heading is not None:  # beside a region other arrows lead past
             across += [x for way in ways.values() if way.label.w for x in (way.label.x, way.label.x + way.label.w)]
         ends = [_EDGE + x for x in (max(across, default=0.0), *self._enters.values(), *self._leaves.values())]
         ends += [place.x + place.w + self._pad for place in self._places.values()]
@@ -202,7 +202,7 @@ class _Reading:
         else:  # what stands beside the heading or below it stays there
             left, ends = max(0.0, left), [*ends, self._asked.heading]
         width = max(ends) + left
-        return Level(
+        return RegionLayout(
             float(2 * -(-width // 2)),  # even, so half of it is whole px too
             self._height,
             {id: place.moved(left) for id, place in self._places.items()},
@@ -228,7 +228,7 @@ class _Reading:
                 wanted[levels[row]] = max(wanted.get(levels[row], 0.0), label.h + APART)
         return wanted
 
-    def _want_fall(self, way: Way, levels: list[float], wanted: dict[float, float]) -> None:
+    def _want_fall(self, way: Route, levels: list[float], wanted: dict[float, float]) -> None:
         """What a way wants of each row that it leads down to, for as much fall as it has to go sideways."""
         start, *knots = way.points[::3]
         for row, run in groupby(knots, lambda knot: min(bisect_left(levels, knot[1] - self._down), len(levels) - 1)):
@@ -241,7 +241,7 @@ class _Reading:
                 wanted[levels[row]] = max(wanted.get(levels[row], 0.0), more)
 
 
-def _from_above(way: Way, standing: Walls, enters: dict[str, float], value: str) -> Way:
+def _from_above(way: Route, standing: Walls, enters: dict[str, float], value: str) -> Route:
     """The way, entering right above where it first turns, if that is near and nothing stands there."""
     if len(way.points) == 4:
         return way

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .curves import Way
-from .geometry import Place, Point, bernstein
+from .curves import Route
+from .geometry import Point, Rectangle, bernstein
 from .model import AROUND, Scene
 
 _BENDS = ((70, 70), (30, 30), (130, 130), (20, 220), (24, 260))  # px straight away from its boxes
@@ -26,10 +26,12 @@ _FANNED = 6  # px between two such lines
 _LOOKED_AT = 24  # steps between the points of a line that are looked at
 
 
-def related(scene: Scene, places: Mapping[str, Place], labels: Sequence[Place], width: float) -> dict[str, Way]:
+def related(
+    scene: Scene, places: Mapping[str, Rectangle], labels: Sequence[Rectangle], width: float
+) -> dict[str, Route]:
     """The way of every arrow of the kind "same", with the boxes and labels as they stand."""
     lines = [arrow for arrow in scene.arrows.values() if arrow.kind == "same"]
-    stacks: dict[str, list[Place]] = {}  # what hangs on one box
+    stacks: dict[str, list[Rectangle]] = {}  # what hangs on one box
     for box in scene.boxes.values():
         if box.holder is not None:
             stacks.setdefault(box.holder, []).append(places[box.id])
@@ -40,7 +42,7 @@ def related(scene: Scene, places: Mapping[str, Place], labels: Sequence[Place], 
     levels = [place.y for place, _ in standing]
     tallest = max((place.h for place, _ in standing), default=0.0)
     bends = _BENDS if len(lines) <= _FEW else _BENDS[:1]
-    ways: dict[str, Way] = {}
+    ways: dict[str, Route] = {}
     for arrow in lines:
         one, other = places[arrow.source], places[arrow.target]
         stack = stacks.get(scene.boxes[arrow.target].holder or "")
@@ -55,7 +57,7 @@ def related(scene: Scene, places: Mapping[str, Place], labels: Sequence[Place], 
         ]
         points = curves[int(np.argmin(_costs(curves, walls[first:last])))]
         rounded = tuple((round(x, 1), round(y, 1)) for x, y in points)
-        ways[arrow.id] = Way(rounded, Place(one.x, one.y, 0.0, 0.0))
+        ways[arrow.id] = Route(rounded, Rectangle(one.x, one.y, 0.0, 0.0))
     return ways
 
 
@@ -68,7 +70,7 @@ class _End:
     rest: tuple[Point, ...] = ()
 
 
-def _ends(place: Place, way: int) -> list[_End]:
+def _ends(place: Rectangle, way: int) -> list[_End]:
     """Where a line may meet a box: at its sides, or at its foot, or at its head if `way` is -1."""
     level, middle = place.y + (place.h if way > 0 else 0.0), place.y + place.h / 2
     return [
@@ -79,13 +81,13 @@ def _ends(place: Place, way: int) -> list[_End]:
     ]
 
 
-def _between(start: Place, stack: list[Place], stacks: Mapping[str, list[Place]]) -> list[Place]:
+def _between(start: Rectangle, stack: list[Rectangle], stacks: Mapping[str, list[Rectangle]]) -> list[Rectangle]:
     """What hangs on boxes between the one where a line begins and the stack where it ends."""
     found = [place for each in stacks.values() for place in each if start.y + start.h < place.y < stack[0].y]
     return found if len(found) <= _FEW_BETWEEN else []
 
 
-def _hanging(place: Place, stack: list[Place], between: list[Place]) -> list[_End]:
+def _hanging(place: Rectangle, stack: list[Rectangle], between: list[Rectangle]) -> list[_End]:
     """Where one may meet what hangs on a box: at its head, its foot or its right, there also past those above it."""
     x, left, middle = place.x + place.w * _ASIDE, place.x + place.w * (1 - _ASIDE), place.y + place.h / 2
     right = (place.x + place.w, middle)

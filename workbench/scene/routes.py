@@ -11,8 +11,8 @@ from math import inf
 
 import numpy as np
 
-from .curves import Way, calmed, led_up
-from .geometry import GAP, MARGIN, Place, Point, along
+from .curves import Route, calmed, led_up
+from .geometry import GAP, MARGIN, Point, Rectangle, along
 from .label_places import LabelPlaces, Tags
 from .model import Scene
 from .obstacles import Obstacles
@@ -27,14 +27,14 @@ _MOST_JUDGED = 4000  # arrows whose course at a box is looked at; of more, where
 def routed(
     scene: Scene,
     splines: dict[str, list[Point]],
-    places: dict[str, Place],
-    labels: dict[str, Place],
+    places: dict[str, Rectangle],
+    labels: dict[str, Rectangle],
     fixed: Collection[str] = (),
     straight: Collection[str] = (),
-    titles: Sequence[Place] = (),
+    titles: Sequence[Rectangle] = (),
     led: bool = True,
     past: bool = True,
-) -> tuple[dict[str, Way], set[str]]:
+) -> tuple[dict[str, Route], set[str]]:
     """The way of every arrow, and which of them have no room for their label.
 
     Those that are `led` take the simplest way that has room, and if they may lead `past` the room that is kept for
@@ -72,7 +72,7 @@ def routed(
     else:
         _spread(scene, paths, places, fixed, apart)
     rounded = {id: tuple((round(x, 1), round(y, 1)) for x, y in points) for id, points in paths.items()}
-    return {id: Way(points, tags.near[id], id in tags.leftward) for id, points in rounded.items()}, crowded
+    return {id: Route(points, tags.near[id], id in tags.leftward) for id, points in rounded.items()}, crowded
 
 
 def _joining(scene: Scene) -> dict[tuple[str, str], list[str]]:
@@ -86,7 +86,7 @@ def _joining(scene: Scene) -> dict[tuple[str, str], list[str]]:
 def _spread(
     scene: Scene,
     paths: dict[str, list[Point]],
-    places: dict[str, Place],
+    places: dict[str, Rectangle],
     fixed: Collection[str],
     straight: Collection[str],
 ) -> None:

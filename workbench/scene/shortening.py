@@ -16,7 +16,7 @@ from typing import Any
 
 from .folding import Folding
 from .labels import in_group
-from .model import Box, Detail, Scene, Step, changed, paths, with_changes
+from .model import Box, Detail, Scene, StoryStep, changed, paths, with_changes
 from .storyboard import Storyboard, stops
 
 HOW = 'picture.save("picture.html") keeps all of it'
@@ -109,7 +109,7 @@ class _Cutting:
         short.stand_as_in(board)
         return short
 
-    def _step(self, run: range) -> Step:
+    def _step(self, run: range) -> StoryStep:
         steps = self._board.steps
         step = replace(steps[run[-1]], boxes={}, arrows={})
         for old in run:
@@ -220,7 +220,7 @@ def shut(board: Storyboard, groups: Collection[str]) -> Storyboard:
     boxes = {id: box for id, box in now.boxes.items() if folding.stands[id] == id}
     scene = Scene(board.title, boxes, dict(folding.seen(now).arrows))
     drawn = dict(scene.arrows)
-    steps: list[Step] = []
+    steps: list[StoryStep] = []
     place: dict[int, int] = {}
     for first, last, said in stops(board.steps, folding, board.runs):
         step = replace(board.steps[last], caption=said, boxes={}, arrows={})

@@ -26,9 +26,9 @@ from .labels import (
     native,
 )
 from .layout import Layout, laid_out
-from .levels import Levels
 from .messages import MOVES, NO_STEP
-from .model import AROUND, FORMAT, VERSION, Box, Curves, Detail, Scene, Step, groups_of, with_changes
+from .model import AROUND, FORMAT, VERSION, Box, Curves, Detail, Scene, StoryStep, groups_of, with_changes
+from .region_layouts import RegionLayouts
 
 _LONGEST_NORM = "‖1.23e-05‖"
 _UNSEEN = {"d": "", "lx": 0, "ly": 0, "lw": 0, "lh": 0}  # the way of an arrow that lies in a closed group
@@ -50,7 +50,7 @@ class Storyboard:
     def __init__(
         self,
         scene: Scene,
-        steps: Iterable[Step] = (),
+        steps: Iterable[StoryStep] = (),
         title: str = "",
         start: int | None = None,
         still: int | Storyboard | None = None,
@@ -163,9 +163,9 @@ class Storyboard:
         return largest(self.scene, self.steps)
 
     @cached_property
-    def levels(self) -> Levels:
+    def layouts(self) -> RegionLayouts:
         """Each group, and the whole, laid out by itself with all groups in it closed."""
-        return Levels(self.scene, *self.sizes, self._whole.levels if self._whole is not None else None)
+        return RegionLayouts(self.scene, *self.sizes, self._whole.layouts if self._whole is not None else None)
 
     @property
     def stops(self) -> list[tuple[int, int, str]]:
@@ -201,11 +201,11 @@ class Storyboard:
 
     def to_dict(self) -> dict[str, Any]:
         """The storyboard as JSON-native values, placed and with its texts fitted, as the player gets it."""
-        return self.flat_dict() | ({"levels": self.levels_dict()} if self.folding.groups else {})
+        return self.flat_dict() | ({"levels": self.layouts_dict()} if self.folding.groups else {})
 
-    def levels_dict(self) -> dict[str, Any]:
+    def layouts_dict(self) -> dict[str, Any]:
         """What `to_dict` tells of the inside of groups."""
-        return {frame or "": level.to_dict() for frame, level in self.levels.items()}
+        return {region or "": layout.to_dict() for region, layout in self.layouts.items()}
 
     def flat_dict(self) -> dict[str, Any]:
         """What `to_dict` tells without the inside of groups."""
@@ -289,7 +289,7 @@ class Storyboard:
         return told
 
 
-def _curves(curves: Curves, steps: Iterable[Step]) -> dict[str, Any]:
+def _curves(curves: Curves, steps: Iterable[StoryStep]) -> dict[str, Any]:
     """Curves as a player gets them, with the digits that it tells; JSON has no number that is not finite."""
     short = [[each and float(f"{each:.4g}") for each in row] for row in curves.numbers.values()]
     rows = [[each if each is None or isfinite(each) else f"{each}" for each in row] for row in short]
@@ -299,7 +299,7 @@ def _curves(curves: Curves, steps: Iterable[Step]) -> dict[str, Any]:
 
 
 def stops(
-    steps: Sequence[Step], folding: Folding, runs: Mapping[str, Sequence[tuple[int, int, str]]]
+    steps: Sequence[StoryStep], folding: Folding, runs: Mapping[str, Sequence[tuple[int, int, str]]]
 ) -> list[tuple[int, int, str]]:
     """The steps as they are seen: the first and the last of those that are one, in one closed group, and the words."""
     told = {(group, first, last): said for group, several in runs.items() for first, last, said in several}
@@ -340,7 +340,7 @@ class _Details:
         return number
 
 
-def _apply(scene: Scene, step: Step) -> None:
+def _apply(scene: Scene, step: StoryStep) -> None:
     for id, change in step.boxes.items():
         scene.boxes[id] = with_changes(scene.boxes[id], change)
     for id, change in step.arrows.items():

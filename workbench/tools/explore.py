@@ -21,7 +21,7 @@ from ..events import listeners, tag
 from ..ops.creation import get_rng_state, set_rng_state, tensor
 from ..scene.displays import display_of
 from ..scene.layout import LayoutUnavailable
-from ..scene.model import Box, Detail, Plot, Scene, Step, changed
+from ..scene.model import Box, Detail, Plot, Scene, StoryStep, changed
 from ..scene.picture import Picture, playing
 from ..scene.storyboard import Storyboard
 from ..trace.describe import named_in
@@ -71,7 +71,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Evaluation:
     """The function at one place: its result, the slope by each input (None where no gradient arrives), the graph."""
 
     result: float
@@ -225,7 +225,7 @@ class Exploration(Picture):
             raise ValueError(EXPLORE_NUMBER.format(self._call(values), tuple(result.shape)))
         return result, leaves
 
-    def _ran(self, values: Mapping[str, float]) -> Run:
+    def _ran(self, values: Mapping[str, float]) -> Evaluation:
         """Run f and its backward, and draw how that ends; what it prints was seen the first time."""
         recorder = Recorder()
         recorder.outlook.begin(sys._getframe())
@@ -244,7 +244,7 @@ class Exploration(Picture):
             scene = _slopes_alone(storyboard(Ending(recorder), depth=_ALL).at(0))
         slopes = {name: leaves[name].grad for name in values}
         told = {name: None if slope is None else float(slope.item()) for name, slope in slopes.items()}
-        return Run(float(result.item()), told, scene)
+        return Evaluation(float(result.item()), told, scene)
 
     @contextmanager
     def _failures_of(self, values: Mapping[str, float]) -> Iterator[None]:
@@ -257,13 +257,13 @@ class Exploration(Picture):
     def _call(self, values: Mapping[str, float]) -> str:
         return f"{self.name}({', '.join([f'{name}={_told(value)}' for name, value in values.items()])})"
 
-    def _said(self, values: Mapping[str, float], run: Run) -> str:
+    def _said(self, values: Mapping[str, float], run: Evaluation) -> str:
         slopes = [f"{_told(slope)} by {name}" for name, slope in run.slopes.items()]
         return f"{self._call(values)} is {_told(run.result)}; its slope is {series(slopes)}."
 
     # Drawing it.
 
-    def _drawn(self, run: Run, values: Mapping[str, float], over: str) -> Scene:
+    def _drawn(self, run: Evaluation, values: Mapping[str, float], over: str) -> Scene:
         """The graph, with the plot of the result over one input, the others being where they are."""
         at, slope = values[over], run.slopes[over]
         line = f"at {_told(at)}: {_told(run.result)}, slope {_told(slope)}"
@@ -328,7 +328,7 @@ class Exploration(Picture):
         samples = self._sample()  # every graph is met before the first is told
         boxes, arrows = self._all.scene.boxes, self._all.scene.arrows
         before: tuple[dict[str, Any], dict[str, Any]] = boxes, arrows
-        steps: list[Step] = []
+        steps: list[StoryStep] = []
         start = 0
         for nth, told, focus, scene in samples:
             start = len(steps) if nth <= _starting(next(iter(self.inputs.values())), POSITIONS) else start
@@ -337,7 +337,7 @@ class Exploration(Picture):
                 {id: new for id, each in part.items() if (new := changed(old[id], each))}
                 for part, old in zip(now, before, strict=True)
             ]
-            steps.append(Step(told, "position", None, focus, changes[0], changes[1]))
+            steps.append(StoryStep(told, "position", None, focus, changes[0], changes[1]))
             before = now
         first = next(iter(self.inputs.values()))
         others = [f"{each.name} = {_told(each.start)}" for each in self.inputs.values() if each is not first]

@@ -16,7 +16,7 @@ from ..autograd.gradcheck import Jacobians, as_tuple, check_inputs, nearly
 from ..autograd.gradcheck import numeric_columns as pushed
 from ..autograd.tensor import Tensor, wrap
 from ..scene.labels import CHARACTER, clean, columns
-from ..scene.model import Box, Scene, Step
+from ..scene.model import Box, Scene, StoryStep
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
 from ..views.value_display import ROW, SHOWN, Matrix, element_name, names_of, number_text
@@ -148,14 +148,14 @@ class _Painting:
         heading = Box("j", "heading", self.axes, place=(0, 0, max(matrix.width, _WIDE), ROW))
         return Storyboard(Scene(title, {box.id: box for box in [heading, *matrix.boxes()]}), steps, legend=LEGEND)
 
-    def _opening(self) -> Step:
+    def _opening(self) -> StoryStep:
         m, n = _counted(self.m, "number"), _counted(self.n, "number")
         size = f"{_counted(self.m, 'row')} and {_counted(self.n, 'column')}"
         more = f" Shown are the first {SHOWN} of each." if max(self.m, self.n) > SHOWN else ""
         caption = f"{self.function} takes {n} and gives {m}: its Jacobian has {size}, and none is known yet.{more}"
-        return Step(caption, self.phase)
+        return StoryStep(caption, self.phase)
 
-    def _pass(self, k: int) -> Step:
+    def _pass(self, k: int) -> StoryStep:
         matrix, reverse = self.matrix, self.reverse
         cells = [(k, j) for j in range(len(matrix.columns))] if reverse else [(i, k) for i in range(len(matrix.rows))]
         boxes: dict[str, dict[str, Any]] = {
@@ -175,13 +175,13 @@ class _Painting:
             boxes |= {f"j.r{i}": {"alt": matrix.said(i, until=k + 1)} for i in range(len(matrix.rows))}
             start = f"Pass {k + 1}, with the tangent 1 for {name} and 0 for the others"
             caption = f"{start}, gives column {k + 1}: {numbers}."
-        return Step(caption, self.phase, boxes=boxes)
+        return StoryStep(caption, self.phase, boxes=boxes)
 
-    def _end(self) -> Step:
+    def _end(self) -> StoryStep:
         backward, forward = _counted(self.m, "backward"), f"{_counted(self.n, 'pass', 'es')} with a tangent"
         cost = f"{backward}, one for each output" if self.reverse else f"{forward}, one for each input"
         other = f"forward mode takes {forward}" if self.reverse else f"reverse mode takes {backward}"
-        return Step(f"The Jacobian is complete. It takes {cost}; {other}.", self.phase)
+        return StoryStep(f"The Jacobian is complete. It takes {cost}; {other}.", self.phase)
 
 
 def _counted(count: int, what: str, plural: str = "s") -> str:
@@ -396,10 +396,10 @@ class _Checking:
         )
         steps = []
         for side, caption in enumerate(captions):
-            steps.append(Step(caption, "checking"))
+            steps.append(StoryStep(caption, "checking"))
             for pair in self.pairs:
                 steps[-1].boxes |= pair.painted(side)
-        steps.append(Step(self._result(), "checking"))
+        steps.append(StoryStep(self._result(), "checking"))
         for pair in self.pairs:
             steps[-1].boxes |= pair.outlined()
         return Storyboard(Scene(title, {box.id: box for box in boxes}), steps, legend=CHECK_LEGEND)

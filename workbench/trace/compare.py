@@ -571,7 +571,7 @@ _ORDER = ("only here", "part", "operation", "sources", "value", "saved", "runs",
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class TraceDifference:
     """One difference in a sentence; its kind, and the place it is at in the first and in the second trace."""
 
     kind: str
@@ -647,50 +647,50 @@ class Differences:
             found |= dict(zip(left, right, strict=False))
         return found
 
-    def __iter__(self) -> Iterator[Difference]:
+    def __iter__(self) -> Iterator[TraceDifference]:
         return iter(sorted(self._all(), key=lambda each: _ORDER.index(each.kind)))
 
-    def _all(self) -> Iterator[Difference]:
+    def _all(self) -> Iterator[TraceDifference]:
         one, two, pairs = self.first, self.second, self.pairs
         for id in [*one.leaves, *one.frame.nodes]:
             if id not in pairs:
-                yield Difference("only here", f"Only the first has {one.called(id)}", id, None)
+                yield TraceDifference("only here", f"Only the first has {one.called(id)}", id, None)
             elif id in one.frame.nodes:
                 yield from self._nodes(id, pairs[id])
             else:
                 yield from self._leaves(id, pairs[id])
         for id in [*two.leaves, *two.frame.nodes]:
             if id not in pairs.values():
-                yield Difference("only here", f"Only the second has {two.called(id)}", None, id)
+                yield TraceDifference("only here", f"Only the second has {two.called(id)}", None, id)
         yield from self._order()
 
-    def _leaves(self, one: str, two: str) -> Iterator[Difference]:
+    def _leaves(self, one: str, two: str) -> Iterator[TraceDifference]:
         ours, theirs, name = self.first.frame.tensors[one], self.second.frame.tensors[two], self.first.called(one)
         if ours.role != theirs.role:
-            yield Difference("part", f"{name} is a {ours.role}, in the second a {theirs.role}", one, two)
+            yield TraceDifference("part", f"{name} is a {ours.role}, in the second a {theirs.role}", one, two)
         if unlike := _unlike(ours.value, theirs.value):
-            yield Difference("value", f"{name} is {unlike}", one, two)
+            yield TraceDifference("value", f"{name} is {unlike}", one, two)
         if unlike := _unlike(ours.grad, theirs.grad):
-            yield Difference("gradient", f"{name}.grad is {unlike}", one, two)
+            yield TraceDifference("gradient", f"{name}.grad is {unlike}", one, two)
 
-    def _nodes(self, one: str, two: str) -> Iterator[Difference]:
+    def _nodes(self, one: str, two: str) -> Iterator[TraceDifference]:
         ours, theirs, name = self.first.frame.nodes[one], self.second.frame.nodes[two], self.first.called(one)
         if ours.made.name != theirs.made.name:
             other = self.second.called(two)
-            yield Difference("operation", f"Where the first has {name}, the second has {other}", one, two)
+            yield TraceDifference("operation", f"Where the first has {name}, the second has {other}", one, two)
         if sources := self._sources(ours, theirs):
             told = f"{name} is computed from {sources[0]}, in the second from {sources[1]}"
-            yield Difference("sources", told, one, two)
+            yield TraceDifference("sources", told, one, two)
         for nr in sorted(ours.outputs.keys() & theirs.outputs.keys()):
             if unlike := _unlike(ours.outputs[nr][1], theirs.outputs[nr][1]):
-                yield Difference("value", f"{name} gives {unlike}", one, two)
+                yield TraceDifference("value", f"{name} gives {unlike}", one, two)
         yield from self._kept(one, two, name)
         for ours_in, theirs_in in zip(ours.received, theirs.received, strict=False):
             if unlike := _unlike(ours_in, theirs_in):
-                yield Difference("gradient", f"{name} receives the gradient {unlike}", one, two)
+                yield TraceDifference("gradient", f"{name} receives the gradient {unlike}", one, two)
         if ours.error != theirs.error:
             what = [f"fails with {each.error}" if each.error else "does not fail" for each in (ours, theirs)]
-            yield Difference("error", f"{name} {what[0]}; in the second it {what[1]}", one, two)
+            yield TraceDifference("error", f"{name} {what[0]}; in the second it {what[1]}", one, two)
 
     def _sources(self, ours: NodeState, theirs: NodeState) -> tuple[str, str] | None:
         """What both are computed from, unless it is the same, or a part of it is only in one trace."""
@@ -710,14 +710,14 @@ class Differences:
             told.append(series([side.frame.output(id, nr) for id, nr in edges]) or "constants alone")
         return told[0], told[1]
 
-    def _kept(self, one: str, two: str, name: str) -> Iterator[Difference]:
+    def _kept(self, one: str, two: str, name: str) -> Iterator[TraceDifference]:
         ours, theirs = self.first.frame.nodes[one], self.second.frame.nodes[two]
         kept = [
             series([side.frame.variable(saved.tensor) or saved.name for saved in each.made.saved]) or "nothing"
             for side, each in ((self.first, ours), (self.second, theirs))
         ]
         if kept[0] != kept[1]:
-            yield Difference("saved", f"{name} keeps {kept[0]} for backward, in the second {kept[1]}", one, two)
+            yield TraceDifference("saved", f"{name} keeps {kept[0]} for backward, in the second {kept[1]}", one, two)
         else:
             for saved, mine, other in zip(ours.made.saved, ours.saved, theirs.saved, strict=False):
                 if mine is not None and other is not None:
@@ -726,12 +726,12 @@ class Differences:
                     whose = ["what a hook made of it" if each is None else said(each) for each in (mine, other)]
                     unlike = "" if mine is other else ", in the second ".join(whose)
                 if unlike:
-                    yield Difference("saved", f"{name} keeps as {saved.name} {unlike}", one, two)
+                    yield TraceDifference("saved", f"{name} keeps as {saved.name} {unlike}", one, two)
         if ours.freed != theirs.freed and ours.made.saved and theirs.made.saved:
             what = ["is freed" if each.freed else "is still there" for each in (ours, theirs)]
-            yield Difference("saved", f"What {name} keeps {what[0]}, in the second it {what[1]}", one, two)
+            yield TraceDifference("saved", f"What {name} keeps {what[0]}, in the second it {what[1]}", one, two)
 
-    def _order(self) -> Iterator[Difference]:
+    def _order(self) -> Iterator[TraceDifference]:
         ours = [id for id in self.first.runs if id in self.pairs]
         back = {two: one for one, two in self.pairs.items()}
         theirs = [back[id] for id in self.second.runs if id in back]
@@ -740,13 +740,13 @@ class Differences:
             if counts[0][id] != counts[1][id]:
                 times = [{0: "never", 1: "once", 2: "twice"}.get(count[id], f"{count[id]} times") for count in counts]
                 told = f"{self.first.called(id)} runs {times[0]}, in the second {times[1]}"
-                yield Difference("runs", told, id, self.pairs[id])
+                yield TraceDifference("runs", told, id, self.pairs[id])
         ours, theirs = ([id for id in ids if counts[0][id] == counts[1][id]] for ids in (ours, theirs))
         kept = {at for tag, i, to_i, *_ in _opcodes(ours, theirs) if tag == "equal" for at in range(i, to_i)}
         for id in dict.fromkeys(id for at, id in enumerate(ours) if at not in kept):
             when = self.first.rank(id), self.second.rank(self.pairs[id])
             told = f"{self.first.called(id)} runs {when[0]}, in the second {when[1]}"
-            yield Difference("order", told, id, self.pairs[id])
+            yield TraceDifference("order", told, id, self.pairs[id])
 
 
 def _unlike(one: Value | None, two: Value | None) -> str:

@@ -9,7 +9,7 @@ import sys
 from functools import cached_property, lru_cache
 from types import CodeType
 
-from .loops import Loop, LoopNode, Place, Position, find, follows, loop_of
+from .loops import CodePlace, Loop, LoopNode, Position, find, follows, loop_of
 from .schema import SourceLine
 from .source import LAYERS, is_users, joined, line_text, shortened, source, text_between, tree_of, without_comment
 
@@ -51,7 +51,7 @@ class Listing:
         self.layers = code.co_filename.startswith(LAYERS)
         self.comprehends = code.co_name in _WITHIN
         self._texts: dict[int, str] = {}
-        self._places: dict[int, Place] = {}
+        self._places: dict[int, CodePlace] = {}
         self._loops: dict[LoopNode, Loop] = {}
         self.watched = _Watched(self) if (self.users or self.layers) and self.loop_names else None
 
@@ -135,27 +135,27 @@ class Listing:
         asked = [self.place(at).asks for at in asking]
         return frozenset([name for loop in asked if loop is not None for name in loop.names])
 
-    def place(self, offset: int) -> Place:
+    def place(self, offset: int) -> CodePlace:
         """Where an instruction is in the source, as far as that is known."""
         found = self._places.get(offset)
         if found is None:
             found = self._places[offset] = self._find(offset)
         return found
 
-    def _find(self, offset: int) -> Place:
+    def _find(self, offset: int) -> CodePlace:
         target = self._target(offset)
         position = self._positions[(offset if target is None else target) // 2]
         # By its line alone a function inside of an expression is not told from what is around it.
         is_told = position[2] is not None or not self.code.co_name.startswith("<") or self.code.co_name == "<module>"
         if self._tree is None:
-            return Place(offset, tuple([loop for (first, last), loop in self._unseen if first <= offset <= last]))
+            return CodePlace(offset, tuple([loop for (first, last), loop in self._unseen if first <= offset <= last]))
         if position[0] is None or not is_told:
-            return Place(offset)
+            return CodePlace(offset)
         nodes, steps = find(self._tree, position, sys.version_info < (3, 12) or self.comprehends)
         loops, asks = [self._loop(node) for node in nodes], None
         if target is not None and loops:
             asks = loops.pop() if self._name(offset) == "GET_ITER" else loops[-1]
-        return Place(offset, tuple(loops), asks, tuple(steps))
+        return CodePlace(offset, tuple(loops), asks, tuple(steps))
 
     def _loop(self, node: LoopNode) -> Loop:
         if node not in self._loops:

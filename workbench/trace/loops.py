@@ -20,7 +20,7 @@ _Block = ast.stmt | ast.ExceptHandler | ast.match_case
 _BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
 # A loop: a statement, or one `for` of a comprehension, with all of the comprehension.
 LoopNode = tuple[ast.AST, ast.AST]
-Step = tuple[ast.AST, str | int, ast.AST]  # a node, one of its fields, and a node in it
+PathStep = tuple[ast.AST, str | int, ast.AST]  # a node, one of its fields, and a node in it
 
 _GROWS = re.compile(r" in (range|enumerate)\([^-]*$")  # a loop that counts: its first variable only grows
 
@@ -84,21 +84,21 @@ def _head(loop: ast.AST, file: str) -> str:
     return shortened(("" if isinstance(loop, ast.stmt) else "for ") + joined(text + ")" * opened))
 
 
-class Place(NamedTuple):
+class CodePlace(NamedTuple):
     """Where an instruction is in the source, within its function."""
 
     offset: int  # of the instruction
     loops: tuple[Loop, ...] = ()  # the outermost first
     asks: Loop | None = None  # the one whose next item it gets, or whose iterator
-    steps: tuple[Step, ...] = ()  # on the way to it from the function
+    steps: tuple[PathStep, ...] = ()  # on the way to it from the function
 
 
-def find(tree: ast.AST, position: Position, is_apart: bool) -> tuple[list[LoopNode], list[Step]]:
+def find(tree: ast.AST, position: Position, is_apart: bool) -> tuple[list[LoopNode], list[PathStep]]:
     """The loops around a place, and the way to it, both within its function.
 
     `is_apart` says whether a list comprehension is a function of its own, as it is before Python 3.12.
     """
-    node, loops, steps = tree, list[LoopNode](), list[Step]()
+    node, loops, steps = tree, list[LoopNode](), list[PathStep]()
     while (step := next((each for each in _steps(node, position[0]) if _holds(each[2], position)), None)) is not None:
         _, field, child = step
         if isinstance(node, _Comprehension):
@@ -115,7 +115,7 @@ def find(tree: ast.AST, position: Position, is_apart: bool) -> tuple[list[LoopNo
     return loops, steps
 
 
-def _steps(node: ast.AST, line: int | None) -> Iterator[Step]:
+def _steps(node: ast.AST, line: int | None) -> Iterator[PathStep]:
     """The parts of a node that have a place, of several statements those about a line.
 
     Those of a comprehension come with the number of the `for` that they are in.
@@ -156,7 +156,7 @@ def _holds(node: Any, position: Any) -> bool:
     return (begin.lineno, begin.col_offset) <= (line, column) and (last, after) <= (end.end_lineno, end.end_col_offset)
 
 
-def follows(here: Place, there: Place) -> bool:
+def follows(here: CodePlace, there: CodePlace) -> bool:
     """Whether the flow can come from one place to another without another round: not between two branches.
 
     Statements run in the order of the source, all else in that of the instructions.
@@ -175,7 +175,7 @@ def follows(here: Place, there: Place) -> bool:
     return here.offset < there.offset
 
 
-def _goes_on(steps: tuple[Step, ...]) -> bool:
+def _goes_on(steps: tuple[PathStep, ...]) -> bool:
     """Whether the flow goes on behind the outermost of some statements after what is in it: all blocks have an end.
 
     What a `try` or a `with` holds may fail there.

@@ -14,18 +14,18 @@ from typing import Any
 
 from ..scene.labels import TEXT_COLUMNS, cut
 from ..scene.layout import LayoutUnavailable
-from ..scene.model import Arrow, Box, Scene, Step
+from ..scene.model import Arrow, Box, Scene, StoryStep
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import OperationRan
-from ..trace.compare import Difference, Differences, rounds_of
+from ..trace.compare import Differences, TraceDifference, rounds_of
 from ..trace.frame import Frame
 from ..trace.records import NodeCreated
 from ..trace.timeline import Timeline
 from .graph import Graph
 from .grouped_graph import planned
+from .node_status import GONE
 from .player_steps import starts_of
-from .standing import GONE
 
 LEGEND = "Two recordings as they ended, side by side; a box marked ≠ differs, and its line says in what."
 _ROOM = 1600, 930  # px that a notebook's window has at the smallest scale at which a picture can be read
@@ -89,13 +89,15 @@ def compared(first: Timeline, against: Timeline) -> Storyboard:
     return Storyboard(Scene(f"Two traces: {count}", boxes, arrows), steps, start=0, legend=LEGEND)
 
 
-def _steps(said: str, found: Iterable[Difference], sides: dict[str, _Side], boxes: dict[str, Box]) -> list[Step]:
+def _steps(
+    said: str, found: Iterable[TraceDifference], sides: dict[str, _Side], boxes: dict[str, Box]
+) -> list[StoryStep]:
     """The step that says how many differences there are, with all of them marked, then one that comes to each."""
-    whole = Step(said, "comparing")
+    whole = StoryStep(said, "comparing")
     steps = [whole]
     kinds: dict[str, dict[str, None]] = {}
     for each in found:
-        step = Step(f"{each.sentence}.", "comparing")
+        step = StoryStep(f"{each.sentence}.", "comparing")
         for side, place in (("a", each.first), ("b", each.second)):
             if place is not None and (id := f"{side}.{sides[side].stands(place)}") in boxes:
                 kinds.setdefault(id, {})[each.kind] = None

@@ -16,7 +16,7 @@ from .. import errors
 from ..ops.messages import DEEPCOPY_NON_LEAF
 from ..scene.labels import CHIP_COLUMNS, TITLE_CHARACTER, columns
 from ..scene.layout import LayoutUnavailable
-from ..scene.model import AROUND, Arrow, Box, Detail, Scene, Step
+from ..scene.model import AROUND, Arrow, Box, Detail, Scene, StoryStep
 from ..scene.routes import WINDOW
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import MethodCalled
@@ -26,8 +26,8 @@ from ..trace.schema import Phase, Record, SourceLine
 from ..trace.source import source
 from ..trace.timeline import Timeline
 from .graph import Graph
+from .node_status import BESIDE
 from .player_steps import cursor_at
-from .standing import BESIDE
 from .value_display import lines_of, sentence_of
 
 LEGEND = "The cross marks what the error is about; gradients had come as far as the arrows have numbers."
@@ -57,7 +57,7 @@ def error_story(
     events = trace.events
     ends = [count for count, event in enumerate(events, 1) if isinstance(event, Failed)]
     if not ends:
-        return Storyboard(Scene("Error"), [Step("No error was recorded.")])
+        return Storyboard(Scene("Error"), [StoryStep("No error was recorded.")])
     names = {"node": node, "tensor": tensor, "marked": marked}
     return _Story(events[: ends[-1]], trace.frame(ends[-1]), tensors, source(line), source(raised), names).board()
 
@@ -155,7 +155,7 @@ class _Story:
         story = Box(_STORY, "story", "What happened", lines, details=(words,), refers=about)
         steps = self._before(boxes, rows, head, wide)
         at = cursor_at(self.raised or self.line)
-        final = Step(f"{title}: what happened stands in the picture.", self.phase, at, about)
+        final = StoryStep(f"{title}: what happened stands in the picture.", self.phase, at, about)
         final.boxes = {id: fields for id, fields in lights.items()} | {_STORY: {"lines": story.lines}}
         start = {id: replace(box) for id, box in boxes.items()} | {_STORY: replace(story, lines=tuple(head))}
         return Storyboard(Scene(title, start, arrows), [*steps, final], title, start=len(steps), legend=LEGEND)
@@ -218,19 +218,19 @@ class _Story:
             lights[id] = {"state": "error"}
         return lights
 
-    def _before(self, boxes: dict[str, Box], rows: list[str], head: list[str], wide: int) -> list[Step]:
+    def _before(self, boxes: dict[str, Box], rows: list[str], head: list[str], wide: int) -> list[StoryStep]:
         """The steps that led to the error: the save and the write."""
         if self.broken is None or self.node is None:
             return []
         index, write = self.broken
         chip, made = f"{self.node}.saved{index}", self.frame.nodes[self.node].made
-        save = Step(sentence_of(rows[0]), self._during(made), cursor_at(made.source), self.node)
+        save = StoryStep(sentence_of(rows[0]), self._during(made), cursor_at(made.source), self.node)
         save.boxes[_STORY] = {"lines": (*head, *_several(rows[:1], wide))}
         stale = boxes[chip]
         before = self.frame.nodes[self.node].saved[index]
         fresh = lines_of(before, room=CHIP_COLUMNS) if before else stale.lines[:-1]
         boxes[chip] = replace(stale, lines=tuple(fresh))
-        then = Step(sentence_of(rows[1]), self._during(write), cursor_at(write.source if write else None), chip)
+        then = StoryStep(sentence_of(rows[1]), self._during(write), cursor_at(write.source if write else None), chip)
         lines = (*head, *_several(rows[:2], wide))
         then.boxes = {chip: {"state": "error", "lines": stale.lines}, _STORY: {"lines": lines}}
         if write is not None and (writer := self._writer(write)) in boxes and writer != self.node:

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from ..scene.labels import CHARACTER, clean, columns, cut
-from ..scene.model import Box, Detail, Scene, Step, changed
+from ..scene.model import Box, Detail, Scene, StoryStep, changed
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import LineReached, MethodCalled, MethodEnded, Variable
 from ..trace.records import NodeCreated, NodeStarted, SavedFreed
@@ -74,7 +74,7 @@ class _Card:
 
 
 @dataclass(slots=True)
-class _Call:
+class _FunctionCall:
     """One run of a method, as far as it has come."""
 
     made: MethodCalled
@@ -88,10 +88,10 @@ class _Call:
 
 def function_card(trace: Timeline) -> Storyboard:
     """The Functions of a trace, each with its methods and panels, a step for each line that ran."""
-    return _Teller(trace.events).board()
+    return _StepBuilder(trace.events).board()
 
 
-class _Teller:
+class _StepBuilder:
     def __init__(self, events: Sequence[Record]) -> None:
         self._events = events
         self._cards: dict[str, _Card] = {}
@@ -100,8 +100,8 @@ class _Teller:
         self._now: dict[str, Box] = {}
         self._fresh: dict[str, Box] = {}  # what has changed since the last step, as it was then
         self._lit: dict[tuple[int, int], str] = {}  # (card, method) -> its line that stands out
-        self._open: dict[str, _Call] = {}  # the innermost last
-        self._calls: dict[str, _Call] = {}
+        self._open: dict[str, _FunctionCall] = {}  # the innermost last
+        self._calls: dict[str, _FunctionCall] = {}
         self._runs: Counter[tuple[str, str]] = Counter()
         self._ctx: dict[str, tuple[Variable, ...]] = {}
         self._nodes: dict[str, str] = {}  # node -> the ctx that it is
@@ -117,12 +117,12 @@ class _Teller:
             own = {event.operation: event for event in self._events if isinstance(event, NodeCreated) and event.custom}
             names = series(list(own))
             told = _SOURCE.format(names) if own else _NOTHING
-            return Storyboard(_listed(own.values()), [Step(told)], "Functions", legend=_UNHEARD.format(names))
+            return Storyboard(_listed(own.values()), [StoryStep(told)], "Functions", legend=_UNHEARD.format(names))
         self._place()
         steps = [step for event in self._events if (step := self._step(event)) is not None]
         if not steps:
             called = series(list(self._cards))
-            return Storyboard(Scene("Functions"), [Step(_UNHEARD.format(called))], "Functions")
+            return Storyboard(Scene("Functions"), [StoryStep(_UNHEARD.format(called))], "Functions")
         names = series(list(self._cards))
         title = f"Function {names}" if len(self._cards) == 1 else f"Functions {names}"
         return Storyboard(Scene(title, self._boxes), steps, title, still=self._still(title), legend=LEGEND)
@@ -197,7 +197,7 @@ class _Teller:
     def _put(self, box: Box) -> None:
         self._boxes[box.id] = box
 
-    def _step(self, event: Record) -> Step | None:
+    def _step(self, event: Record) -> StoryStep | None:
         """What an event changes, None for those that are not about a Function."""
         if isinstance(event, NodeCreated):
             self._filled[event.node] = event.zeros
@@ -220,14 +220,14 @@ class _Teller:
         else:
             caption = self._ended(call, event, said_new)
         phase = "backward" if call.made.method in _BACKWARD else "forward"
-        step = Step(caption, phase)
+        step = StoryStep(caption, phase)
         step.cursor = {"file": call.made.file, "line": call.line, "text": _text(call.made, call.line).strip()}
         step.focus = self._line_id(call)
         step.boxes = self._changes()
         return step
 
     def _begin(self, made: MethodCalled) -> None:
-        call = _Call(made, *self._places[made.function, _where(made)])
+        call = _FunctionCall(made, *self._places[made.function, _where(made)])
         self._runs[made.function, made.method] += 1
         call.number = self._runs[made.function, made.method]
         self._calls[made.call] = call
@@ -238,7 +238,7 @@ class _Teller:
         self._open.pop(made.call, None)
         self._open[made.call] = call
 
-    def _take(self, call: _Call, event: LineReached | MethodEnded) -> list[str]:
+    def _take(self, call: _FunctionCall, event: LineReached | MethodEnded) -> list[str]:
         """Bring the call's variables and its ctx up to date; in words, what is new."""
         news = []
         for nr, each in enumerate(event.variables):
@@ -260,7 +260,9 @@ class _Teller:
                 news.append(f"ctx has {series(sorted(gone))} no longer")
         return news
 
-    def _note(self, call: _Call, line: str | None, event: LineReached | MethodEnded, news: Sequence[str]) -> None:
+    def _note(
+        self, call: _FunctionCall, line: str | None, event: LineReached | MethodEnded, news: Sequence[str]
+    ) -> None:
         """Put down what the line that has run has done, and of the call, by its `def`, what it was given."""
         done = [f"{each.name} = {_said(each)}{_why(call, each)}" for each in event.variables]
         done += [each.removesuffix(" now") for each in news if each.startswith("ctx ")]
@@ -271,7 +273,7 @@ class _Teller:
         if done:
             self._done[line or self._line_id(replace(call, line=call.made.first + head)) or ""] = done
 
-    def _reached(self, call: _Call, event: LineReached, news: list[str]) -> str:
+    def _reached(self, call: _FunctionCall, event: LineReached, news: list[str]) -> str:
         begins = call.line == 0
         call.line = event.line
         self._light(call, "running")
@@ -287,7 +289,7 @@ class _Teller:
             what = f"{which}: {series(news)}" if news else which
         return f"{what}; next is line {event.line}: {_text(call.made, event.line).strip()}"
 
-    def _ended(self, call: _Call, event: MethodEnded, news: list[str]) -> str:
+    def _ended(self, call: _FunctionCall, event: MethodEnded, news: list[str]) -> str:
         self._open.pop(event.call, None)
         self._light(call, "error" if event.error else "idle")
         for outer in islice(reversed(self._open.values()), 1):
@@ -298,7 +300,7 @@ class _Teller:
         self._ctx_panel(call)
         return f"{_title(call)} {result}{f'; {series(news)}' if news else ''}."
 
-    def _freed(self, ctx: str) -> Step:
+    def _freed(self, ctx: str) -> StoryStep:
         """The node has run, and its saved tensors are freed."""
         held = self._ctx.get(ctx, ())
         lines = [f"{each.name}: freed" if each.name.startswith("saved") else _row(each) for each in held]
@@ -306,11 +308,13 @@ class _Teller:
         self._set(replace(box, lines=tuple(lines[:_MOST]), state="freed"))
         freed = [each.name.removeprefix("saved ") for each in held if each.name.startswith("saved")]
         self._ctx[ctx] = tuple([each for each in held if not each.name.startswith("saved")])
-        step = Step(f"The node has run: ctx lets {series(freed) or 'what it had saved'} go.", "backward", focus=box.id)
+        step = StoryStep(
+            f"The node has run: ctx lets {series(freed) or 'what it had saved'} go.", "backward", focus=box.id
+        )
         step.boxes = self._changes()
         return step
 
-    def _light(self, call: _Call, state: Any) -> None:
+    def _light(self, call: _FunctionCall, state: Any) -> None:
         """One line of a method stands out, and no other of it."""
         place = call.card, call.method
         before, lit = self._lit.pop(place, None), self._line_id(call)
@@ -331,11 +335,11 @@ class _Teller:
         self._fresh.setdefault(box.id, self._now[box.id])
         self._now[box.id] = box
 
-    def _line_id(self, call: _Call) -> str | None:
+    def _line_id(self, call: _FunctionCall) -> str | None:
         id = f"f{call.card}.{call.method}.{call.line}"
         return id if id in self._now else None
 
-    def _panel(self, call: _Call, ends: Sequence[str] = (), state: Any = "idle") -> None:
+    def _panel(self, call: _FunctionCall, ends: Sequence[str] = (), state: Any = "idle") -> None:
         rows = [_row(each) + _why(call, each) for each in call.variables.values()]
         room = _MOST - len(ends)
         rows = rows if len(rows) <= room else [*rows[: room - 1], f"… and {len(rows) - room + 1} more"]
@@ -344,7 +348,7 @@ class _Teller:
         title = f"variables of {_title(call)}"
         self._set(replace(self._now[id], title=title, lines=(*rows, *ends), state=state, details=details))
 
-    def _ctx_panel(self, call: _Call) -> None:
+    def _ctx_panel(self, call: _FunctionCall) -> None:
         id = f"f{call.card}.ctx"
         if call.made.ctx is None:
             self._set(replace(self._now[id], title="ctx", lines=(f"{call.made.method} does not see it",)))
@@ -366,7 +370,7 @@ def _where(made: MethodCalled) -> tuple[str, str, int]:
     return made.method, made.file, made.first
 
 
-def _title(call: _Call) -> str:
+def _title(call: _FunctionCall) -> str:
     again = f" (run {call.number})" if call.number > 1 else ""
     return f"{call.made.function}.{call.made.method}{again}"
 
@@ -401,7 +405,7 @@ def _row(each: Variable) -> str:
     return f"{each.name} = {_said(each)}{kind}"
 
 
-def _why(call: _Call, each: Variable) -> str:
+def _why(call: _FunctionCall, each: Variable) -> str:
     """What zeros stand for where no gradient arrived."""
     return f" ({ZEROS})" if each.name in call.zeros else ""
 

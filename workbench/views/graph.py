@@ -36,13 +36,13 @@ from .node_boxes import (
     tensor_box,
     written_details,
 )
+from .node_status import NodeStatus
 from .player_steps import last_backward
 from .program_tree import program_tree
-from .relations import Relations
+from .shared_memory import SharedMemoryArrows
 from .slopes import Slopes
-from .standing import Standing
 from .value_display import (
-    Sayings,
+    FormatCache,
     fact,
     label_of,
     left_out,
@@ -67,21 +67,21 @@ class Graph:
 
     def __init__(self, events: Iterable[Record]) -> None:
         events, whole = built(events), events
-        self._say = Sayings()
+        self._say = FormatCache()
         self._drawn: dict[str, Callable[[Frame, str], Drawing]] = {
             "node": self._draw_node,
             "tensor": self._draw_tensor,
             "edge": self._draw_edge,
             "operation": lambda frame, id: self.lanes.operation(frame, id),
             "tangent": lambda frame, id: self.lanes.tangent(frame, id),
-            "focus": lambda frame, id: ([], self._relations.of_node(frame, id)),
+            "focus": lambda frame, id: ([], self._shared_memory.of_node(frame, id)),
             "levels": lambda frame, id: (self.lanes.levels(frame), []),
         }
         self._written: dict[str, tuple[NodeCreated, list[Detail]]] = {}  # by node, what is told of its code
         self.lanes = Lanes(events, self._say)
-        self._relations = Relations(events, self.lanes)
-        self.follows = self._relations.follow  # whether anything is drawn again where the step is
-        self._standing = Standing(events)
+        self._shared_memory = SharedMemoryArrows(events, self.lanes)
+        self.follows = self._shared_memory.follow  # whether anything is drawn again where the step is
+        self._status = NodeStatus(events)
         self.transformed = not {LevelEntered, OperationRan, TangentPushed}.isdisjoint(map(type, events))
         # Which part of the picture a node stands in follows from what was running when it was made.
         self.program = program_tree(whole, self.lanes) if self.transformed else program_tree(events)
@@ -145,7 +145,7 @@ class Graph:
 
     def _draw_node(self, frame: Frame, id: str) -> Drawing:
         boxes = [*self._node(frame, id), *[chip(self._say, frame, id, at) for at in range(len(frame.nodes[id].saved))]]
-        arrows = self._relations.of_node(frame, id)
+        arrows = self._shared_memory.of_node(frame, id)
         for nr in self._outputs.get(id, ()):
             boxes.append(output_box(self._say, frame, id, nr))
             arrows.append(self._seeding(frame, id, nr))
@@ -154,7 +154,7 @@ class Graph:
     def _draw_tensor(self, frame: Frame, id: str) -> Drawing:
         role = frame.tensors[id].role
         if role == "leaf" or (role == "constant" and self.lanes.place(id) == id):
-            return self._tensor(frame, id), self._relations.of_tensor(frame, id)
+            return self._tensor(frame, id), self._shared_memory.of_tensor(frame, id)
         return self.lanes.input(frame, id) if id in self.lanes.data else [], []
 
     def _draw_edge(self, frame: Frame, id: str) -> Drawing:
@@ -235,8 +235,8 @@ class Graph:
         if node.tangent_of is not None:
             lines = (f"the tangent of {frame.called(node.tangent_of)}", *lines)
         kind = "function" if node.made.custom else "op"
-        region = region or self._standing.region(frame, id)
-        inside, state, why = region.id if region else None, *self._standing.state(node)
+        region = region or self._status.region(frame, id)
+        inside, state, why = region.id if region else None, *self._status.state(node)
         unsaid = left_out(*[result_of(frame, node, nr)[1] for nr in sorted(node.outputs)])
         box = Box(id, kind, title, (*lines, *why), state, region=inside, details=details, unsaid=unsaid)
         return [region, box] if region else [box]

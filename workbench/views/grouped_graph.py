@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..scene.layout import LayoutUnavailable
-from ..scene.model import Arrow, Box, Scene, Step
+from ..scene.model import Arrow, Box, Scene, StoryStep
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import OperationRan, TangentPushed, above
 from ..trace.frame import Frame, Key
@@ -21,7 +21,7 @@ from .graph import Graph, built
 from .group_summary import counted, listed
 from .groups import MOST, Group
 from .links import Links
-from .opening import Part, fitted, in_order
+from .opening import GroupSet, fitted, in_order
 from .player_steps import (
     NOTHING,
     caption_of,
@@ -60,7 +60,7 @@ class GroupPlan:
     links: Links
     opened: set[str]
     told: set[str]
-    parts: list[Part]  # of groups that are open if there is room
+    parts: list[GroupSet]  # of groups that are open if there is room
 
     def tell(self, trace: Timeline, view: Graph) -> Storyboard:
         """The storyboard of a trace of this graph."""
@@ -94,7 +94,7 @@ def planned(
     if not groups and opened is None:
         return None
     links = Links(built(events if uses is None else uses), whole, lanes)
-    parts: list[Part] = []
+    parts: list[GroupSet] = []
     if not asked:
         parts = in_order(whole, Counter(map(id, links.homes.values())))
         now = {group for part in parts for group in part.groups}
@@ -188,7 +188,7 @@ class _GroupedStory:
         self._frame = Frame(view.program.words, view.follows)
         self._higher = above(events)
         self._touched: dict[Key, None] = {}  # since the last step
-        self._steps: list[Step] = []
+        self._steps: list[StoryStep] = []
         self._phases: list[Phase] = []  # of these
         self._boxes: dict[str, Box] = {}
         self._arrows: dict[str, Arrow] = {}
@@ -211,7 +211,7 @@ class _GroupedStory:
             point_out(steps[start], self._trace, frame, self._graph.stands)
         return Storyboard(
             Scene(view.title, self._boxes, self._arrows),
-            steps or [Step(NOTHING)],
+            steps or [StoryStep(NOTHING)],
             view.title,
             start=start,
             legend=view.shared_legend if any([box.refers for box in self._boxes.values()]) else view.legend,
@@ -238,7 +238,7 @@ class _GroupedStory:
         arrows = changed_fields(drawn[1], self._now, self._arrows)
         at = graph.stands(place) if place else None
         focus, cursor = graph.focus(frame), cursor_at(frame.cursor)
-        step = Step(caption, self._phases[-1], cursor, focus, boxes, arrows, at if at in self._boxes else None)
+        step = StoryStep(caption, self._phases[-1], cursor, focus, boxes, arrows, at if at in self._boxes else None)
         if first != stop:
             stops = slice(first, stop + 1)
             step.caption = _summary(graph, frame, self._closed[stops], self._parts[stops])

@@ -15,7 +15,7 @@ from ..trace.schema import Record, TensorSeen
 from .expressions import UNKNOWN, fitted_text
 from .items import Item
 from .titles import title_of
-from .value_display import BOX_COLUMNS, Sayings, behind_head, brief_of, head_of, left_out, lines_of, value_detail
+from .value_display import BOX_COLUMNS, FormatCache, behind_head, brief_of, head_of, left_out, lines_of, value_detail
 from .written import computes, transforms, tree_of
 
 _TANGENT = ".tangent"  # behind a tensor's id
@@ -99,7 +99,7 @@ def _computed(event: NodeCreated | OperationRan) -> tuple[str, Item, object]:
 class Lanes:
     """Where things stand that exist at several levels: each operation once, in the box of its node if it has one."""
 
-    def __init__(self, events: Iterable[Record], say: Sayings) -> None:
+    def __init__(self, events: Iterable[Record], say: FormatCache) -> None:
         events = list(events)
         self._say = say
         self._above = above(events)

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from ..scene.labels import CHARACTER, TITLE_CHARACTER, clean, columns, told_apart, width_of
-from ..scene.model import Box, BoxState, Detail, Scene, Step
+from ..scene.model import Box, BoxState, Detail, Scene, StoryStep
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
 from ..trace.records import (
@@ -55,11 +55,11 @@ def memory(trace: Timeline, against: Timeline | None = None) -> Storyboard:
     other = Ledger(against) if against is not None else None
     title = "Memory kept for backward"
     if not own.points:
-        return Storyboard(Scene(title), [Step(NOTHING)], title)
-    return _Chart(own, other).storyboard(title)
+        return Storyboard(Scene(title), [StoryStep(NOTHING)], title)
+    return _MemoryChart(own, other).storyboard(title)
 
 
-class _Chart:
+class _MemoryChart:
     """Places the bars; a bar stands for one point of the ledger, or for several where there are too many."""
 
     def __init__(self, own: Ledger, other: Ledger | None) -> None:
@@ -83,7 +83,7 @@ class _Chart:
         bars = self._curve(self._own, "bar")
         others = self._curve(self._other, "ghost") if self._other is not None else {}
         self._phases(bars if self._own.forward < len(self._own.points) else others or bars)
-        steps: list[Step] = []
+        steps: list[StoryStep] = []
         lit: list[str] = []
         seen = 0  # points
         for bar, points in bars.items():
@@ -97,7 +97,7 @@ class _Chart:
             caption = " ".join(point.sentence for point in points[-_TOLD:])
             caption += f" And {len(points) - _TOLD} more before that." if len(points) > _TOLD else ""
             cursor = asdict(last.source) if last.source else None
-            steps.append(Step(caption, last.phase, cursor, focus=bar, boxes=boxes))
+            steps.append(StoryStep(caption, last.phase, cursor, focus=bar, boxes=boxes))
         return Storyboard(Scene(title, self._boxes), steps, title, legend=LEGEND)
 
     def _add(self, id: str, kind: Any, place: tuple[float, float, float, float], title: str = "", **more: Any) -> None:
@@ -345,7 +345,7 @@ def bytes_said(count: float) -> str:
 
 
 @dataclass(slots=True)
-class Held:
+class KeptTensor:
     """One tensor that a holder keeps: `memory` is the same where tensors share it, and counts once.
 
     A parameter or an input lives `anyway`: it is the user's, and counts apart, as the backward does not give it back.
@@ -365,7 +365,7 @@ class Holder:
     id: str
     name: str
     source: SourceLine | None
-    kept: dict[str, Held] = field(default_factory=dict)
+    kept: dict[str, KeptTensor] = field(default_factory=dict)
     own: dict[str, int] = field(default_factory=dict)  # memory -> the bytes that count here and nowhere else
     spans: list[list[int | None]] = field(default_factory=list)  # from, to; None: to the end
     most: int = 0
@@ -514,28 +514,28 @@ class Ledger:
         does += [f"needs {needed}, alive anyway"] * bool(needed)
         self._point(f"{made.name} {series(does)}", before, made.node)
 
-    def _held(self, holder: str, index: int | str, saved: Saved) -> Held:
+    def _held(self, holder: str, index: int | str, saved: Saved) -> KeptTensor:
         known = tensor_of(saved)
         name = saved.name.replace("saved_tensors", "saved")
         memory, size, anyway = kept_of(self._frame, f"{holder}.{index}", saved, saved.value)
         if saved.tensor is not None:
-            return Held(self._called(memory, saved.tensor), memory, size, anyway=anyway)
+            return KeptTensor(self._called(memory, saved.tensor), memory, size, anyway=anyway)
         name = self._frame.called(known) if known else name
-        return Held(as_kept(saved, name), memory, size, anyway=anyway)
+        return KeptTensor(as_kept(saved, name), memory, size, anyway=anyway)
 
     def _called(self, memory: str, tensor: str) -> str:
         """What a tensor is called that is held: as the one that owns its memory, if that has a name."""
         named = memory in self._frame.tensors and self._frame.variable(memory)
         return self._frame.called(memory if named else tensor)
 
-    def _on_ctx(self, node: str, each: Attribute) -> Held | None:
+    def _on_ctx(self, node: str, each: Attribute) -> KeptTensor | None:
         name = f"ctx.{each.name}"
         if each.tensor is not None:
             memory, size, anyway = owner_of(self._frame, each.tensor)
-            return Held(name, memory, size, freed=False, anyway=anyway)
-        return Held(name, f"{node}.{name}", bytes_of(each.value), freed=False) if each.value else None
+            return KeptTensor(name, memory, size, freed=False, anyway=anyway)
+        return KeptTensor(name, f"{node}.{name}", bytes_of(each.value), freed=False) if each.value else None
 
-    def _hold(self, id: str, name: str, source: SourceLine | None, kept: list[Held]) -> None:
+    def _hold(self, id: str, name: str, source: SourceLine | None, kept: list[KeptTensor]) -> None:
         if not kept:
             return
         holder = self.holders.setdefault(id, Holder(id, name, source))
@@ -561,7 +561,7 @@ class Ledger:
                 told.append(called)
         holder.most = max(holder.most, sum(holder.own.values()))
 
-    def _have(self, held: Held, begins: bool) -> None:
+    def _have(self, held: KeptTensor, begins: bool) -> None:
         """Somebody holds what lives anyway."""
         name = self._frame.called(held.memory)
         row = self.holders.setdefault(held.memory, Holder(held.memory, name, None, most=held.size, anyway=True))

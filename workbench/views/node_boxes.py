@@ -11,10 +11,10 @@ from ..trace.records import NodeCreated, is_slot
 from ..trace.schema import Cut
 from ..trace.values import Value
 from .hooks_told import badges, hook_details, packed_details, packed_line
-from .relations import memory_details, shared_line, view_line, whose
+from .shared_memory import memory_details, shared_line, view_line, whose
 from .value_display import (
     BOX_COLUMNS,
-    Sayings,
+    FormatCache,
     behind_head,
     brief_of,
     head_of,
@@ -45,7 +45,7 @@ def cut_said(cut: Cut) -> str:
     return f"no gradient flows back here: {why}{at}"
 
 
-def node_lines(say: Sayings, frame: Frame, node: NodeState, title: str, called: str) -> tuple[str, ...]:
+def node_lines(say: FormatCache, frame: Frame, node: NodeState, title: str, called: str) -> tuple[str, ...]:
     """What the node is `called`, if the title is another, and its results."""
     results = [result_of(frame, node, nr) for nr in sorted(node.outputs)]
     entitled = not title.startswith(node.made.name)
@@ -99,7 +99,7 @@ def written_details(made: NodeCreated) -> list[Detail]:
 
 
 def node_details(
-    say: Sayings, frame: Frame, node: NodeState, written: Iterable[Detail], waiting: Iterable[EdgeState]
+    say: FormatCache, frame: Frame, node: NodeState, written: Iterable[Detail], waiting: Iterable[EdgeState]
 ) -> tuple[Detail, ...]:
     made = node.made
     details = [*_error(node), *written]
@@ -133,7 +133,7 @@ def node_details(
     return tuple(details)
 
 
-def tensor_box(say: Sayings, frame: Frame, id: str) -> Box:
+def tensor_box(say: FormatCache, frame: Frame, id: str) -> Box:
     tensor = frame.tensors[id]
     leaf = tensor.role == "leaf"
     first, *others = say(_narrow, tensor.value, leaf)
@@ -157,7 +157,7 @@ def tensor_box(say: Sayings, frame: Frame, id: str) -> Box:
     )
 
 
-def _tensor_details(say: Sayings, tensor: TensorState, leaf: bool) -> tuple[Detail, ...]:
+def _tensor_details(say: FormatCache, tensor: TensorState, leaf: bool) -> tuple[Detail, ...]:
     name = tensor.name or ""
     details = [*_error(tensor), say(value_detail, "Value", name, tensor.value)]
     if not leaf:
@@ -179,7 +179,7 @@ def output_id(node: str, nr: int) -> str:
     return f"{node}.out{nr}"
 
 
-def output_box(say: Sayings, frame: Frame, id: str, nr: int) -> Box:
+def output_box(say: FormatCache, frame: Frame, id: str, nr: int) -> Box:
     node, seed = frame.nodes[id], frame.edges.get(f"{id}.seed{nr}")
     known = nr in node.outputs
     details = [say(value_detail, "Value", *result_of(frame, node, nr))] if known else []
@@ -239,7 +239,7 @@ def held_now(frame: Frame, node: NodeState, index: int) -> Value | None:
     return frame.tensors[saved.tensor].value
 
 
-def chip(say: Sayings, frame: Frame, id: str, index: int) -> Box:
+def chip(say: FormatCache, frame: Frame, id: str, index: int) -> Box:
     """What a node saved, as it hangs on the node."""
     node = frame.nodes[id]
     saved, value = node.made.saved[index], held_now(frame, node, index)

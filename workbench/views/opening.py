@@ -22,7 +22,7 @@ _CLOSED = (*_LINES, "more", "stretch")  # kinds of groups that stay closed while
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class GroupSet:
     """Groups that open together: those that are alike.
 
     `always` they are open if they hold nearly all that there is, and are not part of one that does; `first` are the
@@ -37,7 +37,7 @@ class Part:
     around: bool = False
 
 
-def in_order(whole: Group, leaves: Mapping[int, int]) -> list[Part]:
+def in_order(whole: Group, leaves: Mapping[int, int]) -> list[GroupSet]:
     """The groups to open, one part after the other: outer ones first, of these what holds most, single lines last.
 
     The first round of a loop comes before the others, and what a transform adds to the picture after them. A module of
@@ -45,7 +45,7 @@ def in_order(whole: Group, leaves: Mapping[int, int]) -> list[Part]:
     repeats. `leaves` are how many leaves stand in a group, by its identity: of the lines those come first that hide
     some.
     """
-    parts: list[Part] = []
+    parts: list[GroupSet] = []
     total, count = len(whole.nodes()), len(whole.items)
     level, reached = [whole], [whole]
     while level:
@@ -68,7 +68,9 @@ def in_order(whole: Group, leaves: Mapping[int, int]) -> list[Part]:
             first = part >= (_MODEL if outermost else _NEARLY)
             around = is_around_module(several[0])
             modules = _modules(several[0]) if around else None
-            parts.append(Part(frozenset(group.id for group in several), nearly and not around, first, modules, around))
+            parts.append(
+                GroupSet(frozenset(group.id for group in several), nearly and not around, first, modules, around)
+            )
             level += several
         reached += level
     lines = [group for outer in reached for group in outer.items if isinstance(group, Group) and _is_line(group)]
@@ -79,7 +81,7 @@ def in_order(whole: Group, leaves: Mapping[int, int]) -> list[Part]:
         more = sum(len(group.items) - 1 for group in several)
         if count + more <= _MOST:
             count += more
-            parts.append(Part(frozenset(group.id for group in several), modules=_modules(several[0])))
+            parts.append(GroupSet(frozenset(group.id for group in several), modules=_modules(several[0])))
     return parts
 
 
@@ -112,7 +114,7 @@ def _shape(group: Group) -> Iterator[str]:
         yield "node" if isinstance(item, str) else f"group of {len(item.items)}"
 
 
-def fitted(board: Storyboard, parts: Sequence[Part]) -> Storyboard:
+def fitted(board: Storyboard, parts: Sequence[GroupSet]) -> Storyboard:
     """The picture with as many parts open, one after the other, as can be read whole."""
     boards: dict[frozenset[str], Storyboard] = {}  # each is laid out once
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from ..scene.labels import CHIP_COLUMNS, LABEL_COLUMNS, columns, largest
-from ..scene.model import Arrow, Box, Scene, Step, changed
+from ..scene.model import Arrow, Box, Scene, StoryStep, changed
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
 from ..trace.frame import Frame, Key
@@ -41,7 +41,7 @@ _NAMED = 6  # of what happens in one step, so many are named in its caption
 NOTHING = "Nothing joined the graph: only operations on tensors that require grad are recorded."
 
 
-class View(Protocol):
+class FrameView(Protocol):
     """One way to draw the frames of a trace."""
 
     title: str
@@ -65,13 +65,13 @@ class View(Protocol):
         ...
 
 
-def tell(trace: Timeline, view: View) -> Storyboard:
+def tell(trace: Timeline, view: FrameView) -> Storyboard:
     """The storyboard of a trace; each step holds only what the events since the step before have changed."""
     frame = Frame(view.program.words)
     boxes: dict[str, Box] = {}
     arrows: dict[str, Arrow] = {}
     now: dict[str, Any] = {}
-    steps: list[Step] = []
+    steps: list[StoryStep] = []
     phases: list[Phase] = []
     events: Sequence[Record] = ()
     begin = 0
@@ -82,7 +82,7 @@ def tell(trace: Timeline, view: View) -> Storyboard:
         frame.touched = {}
         caption = caption_of(events, frame, higher, view)
         phases.append(phase_of(events, frame, phases))
-        step = Step(caption, phases[-1])
+        step = StoryStep(caption, phases[-1])
         drawn = view.draw(frame, frame.touched)
         step.boxes = changed_fields(drawn[0], now, boxes)
         step.arrows = changed_fields(drawn[1], now, arrows)
@@ -92,16 +92,16 @@ def tell(trace: Timeline, view: View) -> Storyboard:
     scene, stop = Scene(view.title, boxes, arrows), opening_stop(trace, view)
     if steps:
         point_out(steps[stop], trace, frame, lambda node: node)
-    return Storyboard(scene, steps or [Step(NOTHING)], view.title, start=stop, legend=view.legend)
+    return Storyboard(scene, steps or [StoryStep(NOTHING)], view.title, start=stop, legend=view.legend)
 
 
-def opening(steps: Sequence[Step], dies: bool) -> int | None:
+def opening(steps: Sequence[StoryStep], dies: bool) -> int | None:
     """Where a picture without a backward opens, if in its last step nodes are only gone: before that; else None."""
     forward = all(step.phase != "backward" for step in steps)
     return len(steps) - 2 if dies and forward and len(steps) > 1 else None
 
 
-def opening_stop(trace: Timeline, view: View) -> int:
+def opening_stop(trace: Timeline, view: FrameView) -> int:
     """The stop that a picture opens at: where the view says, else at the end of what happened.
 
     If nodes are only gone in the last stop, it is the one before.
@@ -113,7 +113,7 @@ def opening_stop(trace: Timeline, view: View) -> int:
     return last - 1 if last > 0 and all(event.quiet for event in trace.events[ends[0] : ends[-1]]) else max(0, last)
 
 
-def point_out(step: Step, trace: Timeline, frame: Frame, stands: Callable[[str], str]) -> None:
+def point_out(step: StoryStep, trace: Timeline, frame: Frame, stands: Callable[[str], str]) -> None:
     """Have the step that a picture opens at be about the node whose numbers are the first that are not finite."""
     if step.phase == "forward" or (node := first_not_finite(trace.events)) is None:
         return
@@ -164,7 +164,7 @@ def cursor_at(line: SourceLine | None) -> dict[str, Any] | None:
     return None if line is None else {"file": line.file, "line": line.line, "text": line.text}
 
 
-def caption_of(events: Sequence[Record], frame: Frame, higher: Mapping[str, str], view: View) -> str:
+def caption_of(events: Sequence[Record], frame: Frame, higher: Mapping[str, str], view: FrameView) -> str:
     """Apply the events of one step, and say what happened, and inside which transforms."""
     clauses: list[str] = []
     joined: list[str] = []
@@ -279,10 +279,12 @@ def roomy(scene: Scene, before: Storyboard | None = None) -> Storyboard:
             value = values.get(arrow.source, "")
             label = value if value and not value.startswith(("[", "from ")) else "0" * LABEL_COLUMNS  # with its slope
         arrows[id] = {"label": label}
-    steps = [Step("", boxes=boxes, arrows=arrows)]
+    steps = [StoryStep("", boxes=boxes, arrows=arrows)]
     for step in before.steps[:_LAST] if before else ():
         kept = {id: change for id, change in step.boxes.items() if id in scene.boxes}
-        steps.append(Step("", boxes=kept, arrows={id: new for id, new in step.arrows.items() if id in scene.arrows}))
+        steps.append(
+            StoryStep("", boxes=kept, arrows={id: new for id, new in step.arrows.items() if id in scene.arrows})
+        )
     return Storyboard(scene, steps)
 
 

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ..scene.labels import CHARACTER, TITLE_CHARACTER, clean, columns, cut, cut_inside, told_apart
-from ..scene.model import Box, BoxKind, BoxState, Detail, Scene, Step, changed
+from ..scene.model import Box, BoxKind, BoxState, Detail, Scene, StoryStep, changed
 from ..scene.storyboard import Storyboard
 from ..trace.compare import rounds_of
 from ..trace.frame import Frame
@@ -57,7 +57,7 @@ def saved(trace: Timeline, step: int | None = None) -> Storyboard:
     board = _Inspector(trace)
     title = "Saved tensors"
     if not board.steps:
-        return Storyboard(Scene(title), [Step(NOTHING)], title)
+        return Storyboard(Scene(title), [StoryStep(NOTHING)], title)
     asked = mark_steps(trace, board.steps, board.ends, step)
     whole = board.whole if asked is None else [step for step in board.whole if step >= asked][:1]
     start = whole[-1] if whole else opening(board.steps, board.dies) if asked is None else asked
@@ -83,7 +83,7 @@ class _Inspector:
         self._numbers: dict[tuple[str, int, int], tuple[Detail, ...]] = {}
         self._now: dict[str, Box] = {}
         self.union: dict[str, Box] = {}
-        self.steps: list[Step] = []
+        self.steps: list[StoryStep] = []
         heading = Box("nodes", "heading", "Nodes", state="future", place=(0, 0, _LIST - 12, 24))
         self._now["nodes"] = self.union["nodes"] = heading
         keep = sum(map(survey.keeps, survey.made))
@@ -133,7 +133,7 @@ class _Inspector:
         boxes = self._changes([*self._list(choice.node), *self._panel(choice.node)])
         cursor = asdict(choice.source) if choice.source else None
         caption = sentence_of("; ".join(choice.captions))
-        self.steps.append(Step(caption, choice.phase, cursor, focus="chosen", boxes=boxes))
+        self.steps.append(StoryStep(caption, choice.phase, cursor, focus="chosen", boxes=boxes))
 
     def _changes(self, drawn: list[Box]) -> dict[str, dict[str, Any]]:
         """What differs from the step before; what is not drawn now is not there."""
@@ -416,7 +416,7 @@ class Survey:
         self.made = [event for event in events if isinstance(event, NodeCreated)]
         self.lives = {node.node: Life() for node in self.made}
         self.choices: list[Choice] = []
-        self.rows: dict[str, Row] = {}
+        self.rows: dict[str, NodeRow] = {}
         self.rank: dict[str, tuple[int, int, int]] = {}
         self.counted: dict[str, Counted] = {}
         self._kept: list[tuple[int, int, int]] = []  # the ranks of what is still kept
@@ -556,7 +556,7 @@ class Counted:
 
 
 @dataclass(slots=True)
-class Row:
+class NodeRow:
     """A node: what it keeps, the bytes of that, and of these what nobody has kept before and does not live anyway."""
 
     made: NodeCreated
@@ -584,8 +584,8 @@ def _glance(survey: Survey, title: str) -> Storyboard:
     return Storyboard(Scene(title, {box.id: box for box in _boxes(survey)}))
 
 
-def _row(frame: Frame, made: NodeCreated, counted: MutableMapping[str, Counted]) -> Row:
-    row, mine = Row(made), set[str]()
+def _row(frame: Frame, made: NodeCreated, counted: MutableMapping[str, Counted]) -> NodeRow:
+    row, mine = NodeRow(made), set[str]()
     for n, (saved, value) in enumerate(zip(made.saved, frame.nodes[made.node].saved, strict=True)):
         memory, size, anyway = kept_of(frame, f"{made.node}.{n}", saved, value)
         first = counted.setdefault(memory, Counted(size, anyway, made.node))
@@ -659,7 +659,7 @@ def _text(id: str, kind: BoxKind, text: str, x: float, y: float, alt: str = "") 
     return Box(id, kind, text, place=(x, y, columns(text) * CHARACTER + 8, 20), alt=alt)
 
 
-def _said(row: Row, called: str) -> str:
+def _said(row: NodeRow, called: str) -> str:
     source, name = row.made.source, row.made.name
     line = f" (line {source.line}: {source.text})" if source else ""
     who = name if called == clean(name) else f"{called} ({name})"

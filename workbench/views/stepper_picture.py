@@ -27,12 +27,11 @@ from ..scene.labels import (
     native,
 )
 from ..scene.layout import Layout, LayoutUnavailable
-from ..scene.model import Arrow, Box, Detail, Scene, Step
+from ..scene.model import Arrow, Box, Detail, Scene, StoryStep
 from ..scene.picture import img
 from ..scene.storyboard import Storyboard
 from ..stepper.stepper import Stepper
-from ..stepper.steps import Step as Taken
-from ..stepper.steps import Waiting, counted, differing, numbers_of, operation_of, other_branch, ran_of, recorded
+from ..stepper.steps import Step, Waiting, counted, differing, numbers_of, operation_of, other_branch, ran_of, recorded
 from ..trace.frame import Frame, Key
 from ..trace.records import (
     BackwardFinished,
@@ -129,7 +128,7 @@ class Stage:
         self._plan = planned(self._events, self._view)
         self.title = self._view.title
         self._start = next(event for event in self._events if isinstance(event, BackwardStarted))
-        self._taken: list[Taken] = []
+        self._taken: list[Step] = []
         self._made: list[Record] = []  # what joined the graph in these steps
         self._finished = False
         self._branch = s.branch
@@ -243,7 +242,7 @@ class Stage:
             self._beside = known, told
         return {"name": other.name, **self._beside[1]}
 
-    def _play(self, s: Stepper, step: Taken) -> list[str]:
+    def _play(self, s: Stepper, step: Step) -> list[str]:
         """Take one step; what happened."""
         self._changed |= {place: (step.replaced[place], new) for place, new in step.edits.items()}
         clauses, joined = [], []
@@ -292,7 +291,7 @@ class Stage:
             told.setdefault(self.ids[each.node], []).append(_short(each.second, (TEXT_COLUMNS - 18) // 2))
         return {id: f"{', '.join(values)} on {other.name}" for id, values in told.items()} if other is not None else {}
 
-    def _say(self, s: Stepper, before: list[Taken], clauses: list[str]) -> None:
+    def _say(self, s: Stepper, before: list[Step], clauses: list[str]) -> None:
         edits, self._edits = self._edits, {place: new for place, (_, new) in s._edits.items()}
         branch, self._branch = self._branch, s.branch
         count = s.position - len(before) if before == s.steps[: len(before)] else 0
@@ -327,7 +326,7 @@ class Stage:
             "arrows": _renewed(scene.arrows, arrows, lambda arrow: arrow_fields(arrow, scene)),
         }
 
-    def _longest_texts(self) -> Step:
+    def _longest_texts(self) -> StoryStep:
         """Every box and arrow with the longest text it may come to have, so that nothing moves when it does."""
         shapes: dict[tuple[str, int], tuple[int, ...]] = {}
         for id, state in self._frame.tensors.items():
@@ -354,9 +353,9 @@ class Stage:
             if known is not None:
                 label = f"{label}\n{slope}" if known else slope  # a single number is part of the slope's line
             arrows[id] = {"label": label}
-        return Step("", boxes=boxes, arrows=arrows)
+        return StoryStep("", boxes=boxes, arrows=arrows)
 
-    def _longest_rows(self, longest: Step) -> Step:
+    def _longest_rows(self, longest: StoryStep) -> StoryStep:
         """The boxes whose longest text stands below the title, each with the longest that stands behind it.
 
         That may take more width.
@@ -366,7 +365,7 @@ class Stage:
             room = BEHIND_COLUMNS - columns(self.scene.boxes[id].title)
             if len(lines := fields.get("lines", ())) == 1 and _LEAST <= room < columns(lines[0]):
                 boxes[id] = {"lines": ("×" * room,)}
-        return Step("", boxes=boxes)
+        return StoryStep("", boxes=boxes)
 
 
 _stages: WeakKeyDictionary[Stepper, Stage] = WeakKeyDictionary()
@@ -469,7 +468,7 @@ def _renewed(there: dict[str, Any], drawn: Iterable[Box | Arrow], fields: Callab
     return changes
 
 
-def records_of(s: Stepper, step: Taken, frame: Frame, task: str, id: str) -> Iterator[Record]:
+def records_of(s: Stepper, step: Step, frame: Frame, task: str, id: str) -> Iterator[Record]:
     """What the engine said during the step, by the ids that the frame has for the task and the node's place."""
     node = step.node
     given = tuple(map(recorded, step.incoming))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..scene.labels import clean
-from ..scene.model import Arrow, Box, Curves, Scene, Step
+from ..scene.model import Arrow, Box, Curves, Scene, StoryStep
 from ..scene.storyboard import Storyboard
 from ..trace.compare import Aligner, Round, rounds_of
 from ..trace.frame import Frame
@@ -177,7 +177,7 @@ def film(
     return board if plan is None else plan.fitting(board)
 
 
-def mark_steps(trace: Timeline, steps: Sequence[Step], ends: Sequence[int], asked: int | None) -> int | None:
+def mark_steps(trace: Timeline, steps: Sequence[StoryStep], ends: Sequence[int], asked: int | None) -> int | None:
     """Note where the training's steps begin in a story whose own end after so many events; where the asked one does."""
     rounds = _rounds(trace, asked)
     start = None
@@ -380,7 +380,7 @@ def _joined(boards: Sequence[tuple[_Told, Storyboard]], step: int | None) -> Sto
     boxes: dict[str, Box] = {}
     arrows: dict[str, Arrow] = {}
     now: dict[str, Any] = {}
-    steps: list[Step] = []
+    steps: list[StoryStep] = []
     runs: dict[str, list[tuple[int, int, str]]] = {}
     start = None
     forgotten = False

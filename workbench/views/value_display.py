@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..scene.labels import CHARACTER, LABEL_COLUMNS, clean, columns
-from ..scene.model import Box, BoxState, Detail, Scene, Step
+from ..scene.model import Box, BoxState, Detail, Scene, StoryStep
 from ..scene.storyboard import Storyboard
 from ..trace.values import Value, number
 
@@ -25,7 +25,7 @@ _KEPT = 20_000  # sayings kept
 _Said = TypeVar("_Said")
 
 
-class Sayings:
+class FormatCache:
     """What was said of values, each once: a box is drawn again whenever something about it changes.
 
     `say(lines_of, value)` is `lines_of(value)`. A value is known by its identity: equal ones may read differently,
@@ -54,7 +54,7 @@ def in_words(title: str, sentence: str) -> Storyboard:
     lines = textwrap.wrap(sentence, WORDS)
     places = [(0.0, 20.0 * n, columns(line) * CHARACTER + 8, 20.0) for n, line in enumerate(lines)]
     boxes = {f"word{n}": Box(f"word{n}", "text", line, place=places[n]) for n, line in enumerate(lines)}
-    return Storyboard(Scene(title, boxes), [Step(sentence)], title)
+    return Storyboard(Scene(title, boxes), [StoryStep(sentence)], title)
 
 
 def whole(value: Value, line: int) -> str:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from ..scene.labels import LINE, clean, cut, width_of
-from ..scene.model import Arrow, Box, Detail, Scene, Step
+from ..scene.model import Arrow, Box, Detail, Scene, StoryStep
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
 from ..trace.records import Failed, NodeCreated, NodeStarted, TensorWritten
@@ -41,8 +41,8 @@ def versions(trace: Timeline) -> Storyboard:
     histories = Histories(trace.events)
     title = "Versions"
     if not histories.memories:
-        return Storyboard(Scene(title), [Step(histories.unwritable() or NOTHING)], title)
-    return _Chart(histories).storyboard(title)
+        return Storyboard(Scene(title), [StoryStep(histories.unwritable() or NOTHING)], title)
+    return _VersionChart(histories).storyboard(title)
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class _Chip:
     marks: list[Mark]
 
 
-class _Chart:
+class _VersionChart:
     """Places the rows and the marks on them.
 
     A column is one line of the program while it runs, or as much of that as gives each row no more than one mark.
@@ -179,7 +179,7 @@ class _Chart:
             self._add("hidden", "text", (0, y, 500, 20), f"… and {count:,} more {_storages(count)}{never}")
         for row, top in zip(self._shown, tops, strict=True):  # above the marks, which move behind them
             self._name(row, top)
-        steps: list[Step] = []
+        steps: list[StoryStep] = []
         lit: list[str] = []
         for moment in self._moments_told:
             told = self._moments[moment]
@@ -189,10 +189,10 @@ class _Chart:
             lit = [id for id in here if id not in failed]
             boxes |= {id: {"state": "running"} for id in lit} | {id: {"state": "error"} for id in failed}
             cursor = asdict(told.source) if told.source else None
-            step = Step(sentence_of("; ".join(told.sentences)), told.phase, cursor, focus=here[0], boxes=boxes)
+            step = StoryStep(sentence_of("; ".join(told.sentences)), told.phase, cursor, focus=here[0], boxes=boxes)
             step.arrows = {id: {"state": "idle"} for id in here if id in self._arrows}
             steps.append(step)
-        scene, calm = Scene(title, self._boxes, self._arrows), Step(steps[-1].caption)
+        scene, calm = Scene(title, self._boxes, self._arrows), StoryStep(steps[-1].caption)
         calm.boxes = {id: {"state": "idle"} for id in lit}
         still = Storyboard(scene, [*steps, calm], title, start=len(steps))
         # It opens where all of it is there: a timeline is read as a whole.

@@ -19,7 +19,7 @@ FEW = 8  # lines: more are drawn only where the step is, as they would cross
 _MANY = 600  # lines: of so large a graph none is drawn, as each takes time at every step; chips say what they are
 
 
-class Relations:
+class SharedMemoryArrows:
     """Dotted lines between boxes that show the same memory."""
 
     def __init__(self, events: Iterable[Record], lanes: Lanes) -> None:

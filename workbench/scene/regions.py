@@ -1,8 +1,8 @@
-"""Parts: what lies in each frame of a picture, and the pieces of arrows' ways there.
+"""Regions: what lies in each group of a picture, and the pieces of arrows' ways there.
 
 What lies in a group or region is laid out by itself, and is then one box of that size among what stands around it: so
 one large layout is many small ones. The way of an arrow is made of pieces, one for each part that it leads through. It
-enters a frame from above by a port of its value, and leaves it below.
+enters a region from above by a port of its value, and leaves it below.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .curves import Way
-from .geometry import Place, Point
+from .curves import Route
+from .geometry import Point, Rectangle
 from .model import LOOSE, Arrow, Scene, paths
 from .rows import depths
 
@@ -24,7 +24,7 @@ class Wire:
     start: str | None
     end: str | None
     value: str  # the box that makes the value
-    arrow: str | None = None  # that ends here; where the way leads on through a frame, it is that of all the value's
+    arrow: str | None = None  # that ends here; where the way leads on through a region, it is that of all the value's
 
     def numbered(self, number: Mapping[str, str], own: int) -> Wire:
         """The same with numbers for names."""
@@ -33,7 +33,7 @@ class Wire:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class RegionOutline:
     """What a part of the picture that lies in another is to that: its size, and where values enter and leave."""
 
     width: float
@@ -43,23 +43,23 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class RegionLayout:
     """One part of the picture laid out by itself, from its own upper left corner."""
 
     width: float
     height: float
-    places: dict[str, Place]
-    ways: dict[Wire, Way]
+    places: dict[str, Rectangle]
+    ways: dict[Wire, Route]
     entries: dict[str, float] = field(default_factory=dict)  # value -> how far right it enters at the upper edge
     exits: dict[str, float] = field(default_factory=dict)  # and leaves at the lower
 
-    def numbered(self, number: Mapping[str, str]) -> Frame:
+    def numbered(self, number: Mapping[str, str]) -> RegionOutline:
         """What it is to the part that it lies in, with numbers for names."""
         entries, exits = (tuple([(number[id], x) for id, x in each.items()]) for each in (self.entries, self.exits))
-        return Frame(self.width, self.height, entries, exits)
+        return RegionOutline(self.width, self.height, entries, exits)
 
     def to_dict(self) -> dict[str, Any]:
-        """The level as JSON-native values: the corners of boxes, and of each piece its ends, value, arrow and way.
+        """The layout as JSON-native values: the corners of boxes, and of each piece its ends, value, arrow and way.
 
         A way's points are told in whole px, each from the one before it.
         """
@@ -87,14 +87,14 @@ def _steps(points: Iterable[Point]) -> list[int]:
     return steps
 
 
-def _tag(way: Way) -> list[int]:
+def _tag(way: Route) -> list[int]:
     """Where a way's label is, if it has one, and whether it stands at the left."""
     label = way.label
     return [round(each) for each in (label.x, label.y, label.w, label.h, way.leftward)] if label.w else []
 
 
-class Parts:
-    """What stands in each frame of a scene (None: the whole picture), and the pieces of arrows' ways there."""
+class Regions:
+    """What stands in each region of a scene (None: the whole picture), and the pieces of arrows' ways there."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -116,7 +116,7 @@ class Parts:
             self._lead(arrow, [*path[arrow.source], arrow.source], [*path[arrow.target], arrow.target])
 
     def _lead(self, arrow: Arrow, upper: list[str], lower: list[str]) -> None:
-        """Divide an arrow's way among the frames that it leads through."""
+        """Divide an arrow's way among the regions that it leads through."""
         common = 0
         while upper[common] == lower[common] and common < min(len(upper), len(lower)) - 1:
             common += 1
@@ -130,6 +130,6 @@ class Parts:
         for depth in range(common + 1, len(lower)):
             last = depth == len(lower) - 1
             pieces.append((lower[depth - 1], Wire(None, lower[depth], value, arrow.id if last else None)))
-        for frame, wire in pieces:
-            self.wires[frame].setdefault(wire, []).append(arrow.id)
+        for region, wire in pieces:
+            self.wires[region].setdefault(wire, []).append(arrow.id)
         self.pieces[arrow.id] = pieces

@@ -14,7 +14,7 @@ BESIDE = "no backward comes here"
 _RUNS = "It runs the node of the operation that wrote through the view, on the gradient of what was written."
 
 
-class Standing:
+class NodeStatus:
     """What is known of a trace's nodes before it is told."""
 
     def __init__(self, events: Iterable[Record]) -> None:

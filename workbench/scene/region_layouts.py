@@ -1,0 +1,131 @@
+"""Each part of a picture laid out by itself, what is alike only once; and all of them, for a page that opens groups."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .blocks import Block, blocks_of
+from .labels import Size, in_group
+from .model import Scene
+from .reading import drawn_region
+from .regions import RegionLayout, Regions, Wire
+
+
+def region_layouts(
+    regions: Regions, blocks: Mapping[str, Block], boxes: Mapping[str, Size], labels: Mapping[str, Size]
+) -> dict[str | None, RegionLayout]:
+    """Every part of the picture; what lies in a region makes it as large as it is."""
+    layouts: dict[str | None, RegionLayout] = {}
+    for region in reversed(regions.order):  # the inner ones first
+        layouts[region] = region_layout(regions, region, blocks, boxes, labels, layouts)
+    return layouts
+
+
+def region_layout(
+    regions: Regions,
+    region: str | None,
+    blocks: Mapping[str, Block],
+    boxes: Mapping[str, Size],
+    labels: Mapping[str, Size],
+    layouts: Mapping[Any, RegionLayout],
+) -> RegionLayout:
+    """One part of the picture; a region in it that has its own of `layouts` is of that size, another of its box's.
+
+    What is alike, as the rounds of a loop are, is laid out once: boxes and values go by numbers there.
+    """
+    inside = [id for id in regions.inside[region] if id in blocks or id in layouts]
+    wires = list(regions.wires[region])
+    ids = [each for id in inside for each in ([id] if id in layouts else blocks[id].ids)]
+    ids = list(dict.fromkeys([*ids, *(wire.value for wire in wires)]))
+    number = {id: str(n) for n, id in enumerate(ids)}
+    depths = sorted({regions.depth[wire.value] for wire in wires})
+    drawn = drawn_region(
+        None if region is None else boxes[region][0],
+        tuple([number[id] for id in inside]),
+        tuple([(layouts[id] if id in layouts else blocks[id]).numbered(number) for id in inside]),
+        tuple([wire.numbered(number, n) for n, wire in enumerate(wires)]),
+        tuple(
+            [
+                _label_size(wire, arrows, labels, layouts, regions.scene)
+                for wire, arrows in regions.wires[region].items()
+            ]
+        ),
+        tuple([bisect_left(depths, regions.depth[wire.value]) for wire in wires]),
+    )
+    return RegionLayout(
+        drawn.width,
+        drawn.height,
+        {ids[int(id)]: place for id, place in drawn.places.items()},
+        {wires[int(wire.arrow or 0)]: way for wire, way in drawn.ways.items()},
+        {ids[int(value)]: x for value, x in drawn.entries.items()},
+        {ids[int(value)]: x for value, x in drawn.exits.items()},
+    )
+
+
+def _label_size(
+    wire: Wire, arrows: list[str], labels: Mapping[str, Size], layouts: Mapping[Any, RegionLayout], scene: Scene
+) -> Size:
+    """The size of the label of a piece: where its way leads on, the label is there."""
+    if wire.end is None or wire.end in layouts:
+        return 0.0, 0.0
+    told = [id if scene.arrows[id].target == wire.end else in_group(id) for id in arrows]
+    return max((labels[id] for id in told), key=lambda size: size[0] * size[1])
+
+
+class RegionLayouts(Mapping[str | None, RegionLayout]):
+    """Each group of a scene, and the whole (None), laid out by itself with all groups closed, once it is asked for.
+
+    A page stretches them when a group is opened. Those stay as they are in the layouts of the `whole`, of which the
+    scene is a part, that hold the same.
+    """
+
+    def __init__(
+        self, scene: Scene, boxes: dict[str, Size], labels: dict[str, Size], whole: RegionLayouts | None
+    ) -> None:
+        self._regions, self._blocks = Regions(scene), blocks_of(scene, boxes)
+        self._boxes, self._labels, self._whole = boxes, labels, whole
+        self._open: dict[str | None, RegionLayout] = {}
+        self._known: dict[str | None, RegionLayout] = self._open
+        for region in self:
+            if region is not None and scene.boxes[region].kind == "region":
+                self._open[region] = self._layout(region)
+        self._known = dict(self._open)
+
+    @property
+    def wires(self) -> int:
+        """How many pieces of arrows' ways there are."""
+        return sum(map(len, self._regions.wires.values()))
+
+    def __iter__(self) -> Iterator[str | None]:
+        return reversed(self._regions.order)  # the inner ones first
+
+    def __len__(self) -> int:
+        return len(self._regions.order)
+
+    def __getitem__(self, region: str | None) -> RegionLayout:
+        if region not in self._known:
+            self._known[region] = self._layout(region)
+        return self._known[region]
+
+    def _layout(self, region: str | None) -> RegionLayout:
+        if region not in self._regions.wires:
+            raise KeyError(region)
+        if self._whole is not None and self._is_held_in(self._whole, region):
+            return self._whole[region]
+        return region_layout(self._regions, region, self._blocks, self._boxes, self._labels, self._open)
+
+    def _is_held_in(self, whole: RegionLayouts, region: str | None) -> bool:
+        """Whether the layout of the whole holds the same."""
+        wires, standing = self._regions.wires[region].keys(), self._standing(region)
+        if region not in whole._regions.wires or wires != whole._regions.wires[region].keys():
+            return False
+        inner = standing & self._open.keys()
+        return standing == whole._standing(region) and all(self._open[id] is whole[id] for id in inner)
+
+    def _standing(self, region: str | None) -> set[str]:
+        """What has a place in this region."""
+        inside = self._regions.inside[region]
+        standing = {each for id in inside if id in self._blocks for each in self._blocks[id].ids}
+        return standing | {id for id in inside if id in self._open}
