@@ -37,7 +37,9 @@ def test_levels_are_told_with_kind_number_and_batch(heard: list[Any]) -> None:
 
 def test_a_pushed_tangent_is_told_with_what_it_came_from(heard: list[Any]) -> None:
     jvp(lambda x: x * 3.0, (samples.values(1.0, 2.0),), (samples.values(5.0, 7.0),))
-    (_, op, args, outputs, level), (_, same, again, tangents, operands, moved, at) = heard[1:3]
+    pushing, pushed = (next(event for event in heard if event[0] == kind) for kind in ("pushing", "pushed"))
+    assert heard.index(pushing) < heard.index(pushed)
+    (_, op, args, outputs, level), (_, same, again, tangents, operands, moved, at) = pushing, pushed
     assert op is same and op.name == "mul" and outputs == again and level is at and level.kind == "jvp"
     assert args[1] == 3.0 and args[0] is operands[0]
     assert [None if t is None else t.tolist() for t in moved] == [[5.0, 7.0], None]
