@@ -50,17 +50,27 @@ class Trace(Timeline):
         A .json file of a large trace is compressed by gzip, and `load` reads both.
         `step` counts from 0: what a player calls "5 / 7" is step 4.
         """
-        self.show().save(path, step, theme)
+        if _is_data(path, step, theme):
+            from .scene.picture import write_whole
+
+            write_whole(Path(path), self.to_bytes())
+        else:
+            self.show().save(path, step, theme)
+
+
+def _is_data(path: str | PathLike[str], step: int | None, theme: str | Theme | None) -> bool:
+    """Whether this saves the trace itself and no picture."""
+    return Path(path).suffix.lower() == ".json" and step is None and theme is None
 
 
 def picture_of(trace: Trace, board: Storyboard) -> Picture:
     """A picture whose data, saved as .json, are its trace, which `load` reads again."""
-    from .scene.picture import Picture, write_whole
+    from .scene.picture import Picture
 
     class TracePicture(Picture):
         def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:
-            if Path(path).suffix.lower() == ".json" and step is None and theme is None:
-                write_whole(Path(path), trace.to_bytes())
+            if _is_data(path, step, theme):
+                trace.save(path)
             else:
                 super().save(path, step, theme)
 

@@ -31,8 +31,8 @@ with torch.record() as trace:
         y = y.tanh()
     y.sum().backward()
 del y
-with open(sys.argv[2], "w") as file:
-    file.write(trace.to_json())
+with open(sys.argv[2], "wb") as file:
+    file.write(trace.to_bytes())
 """
 READ = """
 import sys, time

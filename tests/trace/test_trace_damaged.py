@@ -192,7 +192,7 @@ def test_what_was_reported_is_refused_with_a_sentence(tmp_path):
     assert refused(data) == "computes nothing."
     data, (captured, *_) = _events(samples.one_target, "GradCaptured")
     captured["output_nr"] = 10**9
-    assert refused(data) == "speaks of the output 1000000000."
+    assert refused(data) == "has a wrong GradCaptured.output_nr."
     data, (made, *_) = _events(samples.twice, "NodeCreated")
     made["pushing"] = "l7"
     assert refused(data) == "speaks of an unknown level 'l7'."

@@ -14,7 +14,7 @@ from .formulas import METHODS
 from .frame import Frame
 from .json_records import decode, find_path
 from .parts_table import PartsRead
-from .records import NodeCreated
+from .records import NodeCreated, NodeFinished
 from .schema import Record
 
 _DEEPEST = 100  # levels inside each other, and tensors of levels below each other
@@ -75,6 +75,8 @@ def _play(event: Record, frame: Frame) -> None:
     if len(frame.stack) > _DEEPEST:
         raise ValueError(f"enters more than {_DEEPEST} levels inside each other")
     _check_ids(event, frame)
+    if isinstance(event, NodeFinished) and event.node not in frame.nodes:
+        raise ValueError(f"speaks of an unknown node {event.node!r}")
 
 
 def _check_ids(fact: Any, frame: Frame) -> None:

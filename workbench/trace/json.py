@@ -92,9 +92,7 @@ def from_dict(data: Any) -> list[Record]:
             f"This trace is of version {_SHORTENED}, which is read no more: record the program and save it again."
         )
     if version.__class__ is not int or version != VERSION:
-        raise ValueError(
-            f"This trace is of version {brief(repr(version))}; this workbench reads version {VERSION}."
-        )
+        raise ValueError(f"This trace is of version {brief(repr(version))}; this workbench reads version {VERSION}.")
     if data.get("events").__class__ is not list:
         raise ValueError("This trace has no list of events.")
     if len(data["events"]) > _MOST_EVENTS:

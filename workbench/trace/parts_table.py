@@ -53,7 +53,7 @@ class PartsRead:
             around, kind, title, number, *more = cast("list[Any]", row)
             if around is not None and not (around.__class__ is int and 0 <= around < at):
                 raise ValueError(f"Part {at} of this trace lies in no part before it.")
-            path = () if around is None else self._paths[around]
+            path: tuple[Part, ...] = () if around is None else self._paths[int(around)]
             if len(path) >= _DEEPEST:
                 raise ValueError(f"Part {at} of this trace lies in {_DEEPEST} others.")
             texts = [title, *more]
@@ -68,4 +68,4 @@ class PartsRead:
         """The parts down to one of them."""
         if row.__class__ is not int or not 0 <= row < len(self._paths):
             raise ValueError("speaks of an unknown part")
-        return self._paths[row]
+        return self._paths[int(row)]
