@@ -26,10 +26,10 @@ from .labels import (
     native,
 )
 from .layout import Layout, laid_out
-from .messages import MOVES, NO_STEP
 from .model import AROUND, FORMAT, VERSION, Box, Curves, Detail, Scene, StoryStep, groups_of, with_changes
 from .region_layouts import RegionLayouts
 
+NO_STEP = "There is no step {}; this {} has {}, counted from 0."
 _LONGEST_NORM = "‖1.23e-05‖"
 _UNSEEN = {"d": "", "lx": 0, "ly": 0, "lw": 0, "lh": 0}  # the way of an arrow that lies in a closed group
 
@@ -82,7 +82,9 @@ class Storyboard:
                 raise ValueError(f"Step {number} changes {strange!r}, which is not in the scene.")
             for id, change in step.boxes.items():
                 if change.get("region", scene.boxes[id].region) != scene.boxes[id].region:
-                    raise ValueError(MOVES.format(number, id))
+                    raise ValueError(
+                        f"Step {number} moves box {id!r} into another group or region; a box stays where it is."
+                    )
         self.opened = frozenset(groups_of(scene) if opened is None else opened)
         self.order = [frozenset(part) for part in order]
 

@@ -359,7 +359,9 @@ def _dot_label(lines: list[str]) -> str:
 
 
 # How a box of this kind begins and ends: what a tensor is, is round; what is done to it, is not.
-_ROUND, _SQUARE, _DOUBLE = ("([", "])"), ("[", "]"), ("[[", "]]")
+_ROUND = ("([", "])")
+_SQUARE = ("[", "]")
+_DOUBLE = ("[[", "]]")
 _SHAPES = dict.fromkeys(TENSORS, _ROUND) | {"function": _DOUBLE}
 _ROLES = ("function", "op", "leaf", "constant", "output", "saved", "tangent")
 _DASHED = "stroke-dasharray:4 3"

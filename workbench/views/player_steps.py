@@ -36,7 +36,8 @@ from .groups import Program
 from .lanes import Lanes
 from .value_display import sentence_of
 
-_DRAWN, _EACH = 800_000, 10  # times that boxes and arrows are drawn in all steps, and so many more for each event
+_DRAWN = 800_000  # times that boxes and arrows are drawn in all steps
+_EACH = 10  # so many more for each event
 _PLACED = NodeCreated | NodeStarted | TensorWritten  # what happens at a node
 _OVER = frozenset({BackwardFinished, Failed})
 _ALONE = frozenset({Failed, GradCaptured, BackwardStarted})  # what no other stop is told together with

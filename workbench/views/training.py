@@ -36,7 +36,8 @@ from .grouped_graph import planned
 from .player_steps import changed_fields, tell
 from .value_display import BOX_COLUMNS
 
-_MOST, _LEAST = 12, 3  # steps of the training that are told of many
+_MOST = 12  # steps of the training that are told of many
+_LEAST = 3  # in any case, and points that a curve must have
 _NODES = 4_000  # of all that are told, roughly
 _NAMED = 3  # leaves that a caption names
 _ADDS = "grad adds to that of {}"

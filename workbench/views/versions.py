@@ -24,12 +24,21 @@ LEGEND = (
     "Rows are tensors, columns lines of code; the number is a version: a write makes a new one, a read needs the saved "
     "one."
 )
-_LEFT, _TOP = 236, 52  # px: the room of the names, and what stands above the first row
-_MARK, _BETWEEN, _HIGH = 68, 10, 22  # px: the least width of a mark, from it to the next, and its height
-_COLUMNS, _MARGIN = 30, 6  # columns of text of a name; px before a column at which another phase begins
-_FAILING, _CALM, _GAP = 74, 40, 6  # px of a row in which an arrow leads from a write to a read, of another, between two
-_MEMORIES, _ROOM = 40, 450  # rows that are looked at; px that all have together, with what stands above them
-_ENDS, _TOLD = 5, 8  # columns, and moments in one, that are shown at each end where there are too many
+_LEFT = 236  # px: the room of the names
+_TOP = 52  # px of what stands above the first row
+_MARK = 68  # px: the least width of a mark
+_BETWEEN = 10  # px from a mark to the next
+_HIGH = 22  # px of a mark
+_COLUMNS = 30  # columns of text of a name
+_MARGIN = 6  # px before a column at which another phase begins
+_FAILING = 74  # px of a row in which an arrow leads from a write to a read
+_CALM = 40  # px of another row
+_GAP = 6  # px between two rows
+_MEMORIES = 40  # rows that are looked at
+_ROOM = 450  # px that all rows have together, with what stands above them
+# Where there are too many, at each end are shown:
+_ENDS = 5  # columns
+_TOLD = 8  # moments in one column
 _FAILURES = 3  # reads that fail, which have their columns in any case
 _MARKS = 16  # of a row's history that are told
 _SENTENCES = 3  # of a mark that stands for several

@@ -23,7 +23,8 @@ from . import checks
 from .registry import in_formulas, told_arguments
 from .scalars import SCALARS, scalar_array
 
-FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")
+FLOAT32 = np.dtype("float32")
+FLOAT64 = np.dtype("float64")
 NUMBER = (bool, int, float, np.number, np.bool_)
 
 
