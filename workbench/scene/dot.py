@@ -19,7 +19,8 @@ _INCH = 72  # px of Graphviz's inches, in which it is told distances
 _ASIDE = 28  # px between what stands side by side
 APART = 14  # px between two rows
 _APART_LABELLED = 2  # px between two rows where there are labels: each label takes a row of its own
-_OVERLAP = 12  # px of a label's height in the room that Graphviz leaves above and below it: 5 px at least
+# Graphviz leaves at least 5 px above a label and below it, so it is told of a height that is less by this many px.
+_OVERLAP = 12
 _STRAIGHT = 100  # how much more the main way through a part is kept straight than others
 _MOST_BOXES_LED = 200  # of more, looking for the arrows' ways would take longer than all the rest
 _MOST_ARROWS_LED = 400  # the same

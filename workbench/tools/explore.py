@@ -49,7 +49,8 @@ POSITIONS = 21  # of the first input in a saved picture
 _ALL = 100  # levels of groups, all of them open: the picture is of one moment, and changes in place
 _FINE = 2 * POSITIONS - 1  # points of a curve
 _STEPS = 100  # of a slider
-_BEYOND = (0.02, 0.04)  # of a plot's width and height: how far a tangent goes beyond it, or a corner would hide it
+# How far a tangent goes beyond a plot, in parts of its width and height: a round corner would hide its end.
+_BEYOND = (0.02, 0.04)
 _PLOT = "plot"  # the id of its box
 _NEGATIVE_ZERO = re.compile(r"(?<![\d.\w])[-−]0\.0(?![\d.e])")
 _REFUSED = (RuntimeError, TypeError, ValueError)  # what is raised where f gives no number
