@@ -46,9 +46,7 @@ def mutants(source: str) -> Iterator[tuple[ast.AST, str]]:
         match node:
             case _ if id(node) in unread:
                 continue
-            case ast.Compare(left, [op], [right]) if type(op) in OTHERWISE:
-                yield node, f"({text(left)} {OTHERWISE[type(op)]} {text(right)})"
-            case ast.BinOp(left, op, right) if type(op) in OTHERWISE:
+            case ast.Compare(left, [op], [right]) | ast.BinOp(left, op, right) if type(op) in OTHERWISE:
                 yield node, f"({text(left)} {OTHERWISE[type(op)]} {text(right)})"
             case ast.BoolOp(op, values):
                 yield node, "(" + f" {OTHERWISE[type(op)]} ".join(f"({text(each)})" for each in values) + ")"

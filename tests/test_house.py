@@ -243,6 +243,21 @@ def test_functions_are_short() -> None:
                 assert (node.end_lineno or 0) - node.lineno < LONGEST_FUNCTION, f"{path}, line {node.lineno}"
 
 
+PYTORCHS = {"Storage", "Variable"}  # PyTorch's names for what the engine has and a trace tells of
+
+
+def test_no_two_classes_have_one_name() -> None:
+    """But for private ones, kinds of events (each has the name of its record), and what lessons write as answers."""
+    where: dict[str, list[str]] = {}
+    for path in FILES:
+        if path.name == "events.py" or path.name.startswith("lessons_"):
+            continue
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name not in PYTORCHS:
+                where.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
+    assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}
+
+
 def sentences(code: str) -> list[str]:
     """What a file raises and warns of in words written there and then, with `{}` for what is filled in."""
     found = []

@@ -21,11 +21,10 @@ def double(torch: Any, value: Any) -> Any:
     return torch.tensor(value, dtype=torch.float64)
 
 
-def functions(torch: Any) -> SimpleNamespace:
-    """The Functions, each as one likes to call it."""
-    Function = torch.autograd.Function
+def cube(torch: Any) -> Any:
+    """The third power."""
 
-    class Cube(Function):
+    class Cube(torch.autograd.Function):
         """Its derivative is an output, so that it need not be computed again; the jvp uses it too."""
 
         generate_vmap_rule = True
@@ -49,7 +48,13 @@ def functions(torch: Any) -> SimpleNamespace:
             x, slope = ctx.saved_tensors
             return t * slope, t * 6 * x
 
-    class Along(Function):
+    return Cube
+
+
+def along(torch: Any) -> Any:
+    """What takes elements in an order."""
+
+    class Along(torch.autograd.Function):
         """Takes elements in an order along the last dimension; knows how to go back."""
 
         @staticmethod
@@ -79,7 +84,14 @@ def functions(torch: Any) -> SimpleNamespace:
 
             return Along.apply(*[in_front(t, d) for t, d in zip((x, order, back), in_dims, strict=True)]), 0
 
-    class Sorted(Function):
+    return Along
+
+
+def sorting(torch: Any) -> Any:
+    """What sorts with NumPy."""
+    Along = along(torch)
+
+    class Sorted(torch.autograd.Function):
         """Sorts the last dimension with NumPy; also gives the places and the way back, which have no derivative."""
 
         @staticmethod
@@ -108,7 +120,13 @@ def functions(torch: Any) -> SimpleNamespace:
         def vmap(info, in_dims, x):
             return Sorted.apply(x.movedim(in_dims[0], 0)), (0, 0, 0)
 
-    class Scaled(Function):
+    return Sorted
+
+
+def scaled(torch: Any) -> Any:
+    """A product of three."""
+
+    class Scaled(torch.autograd.Function):
         """A product with a number that is no tensor."""
 
         generate_vmap_rule = True
@@ -133,6 +151,12 @@ def functions(torch: Any) -> SimpleNamespace:
             x, w = ctx.saved_tensors
             return (t * w + x * s) * ctx.factor
 
+    return Scaled
+
+
+def functions(torch: Any) -> SimpleNamespace:
+    """The Functions, each as one likes to call it."""
+    Cube, Sorted, Scaled = cube(torch), sorting(torch), scaled(torch)
     return SimpleNamespace(
         cube=lambda x: Cube.apply(x)[0],
         both=Cube.apply,

@@ -498,8 +498,8 @@ def setit(t: Any, key: Any, value: Any) -> Any:
     return t
 
 
-def functions(torch: Any, x: Any, A: Any) -> dict[str, Any]:
-    """Functions of one's own, a module, and what is differentiated outside all transforms."""
+def of_one_output(torch: Any) -> dict[str, Any]:
+    """Functions of one's own."""
 
     class Mul(torch.autograd.Function):
         generate_vmap_rule = True
@@ -522,6 +522,38 @@ def functions(torch: Any, x: Any, A: Any) -> dict[str, Any]:
         def jvp(ctx, ta, tb):
             a, b = ctx.saved_tensors
             return ta * b + a * tb
+
+    class Opt(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x, n, flag=True):
+            return x * n
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.n = inputs[1]
+            ctx.set_materialize_grads(False)
+
+        @staticmethod
+        def backward(ctx, g):
+            return (None if g is None else g * ctx.n), None, None
+
+    class Std(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    return {"mul": Mul.apply, "opt": Opt.apply, "std": Std.apply}
+
+
+def of_two_outputs(torch: Any) -> dict[str, Any]:
+    """Functions of one's own, and their first outputs."""
 
     class Cube(torch.autograd.Function):
         @staticmethod
@@ -559,31 +591,11 @@ def functions(torch: Any, x: Any, A: Any) -> dict[str, Any]:
             (order,) = ctx.saved_tensors
             return torch.zeros_like(g).index_add(0, order, g)
 
-    class Opt(torch.autograd.Function):
-        generate_vmap_rule = True
+    return {"Cube": Cube, "cube": lambda x: Cube.apply(x)[0], "Sort": Sort, "sort": lambda x: Sort.apply(x)[0]}
 
-        @staticmethod
-        def forward(x, n, flag=True):
-            return x * n
 
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.n = inputs[1]
-            ctx.set_materialize_grads(False)
-
-        @staticmethod
-        def backward(ctx, g):
-            return (None if g is None else g * ctx.n), None, None
-
-    class Std(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * 2
+def functions(torch: Any, x: Any, A: Any) -> dict[str, Any]:
+    """Functions of one's own, a module, and what is differentiated outside all transforms."""
 
     def out(v: Any) -> Any:
         v.sum().backward()
@@ -597,8 +609,7 @@ def functions(torch: Any, x: Any, A: Any) -> dict[str, Any]:
     with torch.no_grad():
         lin.weight.copy_(torch.arange(6.0).reshape(2, 3) / 3)
         lin.bias.copy_(torch.tensor([0.5, -0.5]))
-    names = {"mul": Mul.apply, "Cube": Cube, "cube": lambda x: Cube.apply(x)[0], "Sort": Sort, "opt": Opt.apply}
-    names |= {"sort": lambda x: Sort.apply(x)[0], "std": Std.apply, "out": out, "log": log}
+    names = of_one_output(torch) | of_two_outputs(torch) | {"out": out, "log": log}
     return names | {"lin": lin, "params": dict(lin.named_parameters()), "R": R, "RA": RA}
 
 

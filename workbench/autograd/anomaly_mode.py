@@ -10,7 +10,8 @@ from .. import errors
 from ..errors import check_bool, users_frames, warn
 from . import state
 
-TRACE, PARENT = "traceback_", "parent_"  # under which names a node's metadata has them
+TRACE = "traceback_"  # under these names a node's metadata has them
+PARENT = "parent_"
 
 
 class Remembering(Protocol):

@@ -202,7 +202,9 @@ def _titled(notebook: str) -> str:
     return f"Lesson {int(number)}" if number.isdecimal() else notebook
 
 
-_WIDE, _LINE, _BAR = 600, 24, 440  # px
+_WIDE = 600  # px
+_LINE = 24  # px
+_BAR = 440  # px
 _MARKS = {"right": "●", "tried": "◐", "open": "○"}
 _CIRCLES = {
     "right": '<circle cx="108" cy="{y}" r="7" fill="#1b6e3c" stroke="#1b6e3c" stroke-width="2"/>',

@@ -357,7 +357,10 @@ def rebuilt(array: np.ndarray, requires_grad: bool) -> Tensor:
 
 
 # How a tensor prints: the numbers in columns as torch prints them, then what is worth knowing about it.
-PRECISION, THRESHOLD, EDGE, LINE = 4, 1000, 3, 80
+PRECISION = 4
+THRESHOLD = 1000
+EDGE = 3
+LINE = 80
 
 
 class _Column:

@@ -54,7 +54,9 @@ from .shape import (
     view,
 )
 
-BOOL, FLOAT32, FLOAT64 = np.dtype(bool), np.dtype("float32"), np.dtype("float64")
+BOOL = np.dtype(bool)
+FLOAT32 = np.dtype("float32")
+FLOAT64 = np.dtype("float64")
 ZEROS = {kind: np.zeros((), kind) for kind in (FLOAT32, FLOAT64)}  # with an array a ufunc takes less than with a number
 LARGE = 3e38  # numbers of which every float dtype but half has one
 

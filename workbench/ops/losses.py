@@ -21,7 +21,9 @@ from .core.registry import abbreviation, in_formulas
 from .core.results import grid, places_along
 from .shape import summed
 
-NONE, MEAN, SUM = 0, 1, 2  # as PyTorch numbers the reductions
+NONE = 0  # as PyTorch numbers the reductions
+MEAN = 1
+SUM = 2
 NUMBERS = {"none": NONE, "mean": MEAN, "sum": SUM}
 
 

@@ -440,7 +440,9 @@ atan = elementary(
 sinh = elementary("SinhBackward0", "sinh(Tensor self)", np.sinh, self="grad * cosh(self)", samples="r(3)")
 cosh = elementary("CoshBackward0", "cosh(Tensor self)", np.cosh, self="grad * sinh(self)", samples="r(3)")
 
-STEPS, LAST, TERMS = 16, 6, 9  # erf's expansions: so many to a unit, none beyond 6 (where it is 1), so many terms
+STEPS = 16  # expansions of erf in one unit
+LAST = 6  # beyond which erf is 1
+TERMS = 9  # of an expansion
 
 
 @functools.cache

@@ -14,16 +14,20 @@ from typing import Any
 from .geometry import GAP, LEAST_FALL, Curve, Point, Rectangle, Walls, on_curve
 from .labels import Size
 
-_VERTICAL = 24  # px that an arrow's ends keep to the vertical, if there is room: its head then points straight
+# px at each end where an arrow is vertical, if there is room: its head then points straight down.
+_VERTICAL = 24
 _SWING = 40  # px that a stretch of Graphviz's splines may swing out sideways
-_SLANT = 1.0  # px sideways at most for each px down where an arrow goes through a frame's edge
+_SLANT = 1.0  # px sideways at most for each px down where an arrow goes through a region's edge
 _RADIUS = 16  # px of a bend: less looks like a corner
-_STEEPER = 2.5  # times as far sideways as the steeper part a curve leads where two meet, without swinging out
-_TURNED = 1.0  # radians between two parts of a way: where it turns further, it gets a bend
-_OFF_TEXT = 6  # px from a box's corner to a straight line that ends at its edge, off its text
-_REACH = 0.4  # of a part's height, how far a curve keeps to the directions at its ends
-_REACH_UPRIGHT = 0.5  # the same of a part that is upright at both ends: it has room for a wide swing
-_SHARPER = (0.2, 0.08)  # the same, tried in turn where a box is in the way
+# Where two parts of a curve meet, it leads sideways at most so many times as far as the steeper of them does. A flatter
+# curve would swing out beyond its points.
+_STEEPER = 2.5
+_TURNED = 1.0  # radians between two parts of a way from which on it gets a bend
+_OFF_TEXT = 6  # px from a box's corner to a straight line that ends at its edge: there it is not at the text
+# A curve keeps to the directions at its ends for this share of a part's height.
+_REACH = 0.4
+_REACH_UPRIGHT = 0.5  # where both ends are upright: there is room for a wide swing
+_SHARPER = (0.2, 0.08)  # tried in turn where a box is in the way
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ _INCH = 72  # px of Graphviz's inches, in which it is told distances
 _ASIDE = 28  # px between what stands side by side
 APART = 14  # px between two rows
 _APART_LABELLED = 2  # px between two rows where there are labels: each label takes a row of its own
-_OVERLAP = 12  # px of a label's height in the room that Graphviz leaves above and below it: 5 px at least
+# Graphviz leaves at least 5 px above a label and below it, so it is told of a height that is less by this many px.
+_OVERLAP = 12
 _STRAIGHT = 100  # how much more the main way through a part is kept straight than others
 _MOST_BOXES_LED = 200  # of more, looking for the arrows' ways would take longer than all the rest
 _MOST_ARROWS_LED = 400  # the same
@@ -68,21 +69,21 @@ def question(
     size, depth = dict(zip(names, sizes, strict=True)), dict(zip(names, depths, strict=True))
     of_block = {each: id for id in inside if id in blocks for each, _ in blocks[id].cells if each is not None}
     of_block |= {id: id for arrow in arrows.values() for id in (arrow.source, arrow.target) if id not in of_block}
-    told, settings = thinned(list(arrows.values()), of_block, size)
+    drawn, settings = thinned(list(arrows.values()), of_block, size)
     settings = _IN_FRAME if heading is not None and settings == SETTINGS else settings
     led = "splines=true" in settings and len(of_block) <= _MOST_BOXES_LED and len(wires) <= _MOST_ARROWS_LED
     settings = settings.replace("splines=true", "splines=line") if led else settings
-    spine = _spine({each.id: (of_block[each.source], of_block[each.target]) for each in told}, depth)
+    spine = _spine({each.id: (of_block[each.source], of_block[each.target]) for each in drawn}, depth)
     table = tables(inside, blocks, regions)
     number = {id: str(n) for n, id in enumerate(inside)}
     lines = [f"{n} [label={table.texts[id]}]" for n, id in enumerate(inside)]
     lines += _port_lines(entries, exits, number)
-    ends = {each.id: _ends(each, wires[int(each.id)].value, table, number, of_block) for each in told}
-    lines += _edge_lines(told, ends, size, spine, regions)
+    ends = {each.id: _ends(each, wires[int(each.id)].value, table, number, of_block) for each in drawn}
+    lines += _edge_lines(drawn, ends, size, spine, regions)
     apart = _APART_LABELLED if any(w for w, _ in size.values()) else APART
     graph = f"graph [rankdir=TB, nodesep={_ASIDE / _INCH:g}, ranksep={apart / _INCH:g}, {settings}]\n"
     dot = "digraph {\n" + graph + _HEAD + "\n".join(lines) + "\n}"
-    return Question(dot, heading, inside, blocks, regions, entries, exits, wires, arrows, told, spine, size, led)
+    return Question(dot, heading, inside, blocks, regions, entries, exits, wires, arrows, drawn, spine, size, led)
 
 
 def _port_lines(entries: Sequence[str], exits: Sequence[str], number: dict[str, str]) -> list[str]:
@@ -109,16 +110,16 @@ def _ends(
 
 
 def _edge_lines(
-    told: Sequence[Arrow],
+    drawn: Sequence[Arrow],
     ends: Mapping[str, tuple[str, str]],
     size: Mapping[str, Size],
     spine: set[str],
     regions: Mapping[str, RegionOutline],
 ) -> list[str]:
     """The arrows, each with the room of its label, in the order in which they are numbered."""
-    beside = _late(told, regions)
+    beside = _late(drawn, regions)
     lines: list[str] = []
-    for key, arrow in enumerate(told):
+    for key, arrow in enumerate(drawn):
         w, h = size[arrow.id]
         weight = f", weight={_STRAIGHT}" if arrow.id in spine else ""
         label = f", label={table_of(cell(w, h - _OVERLAP))}" if w else ""
@@ -156,11 +157,11 @@ def _spine(ends: Mapping[str, tuple[str, str]], depth: Mapping[str, int]) -> set
     return spine
 
 
-def _late(told: Iterable[Arrow], regions: Mapping[str, RegionOutline]) -> set[str]:
+def _late(drawn: Iterable[Arrow], regions: Mapping[str, RegionOutline]) -> set[str]:
     """What uses both what a region makes and what stands there for it alone: that gets a row below the region."""
     into: dict[str, set[str]] = {}
     out: dict[str, set[str]] = {}
-    for arrow in told:
+    for arrow in drawn:
         into.setdefault(arrow.target, set()).add(arrow.source)
         out.setdefault(arrow.source, set()).add(arrow.target)
     alone = {id for id, targets in out.items() if len(targets) == 1 and id not in into and not id.startswith("in ")}

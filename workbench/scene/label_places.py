@@ -16,8 +16,9 @@ _AWAY = sorted(range(-_ALONGSIDE, _ALONGSIDE + 1, PACE), key=abs)
 _CLEAR = 2  # px between a label and what is above or below it: the end of its arrow, or the arrow itself
 _MOST_CLEARED = 4  # labels that arrows are led around in one part of a picture
 _OUT = 16.0  # px that a way around a label may swing out further than before
-_MOST_LEVEL = 4.0  # px sideways for each px down where a way around a label is most level, unless it was so before
-_SHARPEST = 0.8  # radians of its sharpest turn, unless it had such a one before
+# A way around a label is no more level and turns no sharper than this, unless it did so before.
+_MOST_LEVEL = 4.0  # px sideways for each px down
+_SHARPEST = 0.8  # radians
 
 
 @dataclass(frozen=True, slots=True)

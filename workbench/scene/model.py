@@ -49,7 +49,8 @@ PLACED = ("cell", "bar", "ghost", "event", "text", "heading", "line", "frame", "
 UNTOLD = ("cell", "name", "tick")  # those that a text leaves out: a box beside them tells the same
 PANELS = ("frame", "story")  # those that are read line by line
 WITHIN = " › "  # in the title of a region, between what it lies in and its own name
-FORMAT, VERSION = "workbench-storyboard", 1
+FORMAT = "workbench-storyboard"
+VERSION = 1
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from .model import AROUND, Scene
 _BENDS = ((70, 70), (30, 30), (130, 130), (20, 220), (24, 260))  # px straight away from its boxes
 _FAR = max(map(max, _BENDS))  # px that a line may swing out
 _FEW = 40  # lines: of more, each has one bend to choose from
-_FEW_BETWEEN = 40  # boxes in between that a line may lead around; around more it would be too far away
+_FEW_BETWEEN = 40  # boxes in between that a line may lead around: around more it would be too far away
 _MANY = 200  # lines: of more, none looks at what it hides
 EDGE = 6.0  # px from the picture's edge that a line keeps
 _HIDDEN = 400.0  # px of detour that not going behind a box is worth

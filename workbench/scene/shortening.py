@@ -99,7 +99,7 @@ class _Cutting:
         steps = [self._step(run) for run in self._runs]
         scene, start = Scene(board.title, boxes, self._arrows), self._place.get(board.start)
         runs = {
-            group: [(self._place[first], self._place[last], said) for first, last, said in told]
+            group: [(self._place[first], self._place[last], sentence) for first, last, sentence in told]
             for group, told in board.runs.items()
             if group not in self._hidden
         }
@@ -146,17 +146,17 @@ class _Cutting:
 
     def _fields(self, fields: dict[str, Any], owner: str) -> dict[str, Any]:
         """The fields of a box, as they are now."""
-        told = dict(fields)
+        kept = dict(fields)
         if not self._plan.details:
-            told |= {"details": (_NO_DETAILS,)} if told.get("details") else {}
-        elif "details" in told:
-            details = tuple([self._detail(each) for each in told["details"]])
-            told["details"] = details
-        if "details" in told and owner in self._lost:
-            told["details"] = (*told["details"], _INSIDE)
-        if told.get("goto") is not None:
-            told["goto"] = self._place[told["goto"]]
-        return told
+            kept |= {"details": (_NO_DETAILS,)} if kept.get("details") else {}
+        elif "details" in kept:
+            details = tuple([self._detail(each) for each in kept["details"]])
+            kept["details"] = details
+        if "details" in kept and owner in self._lost:
+            kept["details"] = (*kept["details"], _INSIDE)
+        if kept.get("goto") is not None:
+            kept["goto"] = self._place[kept["goto"]]
+        return kept
 
     def _detail(self, detail: Detail) -> Detail:
         """A section of what a click shows, as it is now."""
@@ -222,8 +222,8 @@ def shut(board: Storyboard, groups: Collection[str]) -> Storyboard:
     drawn = dict(scene.arrows)
     steps: list[StoryStep] = []
     place: dict[int, int] = {}
-    for first, last, said in stops(board.steps, folding, board.runs):
-        step = replace(board.steps[last], caption=said, boxes={}, arrows={})
+    for first, last, sentence in stops(board.steps, folding, board.runs):
+        step = replace(board.steps[last], caption=sentence, boxes={}, arrows={})
         step.chapter = next((each.chapter for each in board.steps[first : last + 1] if each.chapter), "")
         for old in range(first, last + 1):
             place[old] = len(steps)
@@ -242,7 +242,7 @@ def shut(board: Storyboard, groups: Collection[str]) -> Storyboard:
                 setattr(step, name, folding.stands[getattr(step, name)])
         steps.append(step)
     runs = {
-        group: [(place[first], place[last], said) for first, last, said in told]
+        group: [(place[first], place[last], sentence) for first, last, sentence in told]
         for group, told in board.runs.items()
         if group in boxes and group not in groups
     }

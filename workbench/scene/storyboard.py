@@ -26,10 +26,10 @@ from .labels import (
     native,
 )
 from .layout import Layout, laid_out
-from .messages import MOVES, NO_STEP
 from .model import AROUND, FORMAT, VERSION, Box, Curves, Detail, Scene, StoryStep, groups_of, with_changes
 from .region_layouts import RegionLayouts
 
+NO_STEP = "There is no step {}; this {} has {}, counted from 0."
 _LONGEST_NORM = "‖1.23e-05‖"
 _UNSEEN = {"d": "", "lx": 0, "ly": 0, "lw": 0, "lh": 0}  # the way of an arrow that lies in a closed group
 
@@ -61,7 +61,7 @@ class Storyboard:
         curves: Curves | None = None,
     ) -> None:
         self.scene, self.steps, self.curves = scene, list(steps), curves
-        self.runs = {group: list(told) for group, told in (runs or {}).items()}
+        self.runs = {group: list(sentences) for group, sentences in (runs or {}).items()}
         self._start, self._still, self.legend = start, still, clean(legend) if scene.boxes else ""
         self._layout: Layout | None = None
         self._whole: Storyboard | None = None
@@ -82,7 +82,9 @@ class Storyboard:
                 raise ValueError(f"Step {number} changes {strange!r}, which is not in the scene.")
             for id, change in step.boxes.items():
                 if change.get("region", scene.boxes[id].region) != scene.boxes[id].region:
-                    raise ValueError(MOVES.format(number, id))
+                    raise ValueError(
+                        f"Step {number} moves box {id!r} into another group or region; a box stays where it is."
+                    )
         self.opened = frozenset(groups_of(scene) if opened is None else opened)
         self.order = [frozenset(part) for part in order]
 
@@ -209,10 +211,10 @@ class Storyboard:
 
     def flat_dict(self) -> dict[str, Any]:
         """What `to_dict` tells without the inside of groups."""
-        layout, scene, said = self.layout, self._copy(), _Details()
-        boxes = {id: box_fields(box) | {"details": said.numbers(box)} for id, box in scene.boxes.items()}
+        layout, scene, details = self.layout, self._copy(), _Details()
+        boxes = {id: box_fields(box) | {"details": details.numbers(box)} for id, box in scene.boxes.items()}
         arrows = {id: arrow_fields(arrow, scene) for id, arrow in scene.arrows.items()}
-        told: dict[str, Any] = {
+        story: dict[str, Any] = {
             "format": FORMAT,
             "version": VERSION,
             "title": self.title,
@@ -245,7 +247,7 @@ class Storyboard:
             concerned = dict.fromkeys([*step.arrows, *(arrow for id in renamed for arrow in touching.get(id, ()))])
             now = {
                 id: box_fields(scene.boxes[id])
-                | {"details": said.numbers(scene.boxes[id]) if "details" in change else boxes[id]["details"]}
+                | {"details": details.numbers(scene.boxes[id]) if "details" in change else boxes[id]["details"]}
                 for id, change in step.boxes.items()
             }
             steps.append(
@@ -262,16 +264,16 @@ class Storyboard:
                 | ({"stands": step.stands} if step.stands > 1 else {})
                 | ({"place": step.place} if step.place is not None and self.folding.groups else {})
             )
-        told |= {"steps": steps, "details": said.texts}
-        told |= {} if self._start is None else {"start": self._start}
-        told |= {"legend": self.legend} if self.legend else {}
-        told |= {"curves": _curves(self.curves, self.steps)} if self.curves is not None else {}
+        story |= {"steps": steps, "details": details.texts}
+        story |= {} if self._start is None else {"start": self._start}
+        story |= {"legend": self.legend} if self.legend else {}
+        story |= {"curves": _curves(self.curves, self.steps)} if self.curves is not None else {}
         if self.folding.groups:
             opened = [id for id in self.scene.boxes if id in self.opened]
-            told |= {"levels": {}, "opened": opened, "runs": self.runs}
+            story |= {"levels": {}, "opened": opened, "runs": self.runs}
             order = [[id for id in opened if id in part] for part in self.order]
-            told |= {"order": order} if order else {}
-        return told
+            story |= {"order": order} if order else {}
+        return story
 
     def _place(self, id: str) -> dict[str, float]:
         """Where a box stands at first; of one that is not seen then, how large it is."""
@@ -282,11 +284,11 @@ class Storyboard:
 
     def _fold(self, id: str) -> dict[str, Any]:
         """In what a box lies, and how large it is closed, where boxes lie in groups."""
-        region, told = self.scene.boxes[id].region, {}
+        region, place = self.scene.boxes[id].region, {}
         if self.folding.groups:
-            told = {"region": region} if region is not None else {}
-            told |= {"size": list(self.sizes[0][id])} if id in self.folding.groups else {}
-        return told
+            place = {"region": region} if region is not None else {}
+            place |= {"size": list(self.sizes[0][id])} if id in self.folding.groups else {}
+        return place
 
 
 def _curves(curves: Curves, steps: Iterable[StoryStep]) -> dict[str, Any]:
@@ -294,22 +296,22 @@ def _curves(curves: Curves, steps: Iterable[StoryStep]) -> dict[str, Any]:
     short = [[each and float(f"{each:.4g}") for each in row] for row in curves.numbers.values()]
     rows = [[each if each is None or isfinite(each) else f"{each}" for each in row] for row in short]
     chapters = {clean(step.chapter) for step in steps}
-    told = {title: place for title, place in curves.told.items() if title in chapters}
-    return {"names": [clean(name) for name in curves.numbers], "numbers": rows, "told": told}
+    titles = {title: place for title, place in curves.told.items() if title in chapters}
+    return {"names": [clean(name) for name in curves.numbers], "numbers": rows, "told": titles}
 
 
 def stops(
     steps: Sequence[StoryStep], folding: Folding, runs: Mapping[str, Sequence[tuple[int, int, str]]]
 ) -> list[tuple[int, int, str]]:
     """The steps as they are seen: the first and the last of those that are one, in one closed group, and the words."""
-    told = {(group, first, last): said for group, several in runs.items() for first, last, said in several}
+    captions = {(group, first, last): caption for group, several in runs.items() for first, last, caption in several}
     stops: list[tuple[int, int, str]] = []
     last = None
     for number, step in enumerate(steps):
         group = folding.stands.get(step.place) if step.place is not None else None
         if group is not None and group == last and group != step.place and not step.chapter:
             first, _, _ = stops.pop()
-            stops.append((first, number, told.get((group, first, number), step.caption)))
+            stops.append((first, number, captions.get((group, first, number), step.caption)))
         else:
             stops.append((number, number, step.caption))
         last = group

@@ -49,13 +49,13 @@ def _curve_lines(curves: Curves | None) -> list[str]:
     """The numbers of each curve on one line, as far as it has room, and which is the least of many."""
     lines: list[str] = []
     for name, numbers in curves.numbers.items() if curves is not None else ():
-        told = ["none" if each is None else f"{each:.4g}" for each in numbers]
+        shown = ["none" if each is None else f"{each:.4g}" for each in numbers]
         known = [each for each in numbers if each is not None and isfinite(each)]
         least = ""
-        if len(told) > _MOST_NUMBERS:
-            told[_FEW_NUMBERS:-_FEW_NUMBERS] = ["…"]
+        if len(shown) > _MOST_NUMBERS:
+            shown[_FEW_NUMBERS:-_FEW_NUMBERS] = ["…"]
             least = f"; least {min(known):.4g} in step {numbers.index(min(known)) + 1:,}" if known else ""
-        lines.append(_line(f"{name} of steps 1 to {len(numbers):,}: {', '.join(told)}{least}"))
+        lines.append(_line(f"{name} of steps 1 to {len(numbers):,}: {', '.join(shown)}{least}"))
     return lines
 
 
@@ -120,15 +120,15 @@ class _Tree:
 def _tree_lines(standing: Sequence[Box], tree: _Tree, room: int) -> list[str]:
     """Each box once with what it was made from below it, as far as there is room; and how many are left."""
     lines: list[str] = []
-    told: set[str] = set()
+    named: set[str] = set()
     # (box, the arrow that led to it, how its line begins, how the lines below it begin, its level)
     todo: list[tuple[Box, Arrow | None, str, str, int]]
     todo = [(box, None, "", "", 0) for box in reversed(standing) if box.id not in tree.used]
     while todo and len(lines) < room:
         box, arrow, begin, below, level = todo.pop()
-        again = box.id in told
+        again = box.id in named
         lines.append(_line(begin + _named(box, again) + _passed(arrow)))
-        told.add(box.id)
+        named.add(box.id)
         if again:
             continue
         above, hanging = tree.made_from[box.id], tree.hanging[box.id]
@@ -141,7 +141,7 @@ def _tree_lines(standing: Sequence[Box], tree: _Tree, room: int) -> list[str]:
             last = n == len(above) - 1
             ends = (below + "└─ ", below + "   ") if last else (below + "├─ ", below + "│  ")
             todo.append((tree.there[arrow.source], arrow, *ends, level + 1))
-    if left := len(standing) - len(told):
+    if left := len(standing) - len(named):
         lines.append(f"… and {left} more {'box' if left == 1 else 'boxes'}")
     return lines
 
@@ -159,9 +159,9 @@ def _region_lines(scene: Scene, there: Mapping[str, Box], standing: Sequence[Box
 
 def chart_lines(boxes: Iterable[Box]) -> list[str]:
     """A chart's boxes one a line, as far as they say something; the numbers of a heat map are its heading's to tell."""
-    told = [box for box in boxes if box.kind not in UNTOLD and (box.title or box.alt)]
-    said = [": ".join(filter(None, (box.alt or box.title, "" if box.alt else ", ".join(box.lines)))) for box in told]
-    alike = [(line, len([*same])) for line, same in groupby(said)]
+    shown = [box for box in boxes if box.kind not in UNTOLD and (box.title or box.alt)]
+    words = [": ".join(filter(None, (box.alt or box.title, "" if box.alt else ", ".join(box.lines)))) for box in shown]
+    alike = [(line, len([*same])) for line, same in groupby(words)]
     lines = [_line(f"{times} times: {line}" if times > 1 else line) for line, times in alike]
     if len(lines) > _LONGEST:
         lines[_LONGEST:] = [f"… and {len(lines) - _LONGEST} more"]
@@ -201,10 +201,10 @@ def _step_lines(storyboard: Storyboard) -> list[str]:
     shown = f"; the graph is shown after step {after}{part}" if board is storyboard else ""
     lines = [f"{len(stops)} steps{parts}{shown}:"]
     room = len(str(len(stops)))
-    told = [f"{n:>{room}}. {cut(clean(caption), _LONGEST_CAPTION)}" for n, (_, _, caption) in enumerate(stops, 1)]
-    if len(told) > _FIRST + _LAST + 1:
-        told[_FIRST:-_LAST] = [f"… {len(told) - _FIRST - _LAST} more steps …"]
-    return lines + told
+    captions = [f"{n:>{room}}. {cut(clean(caption), _LONGEST_CAPTION)}" for n, (_, _, caption) in enumerate(stops, 1)]
+    if len(captions) > _FIRST + _LAST + 1:
+        captions[_FIRST:-_LAST] = [f"… {len(captions) - _FIRST - _LAST} more steps …"]
+    return lines + captions
 
 
 _DEEPEST_CLUSTER = 30  # clusters within each other
@@ -359,7 +359,9 @@ def _dot_label(lines: list[str]) -> str:
 
 
 # How a box of this kind begins and ends: what a tensor is, is round; what is done to it, is not.
-_ROUND, _SQUARE, _DOUBLE = ("([", "])"), ("[", "]"), ("[[", "]]")
+_ROUND = ("([", "])")
+_SQUARE = ("[", "]")
+_DOUBLE = ("[[", "]]")
 _SHAPES = dict.fromkeys(TENSORS, _ROUND) | {"function": _DOUBLE}
 _ROLES = ("function", "op", "leaf", "constant", "output", "saved", "tangent")
 _DASHED = "stroke-dasharray:4 3"

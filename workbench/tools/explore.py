@@ -49,7 +49,8 @@ POSITIONS = 21  # of the first input in a saved picture
 _ALL = 100  # levels of groups, all of them open: the picture is of one moment, and changes in place
 _FINE = 2 * POSITIONS - 1  # points of a curve
 _STEPS = 100  # of a slider
-_BEYOND = (0.02, 0.04)  # of a plot's width and height: how far a tangent goes beyond it, or a corner would hide it
+# How far a tangent goes beyond a plot, in parts of its width and height: a round corner would hide its end.
+_BEYOND = (0.02, 0.04)
 _PLOT = "plot"  # the id of its box
 _NEGATIVE_ZERO = re.compile(r"(?<![\d.\w])[-−]0\.0(?![\d.e])")
 _REFUSED = (RuntimeError, TypeError, ValueError)  # what is raised where f gives no number
@@ -243,16 +244,16 @@ class Exploration(Picture):
         if result.requires_grad:
             scene = _slopes_alone(storyboard(Ending(recorder), depth=_ALL).at(0))
         slopes = {name: leaves[name].grad for name in values}
-        told = {name: None if slope is None else float(slope.item()) for name, slope in slopes.items()}
-        return Evaluation(float(result.item()), told, scene)
+        numbers = {name: None if slope is None else float(slope.item()) for name, slope in slopes.items()}
+        return Evaluation(float(result.item()), numbers, scene)
 
     @contextmanager
     def _failures_of(self, values: Mapping[str, float]) -> Iterator[None]:
         try:
             yield
         except Exception as error:
-            told = f"explore() called {self._call(values)}, which raised {type(error).__name__}: {error}"
-            raise RuntimeError(told) from error
+            sentence = f"explore() called {self._call(values)}, which raised {type(error).__name__}: {error}"
+            raise RuntimeError(sentence) from error
 
     def _call(self, values: Mapping[str, float]) -> str:
         return f"{self.name}({', '.join([f'{name}={_told(value)}' for name, value in values.items()])})"
@@ -330,14 +331,14 @@ class Exploration(Picture):
         before: tuple[dict[str, Any], dict[str, Any]] = boxes, arrows
         steps: list[StoryStep] = []
         start = 0
-        for nth, told, focus, scene in samples:
+        for nth, sentence, focus, scene in samples:
             start = len(steps) if nth <= _starting(next(iter(self.inputs.values())), POSITIONS) else start
             now = boxes | scene.boxes, arrows | scene.arrows  # a graph that was met later is not in the scene
             changes = [
                 {id: new for id, each in part.items() if (new := changed(old[id], each))}
                 for part, old in zip(now, before, strict=True)
             ]
-            steps.append(StoryStep(told, "position", None, focus, changes[0], changes[1]))
+            steps.append(StoryStep(sentence, "position", None, focus, changes[0], changes[1]))
             before = now
         first = next(iter(self.inputs.values()))
         others = [f"{each.name} = {_told(each.start)}" for each in self.inputs.values() if each is not first]

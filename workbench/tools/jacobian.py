@@ -30,7 +30,8 @@ _APART = 40  # px between the two of a pair, and below it
 CHECK_LEGEND = (
     "Orange is positive, blue negative, darker is larger; outlined entries are further apart than the tolerance."
 )
-_STEADY, _FAR = 0.1, 0.25  # how little two differences are apart that can be trusted, and how far a wrong entry is
+_STEADY = 0.1  # how little two differences are apart that can be trusted
+_FAR = 0.25  # how far a wrong entry is
 _OTHERS = (0.77, 0.41)  # steps beside the one asked for, as parts of it: rounding would differ at each
 _WAYS = {"reverse": "a backward for each element of an output", "forward": "a tangent for each element of an input"}
 

@@ -15,7 +15,8 @@ from typing import Any, cast
 from .loops import for_variables
 from .source import LONGEST, NAMELESS, joined, parsed, source_lines
 
-_CELLS, _ASSIGNED = 50, 200  # cells of a notebook that are read, the last ones; assignments that are kept
+_CELLS = 50  # cells of a notebook that are read, the last ones
+_ASSIGNED = 200  # assignments that are kept
 
 
 def assignments(frame: FrameType, names: Collection[str]) -> tuple[tuple[str, str], ...]:

@@ -32,7 +32,8 @@ class Key(NamedTuple):
 
 LEVELS = Key("levels", "")
 
-_MOST_ARGUMENTS, _FIRST = 12, 3  # tensors of a call that are all told, and how many of more
+_MOST_ARGUMENTS = 12  # tensors of a call that are all told
+_FIRST = 3  # of more so many
 
 
 @dataclass(slots=True, kw_only=True)

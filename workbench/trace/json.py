@@ -18,7 +18,8 @@ from .json_records import decode, encode
 from .parts_table import PartsRead, PartsWritten
 from .schema import RECORDS, Record
 
-FORMAT, VERSION = "workbench-trace", 1
+FORMAT = "workbench-trace"
+VERSION = 1
 _SHORTENED = 2  # the version of files that had what events share once, which nothing writes any more
 _LARGE = 1_000_000  # bytes: more are compressed
 _MOST_BYTES = 2**28  # of the text of a file

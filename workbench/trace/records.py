@@ -139,7 +139,8 @@ def checkpoint_said(id: str) -> str:
 COMPILED = " (compiled)"  # how the name of a scope ends whose operations torch.compile made
 _NAMED = 8  # nodes that a sentence names
 _LONGEST = 40  # characters of an expression in a sentence
-_MOST_SENT, _FIRST_SENT = 12, 3  # gradients of a node that a sentence tells all, and how many of more
+_MOST_SENT = 12  # gradients of a node that a sentence tells all
+_FIRST_SENT = 3  # and how many of more
 
 
 @kind_of_event

@@ -16,7 +16,9 @@ ZEROS = "no gradient, given as zeros"  # to a Function, which by default need no
 
 _LINE = 42  # characters a value may take in a box or on an arrow
 _SHOWN = 6  # numbers shown there
-_TINY, _HUGE = 1e-200, 1e300  # between them a sum of squares has lost nothing
+# A sum of squares between these two has lost nothing.
+_TINY = 1e-200
+_HUGE = 1e300
 _PART = 8192  # values that are multiplied by themselves at once
 _SMALL = 48  # values that take no more room than their summary
 _vdot: Any = np.vdot

@@ -29,7 +29,8 @@ from .player_steps import starts_of
 
 LEGEND = "Two recordings as they ended, side by side; a box marked ≠ differs, and its line says in what."
 _ROOM = 1600, 930  # px that a notebook's window has at the smallest scale at which a picture can be read
-_SMALL, _DEEPEST = 40, 4  # boxes of a graph that may fit into half of it, and levels of groups that are tried
+_SMALL = 40  # boxes of a graph that may fit into half of the room
+_DEEPEST = 4  # levels of groups that are tried
 _SHORT = 18  # columns of a box's lines where all nodes are drawn and have no room otherwise
 _CLASS = re.compile(r"\w+Backward\d*|CopySlices")
 _MOST = 200  # differences shown

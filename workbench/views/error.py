@@ -31,10 +31,12 @@ from .player_steps import cursor_at
 from .value_display import lines_of, sentence_of
 
 LEGEND = "The cross marks what the error is about; gradients had come as far as the arrows have numbers."
-_COLUMNS, _LEAST_COLUMNS = 56, 40  # of the story's lines, and where the graph beside it is wide
+_COLUMNS = 56  # of the story's lines
+_LEAST_COLUMNS = 40  # of these where the graph beside them is wide
 _MOST_LINES = 8  # of PyTorch's own words
 _INDENT = "\u00a0\u00a0"  # of a line of the story that goes on
-_MOST, _HOPS = 24, 2  # nodes up to which all are shown, and how far from what matters where there are more
+_MOST = 24  # nodes up to which all are shown
+_HOPS = 2  # how far from what matters nodes are shown where there are more
 _STORY = "story"
 
 Line = tuple[str, int] | None  # a file and a line

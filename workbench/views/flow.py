@@ -38,7 +38,7 @@ _EPSILON = {"float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
 _ROUNDING = 4.0  # times the rounding of one sum: what is summed was rounded before
 _NEARLY_ZERO = "zero but for rounding"
 _MODULES = 8  # whose gradients are told one by one in a closed group
-_TERMS = 4  # gradients told one by one where they add up: numbers, or arrays on a line; of arrays below each other two
+_TERMS = 4  # gradients that are told one by one where they add up
 # Operations that repeat a smaller operand, so that its gradient is a sum. (Others of these shapes, such as matrix
 # products, are no plain sums, and `cat` is none at all.)
 _REPEATS = {"add", "sub", "mul", "div", "pow", "maximum", "minimum", "where", "addmm", "expand", "copy"}
@@ -289,7 +289,7 @@ def _addition(start: str, *grads: Value) -> list[str]:
     line = " ".join([start, terms[0], *_with_rest(signed, len(grads) - _TERMS), "=", result])
     if columns(line) <= TEXT_COLUMNS:
         return [line]
-    told = 2 if total.shape else _TERMS
+    told = 2 if total.shape else _TERMS  # an array takes a line
     return [start, terms[0], *_with_rest(signed[: told - 1], len(grads) - told), f"= {result}"]
 
 

@@ -33,11 +33,16 @@ _UNHEARD = (
     "it line by line."
 )
 _DEEPEST = 100  # calls inside each other, of which it is shown that they wait
-_ROW, _HEAD, _GAP = 20.0, 26.0, 18.0  # px: a line of code, a heading, what lies between two parts
-_NARROWEST, _WIDEST, _PANEL = 36, 90, 53  # columns: of the code, and of the panels at its right
+_ROW = 20.0  # px of a line of code
+_HEAD = 26.0  # px of a heading
+_GAP = 18.0  # px between two parts
+_NARROWEST = 36  # columns of the code
+_WIDEST = 90  # columns of the code
+_PANEL = 53  # columns of the panels at its right
 _MOST = 14  # lines of a panel
 _NOTE = 72  # columns of what a line of the still has done
-_SLIM, _LONG = 51, 16  # columns and lines of code; slimmer or longer code has its panels beside it, not below
+_SLIM = 51  # columns of code: slimmer code has its panels beside it, not below
+_LONG = 16  # lines of code: longer code has its panels beside it
 _BACKWARD = ("backward", "vjp")
 # Before a line: the one that comes next, one that waits for a method it has called, one that failed.
 _MARKS = {"running": "→\u00a0", "pending": "…\u00a0", "error": "×\u00a0", "idle": "\u00a0\u00a0"}

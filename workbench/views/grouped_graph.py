@@ -247,11 +247,11 @@ class _GroupedStory:
 
     def _end_runs(self, stop: int) -> None:
         """Note the runs of groups around this stop, and tell those that the next stop has left."""
-        told = self._around[stop].told
+        here = self._around[stop].told
         after = self._around[stop + 1].told if stop + 1 < len(self._parts) else []
-        if after is told and (not told or told[-1] in self._began):
+        if after is here and (not here or here[-1] in self._began):
             return
-        for id in told:
+        for id in here:
             self._began.setdefault(id, stop)
         number, stops = self._number, self._stops
         for id in [id for id in self._began if id not in after]:
@@ -281,21 +281,21 @@ def _summary(
             by_group.setdefault(group.id, []).extend(part)
     # What ran backward is told before what was computed on the way.
     order = sorted(by_group, key=lambda id: NodeStarted not in map(type, by_group[id]))
-    told = " ".join([_told(graph, frame, id, by_group[id]) for id in order])
-    return f"Inside {frame.inside}: {told}" if frame.inside else told
+    sentences = " ".join([_told(graph, frame, id, by_group[id]) for id in order])
+    return f"Inside {frame.inside}: {sentences}" if frame.inside else sentences
 
 
 def _told(graph: FoldedGraph, frame: Frame, id: str, events: Sequence[Record]) -> str:
     name = graph.group(id).called
     counts = Counter(map(type, events))
-    told: list[str] = []
+    clauses: list[str] = []
     if counts[NodeStarted]:
-        told.append(_ran(graph, frame, id, [event for event in events if type(event) is NodeStarted]))
+        clauses.append(_ran(graph, frame, id, [event for event in events if type(event) is NodeStarted]))
     written: dict[str, list[str]] = {}
     for event in events if counts[TensorWritten] else ():
         if type(event) is TensorWritten and event.optimizer is not None:
             written.setdefault(event.writes, []).append(frame.called(event.tensor))
-    told += [f"{writes} {some(names)}" for writes, names in written.items()]
+    clauses += [f"{writes} {some(names)}" for writes, names in written.items()]
     made, ran, pushed = counts[NodeCreated], counts[OperationRan], counts[TangentPushed]
     kinds = Counter([event.operation for event in events if type(event) is NodeCreated])
     kinds = kinds or Counter([event.name for event in events if type(event) is OperationRan])
@@ -303,9 +303,9 @@ def _told(graph: FoldedGraph, frame: Frame, id: str, events: Sequence[Record]) -
     happened += [f"{counted(ran, 'operation')} run{'s' * (ran == 1)}"] if ran and not made else []
     happened += [f"{counted(pushed, 'tangent')} {'is' if pushed == 1 else 'are'} pushed forward"] if pushed else []
     if happened and not counts[NodeStarted]:
-        told.append(f"{', '.join(happened)}{': ' if kinds else ''}{listed(kinds)}; {graph.keeps(id)}")
-    told = told or ["tensors inside are written into"]
-    return f"{name}{' ' if told[0].startswith('runs') else ': '}{'; '.join(told)}."
+        clauses.append(f"{', '.join(happened)}{': ' if kinds else ''}{listed(kinds)}; {graph.keeps(id)}")
+    clauses = clauses or ["tensors inside are written into"]
+    return f"{name}{' ' if clauses[0].startswith('runs') else ': '}{'; '.join(clauses)}."
 
 
 def _ran(graph: FoldedGraph, frame: Frame, id: str, runs: Sequence[NodeStarted]) -> str:

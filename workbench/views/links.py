@@ -14,7 +14,7 @@ from .group_summary import GroupSummary
 from .groups import Group, Program
 from .lanes import Lanes, wholes
 
-_APART = 12  # so many named tensors at most stand outside of all groups; more of them stand where they are used
+_APART = 12  # named tensors up to which they stand outside of all groups: more stand where they are used
 _SHARED = 4  # a tensor that is used in more places has a box beside each that refers to it
 
 

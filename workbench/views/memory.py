@@ -38,13 +38,18 @@ from .player_steps import NOTHING
 
 LEGEND = "A bar is what is kept for backward after an event; dashed is what lives anyway, pale is still to come."
 _RIGHT = 558  # px: nothing goes further, so that the picture fits a notebook beside JupyterLab's files at 1024 x 768
-_LEFT, _TOP, _HIGH = 268, 82, 140  # px: the room of the names, the curve's upper edge and its height
+_LEFT = 268  # px: the room of the names
+_TOP = 82  # px: where the curve's upper edge is
+_HIGH = 140  # px of the curve
 _WIDE = _RIGHT - _LEFT - 6  # px of the curve
-_WIDEST, _NARROWEST = 34, 3  # px of a bar
+_WIDEST = 34  # px of a bar
+_NARROWEST = 3  # px of a bar
 _MOST = _WIDE // _NARROWEST  # bars
 _COLUMNS = 24  # of a row's name
-_ROW, _SECTION = 20, 30  # px of a row, and between the last one of a section and the next one's heading
-_KEPT_ROWS, _ANYWAY_ROWS = 12, 6  # rows at most of what is kept, and of what lives anyway
+_ROW = 20  # px
+_SECTION = 30  # px between the last row of a section and the next section's heading
+_KEPT_ROWS = 12  # rows at most of what is kept
+_ANYWAY_ROWS = 6  # rows at most of what lives anyway
 _TURNS = "forward and backward take turns"  # said where there is no room for each
 _TOLD = 3  # events of a bar that its caption tells
 

@@ -43,8 +43,10 @@ from .training import losses_of, mark_steps
 from .value_display import COLUMNS, ROWS, exact, grid_of, pages_of, sentence_of, summary_of
 
 LEGEND = "What each operation keeps until its backward has run, and how many bytes that adds; dashed adds nothing."
-_LIST, _ROW = 250, 20  # px of the list of nodes, and the height of its lines
-_NODES, _AROUND = 16, 2  # its lines, and how many there are before and behind the chosen one
+_LIST = 250  # px of the list of nodes
+_ROW = 20  # px of a line of the list
+_NODES = 16  # lines of the list
+_AROUND = 2  # lines before the chosen one, and behind it
 _HIGH = 24  # px of a row of a heat map
 _MARKS = {"running": "→ ", "error": "× ", "idle": "\u00a0\u00a0"}  # before a line: not by colour alone
 
@@ -371,9 +373,11 @@ def _saving_line(made: NodeCreated) -> str:
     return next((line for line in lines if "save_for_backward(" in line), "")
 
 
-SLOTS, ATTRIBUTES = 3, 6  # saved tensors and attributes that are shown of one node
+SLOTS = 3  # saved tensors that are shown of one node
+ATTRIBUTES = 6  # attributes that are shown of one node
 WIDE = 534  # px of the panel beside the list: with it a picture fits into a notebook's page
-PAD, GAP = 8, 2  # px around a heat map, and between its cells
+PAD = 8  # px around a heat map
+GAP = 2  # px between its cells
 _LEAST = 56  # px of a heat map's cell: room for -0.1234
 TEXT = int((WIDE - 2 * PAD) // CHARACTER)  # columns of the panel
 
@@ -540,9 +544,14 @@ def _height(value: Value, wide: int) -> int:
     return min(ROWS, rows)
 
 
-_ROWS, _LINE, _TOP = 24, 22, 58  # nodes shown; px of a node's line, and of what stands above the first
-_NAME, _CODE, _KEPT = 28, 34, 46  # columns at most
-_GAP, _BAR = 8, 150  # px before the bars, and of the largest
+_ROWS = 24  # nodes shown
+_LINE = 22  # px of a node's line
+_TOP = 58  # px of what stands above the first
+_NAME = 28  # columns at most
+_CODE = 34  # columns at most
+_KEPT = 46  # columns at most
+_GAP = 8  # px before the bars
+_BAR = 150  # px of the largest bar
 _EACH = "Each node with what it keeps, the largest first, how many bytes that adds, and its line:"
 
 

@@ -16,7 +16,8 @@ _INNER = {
     "native_batch_norm": {"result1": "its own mean", "result2": "its own rstd"},
 }
 FEW = 8  # lines: more are drawn only where the step is, as they would cross
-_MANY = 600  # lines: of so large a graph none is drawn, as each takes time at every step; chips say what they are
+# Lines from which on none is drawn, as each takes time at every step. Chips tell what they would.
+_MANY = 600
 
 
 class SharedMemoryArrows:

@@ -311,7 +311,8 @@ def _gives(grad: np.ndarray, by: Any, result: np.ndarray) -> bool:
 
 _RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _PI = {"pi": ast.Constant(math.pi)}
-_ONE, _ZERO = ast.Constant(1), ast.Constant(0)
+_ONE = ast.Constant(1)
+_ZERO = ast.Constant(0)
 # Functions that pass the gradient on as it is, in another shape: repeated, summed, or in another dtype.
 _SHAPING = ("expand", "put_back", "sum_to", "to_copy", "restored")
 # A file may say whatever it likes.

@@ -10,7 +10,7 @@ from ..scene.model import WITHIN
 from .expressions import UNKNOWN, cut_in_sentence, fitted_text
 from .items import Item
 
-_SURE = TITLE_COLUMNS // 2  # columns of an expression that has room behind a variable and a round, whatever these are
+_SURE = TITLE_COLUMNS // 2  # columns of an expression that has room behind any variable and round
 _WRITES = re.compile(r"\s*(\*\*|//|<<|>>|[-+*/@%&|^])=[^=]|\.\w+_\(")  # after the name of what is written into
 _TARGETS = re.compile(r"[\w.,()\s]+")  # of an assignment to variables
 

@@ -36,7 +36,8 @@ from .grouped_graph import planned
 from .player_steps import changed_fields, tell
 from .value_display import BOX_COLUMNS
 
-_MOST, _LEAST = 12, 3  # steps of the training that are told of many
+_MOST = 12  # steps of the training that are told of many
+_LEAST = 3  # in any case, and points that a curve must have
 _NODES = 4_000  # of all that are told, roughly
 _NAMED = 3  # leaves that a caption names
 _ADDS = "grad adds to that of {}"
@@ -72,15 +73,15 @@ class Changing:
 
     def of_leaves(self, frame: Frame, ids: Collection[str]) -> list[str]:
         """What is said of the leaves in a closed group, and how they have changed."""
-        told: list[str] = super().of_leaves(frame, ids)  # type: ignore[misc]
+        notes: list[str] = super().of_leaves(frame, ids)  # type: ignore[misc]
         held = [self.held[id] for id in ids if id in self.held and frame.tensors[id].grad is not None]
         if held:
-            told.append(f"{len(held)} grads add to those of {held[0]}" if held[1:] else _ADDS.format(held[0]))
+            notes.append(f"{len(held)} grads add to those of {held[0]}" if held[1:] else _ADDS.format(held[0]))
         changes = [changed[1] for id in ids if (changed := self._change(frame, id))]
         known = [change.norm for change in changes if change is not None]
         if changes:
-            told.append(f"changed by ‖{math.hypot(*known):.3g}‖" if len(known) == len(changes) else "changed")
-        return told
+            notes.append(f"changed by ‖{math.hypot(*known):.3g}‖" if len(known) == len(changes) else "changed")
+        return notes
 
     def _rest(self, frame: Frame, id: str) -> list[str]:
         """What a leaf's `.grad` holds that no arrow brought."""
@@ -89,7 +90,7 @@ class Changing:
 
     def remarks(self, frame: Frame) -> list[str]:
         """What the view has to add, and how leaves have changed."""
-        told: list[str] = super().remarks(frame)  # type: ignore[misc]
+        remarks: list[str] = super().remarks(frame)  # type: ignore[misc]
         for id in self.began:
             value = frame.tensors[id].value if id in frame.tensors else None
             if value is not None and value is not self._last.get(id, self.began[id]):
@@ -97,8 +98,8 @@ class Changing:
                 if changed := self._change(frame, id):
                     before, change = changed
                     by = f" by {said(change)}" if change is not None else ""
-                    told.append(f"in this step {frame.called(id)} has changed from {said(before)}{by}")
-        return told
+                    remarks.append(f"in this step {frame.called(id)} has changed from {said(before)}{by}")
+        return remarks
 
     def _change(self, frame: Frame, id: str) -> tuple[Value, Value | None] | None:
         """What a leaf was when the step began, and by how much it has changed, as far as that is known; if it has."""
@@ -158,15 +159,15 @@ def film(
     which is shown at first. Errors: ValueError for a number that no step has, or where they are not told so.
     """
     rounds, cast = _rounds(trace, step), Aligner()
-    told = _cast(trace.events, rounds, _chosen(trace.events, rounds, step), cast) if rounds else None
-    if told is None and step is not None:
+    chapters = _cast(trace.events, rounds, _chosen(trace.events, rounds, step), cast) if rounds else None
+    if chapters is None and step is not None:
         raise ValueError("The steps of this training cannot be shown alone: each goes on with the graph of others.")
-    if told is None:
+    if chapters is None:
         return None
     plan_view = kind(cast.plan)
     plan = planned(cast.plan, plan_view, opened, depth, cast.uses)
     boards: list[tuple[_Told, Storyboard]] = []
-    for each in told:
+    for each in chapters:
         part = Timeline(each.events)
         if part.steps:
             view = _changing(kind)(each.events)

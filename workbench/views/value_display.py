@@ -149,8 +149,10 @@ def value_detail(heading: str, name: str, value: Value | None) -> Detail:
 # Rows and columns.
 
 SHOWN = 40  # rows and columns shown; what is beyond is told, not drawn
-ROW, GAP = 24, 2  # px: a row's height, and what lies between cells
-_SMALL, _NUMBERS = 16, 12  # px of a cell without a number; up to so many columns have numbers
+ROW = 24  # px of a row
+GAP = 2  # px between cells
+_SMALL = 16  # px of a cell without a number
+_NUMBERS = 12  # columns up to which cells have numbers
 _SEED = 56  # px: the width of a seed, which is 0 or 1, and of its heading
 
 
@@ -282,7 +284,8 @@ def number_text(value: float) -> str:
     return number(float(value) + 0.0)
 
 
-ROWS, COLUMNS = 6, 8  # of a heat map
+ROWS = 6  # of a heat map
+COLUMNS = 8  # of a heat map
 _PAGE = 20  # rows of a table's page
 _SHORTER = {"float32": np.float32, "float16": np.float16}  # need fewer digits than Python's own numbers
 

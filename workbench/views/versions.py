@@ -24,12 +24,21 @@ LEGEND = (
     "Rows are tensors, columns lines of code; the number is a version: a write makes a new one, a read needs the saved "
     "one."
 )
-_LEFT, _TOP = 236, 52  # px: the room of the names, and what stands above the first row
-_MARK, _BETWEEN, _HIGH = 68, 10, 22  # px: the least width of a mark, from it to the next, and its height
-_COLUMNS, _MARGIN = 30, 6  # columns of text of a name; px before a column at which another phase begins
-_FAILING, _CALM, _GAP = 74, 40, 6  # px of a row in which an arrow leads from a write to a read, of another, between two
-_MEMORIES, _ROOM = 40, 450  # rows that are looked at; px that all have together, with what stands above them
-_ENDS, _TOLD = 5, 8  # columns, and moments in one, that are shown at each end where there are too many
+_LEFT = 236  # px: the room of the names
+_TOP = 52  # px of what stands above the first row
+_MARK = 68  # px: the least width of a mark
+_BETWEEN = 10  # px from a mark to the next
+_HIGH = 22  # px of a mark
+_COLUMNS = 30  # columns of text of a name
+_MARGIN = 6  # px before a column at which another phase begins
+_FAILING = 74  # px of a row in which an arrow leads from a write to a read
+_CALM = 40  # px of another row
+_GAP = 6  # px between two rows
+_MEMORIES = 40  # rows that are looked at
+_ROOM = 450  # px that all rows have together, with what stands above them
+# Where there are too many, at each end are shown:
+_ENDS = 5  # columns
+_TOLD = 8  # moments in one column
 _FAILURES = 3  # reads that fail, which have their columns in any case
 _MARKS = 16  # of a row's history that are told
 _SENTENCES = 3  # of a mark that stands for several
@@ -128,12 +137,12 @@ class _VersionChart:
     def _kept(self) -> set[int]:
         """Which columns are shown: those at the ends, and those of a failure with what was saved and the write."""
         columns = sorted({chip.column for chips in self._chips for chip in chips})
-        told = set(columns[:_ENDS] + columns[-_ENDS:])
+        shown = set(columns[:_ENDS] + columns[-_ENDS:])
         for row in self._shown:
             for mark in [mark for mark in row.marks if mark.cause][:_FAILURES]:
                 saves = [each for each in row.marks if (each.kind, each.version) == ("save", mark.version)]
-                told |= {self._column[each.moment] for each in (mark, mark.cause, *saves[:1]) if each}
-        return told
+                shown |= {self._column[each.moment] for each in (mark, mark.cause, *saves[:1]) if each}
+        return shown
 
     def _moments_of(self, kept: Collection[int]) -> dict[int, list[int]]:
         """By column the moments that are steps: those at its ends, and those of a failure."""
@@ -145,8 +154,8 @@ class _VersionChart:
         failing = {moment for moment, failed in marks if failed}
         for column, several in found.items():
             several = list(dict.fromkeys(several))
-            told = {*several[:_TOLD], *several[-_TOLD:], *failing}
-            found[column] = [moment for moment in several if moment in told]
+            chosen = {*several[:_TOLD], *several[-_TOLD:], *failing}
+            found[column] = [moment for moment in several if moment in chosen]
         return found
 
     def _spread(self) -> float:
@@ -182,14 +191,14 @@ class _VersionChart:
         steps: list[StoryStep] = []
         lit: list[str] = []
         for moment in self._moments_told:
-            told = self._moments[moment]
+            facts = self._moments[moment]
             boxes: dict[str, dict[str, Any]] = {id: {"state": "idle"} for id in lit}
             boxes |= {id: {"state": "idle"} for id in self._coming.get(moment, ())}
             here, failed = self._at[moment], self._failing.get(moment, [])
             lit = [id for id in here if id not in failed]
             boxes |= {id: {"state": "running"} for id in lit} | {id: {"state": "error"} for id in failed}
-            cursor = asdict(told.source) if told.source else None
-            step = StoryStep(sentence_of("; ".join(told.sentences)), told.phase, cursor, focus=here[0], boxes=boxes)
+            cursor = asdict(facts.source) if facts.source else None
+            step = StoryStep(sentence_of("; ".join(facts.sentences)), facts.phase, cursor, focus=here[0], boxes=boxes)
             step.arrows = {id: {"state": "idle"} for id in here if id in self._arrows}
             steps.append(step)
         scene, calm = Scene(title, self._boxes, self._arrows), StoryStep(steps[-1].caption)
@@ -252,8 +261,8 @@ class _VersionChart:
         """One row without its name; returns where it ends."""
         tall = _tall(row)
         begin = self._begin(chips[0])
-        told, details = _told(row)
-        self._add(f"{row.id}.frame", "frame", (0, y, self._width, tall), "", begin, alt=told, details=details)
+        summary, details = _told(row)
+        self._add(f"{row.id}.frame", "frame", (0, y, self._width, tall), "", begin, alt=summary, details=details)
         for n, column in enumerate(self._turns()[1:], 1):
             turn = self._told[column][0]
             place, alt = (self._places[column] - _MARGIN, y, 1, tall), f"{self._moments[turn].phase} from here on"
@@ -286,11 +295,11 @@ class _VersionChart:
 
     def _name(self, row: Memory, y: float) -> None:
         """The name of a row, which stays in sight where the chart is scrolled."""
-        told, details = _told(row)
+        summary, details = _told(row)
         title, *lines = [cut(clean(text), _COLUMNS) for text in (row.name, *_lines(row))]
         place = (1, y + 1, _LEFT - _MARGIN - 2, _tall(row) - 2)
         begin = next(moment for moment, ids in self._coming.items() if f"{row.id}.frame" in ids)
-        more = {"lines": tuple(lines), "alt": told, "details": details}
+        more = {"lines": tuple(lines), "alt": summary, "details": details}
         self._add(f"{row.id}.name", "name", place, title, begin, **more)
 
     def _callout(self, row: Memory, n: int, cause: Mark, y: float) -> None:
@@ -366,10 +375,10 @@ def _lines(row: Memory) -> list[str]:
 
 def _told(row: Memory) -> tuple[str, tuple[Detail, ...]]:
     """A row in words."""
-    told, said = f"{row.name}: {'; '.join(_lines(row))}", list(dict.fromkeys(map(_said, row.marks)))
-    more = [f"… {len(said) - _MARKS:,} more"] if len(said) > _MARKS else []
-    history = ", ".join([*said[:_MARKS], *more])
-    return told, (Detail("Storage", "text", told), Detail("History", "text", history))
+    summary, sentences = f"{row.name}: {'; '.join(_lines(row))}", list(dict.fromkeys(map(_said, row.marks)))
+    more = [f"… {len(sentences) - _MARKS:,} more"] if len(sentences) > _MARKS else []
+    history = ", ".join([*sentences[:_MARKS], *more])
+    return summary, (Detail("Storage", "text", summary), Detail("History", "text", history))
 
 
 CURE = "Make a new tensor in place of writing into this one, write before it is saved, or save a clone of it."
@@ -480,10 +489,12 @@ class Histories:
         if not kept:
             return ""
         packed = all(saved.packed for made in kept for saved in made.saved)
-        told = [f"{made.name} saved {series(list(dict.fromkeys(_bare(made.saved))))}" for made in kept[:2]]
-        told += [f"{len(kept) - 2} more nodes did so"] if len(kept) > 2 else []
+        clauses = [f"{made.name} saved {series(list(dict.fromkeys(_bare(made.saved))))}" for made in kept[:2]]
+        clauses += [f"{len(kept) - 2} more nodes did so"] if len(kept) > 2 else []
         how = "as hooks packed it" if packed else "a number or a copy of its own"
-        return f"{series(told)}, {how}: nothing that somebody else could write into, so there is no version to follow."
+        return (
+            f"{series(clauses)}, {how}: nothing that somebody else could write into, so there is no version to follow."
+        )
 
     def _put(self, tensor: str, mark: Mark, phase: Phase, source: SourceLine | None) -> None:
         frame = self._frame

@@ -14,10 +14,9 @@ from typing import Any
 import anywidget
 import traitlets
 
-from ..scene.messages import NO_STEP
 from ..scene.payload import in_page, library
 from ..scene.picture import img, playing
-from ..scene.storyboard import Storyboard
+from ..scene.storyboard import NO_STEP, Storyboard
 from ..scene.text import to_text
 from ..tools.explore import Exploration
 from ..views.stepper_picture import story_of

@@ -529,7 +529,8 @@ def held(value: float, dtype: dtypes.dtype) -> Any:
     return value if usual and not 3e38 < abs(value) < math.inf else fitting(value, dtype)
 
 
-INT64, UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
+INT64 = np.dtype(np.int64)
+UINT64 = np.dtype(np.uint64)
 FEW = 50  # elements: of no more Python or a product computes much sooner than NumPy's own functions
 
 

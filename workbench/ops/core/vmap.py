@@ -513,7 +513,8 @@ def _masked_select(op: Any, size: int, self: Mapped, mask: Mapped) -> Results:
     return alone(TENSORS["index_select"](flat(self.aligned(len(shape)).expand(size, *shape)), 1, where))
 
 
-NONE, MEAN = 0, 1  # reductions
+NONE = 0  # reductions
+MEAN = 1
 
 
 def _folded(m: Mapped, size: int) -> Tensor:
