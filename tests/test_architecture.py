@@ -57,7 +57,7 @@ def test_a_file_that_the_page_names_is_there(name: str) -> None:
         ("trace/recorder.py", "Reader"),
         ("trace/paths.py", "Paths"),
         ("trace/records.py", "NodeCreated"),
-        ("trace/records.py", "Raw"),
+        ("trace/schema.py", "Known"),
         ("trace/records.py", "SavedFreed"),
         ("trace/schema.py", "kind_of_event"),
         ("views/links.py", "Links"),

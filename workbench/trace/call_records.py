@@ -6,21 +6,23 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import CodeType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 from .formulas import formula_of, methods_of, name_of
 from .frame import Frame, Key, OperationState
 from .listing import Spot, read_spot
-from .records import NodeCreated
-from .schema import Argument, Building, Code, Record, SourceLine, TensorSeen, kind_of_event
-from .source import Line, file_of, source, source_lines
-from .values import Value, read, said, series, values
+from .records import Located, NodeCreated
+from .schema import Argument, Building, Code, Known, Record, SourceLine, TensorSeen, asks, by, kind_of_event
+from .source import file_of, source, source_lines
+from .values import Value, read, said, series
 
 if TYPE_CHECKING:
     from .recorder import Reader
 
 
 Held = tuple[str, Any, str]  # a variable's name, the copy of an array, or a text
+Level = Annotated[str, asks("id", "l")]
+Call = Annotated[str, asks("id", "m")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +57,21 @@ class Hooked:
     hooks: tuple[Hook, ...]
 
 
+def _hook(hook: tuple[Any, ...]) -> Hook:
+    kind, output_nr, name, line = hook
+    return Hook(kind, output_nr, name, source(line))
+
+
+def _hooked(at: Reader, places: tuple[Any, ...]) -> tuple[Hooked, ...]:
+    return tuple([Hooked(at.ids[place], tuple([_hook(each) for each in hooks])) for place, hooks in places])
+
+
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class HooksFound(Record):
     """Hooks that were registered, or removed, since they were last looked for."""
 
-    places: tuple[Hooked, ...]
+    places: Annotated[tuple[Hooked, ...], _hooked]
 
     @property
     def quiet(self) -> bool:
@@ -73,25 +84,15 @@ class HooksFound(Record):
             frame.place(hooked.node).hooks = hooked.hooks
             frame.touch(frame.key(hooked.node))
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        places: tuple[Any, ...]
-
-        def read(self, at: Reader) -> HooksFound:
-            """The record."""
-            found = [(at.ids[place], tuple([_hook(*each) for each in hooks])) for place, hooks in self.places]
-            return HooksFound(tuple([Hooked(*each) for each in found]))
-
 
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class HookRan(Record):
     """A hook was called: what it was given, and what went on in the place of that."""
 
-    task: str
-    node: str
-    hook: Hook
+    task: Known
+    node: Known
+    hook: Annotated[Hook, by(_hook)]
     before: tuple[Value | None, ...]
     after: tuple[Value | None, ...]
 
@@ -135,20 +136,6 @@ class HookRan(Record):
             return f"{self.hook.title} {what} made {got}{before} into {after}"
         return f"{self.hook.title} {what} saw {got}{before}"
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        task: int
-        node: int
-        hook: tuple[Any, ...]
-        before: tuple[Any, ...]
-        after: tuple[Any, ...]
-
-        def read(self, at: Reader) -> HookRan:
-            """The record."""
-            task, node = at.ids[self.task], at.ids[self.node]
-            return HookRan(task, node, _hook(*self.hook), values(self.before), values(self.after))
-
 
 @dataclass(frozen=True, slots=True)
 class Variable:
@@ -157,6 +144,16 @@ class Variable:
     name: str
     value: Value | None
     text: str = ""
+
+
+def _variables(held: tuple[Held, ...] | None) -> tuple[Variable, ...] | None:
+    if held is None:
+        return None
+    return tuple([Variable(name, None if copy is None else read(copy), text) for name, copy, text in held])
+
+
+Variables = Annotated[tuple[Variable, ...], by(_variables)]
+Contents = Annotated[tuple[Variable, ...] | None, by(_variables)]
 
 
 class Inside(Record):
@@ -190,32 +187,18 @@ class MethodCalled(Inside):
     first: int
     code: Code
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        call: int
-        function: str
-        method: str
-        ctx: int | None
-        node: int | None
-        code: CodeType
-
-        def read(self, at: Reader) -> MethodCalled:
-            """The record."""
-            try:
-                lines, first = source_lines(self.code)
-            except OSError:  # typed at a prompt, or made by exec
-                lines, first = [], self.code.co_firstlineno
-            return MethodCalled(
-                call=at.id(self.call, "m"),
-                function=self.function,
-                method=self.method,
-                ctx=None if self.ctx is None else at.id(self.ctx, "c"),
-                node=at.place(self.node),
-                file=file_of(self.code.co_filename),
-                first=first,
-                code=Code(self.method, textwrap.dedent("".join(lines)).rstrip()),
-            )
+    @classmethod
+    def read(
+        cls, at: Reader, call: int, function: str, method: str, ctx: int | None, node: int | None, code: CodeType
+    ) -> MethodCalled:
+        """The record, with the source of the method."""
+        try:
+            lines, first = source_lines(code)
+        except OSError:  # typed at a prompt, or made by exec
+            lines, first = [], code.co_firstlineno
+        id, own = at.id(call, "m"), None if ctx is None else at.id(ctx, "c")
+        text = Code(method, textwrap.dedent("".join(lines)).rstrip())
+        return cls(id, function, method, own, at.place(node), file_of(code.co_filename), first, text)
 
 
 @kind_of_event
@@ -226,25 +209,11 @@ class LineReached(Inside):
     `ctx` is all that it holds, None where nothing of it has changed.
     """
 
-    call: str
+    call: Call
     line: int
-    variables: tuple[Variable, ...]
+    variables: Variables
     gone: tuple[str, ...]
-    ctx: tuple[Variable, ...] | None
-
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        call: int
-        line: int
-        variables: tuple[Held, ...]
-        gone: tuple[str, ...]
-        ctx: tuple[Held, ...] | None
-
-        def read(self, at: Reader) -> LineReached:
-            """The record."""
-            ctx = None if self.ctx is None else _variables(self.ctx)
-            return LineReached(at.id(self.call, "m"), self.line, _variables(self.variables), self.gone, ctx)
+    ctx: Contents
 
 
 @kind_of_event
@@ -252,35 +221,11 @@ class LineReached(Inside):
 class MethodEnded(Inside):
     """A method is over: it returned a value, or an `error` left it."""
 
-    call: str
-    variables: tuple[Variable, ...]
-    ctx: tuple[Variable, ...] | None
-    returned: tuple[Variable, ...]
+    call: Call
+    variables: Variables
+    ctx: Contents
+    returned: Variables
     error: str = ""
-
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        call: int
-        variables: tuple[Held, ...]
-        ctx: tuple[Held, ...] | None
-        returned: tuple[Held, ...]
-        error: str
-
-        def read(self, at: Reader) -> MethodEnded:
-            """The record."""
-            ctx = None if self.ctx is None else _variables(self.ctx)
-            id, held, returned = at.id(self.call, "m"), _variables(self.variables), _variables(self.returned)
-            return MethodEnded(id, held, ctx, returned, self.error)
-
-
-def _hook(kind: str, output_nr: int, name: str, line: Line) -> Hook:
-    """A hook, with the text of the line it is defined in."""
-    return Hook(kind, output_nr, name, source(line))
-
-
-def _variables(held: tuple[Held, ...]) -> tuple[Variable, ...]:
-    return tuple([Variable(name, None if copy is None else read(copy), text) for name, copy, text in held])
 
 
 @kind_of_event
@@ -288,12 +233,12 @@ def _variables(held: tuple[Held, ...]) -> tuple[Variable, ...]:
 class LevelEntered(Building):
     """A transform begins: "grad", "jvp" or "vmap" with the size of its batch; `found` if nobody listened then."""
 
-    level: str
+    level: Level
     transform: str
     number: int
     size: int | None
     found: bool
-    source: SourceLine | None
+    source: Located
 
     @property
     def quiet(self) -> bool:
@@ -317,28 +262,13 @@ class LevelEntered(Building):
         """That it begins."""
         return f"{self.title} begins" if not self.found else ""
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        level: int
-        transform: str
-        number: int
-        size: int | None
-        heard: bool
-        line: Line
-
-        def read(self, at: Reader) -> LevelEntered:
-            """The record."""
-            id, line = at.id(self.level, "l"), source(self.line)
-            return LevelEntered(id, self.transform, self.number, self.size, not self.heard, line)
-
 
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class LevelLeft(Building):
     """A transform is over."""
 
-    level: str
+    level: Known
 
     def apply(self, frame: Frame) -> None:
         """It is no longer in force."""
@@ -347,15 +277,6 @@ class LevelLeft(Building):
     def sentence(self, frame: Frame) -> str:
         """That it is over."""
         return f"{frame.levels[self.level].title} is over"
-
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        level: int
-
-        def read(self, at: Reader) -> LevelLeft:
-            """The record."""
-            return LevelLeft(at.ids[self.level])
 
 
 @kind_of_event
@@ -391,31 +312,31 @@ class OperationRan(Building):
         batch = f" for a batch of {' x '.join(map(str, sizes))} at once" if sizes else ""
         return f"{frame.call(self.name, self.custom, self.args)} gives {given or 'its result'}{batch}"
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        op: int
-        what: Any
-        args: tuple[Any, ...]
-        tensors: tuple[Any, ...]
-        outputs: tuple[int, ...]
-        spot: Spot
-
-        def read(self, at: Reader) -> OperationRan:
-            """The record."""
-            seen, what = at.seen(self.tensors), self.what
-            line, text = read_spot(self.spot)
-            return OperationRan(
-                op=at.id(self.op, "o"),
-                name=name_of(what),
-                custom=isinstance(what, type),
-                args=tuple([at.argument(arg) for arg in self.args]),
-                tensors=seen,
-                outputs=tuple([at.ids[output] for output in self.outputs]),
-                code=methods_of(what) if isinstance(what, type) else (Code("forward", what.shown),),
-                source=line,
-                text=text,
-            )
+    @classmethod
+    def read(
+        cls,
+        at: Reader,
+        op: int,
+        what: Any,
+        args: tuple[Any, ...],
+        tensors: tuple[Any, ...],
+        outputs: tuple[int, ...],
+        spot: Spot,
+    ) -> OperationRan:
+        """The record, with the formula of the operation, or the methods of the Function."""
+        seen, custom = at.seen(tensors), isinstance(what, type)
+        line, text = read_spot(spot)
+        return cls(
+            op=at.id(op, "o"),
+            name=name_of(what),
+            custom=custom,
+            args=tuple([at.argument(arg) for arg in args]),
+            tensors=seen,
+            outputs=tuple([at.ids[output] for output in outputs]),
+            code=methods_of(what) if custom else (Code("forward", what.shown),),
+            source=line,
+            text=text,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,28 +380,27 @@ class TangentPushed(Building):
         found = series([said(output.value) for output in self.outputs])
         return f"the tangent of {frame.called(self.outputs[0].tensor)} is {found}, from that of {moved}"
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        what: Any
-        level: int | None
-        tensors: tuple[Any, ...]
-        outputs: tuple[Any, ...]
-        operands: tuple[Any, ...]
-
-        def read(self, at: Reader) -> TangentPushed:
-            """The record."""
-            seen, what = at.seen(self.tensors), self.what
-            custom = isinstance(what, type)
-            methods = [each for each in methods_of(what) if each.name == "jvp"] if custom else []
-            return TangentPushed(
-                name=name_of(what),
-                level=at.place(self.level),
-                tensors=seen,
-                outputs=tuple([Tangent(at.ids[t], read(copy), at.place(node)) for t, copy, node in self.outputs]),
-                operands=tuple([Tangent(at.ids[t], read(copy)) for t, copy in self.operands]),
-                code=tuple(methods) if custom else (Code("tangent", formula_of(what)),),
-            )
+    @classmethod
+    def read(
+        cls,
+        at: Reader,
+        what: Any,
+        level: int | None,
+        tensors: tuple[Any, ...],
+        outputs: tuple[Any, ...],
+        operands: tuple[Any, ...],
+    ) -> TangentPushed:
+        """The record, with how the tangent is computed."""
+        seen, custom = at.seen(tensors), isinstance(what, type)
+        methods = [each for each in methods_of(what) if each.name == "jvp"] if custom else []
+        return cls(
+            name=name_of(what),
+            level=at.place(level),
+            tensors=seen,
+            outputs=tuple([Tangent(at.ids[t], read(copy), at.place(node)) for t, copy, node in outputs]),
+            operands=tuple([Tangent(at.ids[t], read(copy)) for t, copy in operands]),
+            code=tuple(methods) if custom else (Code("tangent", formula_of(what)),),
+        )
 
 
 def outputs_of(event: Record) -> tuple[str, ...]:
@@ -518,13 +438,3 @@ class OperationsUnseen(Building):
         """How many."""
         several = f"{self.count:,} operations run" if self.count > 1 else "1 operation runs"
         return f"{several} inside of {self.transform}, which cannot be seen there"
-
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        transform: str
-        operations: int
-
-        def read(self, at: Reader) -> OperationsUnseen:
-            """The record."""
-            return OperationsUnseen(*self)

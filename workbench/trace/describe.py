@@ -17,7 +17,7 @@ from .cuts import Cuts, Way
 from .formulas import text_of
 from .listing import listing
 from .records import CheckpointDropped, CheckpointKept, NodeCreated, TensorsFound
-from .schema import Raw
+from .schema import Raw, value_of
 from .source import OWN
 from .stacks import Outlook, Stack, user_frames, variables
 from .values import LIMIT, Value, kept
@@ -122,7 +122,7 @@ class Describer:
         self._hooks: dict[int, Hooks] = {}  # place -> what was put down of its hooks
         # By task and node: a hook, what it has been given, and the leaf whose gradient that is.
         self._given: dict[tuple[int, int], tuple[Any, ...]] = {}
-        self._after: list[HookRan.Raw] = []  # what hooks did after an accumulation that is still to be told
+        self._after: list[Raw] = []  # what hooks did after an accumulation that is still to be told
         self._retaining: tuple[int, int] | None = None  # the node whose tensors are said to keep what has come
 
     def _copy(self, thing: Any) -> Any:
@@ -145,7 +145,7 @@ class Describer:
         serial = tag(level)
         if serial not in self._levels:
             self._levels.add(serial)
-            self._raw.append(LevelEntered.Raw(serial, level.kind, level.number, level.size, heard, line))
+            self._raw.append((LevelEntered, serial, level.kind, level.number, level.size, not heard, line))
         return serial
 
     def _copies(self, grads: Any, known: dict[int, tuple[Any, Any]] | None = None) -> tuple[Any, ...]:
@@ -379,23 +379,8 @@ class Describer:
     ) -> None:
         """Add the raw event of a node whose birth nobody heard."""
         self._unheard |= stack is None
-        self._raw.append(
-            NodeCreated.Raw(
-                node=node._tag,
-                name=node.name(),
-                cls=type(node),
-                found=True,
-                edges=edges,
-                args=(),
-                tensors=tuple(found.values()),
-                saved=saved,
-                stack=stack,
-                entry=entry_of(node),
-                outputs=node.outputs,
-                runs=runs,
-                zeros=zeros_of(node),
-            )
-        )
+        told = node._tag, node.name(), class_of(node), True, edges, (), tuple(found.values()), saved, stack
+        self._raw.append((NodeCreated, *told, None, (), entry_of(node), node.outputs, runs, zeros_of(node)))
 
     def _serial(self, node: Any) -> int:
         """The serial number under which a node is known: the leaf's for its AccumulateGrad."""
@@ -416,7 +401,7 @@ class Describer:
         if self._unheard and self._names:
             self._unheard = False
             assigned = assignments(frame, {*self._names.values()})
-            self._raw += [TensorsFound.Raw((), assigned)] if assigned else []
+            self._raw += [(TensorsFound, (), assigned)] if assigned else []
 
     def name(self, names: Mapping[int, str]) -> None:
         """Take these names, by the tags of tensors, for those that have none."""
@@ -432,7 +417,7 @@ class Describer:
             if maker is not None and not self._is_as_told(serial) and tag(maker) in self._nodes:
                 self._describe(thing, found)
         if found:
-            self._raw.append(TensorsFound.Raw(tuple(found.values())))
+            self._raw.append((TensorsFound, tuple(found.values())))
 
     def _learn_names(self) -> None:
         """Inside a transform a variable is gone before anybody else asks for its name.
@@ -491,11 +476,11 @@ class Describer:
         saved = self._kept(node, items, self._again, found)
         if self._repeating:
             self._again += [thing for _, thing, _ in items if is_tensor(thing)]
-        self._raw.append(CheckpointKept.Raw(tag(node), saved, tuple(found.values()), bool(self._repeating)))
+        self._raw.append((CheckpointKept, tag(node), tuple(found.values()), saved, bool(self._repeating)))
 
     def on_drops(self, node: Any, name: Any) -> None:
         if hasattr(node, "_tag"):
-            self._raw.append(CheckpointDropped.Raw(node._tag, name))
+            self._raw.append((CheckpointDropped, node._tag, None if name is None else str(name)))
 
     def on_repeats(self, node: Any, begins: bool) -> None:
         self._repeating = max(0, self._repeating + (1 if begins else -1))
@@ -519,7 +504,7 @@ class Describer:
                 self._hooks[serial] = hooks
                 news.append((serial, hooks))
         if news:
-            self._raw.append(HooksFound.Raw(tuple(news)))
+            self._raw.append((HooksFound, tuple(news)))
 
     def _meet_those_of(self, tensors: Iterable[Any]) -> None:
         """The same of the nodes of tensors, and of leaves, which may have no node yet."""
@@ -545,7 +530,7 @@ class Describer:
         several: Any = returned
         fits = is_tensor(returned) or (type(returned) is tuple and len(several) == len(before))
         after = self._carried(hook[0], returned if fits and hook[0] != "accumulated" else given)
-        told = HookRan.Raw(task._tag, serial, hook, before, after)
+        told = (HookRan, task._tag, serial, hook, before, after)
         if hook[0] == "accumulated":
             self._after.append(told)
         else:
@@ -559,23 +544,23 @@ class Describer:
         for nr, own in node.extra.retainers.items():
             if (tensor := own()) is not None:
                 which, kept = ("retained", nr, "retain_grad", None), (self._copy(tensor.grad),)
-                self._raw.append(HookRan.Raw(task._tag, self._serial(node), which, kept, kept))
+                self._raw.append((HookRan, task._tag, self._serial(node), which, kept, kept))
 
     def _is_after(self, task: Any, node: Any) -> bool:
         """Whether a leaf's node that fails does so in a hook after the accumulation, which then was done."""
         asked = self._given.get((tag(task), tag(node)))
-        told = [each for each in self._after if each[:2] == (tag(task), self._serial(node))]
+        told = [each for each in self._after if each[1:3] == (tag(task), self._serial(node))]
         return bool(told) or (asked is not None and asked[0][0] == "accumulated")
 
-    def _take_after(self, leaf: int) -> list[HookRan.Raw]:
+    def _take_after(self, leaf: int) -> list[Raw]:
         """What hooks did since a gradient was added to a leaf's."""
-        told, self._after = [each for each in self._after if each.node == leaf], []
+        told, self._after = [each for each in self._after if value_of(each, "node") == leaf], []
         return told
 
     def forget(self, task: Any) -> None:
         """Forget what hooks had begun in a task that is over."""
         serial = tag(task)
-        self._after = [each for each in self._after if each.task != serial]
+        self._after = [each for each in self._after if value_of(each, "task") != serial]
         for key in [key for key in self._given if key[0] == serial]:
             del self._given[key]
 

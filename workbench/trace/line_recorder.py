@@ -210,12 +210,12 @@ class LineWatcher:
             cls = getattr(call.ctx, "_forward_cls", cls)
             number, _ = self._known_ctx(call.ctx)
             node = self._number_of(call.ctx)
-        self._raw.append(MethodCalled.Raw(call.serial, cls.__name__, method, number, node, frame.f_code))
+        self._raw.append((MethodCalled, call.serial, cls.__name__, method, number, node, frame.f_code))
 
     def reached(self, frame: FrameType) -> None:
         """Note what is new since the line before."""
         call = self._calls[frame]
-        self._raw.append(LineReached.Raw(call.serial, frame.f_lineno, *self._changes(call, frame)))
+        self._raw.append((LineReached, call.serial, frame.f_lineno, *self._changes(call, frame)))
 
     def ended(self, frame: FrameType, value: Any, error: BaseException | None) -> None:
         """Note what it returns, or which error leaves it."""
@@ -224,7 +224,7 @@ class LineWatcher:
         several: Any = value if value.__class__ is tuple else (value,)
         returned = () if error is not None else tuple([self._held("", each) for each in several])
         words = "" if error is None else f"{type(error).__name__}: {error}"
-        self._raw.append(MethodEnded.Raw(call.serial, variables, ctx, returned, words))
+        self._raw.append((MethodEnded, call.serial, variables, ctx, returned, words))
 
     # What differs from engine to engine.
 

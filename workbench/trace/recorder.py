@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -49,12 +49,23 @@ from .records import (
     TensorShown,
     TensorWritten,
 )
-from .schema import Argument, Code, Cut, Packing, Raw, Record, Saved, SourceLine, Storage, TensorSeen
+from .schema import (
+    Argument,
+    Code,
+    Cut,
+    Packing,
+    Raw,
+    Record,
+    Saved,
+    SourceLine,
+    Storage,
+    TensorSeen,
+    replaced,
+    value_of,
+)
 from .source import Line, source
 from .stacks import Stack, line_in, line_of, spot_of, stepping, user_frame
 from .values import LIMIT, read, value
-
-_raw: Any = cast(Any, tuple).__new__  # a raw event of a tuple in half the time, for those that are put down most often
 
 
 class Hearer(Describer):
@@ -98,7 +109,7 @@ class Hearer(Describer):
         pushing = self._pushing[-1][1] if self._pushing else None
         scope = None if node.extra is None else node.extra.scope
         told = own, node.name(), kind, False, edges, tuple(given), tuple(found.values()), saved, self.outlook.stack()
-        self._raw.append(_raw(NodeCreated.Raw, (*told, pushing, attributes, scope, 1, None, zeros)))
+        self._raw.append((NodeCreated, *told, pushing, attributes, scope, 1, None, zeros))
 
     def on_backward(self, task: Any) -> None:
         self._sent, self._arrived = {}, None
@@ -116,10 +127,10 @@ class Hearer(Describer):
             self._read(frame)
         self._learn([("seed", seed) for seed in task.seeds if task.create_graph and is_tensor(seed)])
         if found:
-            self._raw.append(TensorsFound.Raw(tuple(found.values())))
+            self._raw.append((TensorsFound, tuple(found.values())))
         self._meet(getattr(task, "_waiting", ()))
         keep, create, stack = task.keep_graph, task.create_graph, self.outlook.stack()
-        self._raw.append(BackwardStarted.Raw(tag(task), roots, targets, keep, create, stack))
+        self._raw.append((BackwardStarted, tag(task), roots, targets, keep, create, stack))
         self._tasks.add(task._tag)
         self._going.append(weakref.ref(task))
 
@@ -138,7 +149,7 @@ class Hearer(Describer):
             serial = tag(node if variable is None else variable)
             if variable is not None:
                 self._arrive(variable, grads, copies)
-        self._raw.append(_raw(NodeStarted.Raw, (task._tag, serial, copies)))
+        self._raw.append((NodeStarted, task._tag, serial, copies))
 
     def on_ran(self, task: Any, node: Any, grads: Any) -> None:
         self._running = False
@@ -149,7 +160,7 @@ class Hearer(Describer):
         for grad, copy in zip(grads, copies, strict=True):
             if type(copy) is tuple and type(grad) is np.ndarray:
                 sent[id(grad)] = weakref.ref(grad), copy
-        self._raw.append(_raw(NodeFinished.Raw, (task._tag, node._tag, copies)))
+        self._raw.append((NodeFinished, task._tag, node._tag, copies))
 
     def _arrive(self, leaf: Any, grads: Any, copies: tuple[Any, ...]) -> None:
         """What arrives at a leaf is its `.grad` afterwards, if it has none yet."""
@@ -161,7 +172,7 @@ class Hearer(Describer):
 
     def on_freed(self, node: Any) -> None:
         if tag(node) in self._nodes:
-            self._raw.append(SavedFreed.Raw(node._tag))
+            self._raw.append((SavedFreed, node._tag))
 
     def on_accumulated(self, task: Any, node: Any, variable: Any) -> None:
         grad = variable.grad
@@ -169,17 +180,20 @@ class Hearer(Describer):
         copy = self._arrived if self._arrived is not None and grad is not None else self._copy(grad)
         self._arrived = None
         after = self._take_after(variable._tag) if self._after else ()
-        self._raw += [GradAccumulated.Raw(tag(task), variable._tag, after[0].before[0] if after else copy), *after]
+        self._raw += [
+            (GradAccumulated, tag(task), variable._tag, value_of(after[0], "before")[0] if after else copy),
+            *after,
+        ]
 
     def on_regraded(self, tensor: Any) -> None:
         self._put_grad(tensor)
 
     def on_captured(self, task: Any, node: Any, output_nr: int, grad: Any) -> None:
-        self._raw.append(GradCaptured.Raw(tag(task), self._serial(node), output_nr, self._copy(grad)))
+        self._raw.append((GradCaptured, tag(task), self._serial(node), output_nr, self._copy(grad)))
 
     def on_finished(self, task: Any) -> None:
         self._end(task)
-        self._raw.append(BackwardFinished.Raw(tag(task)))
+        self._raw.append((BackwardFinished, tag(task)))
 
     def _end(self, task: Any) -> None:
         self._running = False
@@ -205,13 +219,13 @@ class Hearer(Describer):
         slices = self._put_slices(tensor, found, stack)
         self._describe_others(tensor, found)
         if found:
-            self._raw.append(TensorsFound.Raw(tuple(found.values())))
+            self._raw.append((TensorsFound, tuple(found.values())))
         maker = maker_of(tensor)
         serial = tag(maker) if maker is not None and tag(maker) in self._nodes else None
         now = self._copy(tensor)
         own, version, nr = tensor._tag, version_of(tensor), tensor.output_nr
         by = stepping() if maker is None and tensor.requires_grad else None
-        self._raw.append(TensorWritten.Raw(own, name, version, now, serial, nr, stack, slices, by))
+        self._raw.append((TensorWritten, own, name, version, now, serial, nr, stack, slices, by))
 
     def on_failed(self, task: Any, node: Any, error: BaseException) -> None:
         if hasattr(node, "variable") and self._is_after(task, node):
@@ -224,7 +238,7 @@ class Hearer(Describer):
         # The words alone: the exception's traceback would keep every tensor of the failed call.
         words = (type(error).__name__, str(error))
         heard = None if task is None or tag(task) not in self._tasks else task._tag
-        self._raw.append(Failed.Raw(heard, serial, *words))
+        self._raw.append((Failed, heard, serial, *words))
 
     # What a write in place changes of what was put down before: whose result its node has saved, whose history.
 
@@ -234,21 +248,22 @@ class Hearer(Describer):
         places = range(len(self._raw) - 1, -1, -1) if serial in self._nodes and not self._repeating else ()
         for at in places:
             created = self._raw[at]
-            if isinstance(created, NodeCreated.Raw) and created.node == serial:
+            if created[:2] == (NodeCreated, serial):
                 break
         else:
             return
-        if tag(written) not in self._tensors and (given := [arg[0] for arg in created.args if arg.__class__ is tuple]):
+        if tag(written) not in self._tensors and (given := _tensors_given(created)):
             now: dict[int, tuple[Any, ...]] = {}
             self._describe(written, now)
-            was = next((seen for seen in created.tensors if seen[0] == given[0]), None)
+            seen = value_of(created, "tensors")
+            was = next((each for each in seen if each[0] == given[0]), None)
             if was is not None:
                 version = version_of(written) - 1
                 before = (written._tag, was[1], version, *was[3:6], *now.pop(written._tag)[6:])
-                created = created._replace(tensors=(*now.values(), before, *created.tensors))
+                created = replaced(created, tensors=(*now.values(), before, *seen))
         if getattr(node, "keeps_result", False) and written._tag in self._tensors:
             own = {each[0]: each for each in self._saved_of(node, written, {}) if each[1] == written._tag}
-            created = created._replace(saved=tuple([own.get(each[0], each) for each in created.saved]))
+            created = replaced(created, saved=tuple([own.get(each[0], each) for each in value_of(created, "saved")]))
         self._raw[at] = created
         self._changed(at)
 
@@ -258,9 +273,9 @@ class Hearer(Describer):
             if tensor._tag not in self._tensors:  # an earlier chapter has told of it
                 found: dict[int, tuple[Any, ...]] = {}
                 self._describe(tensor, found)
-                self._raw.append(TensorsFound.Raw(tuple(found.values())))
+                self._raw.append((TensorsFound, tuple(found.values())))
             self._hold(tensor)
-            self._raw.append(GradChanged.Raw(tensor._tag, self._copy(grad_of(tensor)), name, self.outlook.stack()))
+            self._raw.append((GradChanged, tensor._tag, self._copy(grad_of(tensor)), name, self.outlook.stack()))
 
     def _put_grad_in(self, written: Any, name: str) -> None:
         """The same, if the memory of a gradient was written."""
@@ -311,7 +326,7 @@ class Hearer(Describer):
         serial = tag(level)
         if serial in self._open:
             self._open.remove(serial)
-            self._raw.append(LevelLeft.Raw(serial))
+            self._raw.append((LevelLeft, serial))
         while self._pushing and self._pushing[-1][0] >= level.number:  # an error may have ended that
             self._pushing.pop()
 
@@ -347,7 +362,7 @@ class Hearer(Describer):
                 taken.append((tag(operand), self._copy(tangent)))
         if pushed:
             own = None if level is None else self._level(level)
-            self._raw.append(TangentPushed.Raw(op, own, tuple(found.values()), tuple(pushed), tuple(taken)))
+            self._raw.append((TangentPushed, op, own, tuple(found.values()), tuple(pushed), tuple(taken)))
 
     def on_batched(self, op: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], level: Any) -> None:
         self._level(level)
@@ -368,7 +383,7 @@ class Hearer(Describer):
         for output in outputs:
             self._describe(output, found)
         tensors, results = tuple(found.values()), tuple(output._tag for output in outputs)
-        self._raw.append(OperationRan.Raw(serial, op, tuple(given), tensors, results, spot_of(user_frame())))
+        self._raw.append((OperationRan, serial, op, tuple(given), tensors, results, spot_of(user_frame())))
 
     def _has_node(self, tensor: Any) -> bool:
         """Whether a tensor, or what it stands for, is the output of a node."""
@@ -400,8 +415,13 @@ class Reader:
     def read(self, raw: Sequence[Raw]) -> list[Record]:
         """The records of all raw events so far."""
         news = raw[len(self._records) :]
-        self._records += [each.read(self) for each in news]
+        self._records += [self.record(each) for each in news]
         return self._records
+
+    def record(self, raw: Raw) -> Record:
+        """The record of a raw event, all before it having been read."""
+        read: Callable[..., Record] = raw[0].read
+        return read(self, *raw[1:])
 
     @property
     def read_already(self) -> int:
@@ -509,12 +529,17 @@ class Reader:
         return Argument(None, text_of(arg))
 
 
+def _tensors_given(created: Raw) -> list[int]:
+    """The tensors that the operation of a node was called with."""
+    return [arg[0] for arg in value_of(created, "args") if arg.__class__ is tuple]
+
+
 # What says of a task that goes on, or that it is over.
 _OF_A_TASK = {kind for kind, event in SCHEMA.items() if event.fields[:1] == ("task",)} - {"backward", "failed"}
 _BEGINS = ("created", "entered", "called", "pushing")
 # After these, and what is written or let go then, something new begins.
-_ENDS = (BackwardFinished.Raw, LevelLeft.Raw, Failed.Raw)
-_AFTER = (TensorWritten.Raw, GradChanged.Raw, NodesGone.Raw, TensorsFound.Raw)
+_ENDS = (BackwardFinished, LevelLeft, Failed)
+_AFTER = (TensorWritten, GradChanged, NodesGone, TensorsFound)
 
 
 @dataclass(slots=True)
@@ -573,14 +598,14 @@ class Recorder(Hearer):
     def _take_back(self) -> None:
         """Know nothing of what was met by an event that was lost: no record would tell of it."""
         told = self._raw[self._chapters[-1].begin :]
-        self._nodes &= {each.node for each in told if isinstance(each, NodeCreated.Raw)}
-        self._tensors &= {tensor[0] for each in told for tensor in getattr(each, "tensors", ())}
+        self._nodes &= {each[1] for each in told if each[0] is NodeCreated}
+        self._tensors &= {tensor[0] for each in told for tensor in value_of(each, "tensors") or ()}
 
     def _bury(self) -> None:
         """Put down the nodes that were let go since the last event."""
         if self._dead and self._lives is not None:
             dead = [self._lives.pop(self._dead.pop(0), None) for _ in range(len(self._dead))]
-            self._raw.append(NodesGone.Raw(tuple([serial for serial in dead if serial is not None])))
+            self._raw.append((NodesGone, tuple([serial for serial in dead if serial is not None])))
 
     def records(self, count: int | None = None) -> list[Record]:
         """Everything heard so far, or up to when `count` was this number: nothing, if all that was let go."""
@@ -614,7 +639,7 @@ class Recorder(Hearer):
         self.records()
         begin = len(self._raw)
         self(event)
-        told = [each.read(self._reader) for each in self._raw[begin:]]
+        told = [self._reader.record(each) for each in self._raw[begin:]]
         del self._raw[begin:]
         return told
 
@@ -639,8 +664,8 @@ class Recorder(Hearer):
         self.look_up(frame)
         found: dict[int, tuple[Any, ...]] = {}
         self._describe(tensor, found)
-        self._raw.append(TensorsFound.Raw(tuple(found.values())))
-        self._raw.append(TensorShown.Raw(tensor._tag, line_of(frame)))
+        self._raw.append((TensorsFound, tuple(found.values())))
+        self._raw.append((TensorShown, tensor._tag, line_of(frame)))
 
     # The last events only.
 
@@ -660,7 +685,7 @@ class Recorder(Hearer):
         if early and not self._is_over():
             return False
         # Of a large graph all nodes may have to be put down again: not more often than as many others were.
-        again = 2 * sum([isinstance(each, NodeCreated.Raw) and each.found for each in self._raw[begin:]])
+        again = 2 * sum([each[0] is NodeCreated and value_of(each, "found") for each in self._raw[begin:]])
         self._full = max(self._full, again)
         return size >= again
 
@@ -679,7 +704,7 @@ class Recorder(Hearer):
 
     def _is_over(self) -> bool:
         """Whether a backward or a transform was the last, but for what was written since."""
-        return isinstance(next((each for each in reversed(self._raw) if not isinstance(each, _AFTER)), None), _ENDS)
+        return next((each[0] for each in reversed(self._raw) if each[0] not in _AFTER), None) in _ENDS
 
     def _let_go(self) -> None:
         """Let the oldest chapters go, as long as half of the events wanted, or more, are in the others."""
@@ -688,7 +713,7 @@ class Recorder(Hearer):
             del chapters[0]
             begin, serial = chapters[0].begin, chapters[0].serial
             self._gone += begin - bool(self._gone)
-            self._raw[:begin] = [EventsLetGo.Raw(self._gone)]
+            self._raw[:begin] = [(EventsLetGo, self._gone)]
             for chapter in chapters:
                 chapter.begin -= begin - 1
             known = set[int]().union(*[chapter.tensors for chapter in chapters])
@@ -726,10 +751,10 @@ class Finder(Recorder):
             maker = maker_of(tensor)
             if tag(tensor) in self._tensors and (maker is None or tag(maker) in self._nodes):
                 self._describe(tensor, found)
-        self._raw.append(TensorsFound.Raw(tuple(found.values())))
+        self._raw.append((TensorsFound, tuple(found.values())))
         self._learn(named)
         node, *words = failure
-        self._raw.append(Failed.Raw(None, node if node in self._nodes or node in self._tensors else None, *words))
+        self._raw.append((Failed, None, node if node in self._nodes or node in self._tensors else None, *words))
 
     def _saved(self, node: Any, tensors: list[Any], found: dict[int, Any]) -> tuple[Any, ...]:
         """A node keeps the array of its own output, which the user may hold as a tensor."""

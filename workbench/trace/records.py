@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 from .assignments import taken_of
 from .formulas import text_of
@@ -15,23 +15,35 @@ from .schema import (
     Argument,
     Attribute,
     Building,
+    Changed,
     Code,
     Edge,
+    Known,
     Part,
     Phase,
+    Place,
+    Reached,
     Record,
     Root,
     Saved,
     SourceLine,
+    Tensors,
     TensorSeen,
+    asks,
+    by,
     kind_of_event,
 )
-from .source import Line, source
+from .source import source
 from .stacks import Stack
-from .values import Value, read, said, series, value, values
+from .values import Value, said, series, value
 
 if TYPE_CHECKING:
     from .recorder import Reader
+
+
+Located = Annotated[SourceLine | None, by(source)]
+Texts = Annotated[tuple[Code, ...], by(lambda texts: tuple([Code(*each) for each in texts]))]
+Checkpoint = Annotated[str, asks("id", "k")]
 
 
 def is_slot(saved: Saved) -> bool:
@@ -51,14 +63,18 @@ def as_kept(saved: Saved, name: str) -> str:
     return f"a slot for {name}" if is_slot(saved) else f"{name} packed by {saved.packed.hook}"
 
 
+def _kept(at: Reader, saved: tuple[Any, ...]) -> tuple[Saved, ...]:
+    return tuple([at.saved(str(slot), *each) for slot, *each in saved])
+
+
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class CheckpointKept(Record):
     """A checkpoint keeps tensors that no node has saved: its arguments, or what it computed `again`."""
 
-    checkpoint: str
-    tensors: tuple[TensorSeen, ...]
-    saved: tuple[Saved, ...]
+    checkpoint: Checkpoint
+    tensors: Tensors
+    saved: Annotated[tuple[Saved, ...], _kept]
     again: bool
 
     @property
@@ -85,27 +101,13 @@ class CheckpointKept(Record):
         kept = series([as_kept(saved, frame.called(known) if known else "a tensor") for saved, known in names])
         return f"{who.capitalize()} keeps its arguments: {kept}" if kept else ""
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        checkpoint: int
-        saved: tuple[Any, ...]
-        tensors: tuple[Any, ...]
-        again: bool
-
-        def read(self, at: Reader) -> CheckpointKept:
-            """The record."""
-            seen = at.seen(self.tensors)
-            saved = tuple([at.saved(str(name), *more) for name, *more in self.saved])
-            return CheckpointKept(at.id(self.checkpoint, "k"), seen, saved, self.again)
-
 
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class CheckpointDropped(Record):
     """A checkpoint lets go of one of the tensors it kept, or of everything."""
 
-    checkpoint: str
+    checkpoint: Checkpoint
     name: str | None
 
     @property
@@ -119,16 +121,6 @@ class CheckpointDropped(Record):
     def sentence(self, frame: Frame) -> str:
         """That a node has what it needs; the end of a checkpoint belongs to no step."""
         return "" if self.name is None else f"{checkpoint_said(self.checkpoint)} hands out what it computed again"
-
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        checkpoint: int
-        name: int | None
-
-        def read(self, at: Reader) -> CheckpointDropped:
-            """The record."""
-            return CheckpointDropped(at.id(self.checkpoint, "k"), None if self.name is None else str(self.name))
 
 
 def checkpoint_said(id: str) -> str:
@@ -261,51 +253,51 @@ class NodeCreated(Building):
         graph = "the graph" if level is None else f"the graph of level {level}"
         return f"{gives}; {self.name} joins {graph} and keeps {kept or 'nothing'} for backward"
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        node: int
-        name: str
-        cls: type
-        found: bool
-        edges: tuple[tuple[int | None, int], ...]
-        args: tuple[Any, ...]
-        tensors: tuple[Any, ...]
-        saved: tuple[Any, ...]
-        stack: Stack | None
-        pushing: int | None = None
-        attributes: tuple[Any, ...] = ()
-        entry: Any = None
-        outputs: int = 1
-        runs: int | None = None
-        zeros: tuple[int, ...] = ()
-
-        def read(self, at: Reader) -> NodeCreated | TensorsFound:
-            """The record."""
-            if self.found and self.node in at.ids:  # an earlier chapter has told of it
-                return TensorsFound(at.seen(self.tensors))
-            id, seen, ids = at.id(self.node, "n"), at.seen(self.tensors), at.ids
-            told = [(name, text_of(it), at.place(own), value(copy)) for name, it, own, copy in self.attributes]
-            return NodeCreated(
-                node=id,
-                name=self.name.rpartition("::")[2],  # as grad_fn is printed, without its C++ namespace
-                custom=hasattr(self.cls, "_forward_cls"),
-                found=self.found,
-                edges=tuple([Edge(None if to is None else ids[to], nr) for to, nr in self.edges]),
-                args=tuple([at.argument(arg) for arg in self.args]),
-                tensors=seen,
-                saved=tuple([at.saved(*each) for each in self.saved]),
-                code=at.code(self.cls),
-                source=at.source(self.stack),
-                pushing="dual" if self.pushing == 0 else at.place(self.pushing),
-                attributes=tuple([Attribute(*each) for each in told]),
-                scope=None if self.entry is None else self.entry.path,
-                module=self.entry.kind if self.entry is not None and self.stack is None else "",
-                output_count=self.outputs,
-                runs=at.place(self.runs),
-                zeros=self.zeros,
-                path=() if self.stack is None else at.paths.path(self.stack, self.entry),
-            )
+    @classmethod
+    def read(
+        cls,
+        at: Reader,
+        node: int,
+        name: str,
+        kind: type,
+        found: bool,
+        edges: tuple[tuple[int | None, int], ...],
+        args: tuple[Any, ...],
+        tensors: tuple[Any, ...],
+        saved: tuple[Any, ...],
+        stack: Stack | None,
+        pushing: int | None = None,
+        attributes: tuple[Any, ...] = (),
+        entry: Any = None,
+        outputs: int = 1,
+        runs: int | None = None,
+        zeros: tuple[int, ...] = (),
+    ) -> NodeCreated | TensorsFound:
+        """The record; of a found node that an earlier chapter has told of, its tensors."""
+        if found and node in at.ids:
+            return TensorsFound(at.seen(tensors))
+        id, seen, ids = at.id(node, "n"), at.seen(tensors), at.ids
+        told = [(name, text_of(it), at.place(own), value(copy)) for name, it, own, copy in attributes]
+        return cls(
+            node=id,
+            name=name.rpartition("::")[2],  # as grad_fn is printed, without its C++ namespace
+            custom=hasattr(kind, "_forward_cls"),
+            found=found,
+            edges=tuple([Edge(None if to is None else ids[to], nr) for to, nr in edges]),
+            args=tuple([at.argument(arg) for arg in args]),
+            tensors=seen,
+            saved=tuple([at.saved(*each) for each in saved]),
+            code=at.code(kind),
+            source=at.source(stack),
+            pushing="dual" if pushing == 0 else at.place(pushing),
+            attributes=tuple([Attribute(*each) for each in told]),
+            scope=None if entry is None else entry.path,
+            module=entry.kind if entry is not None and stack is None else "",
+            output_count=outputs,
+            runs=at.place(runs),
+            zeros=zeros,
+            path=() if stack is None else at.paths.path(stack, entry),
+        )
 
 
 @cache
@@ -340,14 +332,10 @@ class NodesGone(Building):
             return "" if not self.nodes else f"{frame.told(self.nodes[0])} is gone, as nothing holds it any more"
         return f"{len(self.nodes):,} nodes are gone, as nothing holds them any more"
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        nodes: tuple[int, ...]
-
-        def read(self, at: Reader) -> NodesGone:
-            """The record."""
-            return NodesGone(tuple([at.ids[node] for node in self.nodes if node in at.ids]))
+    @classmethod
+    def read(cls, at: Reader, nodes: tuple[int, ...]) -> NodesGone:
+        """The record: of some nobody has told."""
+        return cls(tuple([at.ids[node] for node in nodes if node in at.ids]))
 
 
 @kind_of_event
@@ -369,15 +357,6 @@ class EventsLetGo(Building):
         """How many."""
         return f"{self.count:,} earlier event{' was' if self.count == 1 else 's were'} let go"
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        events: int
-
-        def read(self, at: Reader) -> EventsLetGo:
-            """The record."""
-            return EventsLetGo(self.events)
-
 
 @kind_of_event
 @dataclass(frozen=True, slots=True)
@@ -387,8 +366,8 @@ class TensorsFound(Building):
     Of a graph that was there too it may tell what the program has `assigned` to variables of these names.
     """
 
-    tensors: tuple[TensorSeen, ...]
-    assigned: tuple[Code, ...] = ()
+    tensors: Tensors
+    assigned: Texts = ()
 
     @property
     def quiet(self) -> bool:
@@ -400,24 +379,14 @@ class TensorsFound(Building):
         for seen in self.tensors:
             frame.see(seen)
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        tensors: tuple[Any, ...]
-        assigned: tuple[tuple[str, str], ...] = ()
-
-        def read(self, at: Reader) -> TensorsFound:
-            """The record."""
-            return TensorsFound(at.seen(self.tensors), tuple([Code(*each) for each in self.assigned]))
-
 
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class TensorShown(Building):
     """The user asked to see the graph of this tensor."""
 
-    tensor: str
-    source: SourceLine | None
+    tensor: Known
+    source: Located
 
     def apply(self, frame: Frame) -> None:
         """A tensor without a node is the whole graph."""
@@ -436,30 +405,20 @@ class TensorShown(Building):
         named = f"{tensor.name} = " if tensor.name else ""
         return f"The graph that made {named}{said(tensor.value)}, from the leaves down"
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        tensor: int
-        line: Line
-
-        def read(self, at: Reader) -> TensorShown:
-            """The record."""
-            return TensorShown(at.ids[self.tensor], source(self.line))
-
 
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class TensorWritten(Building):
     """An in-place operation wrote into a tensor; through a view, its base may come from another node: `slices`."""
 
-    tensor: str
+    tensor: Changed
     name: str
     version: int
     value: Value
-    node: str | None
+    node: Place
     output_nr: int
-    source: SourceLine | None = None
-    slices: str | None = None
+    source: Reached = None
+    slices: Place = None
     optimizer: str | None = None  # whose step this is a part of
 
     @property
@@ -500,26 +459,6 @@ class TensorWritten(Building):
             written += f"; {frame.output(self.slices, 0)} now comes from {frame.told(self.slices)}"
         return written
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        tensor: int
-        name: str
-        version: int
-        copy: Any
-        node: int | None
-        output_nr: int
-        stack: Stack
-        slices: int | None
-        optimizer: str | None
-
-        def read(self, at: Reader) -> TensorWritten:
-            """The record."""
-            id, maker, slices = at.ids[self.tensor], at.place(self.node), at.place(self.slices)
-            at.changed(self.tensor)
-            where = at.seen_at(self.stack), slices, self.optimizer
-            return TensorWritten(id, self.name, self.version, read(self.copy), maker, self.output_nr, *where)
-
 
 @kind_of_event
 @dataclass(frozen=True, slots=True)
@@ -555,28 +494,23 @@ class BackwardStarted(Record):
         recorded = "; what it computes is recorded as a graph of its own" if own else ""
         return f"Backward starts at {series(starts)}{recorded}"
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        task: int
-        roots: tuple[Any, ...]
-        targets: tuple[int, ...] | None
-        keep_graph: Any
-        create_graph: Any
-        stack: Stack
-
-        def read(self, at: Reader) -> BackwardStarted:
-            """The record."""
-            line, ids, task = at.seen_at(self.stack), at.ids, at.id(self.task, "b")
-            at.paths.begin(task)
-            return BackwardStarted(
-                task=task,
-                roots=tuple([Root(ids[node], nr, value(seed)) for node, nr, seed in self.roots]),
-                targets=None if self.targets is None else tuple([ids[each] for each in self.targets]),
-                keep_graph=bool(self.keep_graph),
-                create_graph=bool(self.create_graph),
-                source=line,
-            )
+    @classmethod
+    def read(
+        cls,
+        at: Reader,
+        task: int,
+        roots: tuple[Any, ...],
+        targets: tuple[int, ...] | None,
+        keep_graph: Any,
+        create_graph: Any,
+        stack: Stack,
+    ) -> BackwardStarted:
+        """The record; expressions are of this backward from here on."""
+        line, ids, own = at.seen_at(stack), at.ids, at.id(task, "b")
+        at.paths.begin(own)
+        starts = tuple([Root(ids[node], nr, value(seed)) for node, nr, seed in roots])
+        wanted = None if targets is None else tuple([ids[each] for each in targets])
+        return cls(own, starts, wanted, bool(keep_graph), bool(create_graph), line)
 
 
 @kind_of_event
@@ -584,8 +518,8 @@ class BackwardStarted(Record):
 class NodeStarted(Record):
     """A node (or a leaf's AccumulateGrad) is taken from the ready queue: one gradient per output."""
 
-    task: str
-    node: str
+    task: Known
+    node: Known
     grads: tuple[Value | None, ...]
 
     def apply(self, frame: Frame) -> None:
@@ -600,25 +534,14 @@ class NodeStarted(Record):
         article = f"the gradient{plural} " if any(each is not None for each in self.grads) else ""
         return f"{frame.told(self.node)} receives {article}{grads or 'no gradient'}"
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        task: int
-        node: int
-        grads: tuple[Any, ...]
-
-        def read(self, at: Reader) -> NodeStarted:
-            """The record."""
-            return NodeStarted(at.ids[self.task], at.ids[self.node], values(self.grads))
-
 
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class NodeFinished(Record):
     """A node returned: one gradient per edge."""
 
-    task: str
-    node: str
+    task: Known
+    node: Known
     grads: tuple[Value | None, ...]
 
     def apply(self, frame: Frame) -> None:
@@ -639,24 +562,13 @@ class NodeFinished(Record):
         sent += [f"gradients to {len(edges) - len(told)} more"] if told is not edges else []
         return f"it sends {series(sent)}" if sent else "it sends nothing on"
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        task: int
-        node: int
-        grads: tuple[Any, ...]
-
-        def read(self, at: Reader) -> NodeFinished:
-            """The record."""
-            return NodeFinished(at.ids[self.task], at.ids[self.node], values(self.grads))
-
 
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class SavedFreed(Record):
     """What a node had saved was let go."""
 
-    node: str
+    node: Known
 
     def apply(self, frame: Frame) -> None:
         """Its saved tensors are gone."""
@@ -672,23 +584,14 @@ class SavedFreed(Record):
             return f"its slot{'s are' if len(saved) > 1 else ' is'} freed"
         return "what it had saved is freed"
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        node: int
-
-        def read(self, at: Reader) -> SavedFreed:
-            """The record."""
-            return SavedFreed(at.ids[self.node])
-
 
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class GradAccumulated(Record):
     """A leaf's `.grad` is new."""
 
-    task: str
-    tensor: str
+    task: Known
+    tensor: Changed
     grad: Value | None
 
     def apply(self, frame: Frame) -> None:
@@ -705,27 +608,16 @@ class GradAccumulated(Record):
             return f"{slot} becomes {said(self.grad)}"
         return f"{slot} was {said(tensor.grad_before)} and becomes {said(self.grad)}"
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        task: int
-        tensor: int
-        grad: Any
-
-        def read(self, at: Reader) -> GradAccumulated:
-            """The record."""
-            return GradAccumulated(at.ids[self.task], at.changed(self.tensor), value(self.grad))
-
 
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class GradChanged(Record):
     """A tensor's `.grad` was set, to None if it was cleared, or an in-place operation of this name wrote into it."""
 
-    tensor: str
+    tensor: Changed
     grad: Value | None
     name: str
-    source: SourceLine | None
+    source: Reached
 
     def phase(self, frame: Frame) -> Phase:
         """An update, unless a hook or a node's own backward does it."""
@@ -756,26 +648,14 @@ class GradChanged(Record):
             return f"{self.name} writes into {slot}: now {said(self.grad)}"
         return f"{slot} is set to {said(self.grad)}"
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        tensor: int
-        grad: Any
-        name: str
-        stack: Stack
-
-        def read(self, at: Reader) -> GradChanged:
-            """The record."""
-            return GradChanged(at.changed(self.tensor), value(self.grad), self.name, at.seen_at(self.stack))
-
 
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class GradCaptured(Record):
     """A gradient was handed to the caller of `grad()` or `backward(inputs=...)`."""
 
-    task: str
-    node: str
+    task: Known
+    node: Known
     output_nr: int
     grad: Value | None
 
@@ -794,18 +674,6 @@ class GradCaptured(Record):
         what = frame.output(self.node, self.output_nr)
         return f"The gradient of {what}, {said(self.grad)}, is handed to the caller"
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        task: int
-        node: int
-        output_nr: int
-        grad: Any
-
-        def read(self, at: Reader) -> GradCaptured:
-            """The record."""
-            return GradCaptured(at.ids[self.task], at.ids[self.node], self.output_nr, value(self.grad))
-
 
 @kind_of_event
 @dataclass(frozen=True, slots=True)
@@ -823,15 +691,11 @@ class BackwardFinished(Record):
         """That it is over."""
         return "The backward pass is over"
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        task: int
-
-        def read(self, at: Reader) -> BackwardFinished:
-            """The record."""
-            at.paths.end(at.ids[self.task])
-            return BackwardFinished(at.ids[self.task])
+    @classmethod
+    def read(cls, at: Reader, task: int) -> BackwardFinished:
+        """The record; expressions are of no backward from here on."""
+        at.paths.end(at.ids[task])
+        return cls(at.ids[task])
 
 
 @kind_of_event
@@ -862,16 +726,9 @@ class Failed(Record):
         who = f"{frame.told(self.node)} fails with" if self.node is not None else "An error stops the work:"
         return f"{who} {self.error}: {self.message}"
 
-    class Raw(NamedTuple):
-        """It as it is put down."""
-
-        task: int | None
-        node: int | None
-        error: str
-        message: str
-
-        def read(self, at: Reader) -> Failed:
-            """The record."""
-            task = None if self.task is None else at.id(self.task, "b")
-            at.paths.end(task)
-            return Failed(task, at.place(self.node), self.error, self.message)
+    @classmethod
+    def read(cls, at: Reader, task: int | None, node: int | None, error: str, message: str) -> Failed:
+        """The record, with which the backward is over."""
+        own = None if task is None else at.id(task, "b")
+        at.paths.end(own)
+        return cls(own, at.place(node), error, message)

@@ -8,11 +8,13 @@ a node `o1`, checkpoints `k1`, storages `s1`. A leaf's id stands for its Accumul
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_origin, get_type_hints
 
 from .frame import Frame
-from .values import Value
+from .values import Value, read, value, values
 
 if TYPE_CHECKING:
     from .recorder import Reader
@@ -168,21 +170,41 @@ class Root:
     seed: Value | None
 
 
-class Raw(Protocol):
-    """An event as a recorder puts it down: serial numbers and copies of arrays, under names.
+# An event as a recorder puts it down: the class of its record, then serial numbers and copies of arrays, in the order
+# in which `read` takes them. Adding one to a list costs a tenth of what the record does.
+Raw = tuple[Any, ...]
+Way = Callable[["Reader", Any], Any]  # how a raw value is read
 
-    Each record has its own as the class `Raw`. Adding one to a list costs a tenth of what the record does.
-    """
 
-    def read(self, at: Reader) -> Record:
-        """The record, all raw events before it having been read."""
-        ...
+def asks(method: str, *more: Any) -> Way:
+    """The way of a value that a method of the reader reads."""
+    return lambda at, given: getattr(at, method)(given, *more)
+
+
+def by(function: Callable[[Any], Any]) -> Way:
+    """The way of a value that needs nothing of the reader."""
+    return lambda at, given: function(given)
+
+
+# Types of fields that say how these are read: serial numbers as ids, stacks as lines.
+Known = Annotated[str, asks("place")]  # what a record has told of
+Place = Annotated[str | None, asks("place")]  # the same, or nothing
+Changed = Annotated[str, asks("changed")]  # a tensor that is told of anew when it is met again
+Tensors = Annotated[tuple[TensorSeen, ...], asks("seen")]
+Reached = Annotated[SourceLine | None, asks("seen_at")]  # how far the program is
+_OF_ARRAYS: dict[Any, Way] = {Value: by(read), Value | None: by(value), tuple[Value | None, ...]: by(values)}
 
 
 class Record:
     """An event as it is read."""
 
     __slots__ = ()
+
+    @classmethod
+    def read(cls, at: Reader, *values: Any, **named: Any) -> Record:
+        """The record of a raw event, all before it having been read: each value as its field's type says."""
+        told = [given if way is None else way(at, given) for way, given in zip(_ways(cls), values, strict=False)]
+        return cls(*told, **named)
 
     def phase(self, frame: Frame) -> Phase:
         """Whether values go down, gradients climb, or leaves are changed by them; the event has changed the frame."""
@@ -222,6 +244,36 @@ class Building(Record):
     def phase(self, frame: Frame) -> Phase:
         """Whether values go down, or a backward that is going on computes."""
         return "forward" if frame.working is None else "backward"
+
+
+@cache
+def _ways(kind: type[Record]) -> tuple[Way | None, ...]:
+    """How each value of a raw event is read; None: it is as it is."""
+    hints = get_type_hints(kind, include_extras=True)
+    return tuple([_way(hints[name]) for name in names_of(kind)])
+
+
+def _way(hint: Any) -> Way | None:
+    return hint.__metadata__[0] if get_origin(hint) is Annotated else _OF_ARRAYS.get(hint)
+
+
+@cache
+def names_of(kind: Any) -> tuple[str, ...]:
+    """What the values of a raw event are called: the parameters of `read`, or the fields of its record."""
+    code = kind.read.__code__
+    return code.co_varnames[2 : code.co_argcount] or kind.__match_args__
+
+
+def value_of(raw: Raw, name: str) -> Any:
+    """The value of a raw event that has this name; None if it has none."""
+    names = names_of(raw[0])
+    return raw[1 + names.index(name)] if name in names else None
+
+
+def replaced(raw: Raw, **values: Any) -> Raw:
+    """A raw event with other values under these names."""
+    kind, *others = raw
+    return kind, *[values.get(name, other) for name, other in zip(names_of(kind), others, strict=False)]
 
 
 RECORDS: dict[str, type[Record]] = {}  # all kinds, by the names that files have for them

@@ -31,6 +31,7 @@ from ...trace.records import (
     SavedFreed,
     TensorsFound,
 )
+from ...trace.schema import Raw, value_of
 from ...trace.source import OWN
 from ...trace.stacks import user_frame
 from ...trace.values import Value, read
@@ -113,7 +114,7 @@ class BackwardRecorder(OperationRecorder):
         self.hooks_on_nodes = False  # whether anybody has registered one since the recording began
         self._retaining: dict[int, list[tuple[int, Any]]] = {}  # node -> outputs that keep their gradient
         self.failed: tuple[int, str, Any] | None = None  # a hook that raised: its place and kind, what it was given
-        self._late: list[HookRan.Raw] = []  # what hooks did after the accumulation that is still to be recorded
+        self._late: list[Raw] = []  # what hooks did after the accumulation that is still to be recorded
 
     def run_backward(self, inner: Any, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a backward, and tell of it."""
@@ -164,7 +165,7 @@ class BackwardRecorder(OperationRecorder):
                 task.captures.setdefault((place, nr), []).append(at)
         self.look_up(user_frame())
         if found:
-            self._raw.append(TensorsFound.Raw(tuple(found.values())))
+            self._raw.append((TensorsFound, tuple(found.values())))
         known = self._can_run(outputs)
         if task.captures:
             task.queue = self._queue(task, known)
@@ -172,7 +173,7 @@ class BackwardRecorder(OperationRecorder):
         self._wrap_hooks(task)
         stack = self.outlook.stack(3)
         wanted = None if targets is None else tuple(targets)
-        self._raw.append(BackwardStarted.Raw(task.serial, tuple(roots), wanted, task.keeps, task.creates, stack))
+        self._raw.append((BackwardStarted, task.serial, tuple(roots), wanted, task.keeps, task.creates, stack))
 
     def _place_of(self, thing: Any, found: dict[int, Any]) -> tuple[int, int]:
         """Where the gradient of a tensor, or of a graph's edge, arrives: a node or a leaf, and which output of it."""
@@ -308,7 +309,7 @@ class BackwardRecorder(OperationRecorder):
         if task.creates:
             self._note_nodes_of(grads)
         self._note_retained(task, serial)
-        self._raw.append(NodeStarted.Raw(task.serial, serial, self._copies(grads)))
+        self._raw.append((NodeStarted, task.serial, serial, self._copies(grads)))
 
     def ends(self, task: Task, serial: int, saves: bool, sent: Any, received: Any) -> None:
         """A node has run."""
@@ -319,14 +320,14 @@ class BackwardRecorder(OperationRecorder):
         if task.running != serial:
             if self._retaining:
                 self._note_retained(task, serial)
-            self._raw.append(NodeStarted.Raw(task.serial, serial, self._copies(received)))
+            self._raw.append((NodeStarted, task.serial, serial, self._copies(received)))
         if task.creates:
             self._note_nodes_of(sent)
         task.running, task.last = None, serial
         copies = self._copies(sent, True)
-        self._raw.append(NodeFinished.Raw(task.serial, serial, copies))
+        self._raw.append((NodeFinished, task.serial, serial, copies))
         if saves and not task.keeps:
-            self._raw.append(SavedFreed.Raw(serial))
+            self._raw.append((SavedFreed, serial))
         if task.queue is not None:
             for place in task.queue.ran(serial, copies):
                 self._put_captured(task, place)
@@ -346,7 +347,7 @@ class BackwardRecorder(OperationRecorder):
         """A hook of the user's has run."""
         self._sent = {}  # it may have written into what was sent
         if self._going:
-            told = HookRan.Raw(self._going[-1].serial, place, which, before, after)
+            told = (HookRan, self._going[-1].serial, place, which, before, after)
             (self._late if which[0] == "accumulated" else self._raw).append(told)
 
     def _note_retained(self, task: Task, serial: int) -> None:
@@ -358,7 +359,7 @@ class BackwardRecorder(OperationRecorder):
             tensor = own()
             if tensor is not None:
                 kept = (self._copy(tensor.grad),)
-                self._raw.append(HookRan.Raw(task.serial, serial, _retained(nr), kept, kept))
+                self._raw.append((HookRan, task.serial, serial, _retained(nr), kept, kept))
 
     def arrives(self, task: Task, serial: int, leaf: torch.Tensor, received: Any) -> None:
         """A leaf has a new gradient."""
@@ -373,13 +374,13 @@ class BackwardRecorder(OperationRecorder):
             self._hold(leaf, grad)
             first = before == id(None) and received[0] is not None and grad.dtype is received[0].dtype
             if late:  # as it was before these
-                copy = late[0].before[0]
+                copy = value_of(late[0], "before")[0]
                 copies = (copy,) if first else copies
             else:
                 copy = copies[0] if first else self._copy(grad)
         if task.running != serial:
-            self._raw.append(NodeStarted.Raw(task.serial, serial, copies))
-        self._raw.append(GradAccumulated.Raw(task.serial, serial, copy))
+            self._raw.append((NodeStarted, task.serial, serial, copies))
+        self._raw.append((GradAccumulated, task.serial, serial, copy))
         self._raw += late
         task.running, task.last = None, serial
 
@@ -406,14 +407,14 @@ class BackwardRecorder(OperationRecorder):
         for (at, nr), wanted in task.captures.items():
             if at == place:
                 task.captured[wanted[0]] = len(self._raw)
-                self._raw.append(GradCaptured.Raw(task.serial, place, nr, None))
+                self._raw.append((GradCaptured, task.serial, place, nr, None))
 
     # The end.
 
     def _finish(self, task: Task, found: Any) -> None:
         self._note_deaths()
         for (place, nr), wanted in task.captures.items() if found else ():
-            told = GradCaptured.Raw(task.serial, place, nr, self._copy(found[wanted[0]]))
+            told = (GradCaptured, task.serial, place, nr, self._copy(found[wanted[0]]))
             at, end = task.captured.get(wanted[0]), len(self._raw)
             self._note_nodes_of([found[wanted[0]]])
             self._raw.append(told)
@@ -424,7 +425,7 @@ class BackwardRecorder(OperationRecorder):
                 later = {index: where + len(news) - 1 for index, where in task.captured.items() if where > at}
                 task.captured.update(later)
                 self._changed(at)
-        self._raw.append(BackwardFinished.Raw(task.serial))
+        self._raw.append((BackwardFinished, task.serial))
 
     def asked(self, run: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Call what runs a backward; record what PyTorch refuses before anything runs."""
@@ -446,33 +447,33 @@ class BackwardRecorder(OperationRecorder):
         if hook is not None:
             at, kind, given = hook
             if kind == "accumulated" or late:
-                came = late[0].before if late else given
+                came = value_of(late[0], "before") if late else given
                 if task.running != at:
-                    self._raw.append(NodeStarted.Raw(task.serial, at, came))
-                self._raw += [GradAccumulated.Raw(task.serial, at, *came), *late]
+                    self._raw.append((NodeStarted, task.serial, at, came))
+                self._raw += [(GradAccumulated, task.serial, at, *came), *late]
         elif at is None and "returned nan values in its" in str(error):
             at = task.last
         elif at is None:
             queue = self._queue(task, self._can_run(outputs))
             for raw in self._raw:
-                if isinstance(raw, NodeFinished.Raw) and raw.task == task.serial:
-                    queue.ran(raw.node, raw.grads)
-                elif isinstance(raw, GradAccumulated.Raw) and raw.task == task.serial:
-                    queue.ran(raw.tensor, ())
+                if raw[:2] == (NodeFinished, task.serial):
+                    queue.ran(*raw[2:])
+                elif raw[:2] == (GradAccumulated, task.serial):
+                    queue.ran(raw[2], ())
             at = queue.first()
             last = self._raw[-1]
-            misfits = isinstance(last, HookRan.Raw) and last.node == at and "hook" in str(error)  # what it returned
+            misfits = last[0] is HookRan and value_of(last, "node") == at and "hook" in str(error)  # what it returned
             if at is not None and not misfits:
                 came = queue.came.get(at, {})
                 copies = tuple([came.get(nr) for nr in range(max(came, default=0) + 1)])
-                self._raw.append(NodeStarted.Raw(task.serial, at, copies))
+                self._raw.append((NodeStarted, task.serial, at, copies))
         self.look_up(user_frame())
         self._note_failure(task.serial, at, error)
 
     def _note_failure(self, task: int | None, at: int | None, error: BaseException) -> None:
-        self._raw.append(Failed.Raw(task, at, type(error).__name__, str(error)))
+        self._raw.append((Failed, task, at, type(error).__name__, str(error)))
         if not hasattr(error, "_workbench_failure"):  # else a backward inside of this one has failed
-            name = next((raw.name for raw in self._raw if isinstance(raw, NodeCreated.Raw) and raw.node == at), "")
+            name = next((value_of(raw, "name") for raw in self._raw if raw[:2] == (NodeCreated, at)), "")
             with suppress(AttributeError):  # of a type that has no room for it
                 error._workbench_failure = self, len(self._raw), name.rpartition("::")[2]  # type: ignore[attr-defined]
 
@@ -504,7 +505,7 @@ class BackwardRecorder(OperationRecorder):
                 self._hooks[place] = hooks
                 news.append((place, hooks))
         if news:
-            self._raw.append(HooksFound.Raw(tuple(news)))
+            self._raw.append((HooksFound, tuple(news)))
 
 
 def _retained(nr: int) -> tuple[Any, ...]:

@@ -25,7 +25,7 @@ from ...trace.cuts import Cuts, Way
 from ...trace.describe import in_brackets, named_in
 from ...trace.recorder import Reader
 from ...trace.records import NodeCreated, NodesGone, TensorsFound
-from ...trace.schema import Raw, Record
+from ...trace.schema import Raw, Record, TensorSeen
 from ...trace.stacks import Outlook, Stack
 from ...trace.values import Value, kept
 
@@ -157,15 +157,12 @@ def memory_of(tensor: torch.Tensor) -> int | None:
         return None
 
 
-class NodeSeen(NodeCreated.Raw):
-    """A node as it was when it was created: an output at which nobody can look stands in it as the node tells it."""
+class _Reader(Reader):
+    """Reads what PyTorch's nodes tell of outputs at which nobody can look."""
 
-    __slots__ = ()
-
-    def read(self, at: Reader) -> NodeCreated | TensorsFound:
-        """The record."""
-        told = [(t[0], unknown(t[1]), *t[2:]) if type(t[1]) is _Output else t for t in self.tensors]
-        return NodeCreated.Raw.read(self._replace(tensors=tuple(told)), at)
+    def seen(self, tensors: tuple[Any, ...]) -> tuple[TensorSeen, ...]:
+        """The tensors that are new, or not as they were when last seen."""
+        return super().seen(tuple([(t[0], unknown(t[1]), *t[2:]) if type(t[1]) is _Output else t for t in tensors]))
 
 
 _STORAGES = 1_000
@@ -179,7 +176,7 @@ class TorchDescriber:
         self.outlook = Outlook()
         self._raw: list[Raw] = []
         self._names: dict[int, str] = {}
-        self._reader, self._named = Reader(self._names), 0
+        self._reader, self._named = _Reader(self._names), 0
         self._key = f"workbench recording {next_tag()}"
         self.inside: list[torch.Tensor] = []  # results inside of the operation that runs, where somebody shows them
         self._birth = f"{self._key}: birth"
@@ -212,7 +209,7 @@ class TorchDescriber:
         """Everything recorded so far, or the first so many."""
         self._note_deaths()
         if len(self._names) != self._named:  # a name belongs to its tensor from the beginning
-            self._reader, self._named = Reader(self._names), len(self._names)
+            self._reader, self._named = _Reader(self._names), len(self._names)
         records = self._reader.read(self._raw)
         return records if count is None else records[:count]
 
@@ -230,12 +227,12 @@ class TorchDescriber:
         """Record the nodes that have died since the last event."""
         if self._dead:
             dead = [self._dead.pop(0) for _ in range(len(self._dead))]
-            self._raw.append(NodesGone.Raw(tuple(dead)))
+            self._raw.append((NodesGone, tuple(dead)))
 
     def _changed(self, at: int) -> None:
         """What was recorded there is no longer what it was."""
         if self._reader.read_already > at:
-            self._reader = Reader(self._names)
+            self._reader = _Reader(self._names)
 
     # Serial numbers.
 
@@ -521,7 +518,8 @@ class TorchDescriber:
         attributes = self._attributes(node, found) if kind.is_python else ()
         cls: Any = None if kind.is_compiled else type(node)
         self._raw.append(
-            NodeSeen(  # by position: by name it takes twice the time
+            (
+                NodeCreated,
                 serial,
                 node.name(),
                 cls,
@@ -635,7 +633,7 @@ class TorchDescriber:
             if (made := maker_of(thing)) is not None and self._token(made) is not None:
                 self._describe(thing, found)
         if found:
-            self._raw.append(TensorsFound.Raw(tuple(found.values())))
+            self._raw.append((TensorsFound, tuple(found.values())))
 
 
 def raw_saved(node: Any, kind: NodeKind) -> list[tuple[str, Any, Any]]:

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any, Literal
 
 from ...trace.records import Failed, NodeCreated, TensorsFound
-from ...trace.schema import Record
+from ...trace.schema import Record, replaced, value_of
 from ...trace.source import is_users
 from .describe import AccumulateGrad, is_python, nodes_behind
 from .driver import node_of
@@ -100,20 +100,21 @@ class _GraphFinder(TorchRecorder):
         self.look_up(frame)
         for output in ran.outputs:
             self._describe(output, found)
-        self._raw.append(TensorsFound.Raw(tuple(found.values())))
+        self._raw.append((TensorsFound, tuple(found.values())))
         serial = None if node is None else self._serial(node)
         written = _WRITTEN.search(str(error))
         if slot and written is not None:
             self._saved_then(serial, slot, int(written[1]))
-        self._raw.append(Failed.Raw(None, serial, type(error).__name__, str(error)))
+        self._raw.append((Failed, None, serial, type(error).__name__, str(error)))
         return "" if node is None else str(node.name()).rpartition("::")[2]
 
     def _saved_then(self, node: int | None, slot: str, version: int) -> None:
         """A tensor had this version when the node saved it: now it has another, which is all that PyTorch tells."""
         for at, raw in enumerate(self._raw):
-            if isinstance(raw, NodeCreated.Raw) and raw.node == node:
-                saved = tuple([(*each[:3], version, *each[4:]) if each[0] == slot else each for each in raw.saved])
-                self._raw[at] = raw._replace(saved=saved)
+            if raw[:2] == (NodeCreated, node):
+                kept = value_of(raw, "saved")
+                saved = tuple([(*each[:3], version, *each[4:]) if each[0] == slot else each for each in kept])
+                self._raw[at] = replaced(raw, saved=saved)
 
 
 @dataclass(frozen=True, slots=True)

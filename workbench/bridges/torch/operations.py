@@ -151,12 +151,11 @@ class OperationRecorder(TorchDescriber):
         kind = str(_innermost().key()).rpartition(".")[2].lower()
         if kind not in ("vmap", "jvp"):
             return
-        last = self._raw[-1] if self._raw else None
-        if isinstance(last, OperationsUnseen.Raw) and last.transform == kind:
-            self._raw[-1] = last._replace(operations=last.operations + 1)
+        if self._raw and self._raw[-1][:2] == (OperationsUnseen, kind):
+            self._raw[-1] = OperationsUnseen, kind, self._raw[-1][2] + 1
             self._changed(len(self._raw) - 1)
         else:
-            self._raw.append(OperationsUnseen.Raw(kind, 1))
+            self._raw.append((OperationsUnseen, kind, 1))
 
     def _share(self, tensor: torch.Tensor, source: torch.Tensor) -> None:
         serial, of = self._tag(tensor), self._tag(source)
@@ -190,7 +189,7 @@ class OperationRecorder(TorchDescriber):
                 self._note_nodes(made, (), [], stack, 1 << 64, self._entry, False)
             self._describe(other, found)
         if found:
-            self._raw.append(TensorsFound.Raw(tuple(found.values())))
+            self._raw.append((TensorsFound, tuple(found.values())))
         made = maker_of(tensor)
         token = None if made is None else self._token(made)
         if tensor.is_leaf:
@@ -200,7 +199,7 @@ class OperationRecorder(TorchDescriber):
         node = None if token is None else token.serial
         now, nr = self._value(tensor, serial), tensor.output_nr
         by = stepping() if made is None and tensor.requires_grad else None
-        self._raw.append(TensorWritten.Raw(serial, name, version_of(tensor), now, node, nr, stack, slices, by))
+        self._raw.append((TensorWritten, serial, name, version_of(tensor), now, node, nr, stack, slices, by))
 
     def _sharing(self, written: torch.Tensor) -> list[torch.Tensor]:
         """The other known tensors that show the memory of the one that was written."""
@@ -235,7 +234,7 @@ class OperationRecorder(TorchDescriber):
         self._versions.pop(serial, None)
         if grad is not None:
             self._hold(leaf, grad)
-        self._raw.append(GradChanged.Raw(serial, self._copy(grad), name, stack))
+        self._raw.append((GradChanged, serial, self._copy(grad), name, stack))
 
     def _note_grad_in(self, written: torch.Tensor, name: str, stack: Any) -> None:
         """The same, if a gradient was written."""

@@ -124,10 +124,10 @@ class TorchRecorder(BackwardRecorder):
             self._place(made, found)
         self.look_up(frame)
         assigned = assignments(frame, {*self._names.values()}) if frame is not None else ()
-        self._raw += [TensorsFound.Raw((), assigned)] if assigned else []
+        self._raw += [(TensorsFound, (), assigned)] if assigned else []
         self._describe(tensor, found)
-        self._raw.append(TensorsFound.Raw(tuple(found.values())))
-        self._raw.append(TensorShown.Raw(self._tag(tensor), line_of(frame)))
+        self._raw.append((TensorsFound, tuple(found.values())))
+        self._raw.append((TensorShown, self._tag(tensor), line_of(frame)))
 
 
 def _set_modes(modes: list[Any], same: int) -> None:
