@@ -208,6 +208,13 @@ class NodeCreated(Building):
         node.saved = tuple(kept)
         if self.runs is not None:
             frame.nodes[self.runs].run_by = self.node
+        self._add_edges(frame, given)
+        frame.focus = Key("node", self.node)
+        frame.cursor = self.source or frame.cursor
+
+    def _add_edges(self, frame: Frame, given: list[str | None]) -> None:
+        """Add the edges in the order of the tensors that were given; a constant is led here by an edge of its own."""
+        known = frame.tensors
         leading: dict[str, list[int]] = {}  # to each place, the last edge first
         for index in range(len(self.edges) - 1, -1, -1):
             if (target := self.edges[index].target) is not None:
@@ -229,8 +236,6 @@ class NodeCreated(Building):
                 frame.add_edge(f"{self.node}.c{position}", constant)
         for index in sorted([index for leads in leading.values() for index in leads]):
             self._connect(frame, index)
-        frame.focus = Key("node", self.node)
-        frame.cursor = self.source or frame.cursor
 
     def _connect(self, frame: Frame, index: int) -> None:
         edge = self.edges[index]
