@@ -243,6 +243,15 @@ def test_functions_are_short() -> None:
                 assert (node.end_lineno or 0) - node.lineno < LONGEST_FUNCTION, f"{path}, line {node.lineno}"
 
 
+def test_a_constant_has_a_line_of_its_own() -> None:
+    """And so a comment of its own."""
+    for path in FILES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            for target in node.targets if isinstance(node, ast.Assign) else ():
+                names = [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
+                assert len(names) < 2 or not any(name.isupper() for name in names), f"{path}, line {node.lineno}"
+
+
 PYTORCHS = {"Storage", "Variable"}  # PyTorch's names for what the engine has and a trace tells of
 
 
