@@ -154,7 +154,7 @@ def test_importing_the_package_loads_nothing_of_jupyter_or_a_picture() -> None:
     assert seen.stdout == "[] True\n", seen.stderr
 
 
-LARGEST_CIRCLE = 3  # files that import each other at the top
+LARGEST_CIRCLE = 3  # files that import each other, inside functions and for type checkers too
 
 
 def circles(known: dict[str, set[str]]) -> list[list[str]]:
@@ -173,11 +173,8 @@ def circles(known: dict[str, set[str]]) -> list[list[str]]:
     return sorted((sorted(group) for group in groups if len(group) > 1), key=lambda group: (-len(group), group))
 
 
-def imported_files(lazily: bool) -> dict[str, set[str]]:
-    """Which modules of the package each one imports, at the top and, if asked for, inside functions.
-
-    What stands under `if TYPE_CHECKING:` is for type checkers alone and not counted.
-    """
+def imported_files() -> dict[str, set[str]]:
+    """Which modules of the package each one imports: at the top, inside functions and for type checkers alone."""
     names = {
         path: ".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__") for path in FILES
     }
@@ -185,15 +182,8 @@ def imported_files(lazily: bool) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for path, name in names.items():
         package = name if path.stem == "__init__" else name.rpartition(".")[0]
-        seen = found[name] = set()
-        left: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
-        while left:
-            node = left.pop()
-            if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
-                continue
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and not lazily:
-                continue
-            left += ast.iter_child_nodes(node)
+        seen = set[str]()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 seen |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
@@ -205,10 +195,7 @@ def imported_files(lazily: bool) -> dict[str, set[str]]:
 
 
 def test_imports_make_no_large_circle() -> None:
-    for circle in circles(imported_files(lazily=True)):
-        print("with the imports inside functions:", len(circle), *circle)
-    large = [circle for circle in circles(imported_files(lazily=False)) if len(circle) > LARGEST_CIRCLE]
-    assert not large
+    assert [circle for circle in circles(imported_files()) if len(circle) > LARGEST_CIRCLE] == []
 
 
 def test_the_guard_finds_circles() -> None:
