@@ -162,6 +162,11 @@ def _check_operand(op: Any, position: int, operand: Any, operands: list[Any]) ->
 
 def _promoted(op: Any, operands: list[Any]) -> list[np.ndarray]:
     """The operands as arrays of one dtype, which is the result's."""
+    arrays = [t._array for t in operands if isinstance(t, Tensor)]
+    if len(arrays) == len(operands) and (op.kind != "float" or arrays[0].dtype.kind == "f"):
+        first = operands[0].dtype.np
+        if all([a.dtype is first for a in arrays]):
+            return arrays
     standing = []
     for t in operands:
         if isinstance(t, Tensor):

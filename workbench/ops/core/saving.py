@@ -28,8 +28,14 @@ def _version_of(saved: Tensor | None) -> int:
 
 def fit_of(operands: tuple[Any, ...], kept: tuple[Any, ...], needs: list[bool], result: np.ndarray) -> Any:
     """What each wanted gradient must be made into, as (shape, dtype); None where all fit already."""
-    arrays = [t._array for t in operands if isinstance(t, Tensor)]
-    shapes = {a.shape for a in arrays} | {t._array.shape if isinstance(t, Tensor) else None for t in kept}
-    if len(shapes) == 1 and all([a.dtype is result.dtype for a in arrays]):
-        return None
+    shape = None
+    for t in operands:
+        if isinstance(t, Tensor):
+            array = t._array
+            shape = array.shape if shape is None else shape
+            if array.shape != shape or array.dtype is not result.dtype:
+                break
+    else:
+        if all([isinstance(t, Tensor) and t._array.shape == shape for t in kept]):
+            return None
     return tuple([(t._array.shape, t._array.dtype) if need else None for t, need in zip(operands, needs, strict=True)])
