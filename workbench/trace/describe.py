@@ -13,13 +13,14 @@ import numpy as np
 from ..events import next_tag, tag, tag_of_new
 from .assignments import assignments, loops_of
 from .call_records import HookRan, HooksFound, LevelEntered
-from .cuts import Cuts, Way
+from .cuts import Way
+from .describer import Describer
 from .formulas import text_of
 from .listing import listing
 from .records import CheckpointDropped, CheckpointKept, NodeCreated, TensorsFound
 from .schema import Raw, value_of
 from .source import OWN
-from .stacks import Outlook, Stack, user_frames, variables
+from .stacks import Stack, user_frames, variables
 from .values import LIMIT, Value, kept
 
 
@@ -90,21 +91,16 @@ def _at_end(memory: Any, known: dict[int, Any], at: int) -> Callable[[], Any]:
     return ref(memory, forget)
 
 
-class Describer:
-    """Puts down what it is shown, each thing under its serial number, in raw events that a Reader makes records of."""
+class WorkbenchDescriber(Describer):
+    """Describes the workbench's own tensors and nodes."""
 
     def __init__(self, limit: int = LIMIT) -> None:
-        self._limit = limit
-        self.outlook = Outlook()
-        self._raw: list[Raw] = []
+        super().__init__(limit)
         self._nodes: set[int] = set()
-        self._tensors: set[int] = set()
         self._before: list[set[int]] = []  # the tensors that earlier chapters have told of
         self._levels: set[int] = set()
         # Where the outputs came from that take no gradient: they do not know their node.
         self._unlinked: dict[int, tuple[int, int]] = {}
-        self._detached: dict[int, int] = {}  # tensor -> the one that it was detached from
-        self._cuts = Cuts()
         # What shares memory with others, and of that what was written since: asked for, it has a new history.
         self._alike: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._outdated: WeakValueDictionary[int, Any] = WeakValueDictionary()
@@ -116,7 +112,6 @@ class Describer:
         self._slots: dict[int, ref[Any]] = {}  # memory -> the tensor whose gradient lies there
         # Of what was saved: the array that owns its memory -> that array, and the number of the tensor or storage.
         self._storages: dict[int, tuple[Callable[[], Any], int]] = {}
-        self._names: dict[int, str] = {}  # tensor -> the first variable found that holds it
         self._repeating = 0  # checkpoints that are run again
         self._again: list[Any] = []  # what they have kept: two nodes may save the same, which no node of the graph made
         self._hooks: dict[int, Hooks] = {}  # place -> what was put down of its hooks
@@ -416,8 +411,7 @@ class Describer:
             maker = maker_of(thing)
             if maker is not None and not self._is_as_told(serial) and tag(maker) in self._nodes:
                 self._describe(thing, found)
-        if found:
-            self._raw.append((TensorsFound, tuple(found.values())))
+        self._tell(found)
 
     def _learn_names(self) -> None:
         """Inside a transform a variable is gone before anybody else asks for its name.

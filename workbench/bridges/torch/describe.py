@@ -21,12 +21,13 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ...events import next_tag
-from ...trace.cuts import Cuts, Way
+from ...trace.cuts import Way
 from ...trace.describe import in_brackets, named_in
-from ...trace.recorder import Reader
-from ...trace.records import NodeCreated, NodesGone, TensorsFound
-from ...trace.schema import Raw, Record, TensorSeen
-from ...trace.stacks import Outlook, Stack
+from ...trace.describer import Describer
+from ...trace.reader import Reader
+from ...trace.records import NodeCreated, NodesGone
+from ...trace.schema import TensorSeen
+from ...trace.stacks import Stack
 from ...trace.values import Value, kept
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
@@ -168,15 +169,13 @@ class _Reader(Reader):
 _STORAGES = 1_000
 
 
-class TorchDescriber:
-    """Describes what it is shown in tuples, each under its serial number; `trace.recorder` makes records of them."""
+class TorchDescriber(Describer):
+    """Describes PyTorch's tensors and nodes."""
+
+    _reading = _Reader
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self.outlook = Outlook()
-        self._raw: list[Raw] = []
-        self._names: dict[int, str] = {}
-        self._reader, self._named = _Reader(self._names), 0
+        super().__init__(limit)
         self._key = f"workbench recording {next_tag()}"
         self.inside: list[torch.Tensor] = []  # results inside of the operation that runs, where somebody shows them
         self._birth = f"{self._key}: birth"
@@ -189,12 +188,9 @@ class TorchDescriber:
         self._values: dict[int, tuple[int, Any]] = {}  # tensor -> its version, and what was kept of it
         # Of tensors that an operation has just written, what they were: version, values, and where they came from.
         self._before: dict[int, tuple[Any, ...]] = {}
-        self._tensors: set[int] = set()
         self._grads: dict[int, int] = {}  # leaf -> the address of its gradient when last looked at
         self._grad_owners: dict[int, tuple[Any, Any]] = {}  # address of a gradient -> weak: itself, its leaf
         self._inner: dict[tuple[int, int], int] = {}  # outputs: node and number -> tensor
-        self._detached: dict[int, int] = {}  # tensor -> the one that it was detached from
-        self._cuts = Cuts()
         self._dead: list[int] = []  # nodes that have died since the last event
         self._hooked: dict[int, HookedTensor] = {}  # tensors that hooks were registered on
         # What shares memory with others, which a write changes too.
@@ -203,36 +199,11 @@ class TorchDescriber:
         self._storages: dict[int, tuple[StorageWeakRef, int]] = {}
         self._most_storages = _STORAGES  # of more, those that are gone are forgotten
 
-    # What a trace asks for.
-
-    def records(self, count: int | None = None) -> list[Record]:
-        """Everything recorded so far, or the first so many."""
-        self._note_deaths()
-        if len(self._names) != self._named:  # a name belongs to its tensor from the beginning
-            self._reader, self._named = _Reader(self._names), len(self._names)
-        records = self._reader.read(self._raw)
-        return records if count is None else records[:count]
-
-    @property
-    def count(self) -> int:
-        """How many records there are."""
-        return len(self._raw)
-
-    def id_of(self, serial: int) -> str | None:
-        """The id by which the records speak of a node or a tensor, if they do."""
-        self.records()
-        return self._reader.id_of(serial)
-
-    def _note_deaths(self) -> None:
+    def _bury(self) -> None:
         """Record the nodes that have died since the last event."""
         if self._dead:
             dead = [self._dead.pop(0) for _ in range(len(self._dead))]
             self._raw.append((NodesGone, tuple(dead)))
-
-    def _changed(self, at: int) -> None:
-        """What was recorded there is no longer what it was."""
-        if self._reader.read_already > at:
-            self._reader = _Reader(self._names)
 
     # Serial numbers.
 
@@ -632,8 +603,7 @@ class TorchDescriber:
                 continue
             if (made := maker_of(thing)) is not None and self._token(made) is not None:
                 self._describe(thing, found)
-        if found:
-            self._raw.append((TensorsFound, tuple(found.values())))
+        self._tell(found)
 
 
 def raw_saved(node: Any, kind: NodeKind) -> list[tuple[str, Any, Any]]:

@@ -107,7 +107,7 @@ class TorchRecorder(BackwardRecorder):
             self._compiled = None
         vars(self).pop("_mode", None)
         self.look_up(frame)
-        self._note_deaths()
+        self._bury()
         self._hooked.clear()
         self.inside.clear()
         self._grad_owners.clear()
