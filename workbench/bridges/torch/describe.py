@@ -22,7 +22,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from ...events import next_tag
 from ...trace.cuts import Way
-from ...trace.describe import in_brackets, named_in
+from ...trace.describe import named_in
 from ...trace.describer import Describer
 from ...trace.reader import Reader
 from ...trace.records import NodeCreated, NodesGone
@@ -33,7 +33,6 @@ from ...trace.values import Value, kept
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 
 _RESULTS = ("result", "output")  # what a node calls its own output where it has saved that
-_SIMPLE = (int, float, bool, str, type(None))
 _IN_TORCH = torch.__name__ + "."
 _c: Any = torch._C  # its stubs leave out most of what it has
 _sequence = _c._autograd._get_sequence_nr
@@ -205,6 +204,9 @@ class TorchDescriber(Describer):
             dead = [self._dead.pop(0) for _ in range(len(self._dead))]
             self._raw.append((NodesGone, tuple(dead)))
 
+    def _is_tensor(self, thing: Any) -> bool:
+        return isinstance(thing, torch.Tensor)
+
     # Serial numbers.
 
     def _have(self, tensor: torch.Tensor) -> int | None:
@@ -337,25 +339,13 @@ class TorchDescriber(Describer):
             return False
         return not tensor.is_leaf or self._grads.get(serial) == id(tensor.grad)
 
-    def _note(self, arg: Any, given: list[Any], found: dict[int, Any]) -> None:
-        """Record an argument: a tensor's serial number, or what can be said of anything else."""
-        if isinstance(arg, torch.Tensor):
-            serial = self._tag(arg)
-            if serial in self._before:
-                given.append((self._as_before(serial, found),))
-                return
-            if serial not in found and not self._is_same(arg, serial):
-                self._describe(arg, found)
-            given.append((serial,))
-        elif isinstance(arg, list | tuple):
-            several: list[Any] = []
-            for each in arg:
-                self._note(each, several, found)
-            given += several if len(several) < 2 else in_brackets(several)
-        elif isinstance(arg, torch.dtype):
-            given.append(str(arg))
-        else:
-            given.append(arg if isinstance(arg, _SIMPLE) else type(arg))
+    def _argument(self, tensor: torch.Tensor, found: dict[int, Any]) -> int:
+        serial = self._tag(tensor)
+        if serial in self._before:
+            return self._as_before(serial, found)
+        if serial not in found and not self._is_same(tensor, serial):
+            self._describe(tensor, found)
+        return serial
 
     def _as_before(self, serial: int, found: dict[int, Any]) -> int:
         """Record a tensor that was written as it was before that: what computed the new values was given this."""
@@ -454,7 +444,7 @@ class TorchDescriber(Describer):
                 edges.append((self._place(to, found) if token is None else token.serial, nr))
         given: list[Any] = []
         for arg in args:
-            self._note(arg, given, found)
+            self._note(arg, given, [], found)
         places = node._input_metadata
         for nr, out in enumerate(outs):
             made: Any = maker_of(out)
@@ -573,37 +563,20 @@ class TorchDescriber(Describer):
         seen = tensor if base is None or owner == serial else base
         return None if (entry[1], size) == (owner, seen.nbytes) else (entry[1], size)
 
-    def _attributes(self, node: Any, found: dict[int, Any]) -> tuple[Any, ...]:
-        """What forward put on `ctx`."""
-        if node._forward_cls.__module__.startswith(_IN_TORCH):
-            return ()
-        told: list[tuple[Any, ...]] = []
-        for name, thing in vars(node).items():
-            several = thing if isinstance(thing, list | tuple) else (thing,)
-            for index, each in enumerate(several):
-                called = name if each is thing else f"{name}[{index}]"
-                text = each if isinstance(each, _SIMPLE) else type(each)
-                if isinstance(each, torch.Tensor):
-                    if not self._is_told(each):
-                        self._describe(each, found)
-                    told.append((called, text, self._tag(each), None))
-                else:
-                    told.append((called, text, None, None))
-        return tuple(told)
+    def _put_on(self, node: Any) -> list[tuple[str, Any]]:
+        return [] if node._forward_cls.__module__.startswith(_IN_TORCH) else [*vars(node).items()]
 
     # Names.
 
     def look_up(self, frame: FrameType | None) -> None:
-        """Learn which of a frame's variables hold tensors; one tensor keeps the first name found."""
-        found: dict[int, tuple[Any, ...]] = {}
-        for name, thing in () if frame is None else named_in(frame, is_tensor):
-            serial = self._tag(thing)
-            self._names.setdefault(serial, name)
-            if serial in self._tensors or self._may_be_stale(thing):
-                continue
-            if (made := maker_of(thing)) is not None and self._token(made) is not None:
-                self._describe(thing, found)
-        self._tell(found)
+        """Learn which of a frame's variables hold tensors."""
+        self._learn(() if frame is None else named_in(frame, is_tensor))
+
+    def _is_news(self, tensor: torch.Tensor, serial: int) -> bool:
+        if serial in self._tensors or self._may_be_stale(tensor):
+            return False
+        made = maker_of(tensor)
+        return made is not None and self._token(made) is not None
 
 
 def raw_saved(node: Any, kind: NodeKind) -> list[tuple[str, Any, Any]]:
