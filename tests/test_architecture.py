@@ -54,7 +54,7 @@ def test_a_file_that_the_page_names_is_there(name: str) -> None:
         ("autograd/engine.py", "GraphTask"),
         ("trace/describe.py", "_kept"),
         ("trace/recorder.py", "_saved_of"),
-        ("trace/recorder.py", "Reader"),
+        ("trace/reader.py", "Reader"),
         ("trace/paths.py", "Paths"),
         ("trace/records.py", "NodeCreated"),
         ("trace/schema.py", "Known"),

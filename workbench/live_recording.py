@@ -13,7 +13,8 @@ from .scene.displays import display_of
 from .scene.model import Scene
 from .scene.storyboard import Storyboard
 from .trace.describe import named_in
-from .trace.recorder import Reader, Recorder
+from .trace.reader import Reader
+from .trace.recorder import Recorder
 from .trace.stacks import user_frame
 from .trace.timeline import Ending
 from .trace.values import LIMIT

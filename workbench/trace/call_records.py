@@ -17,7 +17,7 @@ from .source import file_of, source, source_lines
 from .values import Value, read, said, series
 
 if TYPE_CHECKING:
-    from .recorder import Reader
+    from .reader import Reader
 
 
 Held = tuple[str, Any, str]  # a variable's name, the copy of an array, or a text

@@ -11,21 +11,16 @@ from weakref import WeakValueDictionary, ref
 import numpy as np
 
 from ..events import next_tag, tag, tag_of_new
-from .assignments import assignments, loops_of
+from .assignments import loops_of
 from .call_records import HookRan, HooksFound, LevelEntered
-from .cuts import Cuts, Way
-from .formulas import text_of
+from .cuts import Way
+from .describer import Describer, class_of
 from .listing import listing
-from .records import CheckpointDropped, CheckpointKept, NodeCreated, TensorsFound
+from .records import CheckpointDropped, CheckpointKept, NodeCreated
 from .schema import Raw, value_of
 from .source import OWN
-from .stacks import Outlook, Stack, user_frames, variables
+from .stacks import Stack, user_frames, variables
 from .values import LIMIT, Value, kept
-
-
-def class_of(thing: object) -> Any:
-    """Its class: `__class__` may say another."""
-    return type(thing)
 
 
 def is_tensor(thing: object) -> bool:
@@ -72,7 +67,6 @@ Hooks = tuple[tuple[Any, ...], ...]  # of each its kind, which output it is on, 
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 _type_of: Callable[[object], type[object]] = type  # a type checker does not know what `type` is of anything
-_PLAIN = (int, float, bool, str, type(None))
 _CUTTING = frozenset(("data", "detach", "detach_"))  # what is done to end the way of a gradient
 _NOWHERE: tuple[int | None, int] = None, 0  # where a leaf comes from
 
@@ -90,21 +84,18 @@ def _at_end(memory: Any, known: dict[int, Any], at: int) -> Callable[[], Any]:
     return ref(memory, forget)
 
 
-class Describer:
-    """Puts down what it is shown, each thing under its serial number, in raw events that a Reader makes records of."""
+class WorkbenchDescriber(Describer):
+    """Describes the workbench's own tensors and nodes."""
+
+    _arrays = (np.ndarray,)
 
     def __init__(self, limit: int = LIMIT) -> None:
-        self._limit = limit
-        self.outlook = Outlook()
-        self._raw: list[Raw] = []
+        super().__init__(limit)
         self._nodes: set[int] = set()
-        self._tensors: set[int] = set()
         self._before: list[set[int]] = []  # the tensors that earlier chapters have told of
         self._levels: set[int] = set()
         # Where the outputs came from that take no gradient: they do not know their node.
         self._unlinked: dict[int, tuple[int, int]] = {}
-        self._detached: dict[int, int] = {}  # tensor -> the one that it was detached from
-        self._cuts = Cuts()
         # What shares memory with others, and of that what was written since: asked for, it has a new history.
         self._alike: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._outdated: WeakValueDictionary[int, Any] = WeakValueDictionary()
@@ -116,7 +107,6 @@ class Describer:
         self._slots: dict[int, ref[Any]] = {}  # memory -> the tensor whose gradient lies there
         # Of what was saved: the array that owns its memory -> that array, and the number of the tensor or storage.
         self._storages: dict[int, tuple[Callable[[], Any], int]] = {}
-        self._names: dict[int, str] = {}  # tensor -> the first variable found that holds it
         self._repeating = 0  # checkpoints that are run again
         self._again: list[Any] = []  # what they have kept: two nodes may save the same, which no node of the graph made
         self._hooks: dict[int, Hooks] = {}  # place -> what was put down of its hooks
@@ -124,6 +114,12 @@ class Describer:
         self._given: dict[tuple[int, int], tuple[Any, ...]] = {}
         self._after: list[Raw] = []  # what hooks did after an accumulation that is still to be told
         self._retaining: tuple[int, int] | None = None  # the node whose tensors are said to keep what has come
+
+    def _is_tensor(self, thing: Any) -> bool:
+        return hasattr(_type_of(thing), "_meta")
+
+    def _tag(self, tensor: Any) -> int:
+        return tag(tensor)
 
     def _copy(self, thing: Any) -> Any:
         if type(thing) is np.ndarray:
@@ -232,28 +228,12 @@ class Describer:
         known = [each for each in list(self._alike.values()) if each is not written and self._is_known(each._tag)]
         return [each for each in known if each._storage is written._storage is not None]
 
-    def _note(self, arg: object, given: list[Any], tensors: list[Any], found: dict[int, Any]) -> None:
-        """Put down an argument: a tensor's serial number, or what can be said of anything else."""
-        kind = type(arg)
-        if hasattr(kind, "_array"):
-            tensors.append(arg)
-            serial = tag(arg)
-            # A leaf is looked at each time: `x.grad = None` and `x.data` change it without a word.
-            if serial not in found and (maker_of(arg) is None or not self._is_as_told(serial)):
-                self._describe(arg, found)
-            given.append((serial,))
-        elif issubclass(kind, (list, tuple)):
-            self._note_several(arg, given, tensors, found)
-        elif kind.__name__ == "dtype":
-            given.append(str(arg))
-        else:
-            given.append(arg if isinstance(arg, _PLAIN) else kind)
-
-    def _note_several(self, args: Any, given: list[Any], tensors: list[Any], found: dict[int, Any]) -> None:
-        several: list[Any] = []
-        for each in args:
-            self._note(each, several, tensors, found)
-        given += several if len(several) < 2 else in_brackets(several)
+    def _argument(self, tensor: Any, found: dict[int, Any]) -> int:
+        serial = tag(tensor)
+        # A leaf is looked at each time: `x.grad = None` and `x.data` change it without a word.
+        if serial not in found and (maker_of(tensor) is None or not self._is_as_told(serial)):
+            self._describe(tensor, found)
+        return serial
 
     def _is_as_told(self, tensor: int) -> bool:
         """Whether a tensor is known, and nothing that shares its memory was written since."""
@@ -329,27 +309,11 @@ class Describer:
         copy = self._copy(array) if isinstance(array, np.ndarray) else None
         return copy, 0, (getattr(hook, "co_name", hook), line, type(kept).__name__, of)
 
-    def _attributes(self, node: Any, found: dict[int, Any]) -> tuple[Any, ...]:
-        """What forward put on `ctx`: what is not the engine's own has no place in the class."""
-        told: list[tuple[Any, ...]] = []
+    def _put_on(self, node: Any) -> list[tuple[str, Any]]:
+        """What is not the engine's own has no place in the class."""
         if node._forward_cls.__module__.partition(".")[0] == __name__.partition(".")[0]:
-            return ()
-        for name, thing in node.__dict__.items():
-            if hasattr(node.__class__, name):
-                continue
-            several: Any = thing if issubclass(class_of(thing), list | tuple) else (thing,)
-            for index, each in enumerate(several):
-                called = name if each is thing else f"{name}[{index}]"
-                text = each if isinstance(each, _PLAIN) else class_of(each)
-                if is_tensor(each):
-                    own = tag(each)
-                    if own not in self._tensors:
-                        self._describe(each, found)
-                    told.append((called, text, own, None))
-                else:
-                    copy = self._copy(each) if issubclass(class_of(each), np.ndarray) else None
-                    told.append((called, text, None, copy))
-        return tuple(told)
+            return []
+        return [each for each in node.__dict__.items() if not hasattr(node.__class__, each[0])]
 
     def _find(self, node: Any) -> None:
         """Put down a node that was born unheard, after all it came from."""
@@ -400,24 +364,16 @@ class Describer:
         """Where there are nodes whose birth nobody heard, learn what the program assigns to its variables."""
         if self._unheard and self._names:
             self._unheard = False
-            assigned = assignments(frame, {*self._names.values()})
-            self._raw += [(TensorsFound, (), assigned)] if assigned else []
+            self._tell_assigned(frame)
 
     def name(self, names: Mapping[int, str]) -> None:
         """Take these names, by the tags of tensors, for those that have none."""
         for serial, name in names.items():
             self._names.setdefault(serial, name)
 
-    def _learn(self, named: Iterable[tuple[str, Any]]) -> None:
-        found: dict[int, tuple[Any, ...]] = {}
-        for name, thing in named:
-            serial = tag(thing)
-            self._names.setdefault(serial, name)
-            maker = maker_of(thing)
-            if maker is not None and not self._is_as_told(serial) and tag(maker) in self._nodes:
-                self._describe(thing, found)
-        if found:
-            self._raw.append((TensorsFound, tuple(found.values())))
+    def _is_news(self, tensor: Any, serial: int) -> bool:
+        maker = maker_of(tensor)
+        return maker is not None and not self._is_as_told(serial) and tag(maker) in self._nodes
 
     def _learn_names(self) -> None:
         """Inside a transform a variable is gone before anybody else asks for its name.
@@ -570,22 +526,6 @@ class Describer:
             return (self._copy(given.grad),)
         several: Any = given if given.__class__ is tuple else (given,)
         return tuple([self._copy(each) for each in several])
-
-
-def in_brackets(several: list[Any]) -> list[Any]:
-    """A list's arguments: its tensors, if there are any, bear the brackets and what is said between them."""
-    named: list[Any] = []
-    text = "("
-    for arg in several:
-        if arg.__class__ is tuple:
-            named.append((arg[0], text + (arg[1] if len(arg) > 1 else "{}")))
-            text = ""
-        else:
-            text += f"{text_of(arg)}, "
-    if not named:
-        return several
-    serial, last = named[-1]
-    return [*named[:-1], (serial, ", ".join([last, *text.split(", ")[:-1]]) + ")")]
 
 
 _ITEMS = 100  # of a list or a dict that are looked at

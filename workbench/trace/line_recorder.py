@@ -19,7 +19,7 @@ import numpy as np
 
 from ..events import next_tag
 from .call_records import LineReached, MethodCalled, MethodEnded
-from .describe import class_of, is_tensor, version_of
+from .describe import class_of, version_of
 from .formulas import METHODS
 from .messages import BUSY
 from .recorder import Recorder, hearing
@@ -171,6 +171,7 @@ class LineWatcher:
 
     _raw: list[Raw]
     _copy: Callable[[Any], Any]
+    _is_tensor: Callable[[Any], bool]
 
     def __init__(self, function: type, *args: Any) -> None:
         super().__init__(*args)
@@ -227,9 +228,6 @@ class LineWatcher:
         self._raw.append((MethodEnded, call.serial, variables, ctx, returned, words))
 
     # What differs from engine to engine.
-
-    def _is_tensor(self, thing: Any) -> bool:
-        return is_tensor(thing)
 
     def _version(self, tensor: Any) -> int:
         return version_of(tensor)

@@ -18,9 +18,8 @@ import numpy as np
 
 from ..events import SCHEMA, Event, next_tag, tag
 from .call_records import LevelLeft, OperationRan, TangentPushed
-from .cuts import Way
 from .describe import (
-    Describer,
+    WorkbenchDescriber,
     grad_of,
     is_tensor,
     maker_of,
@@ -30,8 +29,6 @@ from .describe import (
     version_of,
     zeros_of,
 )
-from .formulas import code_of, text_of
-from .paths import Paths
 from .records import (
     BackwardFinished,
     BackwardStarted,
@@ -50,25 +47,16 @@ from .records import (
     TensorWritten,
 )
 from .schema import (
-    Argument,
-    Code,
-    Cut,
-    Packing,
     Raw,
     Record,
-    Saved,
-    SourceLine,
-    Storage,
-    TensorSeen,
     replaced,
     value_of,
 )
-from .source import Line, source
-from .stacks import Stack, line_in, line_of, spot_of, stepping, user_frame
-from .values import LIMIT, read, value
+from .stacks import Stack, line_of, spot_of, stepping, user_frame
+from .values import LIMIT
 
 
-class Hearer(Describer):
+class Hearer(WorkbenchDescriber):
     """Hears the engine's events, and adds a raw event for each to what it has put down."""
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -126,8 +114,7 @@ class Hearer(Describer):
             self._learn(named_in(frame))
             self._read(frame)
         self._learn([("seed", seed) for seed in task.seeds if task.create_graph and is_tensor(seed)])
-        if found:
-            self._raw.append((TensorsFound, tuple(found.values())))
+        self._tell(found)
         self._meet(getattr(task, "_waiting", ()))
         keep, create, stack = task.keep_graph, task.create_graph, self.outlook.stack()
         self._raw.append((BackwardStarted, tag(task), roots, targets, keep, create, stack))
@@ -218,8 +205,7 @@ class Hearer(Describer):
         stack = self.outlook.stack()
         slices = self._put_slices(tensor, found, stack)
         self._describe_others(tensor, found)
-        if found:
-            self._raw.append((TensorsFound, tuple(found.values())))
+        self._tell(found)
         maker = maker_of(tensor)
         serial = tag(maker) if maker is not None and tag(maker) in self._nodes else None
         now = self._copy(tensor)
@@ -284,9 +270,6 @@ class Hearer(Describer):
         tensor = None if found is None else found()
         if tensor is not None and memory_of(grad_of(tensor)) is memory:
             self._put_grad(tensor, name)
-
-    def _changed(self, at: int) -> None:
-        """This one is no longer what it was."""
 
     def _saved_of(self, node: Any, written: Any, found: dict[int, Any]) -> list[tuple[Any, ...]]:
         """What a node has saved; of what is written the values too, as these are told only after it."""
@@ -399,136 +382,6 @@ class Hearer(Describer):
 HEAR: dict[str, Callable[..., None]] = {kind: getattr(Hearer, f"on_{kind}") for kind in SCHEMA}
 
 
-class Reader:
-    """Reads a growing list of raw events; `names` gives the variable of a tensor's serial number."""
-
-    def __init__(self, names: dict[int, str]) -> None:
-        self._names = names
-        self._records: list[Record] = []
-        self.ids: dict[int, str] = {}
-        self._counts = {"n": 0, "t": 0, "b": 0, "l": 0, "o": 0, "k": 0, "c": 0, "m": 0, "s": 0}
-        self._storages: dict[int, str] = {}  # those that no tensor has told of
-        self._last: dict[str, TensorSeen] = {}
-        self._code: dict[type, tuple[Code, ...]] = {}
-        self.paths = Paths()
-
-    def read(self, raw: Sequence[Raw]) -> list[Record]:
-        """The records of all raw events so far."""
-        news = raw[len(self._records) :]
-        self._records += [self.record(each) for each in news]
-        return self._records
-
-    def record(self, raw: Raw) -> Record:
-        """The record of a raw event, all before it having been read."""
-        read: Callable[..., Record] = raw[0].read
-        return read(self, *raw[1:])
-
-    @property
-    def read_already(self) -> int:
-        """How many raw events it has read."""
-        return len(self._records)
-
-    def unlearn(self, tensors: set[int]) -> None:
-        """Tell anew of all tensors but these."""
-        known = {self.ids.get(serial) for serial in tensors}
-        self._last = {id: seen for id, seen in self._last.items() if id in known}
-
-    # What raw events ask as they are read.
-
-    def id(self, serial: int, kind: str) -> str:
-        """The id of a serial number, a new one of this kind if no record has told of it."""
-        if serial not in self.ids:
-            self._counts[kind] += 1
-            self.ids[serial] = f"{kind}{self._counts[kind]}"
-        return self.ids[serial]
-
-    def id_of(self, serial: int) -> str | None:
-        """The id of a serial number, if a record has told of it."""
-        return self.ids.get(serial)
-
-    def place(self, serial: int | None) -> str | None:
-        """The id of what a record has told of, if there is such a thing."""
-        return None if serial is None else self.ids[serial]
-
-    def code(self, cls: type) -> tuple[Code, ...]:
-        """What a node of this class computes."""
-        if cls not in self._code:
-            self._code[cls] = code_of(cls)
-        return self._code[cls]
-
-    def source(self, stack: Stack | None) -> SourceLine | None:
-        """The user's line at a stack."""
-        return None if stack is None else source(line_in(stack))
-
-    def seen_at(self, stack: Stack) -> SourceLine | None:
-        """The line of what makes no node, which tells how far the program is."""
-        self.paths.see(stack)
-        return self.source(stack)
-
-    def saved(
-        self,
-        slot: str,
-        own: int | None,
-        copy: Any,
-        at: int,
-        packed: tuple[Any, ...] | None = None,
-        storage: tuple[int, int] | None = None,
-    ) -> Saved:
-        """What a node, or a checkpoint, keeps."""
-        shown = None if storage is None else self._storage(*storage)
-        if packed is None:
-            return Saved(slot, self.place(own), value(copy), at, storage=shown)
-        hook, line, kept, of = packed
-        return Saved(slot, None, value(copy), at, Packing(hook, source(line), kept, self.place(of)), shown)
-
-    def _storage(self, serial: int, size: int) -> Storage:
-        """The storage with the serial number of its owner, or one of its own."""
-        id = self.ids.get(serial) or self._storages.get(serial)
-        if id is None:
-            self._counts["s"] += 1
-            id = self._storages[serial] = f"s{self._counts['s']}"
-        return Storage(id, size)
-
-    def changed(self, tensor: int) -> str:
-        """The id of a tensor that is not as it was when last seen."""
-        id = self.ids[tensor]
-        self._last.pop(id, None)
-        return id
-
-    def seen(self, tensors: tuple[Any, ...]) -> tuple[TensorSeen, ...]:
-        """The tensors that are new, or not as they were when last seen."""
-        news: list[TensorSeen] = []
-        for serial, copy, version, requires_grad, node, output_nr, grad, level, below, base, *cut in tensors:
-            seen = TensorSeen(
-                id=self.id(serial, "t"),
-                name=self._names.get(serial),
-                value=read(copy),
-                version=version,
-                requires_grad=requires_grad,
-                node=None if node is None else self.ids.get(node),
-                output_nr=output_nr,
-                grad=value(grad),
-                level=self.place(level),
-                below=self.ids.get(below),
-                base=self.ids.get(base),
-                cut=self._cut(*cut[0]) if cut else None,
-            )
-            if self._last.get(seen.id) != seen:
-                self._last[seen.id] = seen
-                news.append(seen)
-        return tuple(news)
-
-    def _cut(self, way: Way, word: str, line: Line) -> Cut:
-        """Where a gradient would have gone, as far as a record has told of it."""
-        return Cut(None if way.place is None else self.ids.get(way.place), way.output_nr, word, source(line))
-
-    def argument(self, arg: Any) -> Argument:
-        """What an operation was called with."""
-        if arg.__class__ is tuple:
-            return Argument(self.ids[arg[0]], *arg[1:] or ("",))
-        return Argument(None, text_of(arg))
-
-
 def _tensors_given(created: Raw) -> list[int]:
     """The tensors that the operation of a node was called with."""
     return [arg[0] for arg in value_of(created, "args") if arg.__class__ is tuple]
@@ -567,9 +420,6 @@ class Recorder(Hearer):
 
     def __init__(self, limit: int = LIMIT, last: int | None = None) -> None:
         super().__init__(limit)
-        self._reader = Reader(self._names)
-        self._named = 0
-        self._gone = 0  # records that were let go
         self._chapters = [Chapter(0, 0, self._tensors)]
         self._last = sys.maxsize if last is None else last
         self._room = self._full = 1 + self._last // 4  # raw tuples until it has to look at them, and in this chapter
@@ -612,27 +462,7 @@ class Recorder(Hearer):
         with hearing:
             self._bury()
             self._let_go()
-            if len(self._names) != self._named:  # a name belongs to its tensor from the beginning
-                self._reader, self._named = Reader(self._names), len(self._names)
-            records = self._reader.read(self._raw)
-        if count is None:
-            return records
-        left = count - self._gone
-        return records[: left + bool(self._gone)] if left > 0 else []
-
-    @property
-    def count(self) -> int:
-        """How many records there were so far."""
-        return self._gone + len(self._raw) - bool(self._gone)  # the first then tells of those that are gone
-
-    def _changed(self, at: int) -> None:
-        if self._reader.read_already > at:
-            self._reader = Reader(self._names)
-
-    def id_of(self, serial: int) -> str | None:
-        """The id by which the records speak of a node or a tensor, if they do."""
-        self.records()
-        return self._reader.id_of(serial)
+            return super().records(count)
 
     def aside(self, event: Event) -> list[Record]:
         """The records that an event would add, which are not kept."""
@@ -722,7 +552,7 @@ class Recorder(Hearer):
                 for old in [each for each in facts if each < serial and each not in known]:
                     del facts[old]
             self._before = [chapter.tensors for chapter in chapters[:-1]]
-            self._reader, self._named = Reader(self._names), len(self._names)
+            self._read_anew()
 
 
 class Finder(Recorder):

@@ -38,7 +38,7 @@ from .stacks import Stack
 from .values import Value, said, series, value
 
 if TYPE_CHECKING:
-    from .recorder import Reader
+    from .reader import Reader
 
 
 Located = Annotated[SourceLine | None, by(source)]

@@ -17,7 +17,7 @@ from .frame import Frame
 from .values import Value, read, value, values
 
 if TYPE_CHECKING:
-    from .recorder import Reader
+    from .reader import Reader
 
 Phase = Literal["forward", "backward", "update"]
 

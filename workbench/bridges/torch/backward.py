@@ -29,7 +29,6 @@ from ...trace.records import (
     NodeFinished,
     NodeStarted,
     SavedFreed,
-    TensorsFound,
 )
 from ...trace.schema import Raw, value_of
 from ...trace.source import OWN
@@ -149,7 +148,7 @@ class BackwardRecorder(OperationRecorder):
         return found
 
     def _start(self, task: Task, outputs: Any, grads: Any, keep: Any, create: Any, inputs: Any, *more: Any) -> None:
-        self._note_deaths()
+        self._bury()
         self._sent = {}
         found: dict[int, tuple[Any, ...]] = {}
         roots = []
@@ -164,8 +163,7 @@ class BackwardRecorder(OperationRecorder):
                 targets.append(place)
                 task.captures.setdefault((place, nr), []).append(at)
         self.look_up(user_frame())
-        if found:
-            self._raw.append((TensorsFound, tuple(found.values())))
+        self._tell(found)
         known = self._can_run(outputs)
         if task.captures:
             task.queue = self._queue(task, known)
@@ -304,7 +302,7 @@ class BackwardRecorder(OperationRecorder):
 
     def starts(self, task: Task, serial: int, grads: Any) -> None:
         """A node is about to run."""
-        self._note_deaths()
+        self._bury()
         task.running = serial
         if task.creates:
             self._note_nodes_of(grads)
@@ -314,7 +312,7 @@ class BackwardRecorder(OperationRecorder):
     def ends(self, task: Task, serial: int, saves: bool, sent: Any, received: Any) -> None:
         """A node has run."""
         if self._dead:
-            self._note_deaths()
+            self._bury()
         if task.creates:
             self._note_nodes_of(received)
         if task.running != serial:
@@ -363,7 +361,7 @@ class BackwardRecorder(OperationRecorder):
 
     def arrives(self, task: Task, serial: int, leaf: torch.Tensor, received: Any) -> None:
         """A leaf has a new gradient."""
-        self._note_deaths()
+        self._bury()
         copies = self._copies(received)
         grad = leaf.grad
         before = self._grads.get(serial)
@@ -412,7 +410,7 @@ class BackwardRecorder(OperationRecorder):
     # The end.
 
     def _finish(self, task: Task, found: Any) -> None:
-        self._note_deaths()
+        self._bury()
         for (place, nr), wanted in task.captures.items() if found else ():
             told = (GradCaptured, task.serial, place, nr, self._copy(found[wanted[0]]))
             at, end = task.captured.get(wanted[0]), len(self._raw)
@@ -442,7 +440,7 @@ class BackwardRecorder(OperationRecorder):
             raise
 
     def _failed(self, task: Task, outputs: Any, error: BaseException) -> None:
-        self._note_deaths()
+        self._bury()
         at, hook, self.failed, late, self._late = task.running, self.failed, None, self._late, []
         if hook is not None:
             at, kind, given = hook

@@ -21,18 +21,18 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ...events import next_tag
-from ...trace.cuts import Cuts, Way
-from ...trace.describe import in_brackets, named_in
-from ...trace.recorder import Reader
-from ...trace.records import NodeCreated, NodesGone, TensorsFound
-from ...trace.schema import Raw, Record, TensorSeen
-from ...trace.stacks import Outlook, Stack
+from ...trace.cuts import Way
+from ...trace.describe import named_in
+from ...trace.describer import Describer
+from ...trace.reader import Reader
+from ...trace.records import NodeCreated, NodesGone
+from ...trace.schema import TensorSeen
+from ...trace.stacks import Stack
 from ...trace.values import Value, kept
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 
 _RESULTS = ("result", "output")  # what a node calls its own output where it has saved that
-_SIMPLE = (int, float, bool, str, type(None))
 _IN_TORCH = torch.__name__ + "."
 _c: Any = torch._C  # its stubs leave out most of what it has
 _sequence = _c._autograd._get_sequence_nr
@@ -168,15 +168,13 @@ class _Reader(Reader):
 _STORAGES = 1_000
 
 
-class TorchDescriber:
-    """Describes what it is shown in tuples, each under its serial number; `trace.recorder` makes records of them."""
+class TorchDescriber(Describer):
+    """Describes PyTorch's tensors and nodes."""
+
+    _reading = _Reader
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self.outlook = Outlook()
-        self._raw: list[Raw] = []
-        self._names: dict[int, str] = {}
-        self._reader, self._named = _Reader(self._names), 0
+        super().__init__(limit)
         self._key = f"workbench recording {next_tag()}"
         self.inside: list[torch.Tensor] = []  # results inside of the operation that runs, where somebody shows them
         self._birth = f"{self._key}: birth"
@@ -189,12 +187,9 @@ class TorchDescriber:
         self._values: dict[int, tuple[int, Any]] = {}  # tensor -> its version, and what was kept of it
         # Of tensors that an operation has just written, what they were: version, values, and where they came from.
         self._before: dict[int, tuple[Any, ...]] = {}
-        self._tensors: set[int] = set()
         self._grads: dict[int, int] = {}  # leaf -> the address of its gradient when last looked at
         self._grad_owners: dict[int, tuple[Any, Any]] = {}  # address of a gradient -> weak: itself, its leaf
         self._inner: dict[tuple[int, int], int] = {}  # outputs: node and number -> tensor
-        self._detached: dict[int, int] = {}  # tensor -> the one that it was detached from
-        self._cuts = Cuts()
         self._dead: list[int] = []  # nodes that have died since the last event
         self._hooked: dict[int, HookedTensor] = {}  # tensors that hooks were registered on
         # What shares memory with others, which a write changes too.
@@ -203,36 +198,14 @@ class TorchDescriber:
         self._storages: dict[int, tuple[StorageWeakRef, int]] = {}
         self._most_storages = _STORAGES  # of more, those that are gone are forgotten
 
-    # What a trace asks for.
-
-    def records(self, count: int | None = None) -> list[Record]:
-        """Everything recorded so far, or the first so many."""
-        self._note_deaths()
-        if len(self._names) != self._named:  # a name belongs to its tensor from the beginning
-            self._reader, self._named = _Reader(self._names), len(self._names)
-        records = self._reader.read(self._raw)
-        return records if count is None else records[:count]
-
-    @property
-    def count(self) -> int:
-        """How many records there are."""
-        return len(self._raw)
-
-    def id_of(self, serial: int) -> str | None:
-        """The id by which the records speak of a node or a tensor, if they do."""
-        self.records()
-        return self._reader.id_of(serial)
-
-    def _note_deaths(self) -> None:
+    def _bury(self) -> None:
         """Record the nodes that have died since the last event."""
         if self._dead:
             dead = [self._dead.pop(0) for _ in range(len(self._dead))]
             self._raw.append((NodesGone, tuple(dead)))
 
-    def _changed(self, at: int) -> None:
-        """What was recorded there is no longer what it was."""
-        if self._reader.read_already > at:
-            self._reader = _Reader(self._names)
+    def _is_tensor(self, thing: Any) -> bool:
+        return isinstance(thing, torch.Tensor)
 
     # Serial numbers.
 
@@ -366,25 +339,13 @@ class TorchDescriber:
             return False
         return not tensor.is_leaf or self._grads.get(serial) == id(tensor.grad)
 
-    def _note(self, arg: Any, given: list[Any], found: dict[int, Any]) -> None:
-        """Record an argument: a tensor's serial number, or what can be said of anything else."""
-        if isinstance(arg, torch.Tensor):
-            serial = self._tag(arg)
-            if serial in self._before:
-                given.append((self._as_before(serial, found),))
-                return
-            if serial not in found and not self._is_same(arg, serial):
-                self._describe(arg, found)
-            given.append((serial,))
-        elif isinstance(arg, list | tuple):
-            several: list[Any] = []
-            for each in arg:
-                self._note(each, several, found)
-            given += several if len(several) < 2 else in_brackets(several)
-        elif isinstance(arg, torch.dtype):
-            given.append(str(arg))
-        else:
-            given.append(arg if isinstance(arg, _SIMPLE) else type(arg))
+    def _argument(self, tensor: torch.Tensor, found: dict[int, Any]) -> int:
+        serial = self._tag(tensor)
+        if serial in self._before:
+            return self._as_before(serial, found)
+        if serial not in found and not self._is_same(tensor, serial):
+            self._describe(tensor, found)
+        return serial
 
     def _as_before(self, serial: int, found: dict[int, Any]) -> int:
         """Record a tensor that was written as it was before that: what computed the new values was given this."""
@@ -483,7 +444,7 @@ class TorchDescriber:
                 edges.append((self._place(to, found) if token is None else token.serial, nr))
         given: list[Any] = []
         for arg in args:
-            self._note(arg, given, found)
+            self._note(arg, given, [], found)
         places = node._input_metadata
         for nr, out in enumerate(outs):
             made: Any = maker_of(out)
@@ -602,38 +563,20 @@ class TorchDescriber:
         seen = tensor if base is None or owner == serial else base
         return None if (entry[1], size) == (owner, seen.nbytes) else (entry[1], size)
 
-    def _attributes(self, node: Any, found: dict[int, Any]) -> tuple[Any, ...]:
-        """What forward put on `ctx`."""
-        if node._forward_cls.__module__.startswith(_IN_TORCH):
-            return ()
-        told: list[tuple[Any, ...]] = []
-        for name, thing in vars(node).items():
-            several = thing if isinstance(thing, list | tuple) else (thing,)
-            for index, each in enumerate(several):
-                called = name if each is thing else f"{name}[{index}]"
-                text = each if isinstance(each, _SIMPLE) else type(each)
-                if isinstance(each, torch.Tensor):
-                    if not self._is_told(each):
-                        self._describe(each, found)
-                    told.append((called, text, self._tag(each), None))
-                else:
-                    told.append((called, text, None, None))
-        return tuple(told)
+    def _put_on(self, node: Any) -> list[tuple[str, Any]]:
+        return [] if node._forward_cls.__module__.startswith(_IN_TORCH) else [*vars(node).items()]
 
     # Names.
 
     def look_up(self, frame: FrameType | None) -> None:
-        """Learn which of a frame's variables hold tensors; one tensor keeps the first name found."""
-        found: dict[int, tuple[Any, ...]] = {}
-        for name, thing in () if frame is None else named_in(frame, is_tensor):
-            serial = self._tag(thing)
-            self._names.setdefault(serial, name)
-            if serial in self._tensors or self._may_be_stale(thing):
-                continue
-            if (made := maker_of(thing)) is not None and self._token(made) is not None:
-                self._describe(thing, found)
-        if found:
-            self._raw.append((TensorsFound, tuple(found.values())))
+        """Learn which of a frame's variables hold tensors."""
+        self._learn(() if frame is None else named_in(frame, is_tensor))
+
+    def _is_news(self, tensor: torch.Tensor, serial: int) -> bool:
+        if serial in self._tensors or self._may_be_stale(tensor):
+            return False
+        made = maker_of(tensor)
+        return made is not None and self._token(made) is not None
 
 
 def raw_saved(node: Any, kind: NodeKind) -> list[tuple[str, Any, Any]]:

@@ -25,7 +25,7 @@ from ...autograd.scopes import Entry, place, settings_of
 from ...events import next_tag
 from ...trace.call_records import OperationsUnseen
 from ...trace.cuts import Way
-from ...trace.records import COMPILED, GradChanged, TensorsFound, TensorWritten
+from ...trace.records import COMPILED, GradChanged, TensorWritten
 from ...trace.stacks import stepping
 from .. import LOST
 from .describe import TorchDescriber, _functorch, _sequence, is_python, maker_of, memory_of, version_of
@@ -111,7 +111,7 @@ class OperationRecorder(TorchDescriber):
         self._note_cuts(name, [args, kwargs], outs, before)
         if not new and not written:
             return
-        self._note_deaths()
+        self._bury()
         stack = self.outlook.stack(3)
         given = (*args, *[each for each in kwargs.values() if each is not None]) if kwargs else args
         for tensor, was, *made in written:  # as it was told of before, it is an argument
@@ -188,8 +188,7 @@ class OperationRecorder(TorchDescriber):
             if (made := other.grad_fn) is not None and self._token(made) is None:
                 self._note_nodes(made, (), [], stack, 1 << 64, self._entry, False)
             self._describe(other, found)
-        if found:
-            self._raw.append((TensorsFound, tuple(found.values())))
+        self._tell(found)
         made = maker_of(tensor)
         token = None if made is None else self._token(made)
         if tensor.is_leaf:
@@ -223,7 +222,7 @@ class OperationRecorder(TorchDescriber):
     def grad_set(self, tensor: torch.Tensor) -> None:
         """A tensor's `.grad` was set."""
         if self._is_told(tensor):
-            self._note_deaths()
+            self._bury()
             self._note_grad(tensor, "", self.outlook.stack(3))
 
     def _note_grad(self, leaf: torch.Tensor, name: str, stack: Any) -> None:
@@ -254,7 +253,7 @@ class OperationRecorder(TorchDescriber):
         new = [made for each in outs if (made := each.grad_fn) is not None and self._token(made) is None]
         if not new:
             return
-        self._note_deaths()
+        self._bury()
         stack = self.outlook.stack(3)
         made = next((each for each in new if is_python(each)), new[0])
         own = [each for each in outs if not _is_of_another(each, made)]

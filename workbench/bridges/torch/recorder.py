@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-from ...trace.assignments import assignments
 from ...trace.line_recorder import LineWatcher, unwatch, watch
 from ...trace.records import TensorsFound, TensorShown
 from ...trace.source import leave_out
@@ -107,7 +106,7 @@ class TorchRecorder(BackwardRecorder):
             self._compiled = None
         vars(self).pop("_mode", None)
         self.look_up(frame)
-        self._note_deaths()
+        self._bury()
         self._hooked.clear()
         self.inside.clear()
         self._grad_owners.clear()
@@ -123,8 +122,8 @@ class TorchRecorder(BackwardRecorder):
         if made is not None:
             self._place(made, found)
         self.look_up(frame)
-        assigned = assignments(frame, {*self._names.values()}) if frame is not None else ()
-        self._raw += [(TensorsFound, (), assigned)] if assigned else []
+        if frame is not None:
+            self._tell_assigned(frame)
         self._describe(tensor, found)
         self._raw.append((TensorsFound, tuple(found.values())))
         self._raw.append((TensorShown, self._tag(tensor), line_of(frame)))
@@ -140,9 +139,6 @@ def _set_modes(modes: list[Any], same: int) -> None:
 
 class TorchLineRecorder(LineWatcher, TorchRecorder):
     """A recorder that also watches the methods of Functions."""
-
-    def _is_tensor(self, thing: Any) -> bool:
-        return isinstance(thing, torch.Tensor)
 
     def _version(self, tensor: Any) -> int:
         return version_of(tensor)

@@ -1,0 +1,144 @@
+"""The reader: it makes records of raw events, and gives ids to what these know by serial numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .cuts import Way
+from .formulas import code_of, text_of
+from .paths import Paths
+from .schema import Argument, Code, Cut, Packing, Raw, Record, Saved, SourceLine, Storage, TensorSeen
+from .source import Line, source
+from .stacks import Stack, line_in
+from .values import read, value
+
+
+class Reader:
+    """Reads a growing list of raw events; `names` gives the variable of a tensor's serial number."""
+
+    def __init__(self, names: dict[int, str]) -> None:
+        self._names = names
+        self._records: list[Record] = []
+        self.ids: dict[int, str] = {}
+        self._counts = {"n": 0, "t": 0, "b": 0, "l": 0, "o": 0, "k": 0, "c": 0, "m": 0, "s": 0}
+        self._storages: dict[int, str] = {}  # those that no tensor has told of
+        self._last: dict[str, TensorSeen] = {}
+        self._code: dict[type, tuple[Code, ...]] = {}
+        self.paths = Paths()
+
+    def read(self, raw: Sequence[Raw]) -> list[Record]:
+        """The records of all raw events so far."""
+        news = raw[len(self._records) :]
+        self._records += [self.record(each) for each in news]
+        return self._records
+
+    def record(self, raw: Raw) -> Record:
+        """The record of a raw event, all before it having been read."""
+        read: Callable[..., Record] = raw[0].read
+        return read(self, *raw[1:])
+
+    @property
+    def read_already(self) -> int:
+        """How many raw events it has read."""
+        return len(self._records)
+
+    def unlearn(self, tensors: set[int]) -> None:
+        """Tell anew of all tensors but these."""
+        known = {self.ids.get(serial) for serial in tensors}
+        self._last = {id: seen for id, seen in self._last.items() if id in known}
+
+    # What raw events ask as they are read.
+
+    def id(self, serial: int, kind: str) -> str:
+        """The id of a serial number, a new one of this kind if no record has told of it."""
+        if serial not in self.ids:
+            self._counts[kind] += 1
+            self.ids[serial] = f"{kind}{self._counts[kind]}"
+        return self.ids[serial]
+
+    def id_of(self, serial: int) -> str | None:
+        """The id of a serial number, if a record has told of it."""
+        return self.ids.get(serial)
+
+    def place(self, serial: int | None) -> str | None:
+        """The id of what a record has told of, if there is such a thing."""
+        return None if serial is None else self.ids[serial]
+
+    def code(self, cls: type) -> tuple[Code, ...]:
+        """What a node of this class computes."""
+        if cls not in self._code:
+            self._code[cls] = code_of(cls)
+        return self._code[cls]
+
+    def source(self, stack: Stack | None) -> SourceLine | None:
+        """The user's line at a stack."""
+        return None if stack is None else source(line_in(stack))
+
+    def seen_at(self, stack: Stack) -> SourceLine | None:
+        """The line of what makes no node, which tells how far the program is."""
+        self.paths.see(stack)
+        return self.source(stack)
+
+    def saved(
+        self,
+        slot: str,
+        own: int | None,
+        copy: Any,
+        at: int,
+        packed: tuple[Any, ...] | None = None,
+        storage: tuple[int, int] | None = None,
+    ) -> Saved:
+        """What a node, or a checkpoint, keeps."""
+        shown = None if storage is None else self._storage(*storage)
+        if packed is None:
+            return Saved(slot, self.place(own), value(copy), at, storage=shown)
+        hook, line, kept, of = packed
+        return Saved(slot, None, value(copy), at, Packing(hook, source(line), kept, self.place(of)), shown)
+
+    def _storage(self, serial: int, size: int) -> Storage:
+        """The storage with the serial number of its owner, or one of its own."""
+        id = self.ids.get(serial) or self._storages.get(serial)
+        if id is None:
+            self._counts["s"] += 1
+            id = self._storages[serial] = f"s{self._counts['s']}"
+        return Storage(id, size)
+
+    def changed(self, tensor: int) -> str:
+        """The id of a tensor that is not as it was when last seen."""
+        id = self.ids[tensor]
+        self._last.pop(id, None)
+        return id
+
+    def seen(self, tensors: tuple[Any, ...]) -> tuple[TensorSeen, ...]:
+        """The tensors that are new, or not as they were when last seen."""
+        news: list[TensorSeen] = []
+        for serial, copy, version, requires_grad, node, output_nr, grad, level, below, base, *cut in tensors:
+            seen = TensorSeen(
+                id=self.id(serial, "t"),
+                name=self._names.get(serial),
+                value=read(copy),
+                version=version,
+                requires_grad=requires_grad,
+                node=None if node is None else self.ids.get(node),
+                output_nr=output_nr,
+                grad=value(grad),
+                level=self.place(level),
+                below=self.ids.get(below),
+                base=self.ids.get(base),
+                cut=self._cut(*cut[0]) if cut else None,
+            )
+            if self._last.get(seen.id) != seen:
+                self._last[seen.id] = seen
+                news.append(seen)
+        return tuple(news)
+
+    def _cut(self, way: Way, word: str, line: Line) -> Cut:
+        """Where a gradient would have gone, as far as a record has told of it."""
+        return Cut(None if way.place is None else self.ids.get(way.place), way.output_nr, word, source(line))
+
+    def argument(self, arg: Any) -> Argument:
+        """What an operation was called with."""
+        if arg.__class__ is tuple:
+            return Argument(self.ids[arg[0]], *arg[1:] or ("",))
+        return Argument(None, text_of(arg))
