@@ -1,4 +1,4 @@
-"""What autograd, func and utils refuse with or warn of in several places, word for word PyTorch's (PyTorch 2.13).
+"""What the workbench refuses with or warns of in several places, word for word PyTorch's where it has them (2.13).
 
 Constants are whole sentences; those with `{}` are filled in where they are raised.
 """
@@ -464,3 +464,57 @@ To fix this, either:
 See https://github.com/pytorch/pytorch/issues/166926 for more details and
 workaround examples.
 """
+
+
+# What operations refuse and warn of.
+
+SCALAR_TYPE = "expected scalar type {} but found {}"
+NEGATIVE_SIZE = "Trying to create tensor with negative dimension {}: {}"
+LIST_KIND = "expected Tensor as element {} in argument 0, but got {}"
+UNPACK_SIZE = (
+    "{}(): argument '{}' failed to unpack the object at pos {} with error \"type must be tuple of ints,but got {}\""
+)
+INDEX_RANGE = "index {} is out of bounds for dimension {} with size {}"
+SELECT_NO_DIM = "index_select(): self indexing axis dim should be positive"
+INDEX_DTYPE = "tensors used as indices must be long, int, byte or bool tensors"
+OUT_CAST = "result type {} can't be cast to the desired output type {}"
+NO_KERNEL = "\"{}\" not implemented for '{}'"
+EXACTLY = "Expected out tensor to have dtype {}, but got {} instead"
+OUT_OF_RANGE = "index out of range in self"
+BYTES = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
+OVERLAP = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+    "location. Please clone() the tensor before performing the operation."
+)
+LONG_OVERFLOW = "Overflow when unpacking long long"
+AT_LEAST_1D = "both arguments to {} need to be at least 1D, but they are {}D and {}D"
+WITHOUT_DIM = "{}() received an invalid combination of arguments - got {} without dim"
+EMPTY_ALL = (
+    "{}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
+    "argument."
+)
+DEEPCOPY_NON_LEAF = (
+    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
+    "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+    "https://github.com/pytorch/pytorch/pull/103001"
+)
+EMPTY_LIST = "{} expects a non-empty TensorList"
+DROPOUT_PROBABILITY = "dropout probability has to be between 0 and 1, but got {}"
+PADDING_INDEX = "Padding_idx must be within num_embeddings"
+PADDING_SAME_STRIDE = "padding='same' is not supported for strided convolutions"
+
+
+# What modules refuse.
+
+ATTRIBUTE_EXISTS = "attribute '{}' already exists"
+NAME_KIND = "{} name should be a string. Got {}"
+NAME_EMPTY = '{} name can\'t be empty string ""'
+EMPTY_INIT = "Initializing zero-element tensors is a no-op"
+INIT_MATRIX = "Only tensors with 2 dimensions are supported"
+CELL_DIMS = "{}: Expected {} to be 1D or 2D, got {}D instead"
+MASK_DIMS = "For {} `query`, expected `{}` to be `None`{} but found {}-D tensor instead"
+
+
+# What a trace warns of.
+
+BUSY = "The lines of Functions are not recorded: a debugger or a coverage tool traces this thread already."

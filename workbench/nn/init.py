@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd.grad_mode import no_grad
 from ..autograd.tensor import Tensor
 from ..errors import warn
 from ..ops.creation import generator as default_generator
 from ..ops.creation import tensor as tensor_of
-from . import messages
 
 Random = np.random.Generator | None
 
@@ -89,7 +89,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 def eye_(tensor: Tensor) -> Tensor:
     """The identity matrix; ValueError for what is no matrix."""
     if tensor._array.ndim != 2:
-        raise ValueError(messages.INIT_MATRIX)
+        raise ValueError(errors.INIT_MATRIX)
     return _write(tensor, np.eye(*tensor._array.shape))
 
 
@@ -123,7 +123,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Random = None) 
 def _kaiming(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
     """The standard deviation that keeps the spread through rectifiers; None for a tensor of nothing."""
     if 0 in tensor._array.shape:
-        warn(messages.EMPTY_INIT)
+        warn(errors.EMPTY_INIT)
         return None
     return calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
 
@@ -160,7 +160,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Random = None) -> Te
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Random = None) -> Tensor:
     """Normal numbers, in each column a share `sparsity` of zeros."""
     if tensor._array.ndim != 2:
-        raise ValueError(messages.INIT_MATRIX)
+        raise ValueError(errors.INIT_MATRIX)
     random, (rows, columns) = generator or default_generator(), tensor._array.shape
     values = random.normal(0, std, (rows, columns))
     for column in range(columns):

@@ -16,7 +16,6 @@ from ..autograd.state import unusual
 from ..autograd.tensor import Tensor, wrap
 from ..errors import warn
 from ..events import listeners
-from . import messages
 from .core.checks import bool_of, check_tensor, dims_of, not_a_tensor, number_of, numpy_names, only_floats, promoted
 from .core.op import define, method, operation, operator
 from .core.registry import in_formulas
@@ -132,7 +131,7 @@ def clamp(self: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None 
         kinds = [(t.dtype, 2 if t._array.ndim else 1) for t in (self, *limits)]
         kind = dtypes.result_type(kinds)
         if kind is dtypes.bool_ and None not in (min, max):
-            raise NotImplementedError(messages.NO_KERNEL.format("clamp_cpu", "Bool"))
+            raise NotImplementedError(errors.NO_KERNEL.format("clamp_cpu", "Bool"))
         low, high = _limits(kind.np)
         return _clamp_tensors(self, low if min is None else min, high if max is None else max)
     low = None if min is None else number_of("clamp", "min", 1, min)
@@ -184,7 +183,7 @@ def _inverted(a: np.ndarray) -> np.ndarray:
 def _of_integers(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
     def bitwise(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if a.dtype.kind == "f":
-            raise NotImplementedError(messages.NO_KERNEL.format(f"{ufunc.__name__}_cpu", dtypes.of(a).word))
+            raise NotImplementedError(errors.NO_KERNEL.format(f"{ufunc.__name__}_cpu", dtypes.of(a).word))
         return ufunc(a, b)
 
     return bitwise

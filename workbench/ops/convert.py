@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.forward_ad import unpack_dual
@@ -16,7 +17,6 @@ from ..autograd.state import local
 from ..autograd.tensor import Size, Tensor, bump, tensor_method, wrap
 from ..errors import kind_of, warn
 from ..events import failed
-from . import messages
 from .core.checks import CPU, check_device, check_tensor, dim_index, size_of, tensors_only
 from .core.op import define, method, operation
 from .core.registry import REGISTRY
@@ -333,7 +333,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     What shares its memory with other tensors shares it with their copies.
     """
     if not self.is_leaf:
-        raise failed(RuntimeError(messages.DEEPCOPY_NON_LEAF), self)
+        raise failed(RuntimeError(errors.DEEPCOPY_NON_LEAF), self)
     out = memo[id(self)] = wrap(_copied(self._array, memo), self.requires_grad)
     bump(out)
     grad = None if self._meta is None else self._meta.grad

@@ -16,7 +16,6 @@ from ..autograd.levels import below, is_batched, lift, made_for, risen
 from ..autograd.state import in_forked_children, local, unusual
 from ..autograd.tensor import Tensor, wrap
 from ..errors import kind_of, warn
-from . import messages
 from .core.checks import check_tensor, fitting, int_of, named, not_a_tensor, number_of, size_of
 from .core.registry import in_formulas
 from .core.results import lying_as, placed
@@ -95,7 +94,7 @@ def _array_of(data: Any) -> tuple[np.ndarray, Dtype]:
     try:
         return np.array(numbers, wide).reshape(shape), kind
     except OverflowError:
-        raise ValueError(messages.LONG_OVERFLOW) from None
+        raise ValueError(errors.LONG_OVERFLOW) from None
 
 
 def index_array(data: Any) -> np.ndarray:
@@ -252,7 +251,7 @@ def arange(
         dtype = dtypes.int64 if whole else dtypes.get_default_dtype()
     kind = kind_for("arange", dtype)
     if kind.kind == "b":
-        raise NotImplementedError(messages.NO_KERNEL.format("arange_cpu", "Bool"))
+        raise NotImplementedError(errors.NO_KERNEL.format("arange_cpu", "Bool"))
     if not math.isfinite(high - low):
         raise RuntimeError(f"unsupported range: {low:g} -> {high:g}")
     if kind == np.int64:
@@ -355,7 +354,7 @@ def dropout_mask(shape: tuple[int, ...], p: float, kind: np.dtype) -> Tensor:
 def _random(distribution: str, shape: tuple[int, ...], kind: np.dtype, requires_grad: bool, like: Any = None) -> Tensor:
     if kind.kind != "f":
         kernel = {"standard_normal": "normal_kernel_cpu", "random": "check_uniform_bounds"}[distribution]
-        raise NotImplementedError(messages.NO_KERNEL.format(kernel, dtypes.named(kind.name).word))
+        raise NotImplementedError(errors.NO_KERNEL.format(kernel, dtypes.named(kind.name).word))
 
     def draw(batch: tuple[int, ...]) -> np.ndarray:
         numbers = np.asarray(getattr(generator(), distribution)((*batch, *shape)))

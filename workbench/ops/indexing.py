@@ -11,7 +11,6 @@ from .. import errors
 from ..autograd.levels import elements, is_batched
 from ..autograd.tensor import Tensor, wrap
 from ..errors import kind_of, warn
-from . import messages
 from .core.checks import (
     INT64,
     all_within,
@@ -55,7 +54,7 @@ def check_places(function: str, t: Tensor, dim: int, index: Tensor, src: Tensor 
     outside = _outside(index, shape[dim])
     if outside is not None:
         place = dim + max(elements(x).ndim - x._array.ndim for x in (t, index))
-        raise RuntimeError(messages.INDEX_RANGE.format(outside, place, shape[dim]))
+        raise RuntimeError(errors.INDEX_RANGE.format(outside, place, shape[dim]))
     return dim
 
 
@@ -104,12 +103,12 @@ def check_selected(t: Tensor, dim: int, index: Tensor) -> int:
     outside = _outside(index, size)
     if outside is not None:
         if is_batched(t) is not None or is_batched(index) is not None:
-            raise RuntimeError(messages.INDEX_RANGE.format(outside, dim + 1, size))
+            raise RuntimeError(errors.INDEX_RANGE.format(outside, dim + 1, size))
         if a.ndim > 1 and not size:
-            raise RuntimeError(messages.SELECT_NO_DIM)
+            raise RuntimeError(errors.SELECT_NO_DIM)
         if a.ndim > 1 and (dim == 1 or not a.size):
             raise RuntimeError(f"INDICES element is out of DATA bounds, id={outside} axis_dim={size}")
-        raise IndexError(messages.OUT_OF_RANGE)
+        raise IndexError(errors.OUT_OF_RANGE)
     return dim
 
 
@@ -149,8 +148,8 @@ def check_added(t: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) 
     outside = _outside(index, size)
     if outside is not None and (a.size or a.ndim < 2):
         if a.ndim > 1 and alpha == 1 and dim in (0, a.ndim - 1):
-            raise RuntimeError(messages.INDEX_RANGE.format(outside, dim, size))
-        raise IndexError(messages.OUT_OF_RANGE)
+            raise RuntimeError(errors.INDEX_RANGE.format(outside, dim, size))
+        raise IndexError(errors.OUT_OF_RANGE)
     return dim, index, source, alpha
 
 
@@ -166,7 +165,7 @@ def check_put(function: str, indices: Any, values: Any) -> None:
         raise TypeError(wrong(function, "indices", 1, f"tuple of Tensors, not {kind_of(indices)}"))
     for i, each in enumerate(indices):
         if not isinstance(each, Tensor):
-            raise TypeError(messages.LIST_KIND.format(i, kind_of(each)))
+            raise TypeError(errors.LIST_KIND.format(i, kind_of(each)))
     check_tensor(function, "values", 2, values)
 
 
@@ -176,7 +175,7 @@ def as_masks(indices: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
     overlooked = False
     for each in indices:
         if each is not None and each.dtype.kind == "u":
-            warn(messages.BYTES)
+            warn(errors.BYTES)
             each = each.astype(bool)
         overlooked |= each is not None and not each.size and each.dtype.kind == "b"
         places.append(slice(None) if each is None else each)
@@ -195,7 +194,7 @@ def check_lookup(shape: Shape, places: tuple[Any, ...], values: Any = None) -> N
             dim += 1
             continue
         if each.dtype.kind not in "ib":
-            raise IndexError(messages.INDEX_DTYPE)
+            raise IndexError(errors.INDEX_DTYPE)
         if each.dtype.kind == "b":
             for i, size in enumerate(each.shape):
                 if shape[dim + i : dim + i + 1] != (size,):
@@ -702,7 +701,7 @@ def _lookup_of(part: Any) -> Tensor:
             )
         return wrap(index_array(part))
     if part._array.dtype.kind not in "iub":
-        raise IndexError(messages.INDEX_DTYPE)
+        raise IndexError(errors.INDEX_DTYPE)
     return part
 
 
@@ -763,5 +762,5 @@ def _select_at(t: Tensor, dim: int, index: int, place: int) -> Tensor:
     if -size <= index < size:
         return _select(t, dim, index)
     if not -(2**63) <= index < 2**63:
-        raise ValueError(messages.LONG_OVERFLOW)
-    raise IndexError(messages.INDEX_RANGE.format(index, place, size))
+        raise ValueError(errors.LONG_OVERFLOW)
+    raise IndexError(errors.INDEX_RANGE.format(index, place, size))

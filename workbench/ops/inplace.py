@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy._core.umath import clip  # pyright: ignore[reportAttributeAccessIssue]  # NumPy's stub leaves it out
 
+from .. import errors
 from ..autograd import state
 from ..autograd.anomaly_mode import remember
 from ..autograd.forward_ad import pushed_from, set_tangent, tangent_of, zero_tangent
@@ -23,7 +24,7 @@ from ..autograd.tensor import Parameter, Tensor, bump, made_by, meta_of, part_of
 from ..autograd.views import check_write, rebase
 from ..errors import kind_of
 from ..events import emit, listeners
-from . import comparison, indexing, math, messages
+from . import comparison, indexing, math
 from .core.checks import (
     EXPANDED,
     FOLDED,
@@ -229,7 +230,7 @@ def _fill(t: Tensor, r: Tensor, name: str) -> None:
     if r._array.dtype is not t._array.dtype and r.dtype.rank > t.dtype.rank:
         words = {"float64": "Double", "float32": "Float", "int64": "Long"}
         got, want = (words.get(x.dtype.name, x.dtype.word) for x in (r, t))
-        raise RuntimeError(messages.OUT_CAST.format(got, want))
+        raise RuntimeError(errors.OUT_CAST.format(got, want))
     if type(t) is Lifted:
         with below(t._level):
             t._value.copy_(value_below(r, t._level))

@@ -10,7 +10,6 @@ import numpy as np
 from .. import errors
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor
-from . import messages
 from .core import checks
 from .core.checks import dim_index, int_of, ints_of, is_int, named, numpy_names
 from .core.op import define, method, operation
@@ -356,7 +355,7 @@ atleast_1d, atleast_2d, atleast_3d = _at_least(1), _at_least(2), _at_least(3)
 def _listed(name: str, tensors: Any) -> Sequence[Tensor]:
     checks.check_tensors(name, tensors)
     if not tensors:
-        raise RuntimeError(messages.EMPTY_LIST.format(name))
+        raise RuntimeError(errors.EMPTY_LIST.format(name))
     return tensors
 
 
@@ -394,7 +393,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
         return into("stack", out, stack, tensors, dim)
     checks.check_tensors("stack", tensors)
     if not tensors:
-        raise RuntimeError(messages.EMPTY_LIST.format("stack"))
+        raise RuntimeError(errors.EMPTY_LIST.format("stack"))
     first = tensors[0]._array
     for i, t in enumerate(tensors):
         if t._array.shape != first.shape:

@@ -19,7 +19,6 @@ from ..autograd.grad_mode import no_grad
 from ..autograd.levels import elements
 from ..autograd.tensor import Tensor
 from ..errors import warn
-from . import messages
 from .activation import softmax
 from .core.checks import check_tensor, ints_of, number_of, only_floats, tensors_only
 from .core.op import define
@@ -140,7 +139,7 @@ def _refuse_to_normalize(input: Tensor, shape: Ints, weight: Tensor | None, bias
             )
         )
     only_floats("LayerNormKernelImpl")((input,))
-    raise RuntimeError(messages.SCALAR_TYPE.format(dtype.word, given[-1]))
+    raise RuntimeError(errors.SCALAR_TYPE.format(dtype.word, given[-1]))
 
 
 @tensors_only()
@@ -256,11 +255,11 @@ def batch_norm(
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each element becomes 0 with probability p, the others grow by 1 / (1 - p); nothing happens without `training`."""
     if not 0 <= p <= 1:
-        raise ValueError(messages.DROPOUT_PROBABILITY.format(p))
+        raise ValueError(errors.DROPOUT_PROBABILITY.format(p))
     if not p or not training or not input._array.size:
         return input
     if input._array.dtype.kind != "f":
-        raise RuntimeError(messages.OUT_CAST.format("Float", input.dtype.word))
+        raise RuntimeError(errors.OUT_CAST.format("Float", input.dtype.word))
     if p == 1:
         noise = zeros((), dtype=input.dtype)
     else:
@@ -316,7 +315,7 @@ def embedding(
     check_tensor("embedding", "weight", 0, weight)
     count = weight.shape[0] if weight._array.ndim else 0
     if padding_idx is not None and not -count <= padding_idx < count:
-        raise AssertionError(messages.PADDING_INDEX)
+        raise AssertionError(errors.PADDING_INDEX)
     if weight.dim() != 2:
         raise RuntimeError("'weight' must be 2-D")
     if input.dtype not in (dtypes.int64, dtypes.int32):
@@ -326,9 +325,9 @@ def embedding(
         )
     found = elements(input)
     if found.size and not count:
-        raise RuntimeError(messages.SELECT_NO_DIM)
+        raise RuntimeError(errors.SELECT_NO_DIM)
     if found.size and not 0 <= found.min() <= found.max() < count:
-        raise IndexError(messages.OUT_OF_RANGE)
+        raise IndexError(errors.OUT_OF_RANGE)
     if max_norm is not None:
         with no_grad():
             for i in np.unique(found):
@@ -613,7 +612,7 @@ def _named_padding(input: Tensor, name: str, kernel: Ints, stride: Ints, dilatio
     if name != "same":
         raise RuntimeError(f"Invalid padding string: '{name}'")
     if any(s != 1 for s in stride):
-        raise RuntimeError(messages.PADDING_SAME_STRIDE)
+        raise RuntimeError(errors.PADDING_SAME_STRIDE)
     reach = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
     if any(r % 2 for r in reach):
         warn(
@@ -671,7 +670,7 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     """RuntimeError where the dtypes are not one."""
     a, w = input._array, weight._array
     if a.dtype is not w.dtype and input.dtype.name == "float64":
-        raise RuntimeError(messages.SCALAR_TYPE.format("Double", weight.dtype.word))
+        raise RuntimeError(errors.SCALAR_TYPE.format("Double", weight.dtype.word))
     if a.dtype is not w.dtype:
         raise RuntimeError(
             f"Input type ({input.dtype.type_name}) and weight type ({weight.dtype.type_name}) should "

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd.tensor import Tensor
 from ..errors import kind_of
-from . import messages
 from .core import checks
 from .core.op import define, operation
 from .core.registry import ARRAYS
@@ -101,7 +101,7 @@ def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         raise TypeError(checks.not_a_tensor("matmul", "other", 1, other))
     a, b = self._array, other._array
     if not a.ndim or not b.ndim:
-        raise RuntimeError(messages.AT_LEAST_1D.format("matmul", a.ndim, b.ndim))
+        raise RuntimeError(errors.AT_LEAST_1D.format("matmul", a.ndim, b.ndim))
     if a.ndim == b.ndim == 1:
         return dot(self, other)
     if b.ndim == 1 and a.ndim == 2:
@@ -235,7 +235,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         position, name, t = next((i, name, t) for i, (name, t) in enumerate(given) if not isinstance(t, Tensor))
         raise TypeError(checks.not_a_tensor("linear", name, position, t)) from None
     if not a.ndim or not w.ndim:
-        raise RuntimeError(messages.AT_LEAST_1D.format("linear", a.ndim, w.ndim))
+        raise RuntimeError(errors.AT_LEAST_1D.format("linear", a.ndim, w.ndim))
     if bias is None or b is None:
         return matmul(input, weight.t())
     if a.ndim == 2:

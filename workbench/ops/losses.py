@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd import dtypes
 from ..autograd.levels import elements
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from ..errors import warn
-from . import messages
 from .activation import _log_softmax
 from .comparison import where_
 from .core.checks import INT64, all_within, check_broadcast, number_of, only_floats, tensors_only
@@ -495,7 +495,7 @@ def _check_sizes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
             f"weight tensor of shape: {list(weight.shape)}"
         )
     if weight is not None and weight.dtype is not input.dtype:
-        raise RuntimeError(messages.SCALAR_TYPE.format(input.dtype.word, weight.dtype.word))
+        raise RuntimeError(errors.SCALAR_TYPE.format(input.dtype.word, weight.dtype.word))
 
 
 @tensors_only("cross_entropy_loss")

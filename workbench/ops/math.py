@@ -13,7 +13,6 @@ from .. import errors
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor
 from ..errors import kind_of, warn
-from . import messages
 from .comparison import where_
 from .core.checks import (
     FEW,
@@ -334,7 +333,7 @@ def _powers(args: tuple[Any, ...]) -> tuple[Any, ...]:
 def _power_of(base: Any, exponent: np.ndarray) -> np.ndarray:
     """base ** exponent; among integers a negative exponent makes 0 of all but 1 and -1."""
     if exponent.dtype.kind == "b":
-        raise NotImplementedError(messages.NO_KERNEL.format("pow", "Bool"))
+        raise NotImplementedError(errors.NO_KERNEL.format("pow", "Bool"))
     if exponent.dtype.kind != "i" or (exponent >= 0).all():
         return np.power(base, exponent)
     inverse = np.where(np.abs(base) == 1, np.power(base, exponent & 1), 0)
@@ -525,7 +524,7 @@ def _kernel(name: str, compute: Arrays) -> Arrays:
 
     def divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if a.dtype.kind == "b":
-            raise NotImplementedError(messages.NO_KERNEL.format(f"{name}_cpu", "Bool"))
+            raise NotImplementedError(errors.NO_KERNEL.format(f"{name}_cpu", "Bool"))
         if "f" not in (a.dtype.kind, b.dtype.kind) and not b.all():
             raise RuntimeError("ZeroDivisionError")
         return compute(a, b)

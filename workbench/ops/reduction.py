@@ -15,7 +15,6 @@ from ..autograd.levels import elements
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from ..errors import warn
-from . import messages
 from .comparison import maximum, minimum
 from .convert import in_dtype
 from .core.checks import bool_of, dim_index, dims_of, int_of, named, number_of, numpy_names
@@ -143,7 +142,7 @@ def sum(
         return into_as("sum", out, sum, self, dim, keepdim, dtype=dtype)
     if dim is ALL:
         if keepdim:
-            raise TypeError(messages.WITHOUT_DIM.format("sum", "keepdim"))
+            raise TypeError(errors.WITHOUT_DIM.format("sum", "keepdim"))
         return _sum_all(self) if dtype is None else _sum_all_as(self, dtype=dtype)
     args = self, dims_of(dim, self._array.ndim), bool_of("sum", "keepdim", 2, keepdim)
     return _sum_dim(*args) if dtype is None else _sum_dim_as(*args, dtype=dtype)
@@ -174,7 +173,7 @@ def mean(
         )
     if dim is ALL:
         if keepdim:
-            raise TypeError(messages.WITHOUT_DIM.format("mean", "keepdim"))
+            raise TypeError(errors.WITHOUT_DIM.format("mean", "keepdim"))
         return _mean_all(self) if dtype is None else _mean_all_as(self, dtype=dtype)
     args = self, dims_of(dim, self._array.ndim), bool_of("mean", "keepdim", 2, keepdim)
     return _mean_dim(*args) if dtype is None else _mean_dim_as(*args, dtype=dtype)
@@ -201,7 +200,7 @@ def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, r
             return (into if dim is None else into_both)(name, out, extremum, self, dim, keepdim)
         if dim is None:
             if not self._array.size:
-                raise RuntimeError(messages.EMPTY_ALL.format(name))
+                raise RuntimeError(errors.EMPTY_ALL.format(name))
             return everything(self)
         dim = dim_index(dim, self._array.ndim)
         if not self._array.size and not self._array.shape[dim]:
@@ -349,7 +348,7 @@ def prod(
     if out is not None and dim is not None:
         return into_as("prod", out, prod, self, dim, keepdim, dtype=dtype)
     if out is not None:
-        raise TypeError(messages.WITHOUT_DIM.format("prod", "out"))
+        raise TypeError(errors.WITHOUT_DIM.format("prod", "out"))
     if dim is None:
         return _prod_all(self) if dtype is None else _prod_all_as(self, dtype=dtype)
     args = self, dim_index(dim, self._array.ndim), bool_of("prod", "keepdim", 2, keepdim)
@@ -458,7 +457,7 @@ def median(
         return into_both("median", out, median, self, dim, keepdim)
     if self.dtype is dtypes.bool_:
         kernel = "median_cpu" if dim is None else "median_out"
-        raise NotImplementedError(messages.NO_KERNEL.format(kernel, "Bool"))
+        raise NotImplementedError(errors.NO_KERNEL.format(kernel, "Bool"))
     if dim is None:
         return _median_all(self)
     dim = dim_index(dim, self._array.ndim)
@@ -683,7 +682,7 @@ def _extreme(name: str, op: Any) -> Any:
         dims = dims_of(dim, self._array.ndim)
         empty = [d for d in dims if not self._array.shape[d]]
         if empty and dim == ():
-            raise RuntimeError(messages.EMPTY_ALL.format(name))
+            raise RuntimeError(errors.EMPTY_ALL.format(name))
         if empty:
             raise IndexError(errors.EMPTY_DIM.format(name, empty[0]))
         return op(self, () if dim == () else dims, bool_of(name, "keepdim", 2, keepdim))

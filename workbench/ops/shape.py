@@ -21,7 +21,6 @@ from ..autograd.state import local
 from ..autograd.tensor import DetachedTensor, Size, Tensor, alias
 from ..errors import warn
 from ..events import emit, listeners
-from . import messages
 from .core import checks
 from .core.checks import FEW, dim_index, dims_of, int_of, ints_of, named, numpy_names, tensors_only
 from .core.op import define, method, operation
@@ -523,7 +522,7 @@ def repeat(self: Tensor, *given: Any, repeats: Any = None) -> Tensor:
     size = [n * s for n, s in zip(times, (1,) * (len(times) - self._array.ndim) + self._array.shape, strict=True)]
     if min(size, default=0) < 0:
         wrong = next(n for n in size if n < 0)
-        raise RuntimeError(messages.NEGATIVE_SIZE.format(wrong, size))
+        raise RuntimeError(errors.NEGATIVE_SIZE.format(wrong, size))
     return _repeat(self, times)
 
 

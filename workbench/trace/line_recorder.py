@@ -17,11 +17,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..errors import BUSY
 from ..events import next_tag
 from .call_records import LineReached, MethodCalled, MethodEnded
 from .describe import class_of, version_of
 from .formulas import METHODS
-from .messages import BUSY
 from .recorder import Recorder, hearing
 from .schema import Raw
 from .source import OWN

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ... import errors
 from ...autograd.dtypes import dtype as Dtype
 from ...autograd.grad_mode import no_grad
 from ...autograd.tensor import Parameter, Tensor
-from ...errors import warn
+from ...errors import DROPOUT_PROBABILITY, PADDING_INDEX, PADDING_SAME_STRIDE, warn
 from ...ops.creation import empty, ones, rand, tensor, zeros
 from ...ops.losses import _reduction
-from ...ops.messages import DROPOUT_PROBABILITY, PADDING_INDEX, PADDING_SAME_STRIDE
 from .. import functional as F
-from .. import init, messages
+from .. import init
 from .module import Module
 
 
@@ -51,7 +51,7 @@ class Linear(Module):
     def reset_parameters(self) -> None:
         """Draw weight and bias again, evenly from ±1/√in_features."""
         if not self.weight.numel():
-            warn(messages.EMPTY_INIT)
+            warn(errors.EMPTY_INIT)
         bound = 1 / math.sqrt(self.in_features) if self.in_features else 0.0
         with no_grad():
             for parameter in self._parameters.values():

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, NamedTuple, Self
 
+from ... import errors
 from ...absent import refusal
 from ...autograd import scopes
 from ...autograd.function import Function
@@ -18,7 +19,6 @@ from ...autograd.tensor import Parameter, Tensor
 from ...errors import warn
 from ...events import listeners
 from ...ops.convert import meant
-from .. import messages
 
 _HELD = ("_parameters", "_buffers", "_modules")
 
@@ -71,13 +71,13 @@ class Held:
         if module is not None and not isinstance(module, Held):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         if not isinstance(name, str):
-            raise TypeError(messages.NAME_KIND.format("module", typename(name)))
+            raise TypeError(errors.NAME_KIND.format("module", typename(name)))
         if hasattr(self, name) and name not in self._modules:
-            raise KeyError(messages.ATTRIBUTE_EXISTS.format(name))
+            raise KeyError(errors.ATTRIBUTE_EXISTS.format(name))
         if "." in name:
             raise KeyError(f'module name can\'t contain ".", got: {name}')
         if not name:
-            raise KeyError(messages.NAME_EMPTY.format("module"))
+            raise KeyError(errors.NAME_EMPTY.format("module"))
         self._modules[name] = module
         changed()
 
@@ -87,13 +87,13 @@ class Held:
 
     def _check_name(self, kind: str, name: Any, held: dict[str, Any]) -> None:
         if not isinstance(name, str):
-            raise TypeError(messages.NAME_KIND.format(kind, typename(name)))
+            raise TypeError(errors.NAME_KIND.format(kind, typename(name)))
         if "." in name:
             raise KeyError(f'{kind} name can\'t contain "."')
         if not name:
-            raise KeyError(messages.NAME_EMPTY.format(kind))
+            raise KeyError(errors.NAME_EMPTY.format(kind))
         if hasattr(self, name) and name not in held:
-            raise KeyError(messages.ATTRIBUTE_EXISTS.format(name))
+            raise KeyError(errors.ATTRIBUTE_EXISTS.format(name))
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__

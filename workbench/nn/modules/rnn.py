@@ -10,13 +10,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ... import errors
 from ...autograd.dtypes import dtype as Dtype
 from ...autograd.tensor import Parameter, Tensor
 from ...errors import warn
 from ...ops.creation import empty, zeros
 from ...ops.join_split import cat, stack
 from .. import functional as F
-from .. import init, messages
+from .. import init
 from .module import Module
 
 State = tuple[Tensor, ...]
@@ -280,11 +281,11 @@ class _Cell(_Recurrent):
     def _step(self, input: Tensor, state: State | None) -> State:
         name = type(self).__name__
         if input.dim() not in (1, 2):
-            raise ValueError(messages.CELL_DIMS.format(name, "input", input.dim()))
+            raise ValueError(errors.CELL_DIMS.format(name, "input", input.dim()))
         for k, s in enumerate(state or ()):
             if s.dim() not in (1, 2):
                 which = f"hx[{k}]" if self._mode == "LSTM" else "hidden"
-                raise ValueError(messages.CELL_DIMS.format(name, which, s.dim()))
+                raise ValueError(errors.CELL_DIMS.format(name, which, s.dim()))
         single = input.dim() == 1
         if single:
             input = input.unsqueeze(0)

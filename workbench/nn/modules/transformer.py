@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+from ... import errors
 from ...autograd import dtypes
 from ...autograd.dtypes import dtype as Dtype
 from ...autograd.tensor import Parameter, Tensor
@@ -14,7 +15,7 @@ from ...ops.creation import empty, zeros
 from ...ops.join_split import cat
 from ...ops.layers import additive, attention_weights
 from .. import functional as F
-from .. import init, messages
+from .. import init
 from .layers import Dropout, LayerNorm, Linear
 from .module import Module, ModuleList
 
@@ -196,9 +197,9 @@ class MultiheadAttention(Module):
             )
         if padding is not None and padding.dim() != dims - 1:
             which_dims = f" or {dims - 1}-D"
-            raise AssertionError(messages.MASK_DIMS.format(which, "key_padding_mask", which_dims, padding.dim()))
+            raise AssertionError(errors.MASK_DIMS.format(which, "key_padding_mask", which_dims, padding.dim()))
         if mask is not None and mask.dim() not in (2, 3):
-            raise AssertionError(messages.MASK_DIMS.format(which, "attn_mask", ", 2-D or 3-D", mask.dim()))
+            raise AssertionError(errors.MASK_DIMS.format(which, "attn_mask", ", 2-D or 3-D", mask.dim()))
         return dims == 3
 
 

@@ -17,7 +17,6 @@ from ...autograd import dtypes
 from ...autograd.tensor import Tensor
 from ...autograd.views import check_distinct
 from ...errors import kind_of, warn
-from .. import messages
 from .registry import VARIANTS
 
 OTHERS = {"axis": "dim", "keepdims": "keepdim"}
@@ -172,14 +171,14 @@ def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
         if isinstance(arg, Tensor) and (other := _owner(arg._array)) is not own and own is not None is not other:
             continue  # it lies in the memory of another array
         if arg is t and name in ("index_add_", "scatter_", "scatter_add_"):  # of no elements too
-            raise RuntimeError(messages.OVERLAP)
+            raise RuntimeError(errors.OVERLAP)
         if not isinstance(arg, Tensor) or not np.may_share_memory(a, arg._array):
             continue
         b = arg._array
         ends = [(x.__array_interface__["data"][0], x.nbytes, _steps(x)) for x in (a, b)]
         whole = all(x.size and (x.flags.c_contiguous or x.flags.f_contiguous) for x in (a, b))
         if whole and (ends[0] != ends[1] or name in BY_INDEX):
-            raise RuntimeError(messages.OVERLAP)
+            raise RuntimeError(errors.OVERLAP)
 
 
 def promoted(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -231,7 +230,7 @@ def only_floats(kernel: str, but: str = "") -> Callable[[tuple[Any, ...]], tuple
     def check(args: tuple[Any, ...]) -> tuple[Any, ...]:
         t = args[0]
         if isinstance(t, Tensor) and t._array.dtype.kind not in "f" + but:
-            raise NotImplementedError(messages.NO_KERNEL.format(kernel, t.dtype.word))
+            raise NotImplementedError(errors.NO_KERNEL.format(kernel, t.dtype.word))
         return args
 
     return check
@@ -243,7 +242,7 @@ def check_tensors(function: str, tensors: Any) -> None:
         raise TypeError(wrong(function, "tensors", 0, f"tuple of Tensors, not {type(tensors).__name__}"))
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
-            raise TypeError(messages.LIST_KIND.format(i, type(t).__name__))
+            raise TypeError(errors.LIST_KIND.format(i, type(t).__name__))
 
 
 def check_cat(shapes: list[Shape], dim: int) -> None:
@@ -302,7 +301,7 @@ def word(dtype: Any) -> str:
 
 def _no_kernel(kernel: str, a: np.ndarray) -> None:
     if a.dtype.kind == "b":
-        raise NotImplementedError(messages.NO_KERNEL.format(kernel, "Bool"))
+        raise NotImplementedError(errors.NO_KERNEL.format(kernel, "Bool"))
 
 
 def check_dot(a: np.ndarray, b: np.ndarray) -> None:
@@ -355,7 +354,7 @@ def check_bmm(a: np.ndarray, b: np.ndarray) -> None:
     if want != got:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: {got}.")
     if a.dtype is not b.dtype:
-        raise RuntimeError(messages.SCALAR_TYPE.format(dtypes.of(a).word, dtypes.of(b).word))
+        raise RuntimeError(errors.SCALAR_TYPE.format(dtypes.of(a).word, dtypes.of(b).word))
     _no_kernel("bmm", a)
 
 
@@ -381,7 +380,7 @@ def size_of(function: str, given: tuple[Any, ...], size: Any = None, position: i
         if function == "zeros":
             raise RuntimeError("zeros: Dimension size must be non-negative.")
         negative = next(n for n in shape if n < 0)
-        raise RuntimeError(messages.NEGATIVE_SIZE.format(negative, list(shape)))
+        raise RuntimeError(errors.NEGATIVE_SIZE.format(negative, list(shape)))
     return shape
 
 
@@ -420,7 +419,7 @@ def ints_of(
         try:
             shape.append(index(n))
         except TypeError:
-            raise TypeError(messages.UNPACK_SIZE.format(function, argument, i + 1, kind_of(n))) from None
+            raise TypeError(errors.UNPACK_SIZE.format(function, argument, i + 1, kind_of(n))) from None
     return tuple(shape)
 
 
@@ -450,7 +449,7 @@ def _no_dim(given: Any, must_be: str = "int") -> str:
     many = isinstance(given, (tuple, list)) and must_be != "int"
     at = next((i for i, n in enumerate(given) if not is_int(n)), 0) if many else 0
     if at:
-        return messages.UNPACK_SIZE.format(function, argument, at + 1, kind_of(given[at]))
+        return errors.UNPACK_SIZE.format(function, argument, at + 1, kind_of(given[at]))
     found = f"but found element of type {kind_of(given[at])} at pos {at}" if many else f"not {kind_of(given)}"
     return wrong(function, argument, position, f"{must_be}, {found}")
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ... import errors
 from ...autograd.forward_ad import tangent_of
 from ...autograd.grad_mode import no_grad
 from ...autograd.levels import is_batched
 from ...autograd.state import local
 from ...autograd.tensor import Tensor, bump
 from ...errors import kind_of, warn
-from .. import messages
 from .checks import check_device, check_overlap, word
 
 
@@ -119,14 +119,14 @@ def into(
         result = function(*args, **options)
     if result.dtype is not out.dtype and (exact or name in PRODUCTS):
         sentence = exact.format(out.dtype.word, result.dtype.word)
-        raise RuntimeError(sentence or messages.EXACTLY.format(word(result.dtype), word(out.dtype)))
+        raise RuntimeError(sentence or errors.EXACTLY.format(word(result.dtype), word(out.dtype)))
     return _write(name, out, result, given)
 
 
 def into_as(name: str, out: Tensor, function: Callable[..., Tensor], *args: Any, dtype: Any) -> Tensor:
     """The same for a function that computes in a dtype: that of `out`, which no other may be asked for."""
     if isinstance(out, Tensor) and dtype not in (None, out.dtype):
-        raise RuntimeError(messages.EXACTLY.format(word(dtype), word(out.dtype)))
+        raise RuntimeError(errors.EXACTLY.format(word(dtype), word(out.dtype)))
     return into(name, out, function, *args, dtype=getattr(out, "dtype", dtype))
 
 
@@ -145,7 +145,7 @@ def into_both(name: str, outs: Any, function: Callable[..., tuple[Tensor, Tensor
         results = function(*args)
     for out, result in zip(outs, results, strict=True):
         if result.dtype is not out.dtype:
-            raise RuntimeError(messages.EXACTLY.format(word(result.dtype), word(out.dtype)))
+            raise RuntimeError(errors.EXACTLY.format(word(result.dtype), word(out.dtype)))
     return pair(f"{name}_out")(*[_write(name, out, r, given) for out, r in zip(outs, results, strict=True)])
 
 
@@ -171,7 +171,7 @@ def _check_no_gradient(name: str, tensors: list[Tensor]) -> None:
 def _write(name: str, out: Tensor, result: Tensor, given: list[Tensor]) -> Tensor:
     have, want = out._array, result._array
     if result.dtype.rank > out.dtype.rank:
-        raise RuntimeError(messages.OUT_CAST.format(result.dtype.word, out.dtype.word))
+        raise RuntimeError(errors.OUT_CAST.format(result.dtype.word, out.dtype.word))
     if have.shape == want.shape:
         check_overlap(out, tuple(given), name)
         have[...] = want
