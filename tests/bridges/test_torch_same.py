@@ -13,6 +13,9 @@ from oracle import torch
 from small_programs import PROGRAMS, expressions, leaves
 
 import workbench
+from workbench.trace.records import NodeStarted
+from workbench.trace.schema import Known, Record
+from workbench.trace.values import Value
 
 if torch is None:
     pytest.skip(absent.TORCH, allow_module_level=True)
@@ -79,3 +82,26 @@ def test_a_program_has_the_same_trace_under_both_engines(name: str) -> None:
 @pytest.mark.parametrize("text", expressions())
 def test_an_expression_has_the_same_trace_under_both_engines(text: str) -> None:
     check(of_expression(text), text in TELLS_MORE)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GradientScaled(Record):
+    """An event that neither engine has."""
+
+    node: Known
+    factor: float
+    grad: Value | None
+
+
+@pytest.mark.parametrize("engine", [workbench, torch], ids=["workbench", "torch"])
+def test_an_event_that_is_added_is_read_alike_of_both_engines(engine: Any) -> None:
+    with workbench.record(engine) as trace:
+        x = engine.tensor([1.0, 2.0], requires_grad=True)
+        (x * x).sum().backward()
+    recorder: Any = trace._source
+    started = [raw for raw in recorder._raw if raw[0] is NodeStarted]
+    for _, _, node, grads in started:
+        recorder._raw.append((GradientScaled, node, 0.5, grads[0]))
+    ran = [event for event in trace.events if isinstance(event, NodeStarted)]
+    assert trace.events[-len(ran) :] == [GradientScaled(each.node, 0.5, each.grads[0]) for each in ran]
+    assert trace.events[-1].sentence(trace.frame(len(trace.events))).endswith(": gradient scaled")
