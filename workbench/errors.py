@@ -513,8 +513,3 @@ EMPTY_INIT = "Initializing zero-element tensors is a no-op"
 INIT_MATRIX = "Only tensors with 2 dimensions are supported"
 CELL_DIMS = "{}: Expected {} to be 1D or 2D, got {}D instead"
 MASK_DIMS = "For {} `query`, expected `{}` to be `None`{} but found {}-D tensor instead"
-
-
-# What a trace warns of.
-
-BUSY = "The lines of Functions are not recorded: a debugger or a coverage tool traces this thread already."

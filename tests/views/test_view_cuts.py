@@ -12,7 +12,7 @@ from workbench.scene.images import to_svg
 from workbench.scene.model import Arrow
 from workbench.scene.text import to_dot, to_mermaid
 from workbench.trace.cuts import Cuts, Way
-from workbench.trace.schema import Cut
+from workbench.trace.facts import Cut
 
 
 def leaf() -> torch.Tensor:

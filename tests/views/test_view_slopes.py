@@ -16,9 +16,9 @@ from trace_samples import leaf
 
 import workbench as torch
 from workbench.recording import Trace, load, record
+from workbench.trace.facts import Code
 from workbench.trace.frame import Frame
 from workbench.trace.records import NodeFinished
-from workbench.trace.schema import Code
 from workbench.trace.values import number
 from workbench.views import storyboard
 from workbench.views.graph import Graph

@@ -6,47 +6,17 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import CodeType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-from .formulas import formula_of, methods_of, name_of
-from .frame import Frame, Key, OperationState
-from .listing import Spot, read_spot
-from .records import Located, NodeCreated
-from .schema import Argument, Building, Code, Known, Record, SourceLine, TensorSeen, asks, by, kind_of_event
+from .facts import Code, Hook
+from .frame import Frame
+from .records import NodeCreated, OperationRan, TangentPushed
+from .schema import Building, Known, Reading, Record, asks, by, kind_of_event
 from .source import file_of, source, source_lines
 from .values import Value, read, said, series
 
-if TYPE_CHECKING:
-    from .reader import Reader
-
-
 Held = tuple[str, Any, str]  # a variable's name, the copy of an array, or a text
-Level = Annotated[str, asks("id", "l")]
 Call = Annotated[str, asks("id", "m")]
-
-
-@dataclass(frozen=True, slots=True)
-class Hook:
-    """A function of the user's: of what kind, on which output of a node, its name, and the line it is defined in.
-
-    It is called with a "tensor"'s gradient, "before" or "after" its node runs, or once a leaf has "accumulated";
-    "retained" is what retain_grad keeps.
-    """
-
-    kind: str
-    output_nr: int
-    name: str
-    source: SourceLine | None
-
-    @property
-    def title(self) -> str:
-        """What it is, as PyTorch's own names say it."""
-        return {
-            "tensor": f"hook {self.name}",
-            "before": f"pre-hook {self.name}",
-            "after": f"post-hook {self.name}",
-            "accumulated": f"post-accumulate hook {self.name}",
-        }.get(self.kind, self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +32,7 @@ def _hook(hook: tuple[Any, ...]) -> Hook:
     return Hook(kind, output_nr, name, source(line))
 
 
-def _hooked(at: Reader, places: tuple[Any, ...]) -> tuple[Hooked, ...]:
+def _hooked(at: Reading, places: tuple[Any, ...]) -> tuple[Hooked, ...]:
     return tuple([Hooked(at.ids[place], tuple([_hook(each) for each in hooks])) for place, hooks in places])
 
 
@@ -189,7 +159,7 @@ class MethodCalled(Inside):
 
     @classmethod
     def read(
-        cls, at: Reader, call: int, function: str, method: str, ctx: int | None, node: int | None, code: CodeType
+        cls, at: Reading, call: int, function: str, method: str, ctx: int | None, node: int | None, code: CodeType
     ) -> MethodCalled:
         """The record, with the source of the method."""
         try:
@@ -230,41 +200,6 @@ class MethodEnded(Inside):
 
 @kind_of_event
 @dataclass(frozen=True, slots=True)
-class LevelEntered(Building):
-    """A transform begins: "grad", "jvp" or "vmap" with the size of its batch; `found` if nobody listened then."""
-
-    level: Level
-    transform: str
-    number: int
-    size: int | None
-    found: bool
-    source: Located
-
-    @property
-    def quiet(self) -> bool:
-        """Whether a player does not stop for it."""
-        return self.found
-
-    @property
-    def title(self) -> str:
-        """What the level is called: `vmap of 5 (level 2)`."""
-        batch = "" if self.size is None else f" of {self.size}"
-        return f"{self.transform}{batch} (level {self.number})"
-
-    def apply(self, frame: Frame) -> None:
-        """It is on top."""
-        frame.levels[self.level] = self
-        if not self.found:
-            frame.enter(self.level)
-            frame.cursor = self.source or frame.cursor
-
-    def sentence(self, frame: Frame) -> str:
-        """That it begins."""
-        return f"{self.title} begins" if not self.found else ""
-
-
-@kind_of_event
-@dataclass(frozen=True, slots=True)
 class LevelLeft(Building):
     """A transform is over."""
 
@@ -277,130 +212,6 @@ class LevelLeft(Building):
     def sentence(self, frame: Frame) -> str:
         """That it is over."""
         return f"{frame.levels[self.level].title} is over"
-
-
-@kind_of_event
-@dataclass(frozen=True, slots=True)
-class OperationRan(Building):
-    """An operation that no node tells of ran where a transform heard of it; `op` is its id, `text` the expression."""
-
-    op: str
-    name: str
-    custom: bool
-    args: tuple[Argument, ...]
-    tensors: tuple[TensorSeen, ...]
-    outputs: tuple[str, ...]
-    code: tuple[Code, ...]
-    source: SourceLine | None
-    text: str = ""
-
-    def apply(self, frame: Frame) -> None:
-        """Note its results."""
-        for seen in self.tensors:
-            frame.see(seen)
-        frame.operations[self.op] = OperationState(made=self, during=frame.working)
-        frame.results.update(dict.fromkeys(self.outputs, self.op))
-        frame.focus = Key("operation", self.op)
-        frame.touch(frame.focus)
-        frame.cursor = self.source or frame.cursor
-
-    def sentence(self, frame: Frame) -> str:
-        """What was computed from what."""
-        results = [frame.tensors[output] for output in self.outputs]
-        given = series([f"{each.name} = " * bool(each.name) + said(each.value) for each in results])
-        sizes = results[0].value.shape[: results[0].value.batch] if results else ()
-        batch = f" for a batch of {' x '.join(map(str, sizes))} at once" if sizes else ""
-        return f"{frame.call(self.name, self.custom, self.args)} gives {given or 'its result'}{batch}"
-
-    @classmethod
-    def read(
-        cls,
-        at: Reader,
-        op: int,
-        what: Any,
-        args: tuple[Any, ...],
-        tensors: tuple[Any, ...],
-        outputs: tuple[int, ...],
-        spot: Spot,
-    ) -> OperationRan:
-        """The record, with the formula of the operation, or the methods of the Function."""
-        seen, custom = at.seen(tensors), isinstance(what, type)
-        line, text = read_spot(spot)
-        return cls(
-            op=at.id(op, "o"),
-            name=name_of(what),
-            custom=custom,
-            args=tuple([at.argument(arg) for arg in args]),
-            tensors=seen,
-            outputs=tuple([at.ids[output] for output in outputs]),
-            code=methods_of(what) if custom else (Code("forward", what.shown),),
-            source=line,
-            text=text,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Tangent:
-    """A tensor and its tangent; `node` computed the tangent, if it was recorded."""
-
-    tensor: str
-    value: Value
-    node: str | None = None
-
-
-@kind_of_event
-@dataclass(frozen=True, slots=True)
-class TangentPushed(Building):
-    """The tangents of an operation's outputs were computed from those of its operands (level None: dual tensors)."""
-
-    name: str
-    level: str | None
-    tensors: tuple[TensorSeen, ...]
-    outputs: tuple[Tangent, ...]
-    operands: tuple[Tangent, ...]
-    code: tuple[Code, ...]
-
-    def apply(self, frame: Frame) -> None:
-        """Note the tangents."""
-        for seen in self.tensors:
-            frame.see(seen)
-        for operand in self.operands:
-            frame.tangents.setdefault(operand.tensor, (operand, None))
-        for output in self.outputs:
-            frame.tangents[output.tensor] = output, self
-            frame.touch(Key("tangent", output.tensor))
-            if output.node is not None:
-                frame.nodes[output.node].tangent_of = output.tensor
-                frame.touch(Key("node", output.node))
-        frame.focus = Key("tangent", self.outputs[0].tensor)
-
-    def sentence(self, frame: Frame) -> str:
-        """What they are, and what they come from."""
-        moved = series([frame.called(operand.tensor) for operand in self.operands])
-        found = series([said(output.value) for output in self.outputs])
-        return f"the tangent of {frame.called(self.outputs[0].tensor)} is {found}, from that of {moved}"
-
-    @classmethod
-    def read(
-        cls,
-        at: Reader,
-        what: Any,
-        level: int | None,
-        tensors: tuple[Any, ...],
-        outputs: tuple[Any, ...],
-        operands: tuple[Any, ...],
-    ) -> TangentPushed:
-        """The record, with how the tangent is computed."""
-        seen, custom = at.seen(tensors), isinstance(what, type)
-        methods = [each for each in methods_of(what) if each.name == "jvp"] if custom else []
-        return cls(
-            name=name_of(what),
-            level=at.place(level),
-            tensors=seen,
-            outputs=tuple([Tangent(at.ids[t], read(copy), at.place(node)) for t, copy, node in outputs]),
-            operands=tuple([Tangent(at.ids[t], read(copy)) for t, copy in operands]),
-            code=tuple(methods) if custom else (Code("tangent", formula_of(what)),),
-        )
 
 
 def outputs_of(event: Record) -> tuple[str, ...]:

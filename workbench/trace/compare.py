@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .call_records import HooksFound, LevelEntered, OperationRan, TangentPushed
+from .call_records import HooksFound
+from .facts import Part, SourceLine, TensorSeen
 from .frame import Frame, Key, NodeState
 from .records import (
     BackwardFinished,
@@ -21,13 +22,16 @@ from .records import (
     EventsLetGo,
     Failed,
     GradChanged,
+    LevelEntered,
     NodeCreated,
     NodesGone,
     NodeStarted,
+    OperationRan,
+    TangentPushed,
     TensorsFound,
     TensorWritten,
 )
-from .schema import Part, Record, SourceLine, TensorSeen
+from .schema import Record
 from .timeline import Timeline
 from .values import Value, said, series
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from ..events import next_tag, tag, tag_of_new
 from .assignments import loops_of
-from .call_records import HookRan, HooksFound, LevelEntered
+from .call_records import HookRan, HooksFound
 from .cuts import Way
 from .describer import Describer, class_of
 from .listing import listing
-from .records import CheckpointDropped, CheckpointKept, NodeCreated
+from .records import CheckpointDropped, CheckpointKept, LevelEntered, NodeCreated
 from .schema import Raw, value_of
 from .source import OWN
 from .stacks import Stack, user_frames, variables

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from .call_records import LevelEntered, LineReached, MethodCalled, MethodEnded, OperationRan, TangentPushed, above
+from .call_records import LineReached, MethodCalled, MethodEnded, above
 from .formulas import METHODS
 from .frame import Frame
 from .json_records import decode, find_path
 from .parts_table import PartsRead
-from .records import NodeCreated, NodeFinished
+from .records import LevelEntered, NodeCreated, NodeFinished, OperationRan, TangentPushed
 from .schema import Record
 
 _DEEPEST = 100  # levels inside each other, and tensors of levels below each other

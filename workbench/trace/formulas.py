@@ -6,7 +6,7 @@ import re
 import textwrap
 from typing import Any
 
-from .schema import Code
+from .facts import Code
 from .source import source_lines
 from .values import number
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from .values import ZEROS, Value, said
 
 if TYPE_CHECKING:
-    from .call_records import Hook, LevelEntered, OperationRan, Tangent, TangentPushed
-    from .records import NodeCreated
-    from .schema import Argument, Cut, Phase, SourceLine, TensorSeen
+    from .facts import Argument, Cut, Hook, Phase, SourceLine, Tangent, TensorSeen
+    from .records import LevelEntered, NodeCreated, OperationRan, TangentPushed
 
 
 PlaceState = Literal["idle", "pending", "ready", "running", "done", "error"]

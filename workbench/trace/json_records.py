@@ -15,9 +15,10 @@ from functools import cache
 from math import isfinite, prod
 from typing import Any
 
+from .facts import Part
 from .parts_table import PartsRead, PartsWritten, shortened
 from .records import NodeCreated
-from .schema import RECORDS, Part, Record
+from .schema import RECORDS, Record
 from .values import Value
 
 # The most that a field may have, by its name: what is longer was made to take long, or is written shorter.

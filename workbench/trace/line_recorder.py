@@ -17,7 +17,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import BUSY
 from ..events import next_tag
 from .call_records import LineReached, MethodCalled, MethodEnded
 from .describe import class_of, version_of
@@ -25,6 +24,8 @@ from .formulas import METHODS
 from .recorder import Recorder, hearing
 from .schema import Raw
 from .source import OWN
+
+_BUSY = "The lines of Functions are not recorded: a debugger or a coverage tool traces this thread already."
 
 
 class Watcher(Protocol):
@@ -89,7 +90,7 @@ if sys.version_info >= (3, 12):
         global _tool
         free = [id for id in (3, 4) if sys.monitoring.get_tool(id) is None]  # those that are nobody's by custom
         if not free:
-            warnings.warn(BUSY, RuntimeWarning, stacklevel=4)
+            warnings.warn(_BUSY, RuntimeWarning, stacklevel=4)
             return
         _tool = free[0]
         sys.monitoring.use_tool_id(_tool, _NAME)
@@ -130,7 +131,7 @@ else:
 
     def _begin() -> None:
         if sys.gettrace() is not None:
-            warnings.warn(BUSY, RuntimeWarning, stacklevel=4)
+            warnings.warn(_BUSY, RuntimeWarning, stacklevel=4)
             return
         sys.settrace(_trace)
         if threading.gettrace() is None:

@@ -9,8 +9,8 @@ import sys
 from functools import cached_property, lru_cache
 from types import CodeType
 
+from .facts import SourceLine
 from .loops import CodePlace, Loop, LoopNode, Position, find, follows, loop_of
-from .schema import SourceLine
 from .source import LAYERS, is_users, joined, line_text, shortened, source, text_between, tree_of, without_comment
 
 _STATEMENTS = ("STORE_", "DELETE_", "UNPACK_")  # their columns are those of what is written to

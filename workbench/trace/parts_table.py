@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 from typing import Any, cast
 
-from .schema import Part
+from .facts import Part
 
 _LONGEST = 1_000  # characters of a title: more than an expression is kept with
 _DEEPEST = 100  # parts inside each other

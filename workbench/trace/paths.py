@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import Any
 
+from .facts import Part
 from .listing import Listing, Loop, listing
-from .schema import Part
 from .source import OWN
 from .stacks import Stack
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .cuts import Way
+from .facts import Argument, Code, Cut, Packing, Saved, SourceLine, Storage, TensorSeen
 from .formulas import code_of, text_of
 from .paths import Paths
-from .schema import Argument, Code, Cut, Packing, Raw, Record, Saved, SourceLine, Storage, TensorSeen
+from .schema import Raw, Record
 from .source import Line, source
 from .stacks import Stack, line_in
 from .values import read, value

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..events import SCHEMA, Event, next_tag, tag
-from .call_records import LevelLeft, OperationRan, TangentPushed
+from .call_records import LevelLeft
 from .describe import (
     WorkbenchDescriber,
     grad_of,
@@ -41,7 +41,9 @@ from .records import (
     NodeFinished,
     NodesGone,
     NodeStarted,
+    OperationRan,
     SavedFreed,
+    TangentPushed,
     TensorsFound,
     TensorShown,
     TensorWritten,

@@ -6,40 +6,17 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from .assignments import taken_of
-from .formulas import text_of
-from .frame import EdgeState, Frame, Key, NodeState
-from .schema import (
-    Argument,
-    Attribute,
-    Building,
-    Changed,
-    Code,
-    Edge,
-    Known,
-    Part,
-    Phase,
-    Place,
-    Reached,
-    Record,
-    Root,
-    Saved,
-    SourceLine,
-    Tensors,
-    TensorSeen,
-    asks,
-    by,
-    kind_of_event,
-)
+from .facts import Argument, Attribute, Code, Edge, Part, Phase, Root, Saved, SourceLine, Tangent, TensorSeen
+from .formulas import formula_of, methods_of, name_of, text_of
+from .frame import EdgeState, Frame, Key, NodeState, OperationState
+from .listing import Spot, read_spot
+from .schema import Building, Changed, Known, Place, Reached, Reading, Record, Tensors, asks, by, kind_of_event
 from .source import source
 from .stacks import Stack
-from .values import Value, said, series, value
-
-if TYPE_CHECKING:
-    from .reader import Reader
-
+from .values import Value, read, said, series, value
 
 Located = Annotated[SourceLine | None, by(source)]
 Texts = Annotated[tuple[Code, ...], by(lambda texts: tuple([Code(*each) for each in texts]))]
@@ -63,7 +40,7 @@ def as_kept(saved: Saved, name: str) -> str:
     return f"a slot for {name}" if is_slot(saved) else f"{name} packed by {saved.packed.hook}"
 
 
-def _kept(at: Reader, saved: tuple[Any, ...]) -> tuple[Saved, ...]:
+def _kept(at: Reading, saved: tuple[Any, ...]) -> tuple[Saved, ...]:
     return tuple([at.saved(str(slot), *each) for slot, *each in saved])
 
 
@@ -261,7 +238,7 @@ class NodeCreated(Building):
     @classmethod
     def read(
         cls,
-        at: Reader,
+        at: Reading,
         node: int,
         name: str,
         kind: type,
@@ -338,7 +315,7 @@ class NodesGone(Building):
         return f"{len(self.nodes):,} nodes are gone, as nothing holds them any more"
 
     @classmethod
-    def read(cls, at: Reader, nodes: tuple[int, ...]) -> NodesGone:
+    def read(cls, at: Reading, nodes: tuple[int, ...]) -> NodesGone:
         """The record: of some nobody has told."""
         return cls(tuple([at.ids[node] for node in nodes if node in at.ids]))
 
@@ -502,7 +479,7 @@ class BackwardStarted(Record):
     @classmethod
     def read(
         cls,
-        at: Reader,
+        at: Reading,
         task: int,
         roots: tuple[Any, ...],
         targets: tuple[int, ...] | None,
@@ -697,7 +674,7 @@ class BackwardFinished(Record):
         return "The backward pass is over"
 
     @classmethod
-    def read(cls, at: Reader, task: int) -> BackwardFinished:
+    def read(cls, at: Reading, task: int) -> BackwardFinished:
         """The record; expressions are of no backward from here on."""
         at.paths.end(at.ids[task])
         return cls(at.ids[task])
@@ -732,8 +709,161 @@ class Failed(Record):
         return f"{who} {self.error}: {self.message}"
 
     @classmethod
-    def read(cls, at: Reader, task: int | None, node: int | None, error: str, message: str) -> Failed:
+    def read(cls, at: Reading, task: int | None, node: int | None, error: str, message: str) -> Failed:
         """The record, with which the backward is over."""
         own = None if task is None else at.id(task, "b")
         at.paths.end(own)
         return cls(own, at.place(node), error, message)
+
+
+Level = Annotated[str, asks("id", "l")]
+
+
+@kind_of_event
+@dataclass(frozen=True, slots=True)
+class LevelEntered(Building):
+    """A transform begins: "grad", "jvp" or "vmap" with the size of its batch; `found` if nobody listened then."""
+
+    level: Level
+    transform: str
+    number: int
+    size: int | None
+    found: bool
+    source: Located
+
+    @property
+    def quiet(self) -> bool:
+        """Whether a player does not stop for it."""
+        return self.found
+
+    @property
+    def title(self) -> str:
+        """What the level is called: `vmap of 5 (level 2)`."""
+        batch = "" if self.size is None else f" of {self.size}"
+        return f"{self.transform}{batch} (level {self.number})"
+
+    def apply(self, frame: Frame) -> None:
+        """It is on top."""
+        frame.levels[self.level] = self
+        if not self.found:
+            frame.enter(self.level)
+            frame.cursor = self.source or frame.cursor
+
+    def sentence(self, frame: Frame) -> str:
+        """That it begins."""
+        return f"{self.title} begins" if not self.found else ""
+
+
+@kind_of_event
+@dataclass(frozen=True, slots=True)
+class OperationRan(Building):
+    """An operation that no node tells of ran where a transform heard of it; `op` is its id, `text` the expression."""
+
+    op: str
+    name: str
+    custom: bool
+    args: tuple[Argument, ...]
+    tensors: tuple[TensorSeen, ...]
+    outputs: tuple[str, ...]
+    code: tuple[Code, ...]
+    source: SourceLine | None
+    text: str = ""
+
+    def apply(self, frame: Frame) -> None:
+        """Note its results."""
+        for seen in self.tensors:
+            frame.see(seen)
+        frame.operations[self.op] = OperationState(made=self, during=frame.working)
+        frame.results.update(dict.fromkeys(self.outputs, self.op))
+        frame.focus = Key("operation", self.op)
+        frame.touch(frame.focus)
+        frame.cursor = self.source or frame.cursor
+
+    def sentence(self, frame: Frame) -> str:
+        """What was computed from what."""
+        results = [frame.tensors[output] for output in self.outputs]
+        given = series([f"{each.name} = " * bool(each.name) + said(each.value) for each in results])
+        sizes = results[0].value.shape[: results[0].value.batch] if results else ()
+        batch = f" for a batch of {' x '.join(map(str, sizes))} at once" if sizes else ""
+        return f"{frame.call(self.name, self.custom, self.args)} gives {given or 'its result'}{batch}"
+
+    @classmethod
+    def read(
+        cls,
+        at: Reading,
+        op: int,
+        what: Any,
+        args: tuple[Any, ...],
+        tensors: tuple[Any, ...],
+        outputs: tuple[int, ...],
+        spot: Spot,
+    ) -> OperationRan:
+        """The record, with the formula of the operation, or the methods of the Function."""
+        seen, custom = at.seen(tensors), isinstance(what, type)
+        line, text = read_spot(spot)
+        return cls(
+            op=at.id(op, "o"),
+            name=name_of(what),
+            custom=custom,
+            args=tuple([at.argument(arg) for arg in args]),
+            tensors=seen,
+            outputs=tuple([at.ids[output] for output in outputs]),
+            code=methods_of(what) if custom else (Code("forward", what.shown),),
+            source=line,
+            text=text,
+        )
+
+
+@kind_of_event
+@dataclass(frozen=True, slots=True)
+class TangentPushed(Building):
+    """The tangents of an operation's outputs were computed from those of its operands (level None: dual tensors)."""
+
+    name: str
+    level: str | None
+    tensors: tuple[TensorSeen, ...]
+    outputs: tuple[Tangent, ...]
+    operands: tuple[Tangent, ...]
+    code: tuple[Code, ...]
+
+    def apply(self, frame: Frame) -> None:
+        """Note the tangents."""
+        for seen in self.tensors:
+            frame.see(seen)
+        for operand in self.operands:
+            frame.tangents.setdefault(operand.tensor, (operand, None))
+        for output in self.outputs:
+            frame.tangents[output.tensor] = output, self
+            frame.touch(Key("tangent", output.tensor))
+            if output.node is not None:
+                frame.nodes[output.node].tangent_of = output.tensor
+                frame.touch(Key("node", output.node))
+        frame.focus = Key("tangent", self.outputs[0].tensor)
+
+    def sentence(self, frame: Frame) -> str:
+        """What they are, and what they come from."""
+        moved = series([frame.called(operand.tensor) for operand in self.operands])
+        found = series([said(output.value) for output in self.outputs])
+        return f"the tangent of {frame.called(self.outputs[0].tensor)} is {found}, from that of {moved}"
+
+    @classmethod
+    def read(
+        cls,
+        at: Reading,
+        what: Any,
+        level: int | None,
+        tensors: tuple[Any, ...],
+        outputs: tuple[Any, ...],
+        operands: tuple[Any, ...],
+    ) -> TangentPushed:
+        """The record, with how the tangent is computed."""
+        seen, custom = at.seen(tensors), isinstance(what, type)
+        methods = [each for each in methods_of(what) if each.name == "jvp"] if custom else []
+        return cls(
+            name=name_of(what),
+            level=at.place(level),
+            tensors=seen,
+            outputs=tuple([Tangent(at.ids[t], read(copy), at.place(node)) for t, copy, node in outputs]),
+            operands=tuple([Tangent(at.ids[t], read(copy)) for t, copy in operands]),
+            code=tuple(methods) if custom else (Code("tangent", formula_of(what)),),
+        )

@@ -1,187 +1,59 @@
-"""The facts records are made of: what was seen of a tensor, an edge, a saved tensor, a line of code.
-
-Every field is JSON's own (ids, names, numbers, nested facts), so that a record outlives the engine and the
-process. Ids count in order of arrival: nodes `n1`, tensors `t1`, backward tasks `b1`, levels `l1`, operations without
-a node `o1`, checkpoints `k1`, storages `s1`. A leaf's id stands for its AccumulateGrad node too.
-"""
+"""What a record is: how it is read from a raw event, changes a frame and is told."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_origin, get_type_hints
+from typing import Annotated, Any, Protocol, TypeVar, get_origin, get_type_hints
 
+from .facts import (
+    Argument,
+    Code,
+    Phase,
+    Saved,
+    SourceLine,
+    TensorSeen,
+)
 from .frame import Frame
 from .values import Value, read, value, values
 
-if TYPE_CHECKING:
-    from .reader import Reader
 
-Phase = Literal["forward", "backward", "update"]
+class Reading(Protocol):
+    """What raw events ask as they are read: the Reader of `reader.py` answers."""
 
+    ids: dict[int, str]  # by serial number, of what a record has told of
+    paths: Any
 
-@dataclass(frozen=True, slots=True)
-class SourceLine:
-    """A line of the user's code; `file` is its base name, or `cell` in a notebook."""
+    def id(self, serial: int, kind: str) -> str: ...
 
-    file: str
-    line: int
-    text: str
+    def place(self, serial: int | None) -> str | None: ...
 
+    def code(self, cls: type) -> tuple[Code, ...]: ...
 
-PartKind = Literal["scope", "loop", "round", "call", "expression"]
+    def source(self, stack: Any) -> SourceLine | None: ...
 
+    def seen_at(self, stack: Any) -> SourceLine | None: ...
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of the program's run: a scope, a loop, one round of it, a call of a function, one computed expression.
+    def saved(self, slot: str, own: int | None, copy: Any, at: int, *more: Any) -> Saved: ...
 
-    Each has a `key` of its own: a module that is called twice has two parts. `number` is a round's, or that of the
-    statement which calls a module or a function, or computes an expression: the same in all its parts. Of a statement
-    of several lines an expression and a call have the text as `variable`. A module that has no name but its class's has
-    a `variable`, as the call tells it: `D` of `D(x)`. `module` is a module's class, and `settings` its numbers:
-    "stride 2, padding 1".
-    """
+    def seen(self, tensors: tuple[Any, ...]) -> tuple[TensorSeen, ...]: ...
 
-    kind: PartKind
-    key: int
-    title: str
-    number: int = 0
-    variable: str = ""
-    module: str = ""
-    settings: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """Where the way of a gradient ends: at an output of a node, or at a leaf (None: at one the trace does not know).
-
-    The `word` is what ends it: `detach`, `data`, `no_grad`, or the dtype of what has no gradient.
-    """
-
-    node: str | None
-    output_nr: int
-    word: str
-    source: SourceLine | None
-
-
-@dataclass(frozen=True, slots=True)
-class TensorSeen:
-    """A tensor as it was: the node and output it came from (None for a leaf), its version, its `.grad`.
-
-    In a function transform it is a tensor of a `level`, and stands there for one `below`. A view shows the memory of
-    its `base`, and so does what was detached. One that takes no gradient may lie behind a `cut`.
-    """
-
-    id: str
-    name: str | None
-    value: Value
-    version: int
-    requires_grad: bool
-    node: str | None
-    output_nr: int
-    grad: Value | None
-    level: str | None = None
-    below: str | None = None
-    base: str | None = None
-    cut: Cut | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """Where an input's gradient goes: a node or leaf (None: none is needed), and which output of it."""
-
-    target: str | None
-    output_nr: int
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """What an operation was called with: a tensor, or the text of anything else.
-
-    The text of a tensor that is one of several in brackets has what stands around it there: `({}`, `{})`.
-    """
-
-    tensor: str | None
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Packing:
-    """How a hook changed what is kept: the hook, where it is defined, what it returned and in place of which tensor."""
-
-    hook: str
-    source: SourceLine | None
-    kept: str
-    tensor: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Storage:
-    """Memory and its bytes: it has the id of the tensor that it was first kept for, or one of its own."""
-
-    id: str
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """A tensor kept for backward.
-
-    Its value is given only where it is no tensor the trace knows, or one that has it only by the write to come.
-    What a hook `packed` has the value of what the hook returned, None where that is no tensor. The `storage` is told
-    where the tensor, or its base, does not tell it.
-    """
-
-    name: str
-    tensor: str | None
-    value: Value | None
-    version: int
-    packed: Packing | None = None
-    storage: Storage | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """What forward put on `ctx` by a name of its own: a tensor, an array, or the text of anything else."""
-
-    name: str
-    text: str
-    tensor: str | None
-    value: Value | None
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A piece of source, or a formula, and what it is called."""
-
-    name: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Root:
-    """Where a backward starts: an output of a node (or a leaf), and its seed."""
-
-    node: str
-    output_nr: int
-    seed: Value | None
+    def argument(self, arg: Any) -> Argument: ...
 
 
 # An event as a recorder puts it down: the class of its record, then serial numbers and copies of arrays, in the order
 # in which `read` takes them. Adding one to a list costs a tenth of what the record does.
 Raw = tuple[Any, ...]
-Way = Callable[["Reader", Any], Any]  # how a raw value is read
+HowRead = Callable[[Reading, Any], Any]  # how a raw value is read
 
 
-def asks(method: str, *more: Any) -> Way:
+def asks(method: str, *more: Any) -> HowRead:
     """The way of a value that a method of the reader reads."""
     return lambda at, given: getattr(at, method)(given, *more)
 
 
-def by(function: Callable[[Any], Any]) -> Way:
+def by(function: Callable[[Any], Any]) -> HowRead:
     """The way of a value that needs nothing of the reader."""
     return lambda at, given: function(given)
 
@@ -192,7 +64,7 @@ Place = Annotated[str | None, asks("place")]  # the same, or nothing
 Changed = Annotated[str, asks("changed")]  # a tensor that is told of anew when it is met again
 Tensors = Annotated[tuple[TensorSeen, ...], asks("seen")]
 Reached = Annotated[SourceLine | None, asks("seen_at")]  # how far the program is
-_OF_ARRAYS: dict[Any, Way] = {Value: by(read), Value | None: by(value), tuple[Value | None, ...]: by(values)}
+_OF_ARRAYS: dict[Any, HowRead] = {Value: by(read), Value | None: by(value), tuple[Value | None, ...]: by(values)}
 
 
 class Record:
@@ -201,7 +73,7 @@ class Record:
     __slots__ = ()
 
     @classmethod
-    def read(cls, at: Reader, *values: Any, **named: Any) -> Record:
+    def read(cls, at: Reading, *values: Any, **named: Any) -> Record:
         """The record of a raw event, all before it having been read: each value as its field's type says."""
         told = [given if way is None else way(at, given) for way, given in zip(_ways(cls), values, strict=False)]
         return cls(*told, **named)
@@ -247,13 +119,13 @@ class Building(Record):
 
 
 @cache
-def _ways(kind: type[Record]) -> tuple[Way | None, ...]:
+def _ways(kind: type[Record]) -> tuple[HowRead | None, ...]:
     """How each value of a raw event is read; None: it is as it is."""
     hints = get_type_hints(kind, include_extras=True)
     return tuple([_way(hints[name]) for name in names_of(kind)])
 
 
-def _way(hint: Any) -> Way | None:
+def _way(hint: Any) -> HowRead | None:
     return hint.__metadata__[0] if get_origin(hint) is Annotated else _OF_ARRAYS.get(hint)
 
 

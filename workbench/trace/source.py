@@ -16,7 +16,7 @@ from functools import cache
 from threading import RLock
 from typing import Any
 
-from .schema import SourceLine
+from .facts import SourceLine
 
 # The files of this package, and what the code it generates is said to come from.
 OWN = (os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep, "<workbench ")

@@ -8,19 +8,23 @@ from os import PathLike
 from typing import Any, Protocol, Self
 
 from . import json
-from .call_records import HookRan, HooksFound, LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
+from .call_records import HookRan, HooksFound, LevelLeft, above, outputs_of
+from .facts import Phase
 from .frame import Frame
 from .records import (
     GradAccumulated,
     GradChanged,
+    LevelEntered,
     NodeCreated,
     NodeFinished,
     NodesGone,
     NodeStarted,
+    OperationRan,
     SavedFreed,
+    TangentPushed,
     TensorWritten,
 )
-from .schema import Phase, Record
+from .schema import Record
 
 _ENDING = frozenset({NodeFinished, GradAccumulated, SavedFreed})  # what comes of a node's run
 _WITHIN = frozenset({NodeCreated, TensorWritten, GradChanged, OperationRan, TangentPushed, LevelEntered, LevelLeft})

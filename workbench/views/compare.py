@@ -17,10 +17,9 @@ from ..scene.layout import LayoutUnavailable
 from ..scene.model import Arrow, Box, Scene, StoryStep
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
-from ..trace.call_records import OperationRan
 from ..trace.compare import Differences, TraceDifference, rounds_of
 from ..trace.frame import Frame
-from ..trace.records import NodeCreated
+from ..trace.records import NodeCreated, OperationRan
 from ..trace.timeline import Timeline
 from .graph import Graph
 from .grouped_graph import planned

@@ -20,9 +20,10 @@ from ..scene.model import AROUND, Arrow, Box, Detail, Scene, StoryStep
 from ..scene.routes import WINDOW
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import MethodCalled
+from ..trace.facts import Phase, SourceLine
 from ..trace.frame import Frame
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, NodeStarted, TensorWritten
-from ..trace.schema import Phase, Record, SourceLine
+from ..trace.schema import Record
 from ..trace.source import source
 from ..trace.timeline import Timeline
 from .graph import Graph

@@ -8,18 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 
 from ..scene.model import Arrow, ArrowTone, Box, Detail
-from ..trace.call_records import LevelEntered, OperationRan, TangentPushed
+from ..trace.facts import Cut
 from ..trace.frame import EdgeState, Frame, Key
 from ..trace.records import (
     BackwardStarted,
+    LevelEntered,
     NodeCreated,
     NodeFinished,
     NodeStarted,
+    OperationRan,
     SavedFreed,
+    TangentPushed,
     TensorsFound,
     TensorShown,
 )
-from ..trace.schema import Cut, Record
+from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import Value, number, series
 from .hooks_told import badges

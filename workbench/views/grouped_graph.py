@@ -10,10 +10,11 @@ from typing import Any
 from ..scene.layout import LayoutUnavailable
 from ..scene.model import Arrow, Box, Scene, StoryStep
 from ..scene.storyboard import Storyboard
-from ..trace.call_records import OperationRan, TangentPushed, above
+from ..trace.call_records import above
+from ..trace.facts import Phase
 from ..trace.frame import Frame, Key
-from ..trace.records import NodeCreated, NodeFinished, NodeStarted, TensorWritten
-from ..trace.schema import Phase, Record
+from ..trace.records import NodeCreated, NodeFinished, NodeStarted, OperationRan, TangentPushed, TensorWritten
+from ..trace.schema import Record
 from ..trace.timeline import Timeline, phase_of
 from ..trace.values import said, series
 from .folded_graph import DrawCache, FoldedGraph

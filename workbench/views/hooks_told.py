@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from ..scene.labels import TEXT_COLUMNS, cut
 from ..scene.model import Detail
-from ..trace.call_records import Hook
+from ..trace.facts import Hook, Saved
 from ..trace.frame import Frame, Place
 from ..trace.records import is_slot
-from ..trace.schema import Saved
 
 SIGN = "↪"  # before the name of a hook
 AGAIN = "not kept: a checkpoint will compute it again from its arguments"

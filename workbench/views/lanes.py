@@ -8,10 +8,20 @@ from functools import cached_property
 
 from ..scene.labels import TITLE_COLUMNS
 from ..scene.model import Arrow, Box, Detail
-from ..trace.call_records import LevelEntered, OperationRan, TangentPushed, above
+from ..trace.call_records import above
+from ..trace.facts import TensorSeen
 from ..trace.frame import Frame, Key, NodeState, OperationState
-from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, TensorsFound
-from ..trace.schema import Record, TensorSeen
+from ..trace.records import (
+    BackwardFinished,
+    BackwardStarted,
+    Failed,
+    LevelEntered,
+    NodeCreated,
+    OperationRan,
+    TangentPushed,
+    TensorsFound,
+)
+from ..trace.schema import Record
 from .expressions import UNKNOWN, fitted_text
 from .items import Item
 from .titles import title_of

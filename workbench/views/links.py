@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..scene.model import Arrow, Box
-from ..trace.call_records import OperationRan
-from ..trace.records import NodeCreated
-from ..trace.schema import Record, TensorSeen
+from ..trace.facts import TensorSeen
+from ..trace.records import NodeCreated, OperationRan
+from ..trace.schema import Record
 from .group_summary import GroupSummary
 from .groups import Group, Program
 from .lanes import Lanes, wholes

@@ -18,6 +18,7 @@ from typing import Any
 from ..scene.labels import CHARACTER, TITLE_CHARACTER, clean, columns, told_apart, width_of
 from ..scene.model import Box, BoxState, Detail, Scene, StoryStep
 from ..scene.storyboard import Storyboard
+from ..trace.facts import Attribute, Phase, Saved, SourceLine
 from ..trace.frame import Frame
 from ..trace.records import (
     BackwardStarted,
@@ -31,7 +32,7 @@ from ..trace.records import (
     checkpoint_said,
     tensor_of,
 )
-from ..trace.schema import Attribute, Phase, Record, Saved, SourceLine
+from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import Value, series
 from .player_steps import NOTHING

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable
 
 from ..scene.labels import CHIP_COLUMNS, GROUP_COLUMNS, TEXT_COLUMNS, columns
 from ..scene.model import Box, Detail
+from ..trace.facts import Cut
 from ..trace.frame import EdgeState, Frame, NodeState, Place, TensorState
 from ..trace.records import NodeCreated, is_slot
-from ..trace.schema import Cut
 from ..trace.values import Value
 from .hooks_told import badges, hook_details, packed_details, packed_line
 from .shared_memory import memory_details, shared_line, view_line, whose

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..trace.call_records import OperationRan
+from ..trace.facts import Part, SourceLine
 from ..trace.paths import scope_title
-from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, TensorsFound
-from ..trace.schema import Part, Record, SourceLine
+from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, OperationRan, TensorsFound
+from ..trace.schema import Record
 from ..trace.source import without_comment
 from .items import Item
 from .lanes import Lanes

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 from ..scene.labels import CHIP_COLUMNS, LABEL_COLUMNS, columns, largest
 from ..scene.model import Arrow, Box, Scene, StoryStep, changed
 from ..scene.storyboard import Storyboard
-from ..trace.call_records import LevelEntered, LevelLeft, OperationRan, TangentPushed, above, outputs_of
+from ..trace.call_records import LevelLeft, above, outputs_of
+from ..trace.facts import Phase, SourceLine
 from ..trace.frame import Frame, Key
 from ..trace.records import (
     BackwardFinished,
@@ -22,12 +23,15 @@ from ..trace.records import (
     Failed,
     GradCaptured,
     GradChanged,
+    LevelEntered,
     NodeCreated,
     NodeFinished,
     NodeStarted,
+    OperationRan,
+    TangentPushed,
     TensorWritten,
 )
-from ..trace.schema import Phase, Record, SourceLine
+from ..trace.schema import Record
 from ..trace.timeline import Timeline, phase_of
 from ..trace.values import series
 from .groups import Program

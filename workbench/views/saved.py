@@ -18,6 +18,7 @@ from ..scene.labels import CHARACTER, TITLE_CHARACTER, clean, columns, cut, cut_
 from ..scene.model import Box, BoxKind, BoxState, Detail, Scene, StoryStep, changed
 from ..scene.storyboard import Storyboard
 from ..trace.compare import rounds_of
+from ..trace.facts import Attribute, Phase, SourceLine
 from ..trace.frame import Frame
 from ..trace.records import (
     BackwardStarted,
@@ -33,7 +34,7 @@ from ..trace.records import (
     is_slot,
     tensor_of,
 )
-from ..trace.schema import Attribute, Phase, Record, SourceLine
+from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import Value, series
 from .hooks_told import AGAIN

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..scene.model import Arrow, Detail
+from ..trace.facts import Saved
 from ..trace.frame import Frame, Key, NodeState
 from ..trace.records import NodeCreated, TensorsFound
-from ..trace.schema import Record, Saved
+from ..trace.schema import Record
 from .lanes import Lanes
 
 # What operations compute beside their result and save, by the names of what is saved.

@@ -18,8 +18,8 @@ import numpy as np
 
 from ..ops.core.registry import DEFAULTS
 from ..scene.labels import LABEL_COLUMNS, columns
+from ..trace.facts import Code
 from ..trace.frame import Frame, NodeState
-from ..trace.schema import Code
 from ..trace.values import Value, number
 
 _LONGEST = 24  # columns of an expression that stands for a tensor without a name

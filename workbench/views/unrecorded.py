@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ..scene.labels import TITLE_COLUMNS, columns
+from ..trace.facts import Code
 from ..trace.records import NodeCreated, TensorsFound
-from ..trace.schema import Code, Record
+from ..trace.schema import Record
 from ..trace.values import Value
 from .expressions import SENTENCE_CHARACTERS, UNKNOWN, fitted_text
 from .written import SIGNS, Spelled, tree_of

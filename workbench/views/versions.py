@@ -13,9 +13,10 @@ from typing import Any, Literal
 from ..scene.labels import LINE, clean, cut, width_of
 from ..scene.model import Arrow, Box, Detail, Scene, StoryStep
 from ..scene.storyboard import Storyboard
+from ..trace.facts import Phase, Saved, SourceLine
 from ..trace.frame import Frame
 from ..trace.records import Failed, NodeCreated, NodeStarted, TensorWritten
-from ..trace.schema import Phase, Record, Saved, SourceLine
+from ..trace.schema import Record
 from ..trace.timeline import Timeline
 from ..trace.values import series
 from .value_display import sentence_of

@@ -24,9 +24,9 @@ from ...events import next_tag
 from ...trace.cuts import Way
 from ...trace.describe import named_in
 from ...trace.describer import Describer
+from ...trace.facts import TensorSeen
 from ...trace.reader import Reader
 from ...trace.records import NodeCreated, NodesGone
-from ...trace.schema import TensorSeen
 from ...trace.stacks import Stack
 from ...trace.values import Value, kept
 
@@ -94,6 +94,10 @@ class NodeKind(NamedTuple):
     is_python: bool  # they run code of a Function
     is_compiled: bool  # that code is what `torch.compile` has made
     saves: tuple[tuple[str, str], ...]  # what they save: the attribute with what is kept, and the name
+
+
+# A node that was met: its number, its edges, what it has saved, its kind.
+_Met = tuple[Any, int, Any, list[tuple[str, Any, Any]], NodeKind]
 
 
 class HookedTensor(NamedTuple):
@@ -372,7 +376,21 @@ class TorchDescriber(Describer):
 
         What it has `written` is told by that; here a copy stands for it, as for what was there before.
         """
-        order: list[tuple[Any, int, Any, list[tuple[str, Any, Any]], NodeKind]] = []
+        order = self._in_order(made)
+        inner = self._outputs_saved(order) if len(order) > 1 else {}
+        begin = self._begin
+        for node, serial, goes, items, kind in order:
+            number = node._sequence_nr()
+            born: Any = (stack, entry) if number >= since else node.metadata.get(self._birth, (None, None))
+            if node is made and taken:
+                given, own, wrote = args, outs, written
+            else:
+                given, own, wrote = (), (), ()
+            self._note_node(node, serial, goes, items, kind, given, own, born[0], born[1], number < begin, inner, wrote)
+
+    def _in_order(self, made: Any) -> list[_Met]:
+        """A node and all unknown ones that it came from, those first; each has its number from now on."""
+        order: list[_Met] = []
         todo = [made]
         key, died, kinds = self._key, self._dead.append, _kinds
         while todo:
@@ -395,23 +413,17 @@ class TorchDescriber(Describer):
                 order.append(todo.pop())
             elif len(todo) > first + 2:
                 todo[first + 1 :] = todo[:first:-1]
-        inner: dict[tuple[int, int], torch.Tensor] = {}
-        if len(order) > 1:  # what one of them has saved is another's output
-            kept = [thing for _, _, _, items, _ in order for _, thing, hook in items if hook is None]
-            for thing in (*kept, *self.inside):
-                maker: Any = thing.grad_fn if isinstance(thing, torch.Tensor) else None
-                if maker is not None:
-                    if (token := maker.metadata.get(key)) is not None:
-                        inner[token.serial, thing.output_nr] = thing
-        begin = self._begin
-        for node, serial, goes, items, kind in order:
-            number = node._sequence_nr()
-            born: Any = (stack, entry) if number >= since else node.metadata.get(self._birth, (None, None))
-            if node is made and taken:
-                given, own, wrote = args, outs, written
-            else:
-                given, own, wrote = (), (), ()
-            self._note_node(node, serial, goes, items, kind, given, own, born[0], born[1], number < begin, inner, wrote)
+        return order
+
+    def _outputs_saved(self, order: list[_Met]) -> dict[tuple[int, int], torch.Tensor]:
+        """The tensors that nodes have saved and nodes have made, by number and place of their maker."""
+        found: dict[tuple[int, int], torch.Tensor] = {}
+        kept = [thing for _, _, _, items, _ in order for _, thing, hook in items if hook is None]
+        for thing in (*kept, *self.inside):
+            maker: Any = thing.grad_fn if isinstance(thing, torch.Tensor) else None
+            if maker is not None and (token := maker.metadata.get(self._key)) is not None:
+                found[token.serial, thing.output_nr] = thing
+        return found
 
     def node_made(self, node: Any) -> None:
         """A node was made: remember where, for what is recorded of it once something leads to it."""
@@ -433,15 +445,7 @@ class TorchDescriber(Describer):
         written: Sequence[torch.Tensor],
     ) -> None:
         found: dict[int, tuple[Any, ...]] = {}
-        key = self._key
-        edges: list[tuple[int | None, int]] = []
-        for edge in goes:
-            to, nr = edge
-            if to is None:
-                edges.append(edge)
-            else:
-                token: Token | None = None if type(to) is AccumulateGrad else to.metadata.get(key)
-                edges.append((self._place(to, found) if token is None else token.serial, nr))
+        edges = self._edges(goes, found)
         given: list[Any] = []
         for arg in args:
             self._note(arg, given, [], found)
@@ -456,25 +460,7 @@ class TorchDescriber(Describer):
             value = self._value(each, self._tag(each))
             found[copy] = copy, value, 0, True, serial, each.output_nr, None, None, None, None
         if not outs and not written:
-            result = None
-            for name, thing, hook in items:
-                if hook is None and name in _RESULTS and isinstance(thing, torch.Tensor):
-                    result = thing
-            nr, outputs, tensors = 0, self._inner, self._tensors
-            for place in places:
-                output = serial, nr
-                known = inner.get(output) if inner else None
-                if known is not None:
-                    own = self._describe(known, found)
-                elif (own := outputs.get(output, 0)) == 0:
-                    own = outputs[output] = next_tag()
-                    tensors.add(own)
-                    # Its values are known if a node has saved it, else its kind alone, and that once it is asked for.
-                    value = place if result is None or nr else kept_of(result, self._limit)
-                    found[own] = own, value, 0, True, serial, nr, None, None, None, None
-                if result is not None and nr == 0 and self._have(result) is None:
-                    self._known[id(result)] = weakref.ref(result), own  # for as long as it is looked at here
-                nr += 1
+            self._note_unseen(serial, places, items, inner, found)
         saved = self._saved(items, outs, found) if items else ()
         attributes = self._attributes(node, found) if kind.is_python else ()
         cls: Any = None if kind.is_compiled else type(node)
@@ -498,6 +484,46 @@ class TorchDescriber(Describer):
                 zeros_of(node) if kind.is_python else (),
             )
         )
+
+    def _edges(self, goes: Any, found: dict[int, Any]) -> list[tuple[int | None, int]]:
+        key = self._key
+        edges: list[tuple[int | None, int]] = []
+        for edge in goes:
+            to, nr = edge
+            if to is None:
+                edges.append(edge)
+            else:
+                token: Token | None = None if type(to) is AccumulateGrad else to.metadata.get(key)
+                edges.append((self._place(to, found) if token is None else token.serial, nr))
+        return edges
+
+    def _note_unseen(
+        self,
+        serial: int,
+        places: Any,
+        items: list[tuple[str, Any, Any]],
+        inner: dict[tuple[int, int], torch.Tensor],
+        found: dict[int, Any],
+    ) -> None:
+        """Record the outputs of a node that nobody has seen: what was saved of them, else their kinds."""
+        result = None
+        for name, thing, hook in items:
+            if hook is None and name in _RESULTS and isinstance(thing, torch.Tensor):
+                result = thing
+        outputs = self._inner
+        for nr, place in enumerate(places):
+            output = serial, nr
+            known = inner.get(output) if inner else None
+            if known is not None:
+                own = self._describe(known, found)
+            elif (own := outputs.get(output, 0)) == 0:
+                own = outputs[output] = next_tag()
+                self._tensors.add(own)
+                # Its values are known if a node has saved it, else its kind alone, and that once it is asked for.
+                value = place if result is None or nr else kept_of(result, self._limit)
+                found[own] = own, value, 0, True, serial, nr, None, None, None, None
+            if result is not None and nr == 0 and self._have(result) is None:
+                self._known[id(result)] = weakref.ref(result), own  # for as long as it is looked at here
 
     def _place(self, node: Any, found: dict[int, Any]) -> int:
         """The serial number of where a gradient goes: the node's, or the leaf's for its AccumulateGrad."""

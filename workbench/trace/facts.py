@@ -1,0 +1,196 @@
+"""The facts records are made of: what was seen of a tensor, an edge, a saved tensor, a line of code.
+
+Every field is JSON's own (ids, names, numbers, nested facts), so that a record outlives the engine and the
+process. Ids count in order of arrival: nodes `n1`, tensors `t1`, backward tasks `b1`, levels `l1`, operations without
+a node `o1`, checkpoints `k1`, storages `s1`. A leaf's id stands for its AccumulateGrad node too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .values import Value
+
+Phase = Literal["forward", "backward", "update"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of the user's code; `file` is its base name, or `cell` in a notebook."""
+
+    file: str
+    line: int
+    text: str
+
+
+PartKind = Literal["scope", "loop", "round", "call", "expression"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the program's run: a scope, a loop, one round of it, a call of a function, one computed expression.
+
+    Each has a `key` of its own: a module that is called twice has two parts. `number` is a round's, or that of the
+    statement which calls a module or a function, or computes an expression: the same in all its parts. Of a statement
+    of several lines an expression and a call have the text as `variable`. A module that has no name but its class's has
+    a `variable`, as the call tells it: `D` of `D(x)`. `module` is a module's class, and `settings` its numbers:
+    "stride 2, padding 1".
+    """
+
+    kind: PartKind
+    key: int
+    title: str
+    number: int = 0
+    variable: str = ""
+    module: str = ""
+    settings: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Where the way of a gradient ends: at an output of a node, or at a leaf (None: at one the trace does not know).
+
+    The `word` is what ends it: `detach`, `data`, `no_grad`, or the dtype of what has no gradient.
+    """
+
+    node: str | None
+    output_nr: int
+    word: str
+    source: SourceLine | None
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSeen:
+    """A tensor as it was: the node and output it came from (None for a leaf), its version, its `.grad`.
+
+    In a function transform it is a tensor of a `level`, and stands there for one `below`. A view shows the memory of
+    its `base`, and so does what was detached. One that takes no gradient may lie behind a `cut`.
+    """
+
+    id: str
+    name: str | None
+    value: Value
+    version: int
+    requires_grad: bool
+    node: str | None
+    output_nr: int
+    grad: Value | None
+    level: str | None = None
+    below: str | None = None
+    base: str | None = None
+    cut: Cut | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Where an input's gradient goes: a node or leaf (None: none is needed), and which output of it."""
+
+    target: str | None
+    output_nr: int
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What an operation was called with: a tensor, or the text of anything else.
+
+    The text of a tensor that is one of several in brackets has what stands around it there: `({}`, `{})`.
+    """
+
+    tensor: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """How a hook changed what is kept: the hook, where it is defined, what it returned and in place of which tensor."""
+
+    hook: str
+    source: SourceLine | None
+    kept: str
+    tensor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """Memory and its bytes: it has the id of the tensor that it was first kept for, or one of its own."""
+
+    id: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A tensor kept for backward.
+
+    Its value is given only where it is no tensor the trace knows, or one that has it only by the write to come.
+    What a hook `packed` has the value of what the hook returned, None where that is no tensor. The `storage` is told
+    where the tensor, or its base, does not tell it.
+    """
+
+    name: str
+    tensor: str | None
+    value: Value | None
+    version: int
+    packed: Packing | None = None
+    storage: Storage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """What forward put on `ctx` by a name of its own: a tensor, an array, or the text of anything else."""
+
+    name: str
+    text: str
+    tensor: str | None
+    value: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A piece of source, or a formula, and what it is called."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """Where a backward starts: an output of a node (or a leaf), and its seed."""
+
+    node: str
+    output_nr: int
+    seed: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A function of the user's: of what kind, on which output of a node, its name, and the line it is defined in.
+
+    It is called with a "tensor"'s gradient, "before" or "after" its node runs, or once a leaf has "accumulated";
+    "retained" is what retain_grad keeps.
+    """
+
+    kind: str
+    output_nr: int
+    name: str
+    source: SourceLine | None
+
+    @property
+    def title(self) -> str:
+        """What it is, as PyTorch's own names say it."""
+        return {
+            "tensor": f"hook {self.name}",
+            "before": f"pre-hook {self.name}",
+            "after": f"post-hook {self.name}",
+            "accumulated": f"post-accumulate hook {self.name}",
+        }.get(self.kind, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Tangent:
+    """A tensor and its tangent; `node` computed the tangent, if it was recorded."""
+
+    tensor: str
+    value: Value
+    node: str | None = None
