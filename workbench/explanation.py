@@ -57,13 +57,13 @@ class Explanation:
 
     def _found(self) -> tuple[Sequence[Any], list[str]]:
         """The records up to the error, and the ids of the tensors it is about."""
-        from .trace.recorder import Finder
+        from .trace.recorder import ErrorRecorder
 
         numbers = self._serials if self._serial is None else [self._serial, *self._serials]
         recorder, count = self._recorder, self._count
         known = recorder is not None and numbers and recorder.id_of(numbers[0]) is not None
         if recorder is None or not known or not recorder.records(count):
-            recorder = finder = Finder()
+            recorder = finder = ErrorRecorder()
             task = self._task()
             held = [(name, tensor) for name, ref in self._named if (tensor := ref()) is not None]
             tensors = [tensor for ref in self._tensors if (tensor := ref()) is not None]

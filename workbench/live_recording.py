@@ -76,7 +76,7 @@ class _Painter:
 
     def __init__(self, recorder: Recorder, growing: Any, display: Any) -> None:
         self._limit, self._growing, self._next = recorder._limit, growing, 0.0
-        self._outlook = recorder.outlook  # where the recording began
+        self._sampler = recorder.sampler  # where the recording began
         self._begin()
         self._going: list[Any] = []  # backwards, each within the one before
         self._whole = Storyboard(Scene())  # with the places
@@ -84,7 +84,7 @@ class _Painter:
 
     def _begin(self) -> None:
         self._round, self._over = Recorder(self._limit), False
-        self._round.outlook = self._outlook
+        self._round.sampler = self._sampler
 
     def __call__(self, event: Event) -> None:
         begin = time.monotonic()

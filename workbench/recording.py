@@ -122,7 +122,7 @@ class record:  # named as what a user writes: `with record() as trace:`
         recorder = LineRecorder(Function, limit, last) if self._lines else Recorder(limit, last)
         frame = user_frame()
         if frame is not None:
-            recorder.outlook.begin(frame)
+            recorder.sampler.begin(frame)
             del frame
         trace = Trace(recorder)
         leave = weakref.finalize(self, _leave, recorder)  # should the block never end

@@ -68,7 +68,7 @@ def test_no_lock_is_held_in_the_child() -> None:
     torch.randn(1)
 
     def hold(inside):
-        with node._accumulating, line_recorder.hearing, creation.generator().bit_generator.lock:
+        with node._accumulating, line_recorder.recording_lock, creation.generator().bit_generator.lock:
             inside()
 
     finish = beside(hold)

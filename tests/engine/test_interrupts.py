@@ -52,7 +52,7 @@ def test_the_windows_that_were_open() -> None:
         assert not left.wrong
 
 
-ENDS = {"record.__enter__", "record.__exit__", "_leave", "Recorder.watch", "Recorder._bury", "watch", "unwatch"}
+ENDS = {"record.__enter__", "record.__exit__", "_leave", "Recorder.watch", "Recorder._flush_deaths", "watch", "unwatch"}
 
 
 def test_a_recording_of_lines_leaves_no_watcher_behind() -> None:

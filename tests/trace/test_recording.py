@@ -11,7 +11,7 @@ import trace_samples as samples
 from trace_samples import Square, leaf
 
 import workbench as torch
-from workbench.trace.recorder import Hearer
+from workbench.trace.recorder import EventRecorder
 from workbench.trace.records import NodeCreated, NodeFinished
 
 
@@ -113,7 +113,7 @@ def test_a_recording_may_begin_inside_a_transform(transform):
 
 @pytest.mark.parametrize("part", ["_saved", "_edges"])
 def test_of_an_event_that_was_lost_nothing_is_known(part, monkeypatch):
-    whole, failing = getattr(Hearer, part), [True]
+    whole, failing = getattr(EventRecorder, part), [True]
 
     def fail_once(self, *args):
         if failing:
@@ -123,7 +123,7 @@ def test_of_an_event_that_was_lost_nothing_is_known(part, monkeypatch):
 
     x = torch.tensor([0.5, 1.5], requires_grad=True)
     with torch.record() as trace:
-        monkeypatch.setattr(Hearer, part, fail_once)
+        monkeypatch.setattr(EventRecorder, part, fail_once)
         with pytest.warns(RuntimeWarning, match="lost the event 'created'"):
             y = x.exp()
         (y * x).sum().backward()
@@ -142,7 +142,7 @@ def test_of_a_backward_that_was_lost_nothing_is_told(monkeypatch):
     with torch.record() as trace:
         y = (x * x).sum()
         with monkeypatch.context() as patch, pytest.warns(RuntimeWarning, match="lost the event 'backward'"):
-            patch.setattr(Hearer, "_meet", fail)
+            patch.setattr(EventRecorder, "_meet", fail)
             y.backward()
         (x * 3).sum().backward()
     assert len([event for event in trace.events if isinstance(event, NodeFinished)]) == 2

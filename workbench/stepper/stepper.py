@@ -284,11 +284,11 @@ class _Heard:
 
     def __call__(self, event: Event) -> None:
         if event[0] == "created" and self.task.create_graph:
-            self.made += self.graph.aside(event)
+            self.made += self.graph.records_without_keeping(event)
         if event[1] is not self.task:
             return
         if event[0] in ("asks", "asked", "accumulated") or (event[0] == "run" and event[2].extra is not None):
-            self.hooked += [each for each in self.graph.aside(event) if isinstance(each, HookRan)]
+            self.hooked += [each for each in self.graph.records_without_keeping(event) if isinstance(each, HookRan)]
         if event[0] == "run":
             self.incoming = tuple(event[3] or ())
         elif event[0] == "ran":
@@ -456,7 +456,7 @@ class Stepper(PausedBackward):
             left, now = undo.left, gradient_of(node)
             undo.snapshot.restore()
             if undo.known is not None:
-                self._graph.unlearn(undo.known)
+                self._graph.forget_all_but(undo.known)
             self._take_back(undo.edits)
             if type(node) is AccumulateGrad and (left[0] is not now[0] or left[1] != now[1]):
                 grad = "None" if node.variable.grad is None else gradient_text(node.variable.grad)

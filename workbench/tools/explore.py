@@ -229,7 +229,7 @@ class Exploration(Picture):
     def _ran(self, values: Mapping[str, float]) -> Evaluation:
         """Run f and its backward, and draw how that ends; what it prints was seen the first time."""
         recorder = Recorder()
-        recorder.outlook.begin(sys._getframe())
+        recorder.sampler.begin(sys._getframe())
         listeners.append(recorder)
         try:
             result, leaves = self._called(values)

@@ -12,7 +12,7 @@ from .formulas import text_of
 from .reader import Reader
 from .records import TensorsFound
 from .schema import Raw, Record
-from .stacks import Outlook
+from .stacks import StackSampler
 
 _PLAIN = (int, float, bool, str, type(None))
 
@@ -30,7 +30,7 @@ class Describer:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self.outlook = Outlook()
+        self.sampler = StackSampler()
         self._raw: list[Raw] = []
         self._gone = 0  # records that were let go
         self._tensors: set[int] = set()
@@ -43,7 +43,7 @@ class Describer:
 
     def records(self, count: int | None = None) -> list[Record]:
         """Everything put down so far, or up to when `count` was this number."""
-        self._bury()
+        self._flush_deaths()
         if len(self._names) != self._named:  # a name belongs to its tensor from the beginning
             self._read_anew()
         records = self._reader.read(self._raw)
@@ -70,7 +70,7 @@ class Describer:
         if self._reader.read_already > at:
             self._read_anew()
 
-    def _bury(self) -> None:
+    def _flush_deaths(self) -> None:
         """Put down the nodes that were let go since the last event."""
         raise NotImplementedError
 

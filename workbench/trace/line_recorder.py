@@ -21,7 +21,7 @@ from ..events import next_tag
 from .call_records import LineReached, MethodCalled, MethodEnded
 from .describe import class_of, version_of
 from .formulas import METHODS
-from .recorder import Recorder, hearing
+from .recorder import Recorder, recording_lock
 from .schema import Raw
 from .source import OWN
 
@@ -50,7 +50,7 @@ _watchers: list[Watcher] = []
 
 def watch(watcher: Watcher) -> None:
     """From now on tell the watcher."""
-    with hearing:
+    with recording_lock:
         _watchers.append(watcher)
         if len(_watchers) == 1:
             _begin()
@@ -58,7 +58,7 @@ def watch(watcher: Watcher) -> None:
 
 def unwatch(watcher: Watcher) -> None:
     """Tell it no more; after the last one nothing is traced. Whoever does this twice has done it once."""
-    with hearing:
+    with recording_lock:
         if watcher in _watchers:
             _watchers.remove(watcher)
         if not _watchers:

@@ -44,7 +44,7 @@ class Reader:
         """How many raw events it has read."""
         return len(self._records)
 
-    def unlearn(self, tensors: set[int]) -> None:
+    def forget_all_but(self, tensors: set[int]) -> None:
         """Tell anew of all tensors but these."""
         known = {self.ids.get(serial) for serial in tensors}
         self._last = {id: seen for id, seen in self._last.items() if id in known}

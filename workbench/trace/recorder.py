@@ -58,7 +58,7 @@ from .stacks import Stack, line_of, spot_of, stepping, user_frame
 from .values import LIMIT
 
 
-class Hearer(WorkbenchDescriber):
+class EventRecorder(WorkbenchDescriber):
     """Hears the engine's events, and adds a raw event for each to what it has put down."""
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -98,7 +98,7 @@ class Hearer(WorkbenchDescriber):
             attributes, zeros = self._attributes(node, found), zeros_of(node)
         pushing = self._pushing[-1][1] if self._pushing else None
         scope = None if node.extra is None else node.extra.scope
-        told = own, node.name(), kind, False, edges, tuple(given), tuple(found.values()), saved, self.outlook.stack()
+        told = own, node.name(), kind, False, edges, tuple(given), tuple(found.values()), saved, self.sampler.stack()
         self._raw.append((NodeCreated, *told, pushing, attributes, scope, 1, None, zeros))
 
     def on_backward(self, task: Any) -> None:
@@ -118,7 +118,7 @@ class Hearer(WorkbenchDescriber):
         self._learn([("seed", seed) for seed in task.seeds if task.create_graph and is_tensor(seed)])
         self._tell(found)
         self._meet(getattr(task, "_waiting", ()))
-        keep, create, stack = task.keep_graph, task.create_graph, self.outlook.stack()
+        keep, create, stack = task.keep_graph, task.create_graph, self.sampler.stack()
         self._raw.append((BackwardStarted, tag(task), roots, targets, keep, create, stack))
         self._tasks.add(task._tag)
         self._going.append(weakref.ref(task))
@@ -204,7 +204,7 @@ class Hearer(WorkbenchDescriber):
             if self._base(tensor) is None and not self._is_known(tensor._tag) and not self._sharing(tensor):
                 return  # no part of the graph yet
             self._describe(tensor, found)
-        stack = self.outlook.stack()
+        stack = self.sampler.stack()
         slices = self._put_slices(tensor, found, stack)
         self._describe_others(tensor, found)
         self._tell(found)
@@ -263,7 +263,7 @@ class Hearer(WorkbenchDescriber):
                 self._describe(tensor, found)
                 self._raw.append((TensorsFound, tuple(found.values())))
             self._hold(tensor)
-            self._raw.append((GradChanged, tensor._tag, self._copy(grad_of(tensor)), name, self.outlook.stack()))
+            self._raw.append((GradChanged, tensor._tag, self._copy(grad_of(tensor)), name, self.sampler.stack()))
 
     def _put_grad_in(self, written: Any, name: str) -> None:
         """The same, if the memory of a gradient was written."""
@@ -381,7 +381,7 @@ class Hearer(WorkbenchDescriber):
 
 
 # Of the class, not of each recorder: that would hold itself by them, and stay until the collector comes.
-HEAR: dict[str, Callable[..., None]] = {kind: getattr(Hearer, f"on_{kind}") for kind in SCHEMA}
+HEAR: dict[str, Callable[..., None]] = {kind: getattr(EventRecorder, f"on_{kind}") for kind in SCHEMA}
 
 
 def _tensors_given(created: Raw) -> list[int]:
@@ -407,12 +407,12 @@ class Chapter:
 
 
 # Threads are heard one at a time, by all recorders: what one thread's event first told of, another's refers to.
-hearing: Any = threading.RLock()
+recording_lock: Any = threading.RLock()
 if hasattr(os, "register_at_fork"):  # in a forked child nobody has it: who had it at the fork is in the parent
-    os.register_at_fork(after_in_child=hearing._at_fork_reinit)
+    os.register_at_fork(after_in_child=recording_lock._at_fork_reinit)
 
 
-class Recorder(Hearer):
+class Recorder(EventRecorder):
     """Call it with every event; `records()` gives what it heard, if there is a `last` about the last so many.
 
     It then works in chapters of a quarter to a half of that. Each begins where no backward and no transform is going
@@ -427,9 +427,9 @@ class Recorder(Hearer):
         self._room = self._full = 1 + self._last // 4  # raw tuples until it has to look at them, and in this chapter
 
     def __call__(self, event: Event) -> None:
-        with hearing:
+        with recording_lock:
             if self._dead:
-                self._bury()
+                self._flush_deaths()
             kind = event[0]
             # A task that began before anybody listened stays unheard: its graph is not known.
             if kind not in _OF_A_TASK or getattr(event[1], "_tag", None) in self._tasks:
@@ -443,8 +443,8 @@ class Recorder(Hearer):
 
     def watch(self, on: bool) -> None:
         """From now on note which nodes are gone; or no longer."""
-        with hearing:
-            self._bury()
+        with recording_lock:
+            self._flush_deaths()
             self._lives = {} if on else None
 
     def _take_back(self) -> None:
@@ -453,7 +453,7 @@ class Recorder(Hearer):
         self._nodes &= {each[1] for each in told if each[0] is NodeCreated}
         self._tensors &= {tensor[0] for each in told for tensor in value_of(each, "tensors") or ()}
 
-    def _bury(self) -> None:
+    def _flush_deaths(self) -> None:
         """Put down the nodes that were let go since the last event."""
         if self._dead and self._lives is not None:
             dead = [self._lives.pop(self._dead.pop(0), None) for _ in range(len(self._dead))]
@@ -461,12 +461,12 @@ class Recorder(Hearer):
 
     def records(self, count: int | None = None) -> list[Record]:
         """Everything heard so far, or up to when `count` was this number: nothing, if all that was let go."""
-        with hearing:
-            self._bury()
+        with recording_lock:
+            self._flush_deaths()
             self._let_go()
             return super().records(count)
 
-    def aside(self, event: Event) -> list[Record]:
+    def records_without_keeping(self, event: Event) -> list[Record]:
         """The records that an event would add, which are not kept."""
         self.records()
         begin = len(self._raw)
@@ -479,11 +479,11 @@ class Recorder(Hearer):
         """The nodes and tensors that it has told of so far."""
         return self._nodes.copy(), self._tensors.copy()
 
-    def unlearn(self, known: tuple[set[int], set[int]]) -> None:
+    def forget_all_but(self, known: tuple[set[int], set[int]]) -> None:
         """Know no others than these any more: what has told of them is taken back."""
         self._nodes &= known[0]
         self._tensors &= known[1]
-        self._reader.unlearn(known[1])
+        self._reader.forget_all_but(known[1])
 
     def show(self, tensor: Any, frame: FrameType | None) -> None:
         """Note the graph that made a tensor, as it is."""
@@ -557,7 +557,7 @@ class Recorder(Hearer):
             self._read_anew()
 
 
-class Finder(Recorder):
+class ErrorRecorder(Recorder):
     """Puts down what was there when an error left the engine, and then the error."""
 
     _held: Sequence[Any] = ()  # what the user's variables hold

@@ -53,7 +53,7 @@ Marks = tuple[Mark, ...]
 Stack = tuple[int, tuple[Any, ...], Marks]
 
 
-class Outlook:
+class StackSampler:
     """Takes down the stack of frames, down to the one in which the recording began, if that is on it."""
 
     __slots__ = ("_code", "_address", "_below")

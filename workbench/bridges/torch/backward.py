@@ -148,7 +148,7 @@ class BackwardRecorder(OperationRecorder):
         return found
 
     def _start(self, task: Task, outputs: Any, grads: Any, keep: Any, create: Any, inputs: Any, *more: Any) -> None:
-        self._bury()
+        self._flush_deaths()
         self._sent = {}
         found: dict[int, tuple[Any, ...]] = {}
         roots = []
@@ -169,7 +169,7 @@ class BackwardRecorder(OperationRecorder):
             task.queue = self._queue(task, known)
         self._note_hooks(self._register_hooks(task, known))
         self._wrap_hooks(task)
-        stack = self.outlook.stack(3)
+        stack = self.sampler.stack(3)
         wanted = None if targets is None else tuple(targets)
         self._raw.append((BackwardStarted, task.serial, tuple(roots), wanted, task.keeps, task.creates, stack))
 
@@ -302,7 +302,7 @@ class BackwardRecorder(OperationRecorder):
 
     def starts(self, task: Task, serial: int, grads: Any) -> None:
         """A node is about to run."""
-        self._bury()
+        self._flush_deaths()
         task.running = serial
         if task.creates:
             self._note_nodes_of(grads)
@@ -312,7 +312,7 @@ class BackwardRecorder(OperationRecorder):
     def ends(self, task: Task, serial: int, saves: bool, sent: Any, received: Any) -> None:
         """A node has run."""
         if self._dead:
-            self._bury()
+            self._flush_deaths()
         if task.creates:
             self._note_nodes_of(received)
         if task.running != serial:
@@ -334,7 +334,7 @@ class BackwardRecorder(OperationRecorder):
         """Record the nodes that made gradients, which a backward records."""
         for grad in grads:
             if grad is not None and (made := grad.grad_fn) is not None and self._token(made) is None:
-                self._note_nodes(made, (), [grad], self.outlook.stack(4), 0, self._entry)
+                self._note_nodes(made, (), [grad], self.sampler.stack(4), 0, self._entry)
 
     def hook_runs(self, place: int, which: tuple[Any, ...]) -> None:
         """A hook of the user's is about to run."""
@@ -361,7 +361,7 @@ class BackwardRecorder(OperationRecorder):
 
     def arrives(self, task: Task, serial: int, leaf: torch.Tensor, received: Any) -> None:
         """A leaf has a new gradient."""
-        self._bury()
+        self._flush_deaths()
         copies = self._copies(received)
         grad = leaf.grad
         before = self._grads.get(serial)
@@ -410,7 +410,7 @@ class BackwardRecorder(OperationRecorder):
     # The end.
 
     def _finish(self, task: Task, found: Any) -> None:
-        self._bury()
+        self._flush_deaths()
         for (place, nr), wanted in task.captures.items() if found else ():
             told = (GradCaptured, task.serial, place, nr, self._copy(found[wanted[0]]))
             at, end = task.captured.get(wanted[0]), len(self._raw)
@@ -440,7 +440,7 @@ class BackwardRecorder(OperationRecorder):
             raise
 
     def _failed(self, task: Task, outputs: Any, error: BaseException) -> None:
-        self._bury()
+        self._flush_deaths()
         at, hook, self.failed, late, self._late = task.running, self.failed, None, self._late, []
         if hook is not None:
             at, kind, given = hook

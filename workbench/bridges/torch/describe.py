@@ -202,7 +202,7 @@ class TorchDescriber(Describer):
         self._storages: dict[int, tuple[StorageWeakRef, int]] = {}
         self._most_storages = _STORAGES  # of more, those that are gone are forgotten
 
-    def _bury(self) -> None:
+    def _flush_deaths(self) -> None:
         """Record the nodes that have died since the last event."""
         if self._dead:
             dead = [self._dead.pop(0) for _ in range(len(self._dead))]
@@ -427,7 +427,7 @@ class TorchDescriber(Describer):
 
     def node_made(self, node: Any) -> None:
         """A node was made: remember where, for what is recorded of it once something leads to it."""
-        node.metadata[self._birth] = self.outlook.stack(3), self._entry
+        node.metadata[self._birth] = self.sampler.stack(3), self._entry
 
     def _note_node(
         self,

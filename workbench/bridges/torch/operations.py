@@ -111,8 +111,8 @@ class OperationRecorder(TorchDescriber):
         self._note_cuts(name, [args, kwargs], outs, before)
         if not new and not written:
             return
-        self._bury()
-        stack = self.outlook.stack(3)
+        self._flush_deaths()
+        stack = self.sampler.stack(3)
         given = (*args, *[each for each in kwargs.values() if each is not None]) if kwargs else args
         for tensor, was, *made in written:  # as it was told of before, it is an argument
             serial = self._have(tensor)
@@ -222,8 +222,8 @@ class OperationRecorder(TorchDescriber):
     def grad_set(self, tensor: torch.Tensor) -> None:
         """A tensor's `.grad` was set."""
         if self._is_told(tensor):
-            self._bury()
-            self._note_grad(tensor, "", self.outlook.stack(3))
+            self._flush_deaths()
+            self._note_grad(tensor, "", self.sampler.stack(3))
 
     def _note_grad(self, leaf: torch.Tensor, name: str, stack: Any) -> None:
         serial, grad = self._tag(leaf), leaf.grad
@@ -253,8 +253,8 @@ class OperationRecorder(TorchDescriber):
         new = [made for each in outs if (made := each.grad_fn) is not None and self._token(made) is None]
         if not new:
             return
-        self._bury()
-        stack = self.outlook.stack(3)
+        self._flush_deaths()
+        stack = self.sampler.stack(3)
         made = next((each for each in new if is_python(each)), new[0])
         own = [each for each in outs if not _is_of_another(each, made)]
         self._note_nodes(made, args, own, stack, since, self._entry)

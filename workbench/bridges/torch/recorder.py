@@ -39,7 +39,7 @@ class TorchRecorder(BackwardRecorder):
     def begin(self, frame: FrameType | None) -> None:
         """From now on record this thread."""
         if frame is not None:
-            self.outlook.begin(frame)
+            self.sampler.begin(frame)
         self._thread = threading.get_ident()
         self._mode = OperationMode(self)
         try:
@@ -106,7 +106,7 @@ class TorchRecorder(BackwardRecorder):
             self._compiled = None
         vars(self).pop("_mode", None)
         self.look_up(frame)
-        self._bury()
+        self._flush_deaths()
         self._hooked.clear()
         self.inside.clear()
         self._grad_owners.clear()
