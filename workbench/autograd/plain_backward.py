@@ -76,12 +76,14 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
 def _walk(root: Any, nr: int, seed: Any, keep_graph: bool, inputs: dict[Any, Any], task: GraphTask | None) -> None:
     """Run the nodes one after the other, and the leaves as soon as they are reached."""
     order = sorted(inputs, key=_SEQ, reverse=True) if len(inputs) > 1 else [*inputs]
-    node, grad, first = root, seed, order[0]
-    if root.multi:
-        grad = [grad if i == nr else None for i in range(root.outputs)]
+    node, first = root, order[0]
+    grad = [*[None] * nr, seed, *[None] * (root.outputs - nr - 1)] if root.multi else seed
     out: Any
     try:
-        while node is not first:  # one after the other: built-in ones, after which nobody looks who did not before
+        while node is not first:  # one after the other
+            if task is not None and _is_watched(task, node):
+                _go_on(task, {node: grad}, [*_chain(node, first), *order])
+                return
             if grad is not None or node.takes_undefined:
                 out = node.vjp(grad)
                 grad, out = out if node.arity == 1 else out[node.next0 is None], None
@@ -141,6 +143,15 @@ def _deliver(node: Any, parents: Any, grads: list[Any], buffers: dict[Any, Any],
     return watched
 
 
+def _chain(node: Any, first: Any) -> list[Any]:
+    """The nodes that follow each other one by one, up to the first that does not."""
+    nodes = []
+    while node is not first:
+        nodes.append(node)
+        node = node.next1 if node.next0 is None else node.next0
+    return nodes
+
+
 def _is_watched(task: GraphTask, node: Any) -> bool:
     """Whether a Function's backward has made somebody look at what comes next, which else is a node like the others."""
     task.node = node
@@ -170,13 +181,12 @@ def _inputs_of_plain_nodes(root: Any) -> tuple[dict[Any, Any], bool] | None:
     """The nodes of a backward, which run in the order of their making, each with those its gradients go to.
 
     And whether there are Functions among them. None if a hook runs, if a leaf waits for several gradients, and where
-    what led to a node was made after it, as a view's node may be. Built-in nodes that follow each other one by one from
-    the root on are left out.
+    what led to a node was made after it, as a view's node may be. Nodes that follow each other one by one from the root
+    on are left out.
     """
-    first = _end_of_chain(root)
-    if first is None or type(first.extra) not in _USUAL or not (first.built_in or first.of_function):
+    first, users = _end_of_chain(root)
+    if first is None:
         return None
-    users = first.of_function
     inputs: dict[Any, Any] = {first: first.leads_to()}
     leaves: set[Any] = set()
     stack: list[Any] = [first]
@@ -202,14 +212,18 @@ def _inputs_of_plain_nodes(root: Any) -> tuple[dict[Any, Any], bool] | None:
     return inputs, users
 
 
-def _end_of_chain(root: Any) -> Any:
-    """The first node from the root on that is no plain built-in one with a gradient for a single node of that kind."""
-    node = root
-    while node is not None and node.built_in and type(node.extra) in _USUAL:
+def _end_of_chain(root: Any) -> tuple[Any, bool]:
+    """The first node from the root on that does not send its gradient to one other alone; and whether Functions run.
+
+    None where one of them is looked at, or is of another kind.
+    """
+    node, users = root, False
+    while node is not None and type(node.extra) in _USUAL and (node.built_in or node.of_function):
+        users = users or node.of_function
         arity, parent = node.arity, node.next0 if node.arity in (1, 2) else None
         if arity == 2 and node.next1 is not None:
             parent = node.next1 if parent is None else None
         if parent is None or not parent.arity or parent.multi:
-            break
+            return node, users
         node = parent
-    return node
+    return None, False
