@@ -301,3 +301,15 @@ def test_numbers_are_not_packed(expression: str, kind: str) -> None:
         return seen
 
     compare(program)
+
+
+@pytest.mark.parametrize("expression", entries("x.relu() | x.tanh() | x * x | x.abs() | x ** 3 | x.clamp(min=0)"))
+def test_a_hook_that_unpacks_another_dtype(expression: str) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.tensor([1.0, -2.0, 3.0], requires_grad=True)
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t.double()):
+            y = eval(expression, {"x": x, "torch": torch})
+        y.sum().backward()
+        return x.grad
+
+    compare(program)

@@ -392,3 +392,14 @@ def test_views_of_one_tensor_are_told_by_what_took_them():
         (q[:, 0] * q[:, 1]).sum().backward()
     titles = {box.title for box in storyboard(trace).scene.boxes.values() if box.kind == "saved"}
     assert titles == {"saved self (q[:, 0])", "saved other (q[:, 1])"}
+
+
+def test_a_trace_that_ends_anywhere_is_shown():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    found = x.exp()
+    with record() as trace:
+        doubled = x * 2
+        _ = found * doubled
+    whole = trace.to_dict()
+    for end in range(1, len(whole["events"]) + 1):
+        assert str(Trace.from_dict({**whole, "events": whole["events"][:end]}).show("saved"))

@@ -184,7 +184,7 @@ relu = define(
 
 def _threshold_backward(grad: np.ndarray, a: np.ndarray) -> np.ndarray:
     """0 where a <= 0, else grad: np.where needs four times as long where the signs are mixed."""
-    bits = (np.asarray(a <= 0).view(BYTE) - ONE).astype(SIGNED[a.itemsize])  # none set, or all
+    bits = (np.asarray(a <= 0).view(BYTE) - ONE).astype(SIGNED[grad.itemsize])  # none set, or all
     return (grad.view(SIGNED[grad.itemsize]) & bits).view(grad.dtype)
 
 

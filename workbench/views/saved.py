@@ -615,7 +615,8 @@ def _keep_nothing(count: int) -> str:
 
 
 def _boxes(survey: Survey) -> list[Box]:
-    all_ = [survey.rows[made.node] for made in survey.made if made.runs is None]
+    # What was found after the last stop, in a trace that was cut there, has no row.
+    all_ = [survey.rows[made.node] for made in survey.made if made.runs is None and made.node in survey.rows]
     rows = sorted((row for row in all_ if row.names), key=lambda row: survey.rank[row.made.node])
     kept, anyway = (
         sum(each.size for each in survey.counted.values() if each.anyway is lives) for lives in (False, True)
