@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser_page import open_page, wait_until
 from error_samples import CASES
-from player_page import position, press, show, wear
+from player_page import position, press, settled, show, wear
 from player_story import storyboard
 from test_explaining import error_of
 from test_player_finding import WIDE, WIDTH, in_sight, whole
@@ -58,10 +58,10 @@ def test_fit_shows_the_whole_picture_with_details_and_without(page, size):
         fitted = page.evaluate("document.querySelector('.wb-picture').getBoundingClientRect().width")
         page.locator(".wb-box:not(.wb-state-future):not(.wb-kind-region)").first.press("Enter")
         wait_until(page, "!document.querySelector('.wb-details').hidden")
-        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        settled(page)
         assert whole(page)
         page.keyboard.press("Escape")
-        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        settled(page)
         assert page.evaluate("document.querySelector('.wb-picture').getBoundingClientRect().width") == fitted
 
 
@@ -483,7 +483,7 @@ def test_the_names_of_rows_stay_in_sight_wherever_the_picture_is_scrolled(page, 
           .map(([group, at]) => at.left >= port.left && at.right <= port.right && over(group, at)); }"""
     for k in (len(board.steps) - 1, 0, len(board.steps) // 2):
         page.evaluate("k => player.go(k)", k)
-        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        settled(page)
         assert in_sight(page, board.steps[k].focus)
         assert page.evaluate(shifts) and all(page.evaluate(shifts)), k
 
@@ -545,7 +545,7 @@ def test_a_saved_page_of_an_error_opens_at_what_failed(page, program, tmp_path):
         page.set_viewport_size({"width": size[0], "height": size[1]})
         page.goto((tmp_path / "error.html").as_uri())
         wait_until(page, "document.querySelector('.wb-kind-story') !== null")
-        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        settled(page)
         focus = picture.storyboard.steps[-1].focus
         assert focus is None or in_sight(page, focus)
         assert page.evaluate(OUTSIDE) == 0
@@ -559,6 +559,7 @@ def test_a_chart_opens_whole_across_beside_the_files_of_a_small_jupyterlab(page,
     with torch.record() as trace:
         (x.exp() * x).tanh().sum().backward()
     show(page, trace.show(view).storyboard.to_dict())
+    settled(page)
     window = page.locator(".wb-view")
     assert page.locator(".wb-player").bounding_box()["width"] == 572
     assert window.evaluate("view => view.scrollWidth - view.clientWidth") == 0

@@ -47,6 +47,11 @@ def show(page: Page, story: Any, again: bool = False, notebook: tuple[int, int] 
     wait_until(page, "window.player !== undefined")
 
 
+def settled(page: Page) -> None:
+    """Wait until the page has been laid out anew: what a window shows follows its size a frame later."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def everything(page: Page) -> dict[str, list[str]]:
     """State, class and text of every box and arrow, by id."""
     return page.evaluate(_STATES)
