@@ -17,6 +17,9 @@ from view_names import GRAPHS
 
 import workbench as torch
 from workbench.recording import Trace, load
+from workbench.scene import engines
+from workbench.scene.layout import LayoutUnavailable
+from workbench.scene.reading import drawn_region
 from workbench.trace.records import GradCaptured
 
 LONG = "x" * 5_000_000
@@ -173,6 +176,50 @@ def test_the_card_of_functions_takes_no_more_work_for_each_line_of_a_long_file(e
 
 def test_a_method_of_which_no_line_is_known_is_said_in_words() -> None:
     assert "No line of Square was recorded" in str(of([called(1)]).show("function"))
+
+
+def parts(count: int) -> list[dict[str, Any]]:
+    """A graph of several parts."""
+    nodes = [made(f"n{i}", f"n{1 + i * 7 % (i - 1)}" if i > 1 else "t1", name="A") for i in range(1, count)]
+    return [FOUND, *nodes]
+
+
+def leaves(count: int) -> list[dict[str, Any]]:
+    """A node with so many leaves, over which Graphviz sits for minutes if they are 20,000."""
+    found = {"kind": "TensorsFound", "tensors": [tensor(f"t{i}", name=f"a{i}") for i in range(1, count)]}
+    return [found, made(edges=[EDGE | {"target": f"t{i}"} for i in range(1, count)])]
+
+
+@pytest.mark.parametrize(("events", "seconds"), [(leaves(500), 0.01), (parts(300), 0.0)])
+def test_a_picture_that_takes_too_long_is_not_drawn_and_the_next_one_is(
+    tmp_path, monkeypatch, events: list[dict[str, Any]], seconds: float
+) -> None:
+    drawn_region.cache_clear()
+    said = (
+        f"No picture can be drawn because to place its boxes takes more than {seconds:g} seconds: record a part of the "
+        "program, or open fewer groups, as by `show(depth=1)`."
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(engines, "MOST_SECONDS", seconds)
+        picture = of(events).show()
+        with pytest.raises(LayoutUnavailable) as refusal:
+            picture.save(tmp_path / "hostile.html")
+        assert str(refusal.value) == said and not [*tmp_path.iterdir()]
+        shown = picture._repr_mimebundle_()
+        assert shown.keys() == {"text/plain"} and shown["text/plain"] == f"{picture}\n\n{said}"
+    small = of(chain(5)).show()
+    small.save(tmp_path / "small.html")
+    picture.save(tmp_path / "hostile.html")
+    assert {path.name for path in tmp_path.iterdir()} == {"small.html", "hostile.html"}
+
+
+def test_graphviz_answers_the_same_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    board = of(parts(60)).show().storyboard
+    here = board.layout
+    drawn_region.cache_clear()
+    monkeypatch.setattr(engines, "_MOST_HERE", 0)
+    monkeypatch.setattr(engines, "_uninterrupted", None)
+    assert board.with_open(board.opened).layout == here
 
 
 @pytest.mark.slow

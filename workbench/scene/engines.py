@@ -1,6 +1,7 @@
 """Graphviz: the text of a graph in DOT goes in, and where its nodes, edges and labels are comes out.
 
-It works in this process (pygraphviz) or as a program on the path: the first of `ENGINES` that is installed is asked.
+It is a library (pygraphviz) or a program on the path: the first of `ENGINES` that is installed is asked. Nothing stops
+the library in this process, not even Ctrl-C, so a long text goes to a process of its own: that one ends with its time.
 """
 
 from __future__ import annotations
@@ -8,13 +9,29 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import threading
 from _thread import start_new_thread
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from time import monotonic
+from typing import Any, TypeVar
 
 from .geometry import Point
+
+# The longest that the parts of one picture are laid out, and that Graphviz works at one of them: whoever opens a file
+# that was made to take long waits no longer. Graphs of 5,000 nodes take a fraction of it.
+MOST_SECONDS = 60.0
+_MOST_HERE = 400  # lines of DOT: Graphviz is done with so many sooner than a process begins, or little later
+_PROGRAM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pygraphviz import AGraph
+sys.stdout.buffer.write(AGraph(string=sys.stdin.buffer.read().decode()).draw(format="json0", prog="dot"))
+"""
+_Part = TypeVar("_Part")
 
 _lock = threading.Lock()  # Graphviz has state of its own, and the standard error stream is every thread's
 if hasattr(os, "register_at_fork"):  # so a fork waits until no other thread is in there
@@ -24,7 +41,7 @@ _heard: list[int] = []  # the stream itself, while Graphviz's warnings go nowher
 
 
 class LayoutUnavailable(RuntimeError):
-    """There is no Graphviz to place the boxes with."""
+    """There is no Graphviz to place the boxes with, or it takes too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +71,33 @@ def placed(dot: str) -> Placed:
     )
 
 
+def in_time(parts: Iterable[_Part]) -> Iterator[_Part]:
+    """The parts of a picture one by one, as long as laying them out takes no more than `MOST_SECONDS`."""
+    end = monotonic() + MOST_SECONDS
+    for part in parts:
+        if monotonic() >= end:
+            raise _too_long()
+        yield part
+
+
+def _too_long() -> LayoutUnavailable:
+    return LayoutUnavailable(
+        f"No picture can be drawn because to place its boxes takes more than {MOST_SECONDS:g} seconds: record a part "
+        "of the program, or open fewer groups, as by `show(depth=1)`."
+    )
+
+
 def _by_pygraphviz(dot: str) -> Placed | None:
     try:
-        from pygraphviz import AGraph  # pyright: ignore[reportMissingTypeStubs]
+        import pygraphviz  # pyright: ignore[reportMissingTypeStubs]
     except ImportError:
         return None
-    return _uninterrupted(AGraph, dot)
+    if dot.count("\n") > _MOST_HERE and sys.executable:
+        with suppress(OSError):  # where no process can begin
+            return _by_process(
+                [sys.executable, "-I", "-c", _PROGRAM, str(Path(pygraphviz.__file__).parent.parent)], dot
+            )
+    return _uninterrupted(pygraphviz.AGraph, dot)
 
 
 def _uninterrupted(graph_class: Any, dot: str) -> Placed:
@@ -118,20 +156,31 @@ def _in_process(graph_class: Any, dot: str) -> Placed:
 
 def _by_program(dot: str) -> Placed | None:
     try:
-        import graphviz  # pyright: ignore[reportMissingTypeStubs]
-    except ImportError:
+        return _by_process(["dot", "-Tjson0"], dot)
+    except FileNotFoundError:
         return None
+    except OSError as error:
+        raise _failed(str(error)) from None
+
+
+def _by_process(command: list[str], dot: str) -> Placed:
+    quiet = getattr(subprocess, "CREATE_NO_WINDOW", 0)  # on Windows
     try:
-        told = json.loads(graphviz.pipe("dot", "json0", dot.encode(), quiet=True))
-    except graphviz.ExecutableNotFound:
-        return None
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise LayoutUnavailable(
-            "No picture can be drawn because Graphviz's program `dot` failed: {}".format(str(error).partition("\n")[0])
-        ) from None
+        ran = subprocess.run(
+            command, input=dot.encode(), capture_output=True, timeout=MOST_SECONDS, creationflags=quiet, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise _too_long() from None
+    if ran.returncode:
+        raise _failed(f"{command[0]} returned non-zero exit status {ran.returncode}.")
+    told = json.loads(ran.stdout)
     edges = sorted(told.get("edges", []), key=lambda edge: int(edge["id"]))
     nodes = sorted([each for each in told["objects"] if each["name"].isdigit()], key=lambda each: int(each["name"]))
     return _read_places(told["bb"], [each["pos"] for each in nodes], [(each["pos"], each.get("lp")) for each in edges])
+
+
+def _failed(why: str) -> LayoutUnavailable:
+    return LayoutUnavailable(f"No picture can be drawn because Graphviz's program `dot` failed: {why}")
 
 
 # From the text of a graph in DOT to its places; an engine that is not installed gives None.

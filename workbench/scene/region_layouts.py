@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .blocks import Block, blocks_of
+from .engines import in_time
 from .labels import Size, in_group
 from .model import Scene
 from .reading import drawn_region
@@ -18,7 +19,7 @@ def region_layouts(
 ) -> dict[str | None, RegionLayout]:
     """Every part of the picture; what lies in a region makes it as large as it is."""
     layouts: dict[str | None, RegionLayout] = {}
-    for region in reversed(regions.order):  # the inner ones first
+    for region in in_time(reversed(regions.order)):  # the inner ones first
         layouts[region] = region_layout(regions, region, blocks, boxes, labels, layouts)
     return layouts
 
@@ -99,7 +100,7 @@ class RegionLayouts(Mapping[str | None, RegionLayout]):
         return sum(map(len, self._regions.wires.values()))
 
     def __iter__(self) -> Iterator[str | None]:
-        return reversed(self._regions.order)  # the inner ones first
+        return in_time(reversed(self._regions.order))  # the inner ones first
 
     def __len__(self) -> int:
         return len(self._regions.order)
