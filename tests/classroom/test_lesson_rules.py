@@ -101,7 +101,7 @@ def test_no_picture_gives_a_prediction_away(cells: list[Any]) -> None:
         if awaited:
             for output in cell.outputs:
                 said = output.get("data", {}).get("text/plain", "")
-                # A graph that opens before its story ends does not show how it ends.
-                shown = re.search(r"^(\d+) steps.*; the graph is shown after step (\d+):$", said, re.MULTILINE)
+                # A picture that opens before its story ends does not show how it ends.
+                shown = re.search(r"^(\d+) steps.*; the \w+ is shown after step (\d+):$", said, re.MULTILINE)
                 assert "image/svg" not in str(output) or (shown and int(shown[2]) < int(shown[1])), cell.source
         awaited = awaited and "check(" not in cell.source

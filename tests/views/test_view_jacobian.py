@@ -67,7 +67,7 @@ def test_the_text_has_rows_columns_and_what_it_cost():
         "y[1]: 0 -12",
         "y[2]: 1 1",
         "",
-        "5 steps; the graph is shown after step 5:",
+        "5 steps; the picture is shown after step 5:",
         "1. f takes 2 numbers and gives 3 numbers: its Jacobian has 3 rows and 2 columns, and none is known yet.",
         "2. Backward 1, from 1 for y[0] and 0 for the others, gives row 1: 2 1.",
         "3. Backward 2, from 1 for y[1] and 0 for the others, gives row 2: 0 -12.",

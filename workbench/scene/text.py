@@ -198,7 +198,9 @@ def _step_lines(storyboard: Storyboard) -> list[str]:
     board, k = storyboard.shown()
     after = sum(begin <= k for begin, _, _ in stops)
     part = f", in {storyboard.chapter()}" if storyboard.chapter() else ""
-    shown = f"; the graph is shown after step {after}{part}" if board is storyboard else ""
+    # A chart, a matrix: what has its places is no graph.
+    kind = "picture" if any(box.place for box in storyboard.scene.boxes.values()) else "graph"
+    shown = f"; the {kind} is shown after step {after}{part}" if board is storyboard else ""
     lines = [f"{len(stops)} steps{parts}{shown}:"]
     room = len(str(len(stops)))
     captions = [f"{n:>{room}}. {cut(clean(caption), _LONGEST_CAPTION)}" for n, (_, _, caption) in enumerate(stops, 1)]
