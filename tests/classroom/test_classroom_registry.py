@@ -93,6 +93,25 @@ def test_a_lesson_that_nobody_could_check_is_not_released(kind: str, capsys: pyt
     assert capsys.readouterr().err == said and not Path("out").exists()
 
 
+@pytest.mark.parametrize("kind", ["student", "solutions", "nbgrader", "otter"])
+def test_an_exercise_that_only_a_cell_registers_is_not_released_and_no_cell_runs(
+    kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("cube.exercises.py").write_text(FILE.replace("slope-of-a-cube", "another-one"))
+    notebook = nbformat.read("cube.ipynb", as_version=4)
+    registering = "%matplotlib inline\n1 / 0\nexercise(\n    'slope-of-a-cube', 'The slope.', solution=12)"
+    notebook.cells.insert(0, nbformat.v4.new_code_cell("# exercise('backward-of-a-cube')"))
+    notebook.cells.insert(1, nbformat.v4.new_code_cell(registering))
+    nbformat.write(notebook, "cube.ipynb")
+    assert main(["release", "cube.ipynb", f"--{kind}", "out"]) == 1
+    assert capsys.readouterr().err == (
+        "workbench: cube.ipynb checks 'slope-of-a-cube', which cube.exercises.py does not register: nobody could check "
+        "an answer. A cell of the notebook registers 'slope-of-a-cube', but no cell runs here, and graders trust the "
+        "file alone: move each `exercise(...)` into cube.exercises.py, with what it needs.\n"
+    )
+    assert not Path("out").exists()
+
+
 def test_a_name_that_no_file_beside_the_notebook_has_is_told_what_there_is(cube: Path) -> None:
     with pytest.raises(
         ValueError, match="There is no exercise called 'slope-of-a-cub': did you mean 'slope-of-a-cube'"

@@ -21,6 +21,7 @@ from .judging import Exercise
 
 YOUR_CODE = "...  # your code"
 _EXERCISE = re.compile(r"^# exercise: ([a-z0-9]+(?:-[a-z0-9]+)*)(?: \((\d+(?:\.\d+)?) points?\))?[ \t]*$", re.M)
+_REGISTERED = re.compile(r"""^[^#\n]*\bexercise\(\s*(?:name\s*=\s*)?["']([a-z0-9-]+)["']""", re.M)
 _SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION[ \t]*\n(.*?)^[ \t]*### END SOLUTION[ \t]*(?:\n|\Z)", re.S | re.M)
 _HIDDEN = re.compile(r"^[ \t]*### BEGIN HIDDEN TESTS[ \t]*\n.*?^[ \t]*### END HIDDEN TESTS[ \t]*(?:\n|\Z)", re.S | re.M)
 _MARKER = re.compile(r"^[ \t]*### ?(?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS)\b", re.M)
@@ -84,6 +85,12 @@ def unregistered(notebook: Any, known: Mapping[str, Exercise]) -> list[str]:
     """The names that exercises of the notebook are checked by and that are not among the known ones."""
     names = [(name, cell.source) for cell in notebook.cells if (name := name_of(cell))]
     return [name for name, source in names if name not in known and _given(name, source)]
+
+
+def registered_in_cells(notebook: Any) -> set[str]:
+    """The names that cells of the notebook give to `exercise`, as they are written: no cell runs."""
+    cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    return {name for source in cells for name in _REGISTERED.findall(source)}
 
 
 def nbgrader(notebook: Any, known: Mapping[str, Exercise]) -> Any:

@@ -34,6 +34,10 @@ NO_CHECKOUT = "--authors opens the notebooks/ of a clone, and there is none here
 JUPYTER_REFUSED = "Jupyter cannot write {} ({}): set HOME to a folder of your own."
 MARKERS = "{}: {}"
 UNREGISTERED = "{} checks {}, which {} does not register: nobody could check an answer."
+MOVE_TO_FILE = (
+    "A cell of the notebook registers {}, but no cell runs here, and graders trust the file alone: move each "
+    "`exercise(...)` into {}, with what it needs."
+)
 HANDOUT_SUFFIX = "{} does not end in .html or .pdf."
 NO_BROWSER = "no Chromium, Chrome or Edge is found to print a PDF: give FILE.html, and print it from any browser."
 NOT_PRINTED = "{} could not print the PDF: {}"

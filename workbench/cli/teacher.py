@@ -23,6 +23,7 @@ from workbench.classroom.handout import (
     name_of,
     nbgrader,
     otter,
+    registered_in_cells,
     solution,
     solved,
     student,
@@ -82,7 +83,9 @@ def _copied(path: Path, kind: str) -> str:
     }
     made = copied(copies[kind], notebook, path)
     if names := unregistered(notebook, known):
-        raise CommandError(errors.UNREGISTERED.format(path, " and ".join(map(repr, names)), file))
+        wrong = errors.UNREGISTERED.format(path, " and ".join(map(repr, names)), file)
+        here = [repr(name) for name in names if name in registered_in_cells(notebook)]
+        raise CommandError(f"{wrong} {errors.MOVE_TO_FILE.format(' and '.join(here), file)}" if here else wrong)
     return f"{nbformat.writes(made)}\n"
 
 
