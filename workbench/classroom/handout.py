@@ -144,8 +144,8 @@ def _for_otter(notebook: Any, cell: Any, known: Mapping[str, Exercise]) -> list[
     test = copy.deepcopy(cell)
     judged = f"find({name!r}).judge({answer}).right"
     test.source = f"# HIDDEN\nfrom workbench.classroom.registry import find\n{judged}"
-    told = {"output_type": "execute_result", "execution_count": 1, "metadata": {}, "data": {"text/plain": "True"}}
-    test.outputs, test.execution_count = [type(cell)(told)], 1
+    output = {"output_type": "execute_result", "execution_count": 1, "metadata": {}, "data": {"text/plain": "True"}}
+    test.outputs, test.execution_count = [type(cell)(output)], 1
     config = ("# BEGIN QUESTION", f"name: {name}", f"points: {known[name].points:g}", "check_cell: false")
     begin, solution, end = _raw(notebook, *config), _raw(notebook, "# BEGIN SOLUTION"), _raw(notebook, "# END SOLUTION")
     return [

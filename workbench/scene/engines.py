@@ -173,10 +173,10 @@ def _by_process(command: list[str], dot: str) -> Placed:
         raise _too_long() from None
     if ran.returncode:
         raise _failed(f"{command[0]} returned non-zero exit status {ran.returncode}.")
-    told = json.loads(ran.stdout)
-    edges = sorted(told.get("edges", []), key=lambda edge: int(edge["id"]))
-    nodes = sorted([each for each in told["objects"] if each["name"].isdigit()], key=lambda each: int(each["name"]))
-    return _read_places(told["bb"], [each["pos"] for each in nodes], [(each["pos"], each.get("lp")) for each in edges])
+    graph = json.loads(ran.stdout)
+    edges = sorted(graph.get("edges", []), key=lambda edge: int(edge["id"]))
+    nodes = sorted([each for each in graph["objects"] if each["name"].isdigit()], key=lambda each: int(each["name"]))
+    return _read_places(graph["bb"], [each["pos"] for each in nodes], [(each["pos"], each.get("lp")) for each in edges])
 
 
 def _failed(why: str) -> LayoutUnavailable:

@@ -465,9 +465,9 @@ def raster(
                 artist.set_visible(upper < foot + _OVER and top - _OVER < lower)
             canvas.draw()
             points = np.asarray(canvas.buffer_rgba())[: down - first, :, :3]
-            told = np.zeros((len(points), 1 + 3 * across), np.uint8)  # before each line how it is told: as it is
-            told[:, 1:] = points.reshape(len(points), -1)
-            parts.append(packing.compress(told.data))
+            scanlines = np.zeros((len(points), 1 + 3 * across), np.uint8)  # before each line how it is told: as it is
+            scanlines[:, 1:] = points.reshape(len(points), -1)
+            parts.append(packing.compress(scanlines.data))
     head = struct.pack(">IIBBBBB", across, down, 8, 2, 0, 0, 0)  # 8 bits each of red, green and blue
     chunks = ((b"IHDR", head), (b"IDAT", b"".join([*parts, packing.flush()])), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(

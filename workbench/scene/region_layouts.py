@@ -71,8 +71,8 @@ def _label_size(
     """The size of the label of a piece: where its way leads on, the label is there."""
     if wire.end is None or wire.end in layouts:
         return 0.0, 0.0
-    told = [id if scene.arrows[id].target == wire.end else in_group(id) for id in arrows]
-    return max((labels[id] for id in told), key=lambda size: size[0] * size[1])
+    ids = [id if scene.arrows[id].target == wire.end else in_group(id) for id in arrows]
+    return max((labels[id] for id in ids), key=lambda size: size[0] * size[1])
 
 
 class RegionLayouts(Mapping[str | None, RegionLayout]):

@@ -345,17 +345,17 @@ def live_css(root: str) -> str:
     chooses in a player (`data-wb-theme` on it or around it) wins over both, and paper over all.
     """
     # Never `:has()`: at each change in a large picture the browser would look through all of it.
-    said = {name: css_variables(name) for name in THEMES}
+    variables = {name: css_variables(name) for name in THEMES}
     chosen = "".join(
         f':is([data-wb-theme="{name}"] {root}, {root}[data-wb-theme="{name}"]) {{ {declared} }}\n'
-        for name, declared in said.items()
+        for name, declared in variables.items()
     )
     return (
-        f"{root} {{ {said['light']} }}\n"
-        f"@media (prefers-color-scheme: dark) {{ {root} {{ {said['dark']} }} }}\n"
-        f'[data-jp-theme-light="true"] {root} {{ {said["light"]} }}\n'
-        f'[data-jp-theme-light="false"] {root} {{ {said["dark"]} }}\n'
-        f"{chosen}@media print {{ {root}:is(*, #wb) {{ {said['print']} }} }}\n"
+        f"{root} {{ {variables['light']} }}\n"
+        f"@media (prefers-color-scheme: dark) {{ {root} {{ {variables['dark']} }} }}\n"
+        f'[data-jp-theme-light="true"] {root} {{ {variables["light"]} }}\n'
+        f'[data-jp-theme-light="false"] {root} {{ {variables["dark"]} }}\n'
+        f"{chosen}@media print {{ {root}:is(*, #wb) {{ {variables['print']} }} }}\n"
     )
 
 

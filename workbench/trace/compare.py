@@ -190,13 +190,13 @@ def _found(
 
 def _around(path: tuple[Part, ...]) -> str:
     """`epoch 2`: the rounds among these parts, each by the variable of its loop where that is a word."""
-    told: list[str] = []
+    rounds: list[str] = []
     for loop, turn in pairwise(path):
         if turn.kind == "round":
             found = re.match(r"for \(?([a-zA-Z]\w+)\b", loop.title)
             word = found[1] if found and found[1] != "step" else "round"
-            told.append(f"{word} {turn.number:,}")
-    return ", ".join(told)
+            rounds.append(f"{word} {turn.number:,}")
+    return ", ".join(rounds)
 
 
 # Where a round begins: what happens between two of them is the end of the one or the beginning of the next.
@@ -365,14 +365,14 @@ class Aligner:
             )
         )
         paths = {spot.made.node: spot.made.path for spot in self._spots}
-        told: list[Record] = []
+        stretch: list[Record] = []
         for event in (*first, *events):
             event = _mapped(event, self.name)
-            told.append(replace(event, path=paths.get(event.node, ())) if isinstance(event, NodeCreated) else event)
-        if not _leads_to_known(told):
+            stretch.append(replace(event, path=paths.get(event.node, ())) if isinstance(event, NodeCreated) else event)
+        if not _leads_to_known(stretch):
             return None
-        self._note(told)
-        return told
+        self._note(stretch)
+        return stretch
 
     def name(self, id: str) -> str:
         """The id by which a node or a tensor of the trace is told."""
@@ -708,11 +708,11 @@ class Differences:
             nrs = [[edge.output_nr for edge in each.made.edges] for each in (ours, theirs)]
             if nrs[0] == nrs[1]:
                 return None
-        told: list[str] = []
+        sources: list[str] = []
         for side, state in ((self.first, ours), (self.second, theirs)):
             edges = [(edge.target, edge.output_nr) for edge in state.made.edges if edge.target is not None]
-            told.append(series([side.frame.output(id, nr) for id, nr in edges]) or "constants alone")
-        return told[0], told[1]
+            sources.append(series([side.frame.output(id, nr) for id, nr in edges]) or "constants alone")
+        return sources[0], sources[1]
 
     def _kept(self, one: str, two: str, name: str) -> Iterator[TraceDifference]:
         ours, theirs = self.first.frame.nodes[one], self.second.frame.nodes[two]

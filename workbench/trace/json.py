@@ -29,16 +29,16 @@ _MOST_EVENTS = 1_000_000
 def to_dict(events: Sequence[Record]) -> dict[str, Any]:
     """A trace as JSON's own types."""
     parts = PartsWritten()
-    told = [encode(event, parts) for event in events]
-    return {"format": FORMAT, "version": VERSION, "parts": parts.rows, "events": told}
+    rows = [encode(event, parts) for event in events]
+    return {"format": FORMAT, "version": VERSION, "parts": parts.rows, "events": rows}
 
 
 def to_text(events: Sequence[Record]) -> str:
     """A trace as a JSON text, an event a line."""
     parts = PartsWritten()
-    told = ",\n".join([json.dumps(encode(event, parts), allow_nan=False) for event in events])
+    lines = ",\n".join([json.dumps(encode(event, parts), allow_nan=False) for event in events])
     head = json.dumps({"format": FORMAT, "version": VERSION, "parts": parts.rows})
-    return f'{head.removesuffix("}")}, "events": [\n{told}\n]}}\n'
+    return f'{head.removesuffix("}")}, "events": [\n{lines}\n]}}\n'
 
 
 def to_bytes(events: Sequence[Record]) -> bytes:

@@ -39,10 +39,10 @@ _NUMBERS = frozenset((float, bool))
 
 def encode(record: Record, parts: PartsWritten) -> dict[str, Any]:
     """A record as what JSON can say; the parts that a node was made in are put into the table."""
-    told: dict[str, Any] = {"kind": type(record).__name__} | _written(record)
+    data: dict[str, Any] = {"kind": type(record).__name__} | _written(record)
     if isinstance(record, NodeCreated) and record.path:
-        told["path"] = parts.number(record.path)
-    return told
+        data["path"] = parts.number(record.path)
+    return data
 
 
 def _written(fact: Any) -> Any:
@@ -53,12 +53,12 @@ def _written(fact: Any) -> Any:
         return fact if isfinite(fact) else str(fact)
     if not hasattr(fact, "__dataclass_fields__"):
         return fact
-    told: dict[str, Any] = {}
+    data: dict[str, Any] = {}
     for name, default, most in _plan(fact.__class__):
         value = getattr(fact, name)
         if value != default:
-            told[name] = shortened(value, most) if value.__class__ is str else _written(value)
-    return told
+            data[name] = shortened(value, most) if value.__class__ is str else _written(value)
+    return data
 
 
 @cache

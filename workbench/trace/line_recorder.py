@@ -290,14 +290,14 @@ class LineWatcher:
                 own = next((name for name, other in variables.items() if other is thing), None)
                 names.setdefault(nr, own or "")
             held.append((f"saved {names[nr]}" if names.get(nr) else f"saved_tensors[{nr}]", thing))
-        told = {"saved_for_forward": "save_for_forward", "dirty_tensors": "mark_dirty"}
-        told |= {"non_differentiable": "mark_non_differentiable"}
-        for attribute, word in told.items():
+        methods = {"saved_for_forward": "save_for_forward", "dirty_tensors": "mark_dirty"}
+        methods |= {"non_differentiable": "mark_non_differentiable"}
+        for attribute, word in methods.items():
             marked = getattr(ctx, attribute, None)
             if marked:
                 held.append((word, tuple(marked)))
         attributes = [pair for pair in getattr(ctx, "__dict__", {}).items() if not pair[0].startswith("_")]
-        held += [pair for pair in attributes if pair[0] not in ("to_save", *told)]
+        held += [pair for pair in attributes if pair[0] not in ("to_save", *methods)]
         needs = getattr(ctx, "needs_input_grad", None)
         return held if needs is None else [*held, ("needs_input_grad", needs)]
 
@@ -368,6 +368,6 @@ def _text(thing: Any) -> str:
     if hasattr(kind, "_array") or hasattr(kind, "grad_fn"):
         return f"tensor {tuple(thing.shape)}"
     if kind in (tuple, list):
-        told = [_text(each) for each in thing[:_MOST]] + ["…"] * (len(thing) > _MOST)
-        return f"[{', '.join(told)}]" if kind is list else f"({', '.join(told)}{',' * (len(told) == 1)})"
+        items = [_text(each) for each in thing[:_MOST]] + ["…"] * (len(thing) > _MOST)
+        return f"[{', '.join(items)}]" if kind is list else f"({', '.join(items)}{',' * (len(items) == 1)})"
     return thing.__name__ if isinstance(thing, type) else f"a {kind.__name__}"

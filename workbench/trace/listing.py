@@ -221,6 +221,6 @@ def read_spot(spot: Spot) -> tuple[SourceLine | None, str]:
     """The line of code at a spot, and the expression that is computed there."""
     if spot is None:
         return None, ""
-    told = listing(spot[0])
-    offset = told.start(spot[1])
-    return source((spot[0].co_filename, told.line(offset))), told.text(offset)
+    code_listing = listing(spot[0])
+    offset = code_listing.start(spot[1])
+    return source((spot[0].co_filename, code_listing.line(offset))), code_listing.text(offset)

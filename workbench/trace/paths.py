@@ -94,8 +94,8 @@ class Paths:
             key = id(code), lasti
             point = self._points.get(key)
             if point is None or point[0].code is not code:
-                told = listing(code)
-                point = self._points[key] = told, told.start(lasti)
+                code_listing = listing(code)
+                point = self._points[key] = code_listing, code_listing.start(lasti)
             found.append(point)
         while found and found[0][0].code.co_filename.startswith(_OURS):
             del found[0]
@@ -226,19 +226,19 @@ class Paths:
 
     def _parts(self, entered: list[_Entered]) -> tuple[Part, ...]:
         """The path to where the program is."""
-        told = self._told(entered)
-        if len(told) > _MOST_PARTS:
-            told = [*told[: _MOST_PARTS - 1], told[-1]]
+        rows = self._told(entered)
+        if len(rows) > _MOST_PARTS:
+            rows = [*rows[: _MOST_PARTS - 1], rows[-1]]
         same = 0
-        for one, other in zip(told, self._known, strict=False):
+        for one, other in zip(rows, self._known, strict=False):
             if one[:3] != other[:3]:
                 break
             same += 1
         parts = list(self._path[:same])
-        for kind, _, _, title, *more in told[same:]:
+        for kind, _, _, title, *more in rows[same:]:
             self._keys += 1
             parts.append(Part(kind, self._keys, title, *more))
-        self._known, self._path = told, tuple(parts)
+        self._known, self._path = rows, tuple(parts)
         return self._path
 
     def _told(self, entered: list[_Entered]) -> list[tuple[Any, ...]]:
@@ -247,8 +247,8 @@ class Paths:
         users = [place for place, frame in enumerate(frames) if frame.listing.users]
         waiting = list(entered)
         outside = [each for each in waiting if not users or each[2] < users[0]]
-        told: list[tuple[Any, ...]] = [("scope", each[1], 0, each[0], 0, "", *each[-2:]) for each in outside]
-        waiting = waiting[len(told) :]
+        rows: list[tuple[Any, ...]] = [("scope", each[1], 0, each[0], 0, "", *each[-2:]) for each in outside]
+        waiting = waiting[len(rows) :]
         for place, after in zip(users, [*users[1:], len(frames)], strict=False):
             frame = frames[place]
             source, number = frame.listing, frame.number
@@ -261,19 +261,19 @@ class Paths:
                 forward |= inside > place
                 entry = () if inside > place or lasti is None else source.place(source.start(lasti)).loops
                 while loops and (inside > place or loops[0] in entry):
-                    told += _round(frame, loops.pop(0))
+                    rows += _round(frame, loops.pop(0))
                 called = _CALLED.match(source.text(frame.offset)) if unnamed else None
                 statement = self._statement(frame)[0] if inside > place else 0
-                told.append(("scope", serial, 0, scope, statement, called[1] if called else "", *module))
+                rows.append(("scope", serial, 0, scope, statement, called[1] if called else "", *module))
             for loop in loops:
-                told += _round(frame, loop)
+                rows += _round(frame, loop)
             if after == len(frames):
-                told.append(("expression", number, frame.offset, source.text(frame.offset), *self._statement(frame)))
-                told += self._in_layer(max([place, *[scope[2] for scope in entered]]))
+                rows.append(("expression", number, frame.offset, source.text(frame.offset), *self._statement(frame)))
+                rows += self._in_layer(max([place, *[scope[2] for scope in entered]]))
             elif not (forward or frames[after].listing.comprehends):
                 title = source.text(frame.offset) or f"{frames[after].listing.code.co_name}()"
-                told.append(("call", number, frame.offset, title, *self._statement(frame)))
-        return told
+                rows.append(("call", number, frame.offset, title, *self._statement(frame)))
+        return rows
 
     def _statement(self, frame: _Frame) -> tuple[int, str]:
         """The number of the statement that a frame is at, and its text if it has several lines."""
@@ -283,17 +283,17 @@ class Paths:
 
     def _in_layer(self, place: int) -> list[tuple[Any, ...]]:
         """In a layer of this package that a frame calls: the rounds of its loops, and the expression in them."""
-        told: list[tuple[Any, ...]] = []
+        rows: list[tuple[Any, ...]] = []
         within = [each for each in self._frames[place + 1 :] if each.listing.layers]
         for frame in within:
             for loop in frame.listing.place(frame.offset).loops:
                 if loop.statement:
                     (*around, _, number), turn = _round(frame, loop)
-                    told += [(*around, "", number), turn]
-        if not told:
+                    rows += [(*around, "", number), turn]
+        if not rows:
             return []
         inner = within[-1]
-        return [*told, ("expression", inner.number, inner.offset, inner.listing.text(inner.offset), 0)]
+        return [*rows, ("expression", inner.number, inner.offset, inner.listing.text(inner.offset), 0)]
 
 
 def scope_title(name: str, module: str) -> str:

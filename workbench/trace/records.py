@@ -162,10 +162,10 @@ class NodeCreated(Building):
         text = self.path[-1].title if self.path and self.path[-1].kind == "expression" else ""
         if not text:
             return (self.name,)
-        told = f"`{text if len(text) <= _LONGEST else text[: _LONGEST - 1] + '…'}`"
+        quoted = f"`{text if len(text) <= _LONGEST else text[: _LONGEST - 1] + '…'}`"
         rounds = [part.title for part in self.path if part.kind == "round"][-1:]
-        placed = " in ".join([told, *[where for where in (self.scope, *rounds) if where]])
-        return tuple(dict.fromkeys([self.name, told, placed, f"{self.name} of {placed}"]))
+        placed = " in ".join([quoted, *[where for where in (self.scope, *rounds) if where]])
+        return tuple(dict.fromkeys([self.name, quoted, placed, f"{self.name} of {placed}"]))
 
     def apply(self, frame: Frame) -> None:
         """Add the node, its tensors and its edges, in the order of its arguments."""

@@ -75,8 +75,8 @@ class Record:
     @classmethod
     def read(cls, at: Reading, *values: Any, **named: Any) -> Record:
         """The record of a raw event, all before it having been read: each value as its field's type says."""
-        told = [given if way is None else way(at, given) for way, given in zip(_ways(cls), values, strict=False)]
-        return cls(*told, **named)
+        arguments = [given if way is None else way(at, given) for way, given in zip(_ways(cls), values, strict=False)]
+        return cls(*arguments, **named)
 
     def phase(self, frame: Frame) -> Phase:
         """Whether values go down, gradients climb, or leaves are changed by them; the event has changed the frame."""

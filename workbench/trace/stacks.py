@@ -103,8 +103,8 @@ def line_in(stack: Stack) -> tuple[str, int] | None:
             found = at
     if found is None:
         return None
-    told = listing(codes[found])
-    return codes[found].co_filename, told.line(told.start(codes[found + 1]))
+    code_listing = listing(codes[found])
+    return codes[found].co_filename, code_listing.line(code_listing.start(codes[found + 1]))
 
 
 def variables(frame: FrameType) -> list[tuple[str, Any]]:

@@ -118,8 +118,8 @@ def _places(text: str) -> list[_Place]:
             spans[node.col_offset, node.end_col_offset] = None
         if isinstance(node, ast.Call) and (given := [*node.args, *node.keywords]):  # all that it is given together
             spans[given[0].col_offset, given[-1].end_col_offset or 0] = None
-    told = [_Place(*span, source[slice(*span)].decode(errors="replace")) for span in spans]
-    return [each for each in told if each.words != text]
+    places = [_Place(*span, source[slice(*span)].decode(errors="replace")) for span in spans]
+    return [each for each in places if each.words != text]
 
 
 def _without(source: bytes, cuts: Iterable[_Place], within: _Place | None = None) -> str:

@@ -99,17 +99,19 @@ class Flow(Graph):
 
     def remarks(self, frame: Frame) -> list[str]:
         """What the captions of the graph leave out: where gradients add up, and where one is summed."""
-        said: list[str] = []
+        sentences: list[str] = []
         for kind, id in frame.touched:
             if kind == "edge":
                 edge = frame.edges[id]
                 if edge.state == "flowing" and (summed := _summed(frame, edge)):
-                    said.append(f"the gradient for {frame.told(edge.source)} is {summed}, as the value was repeated")
+                    sentences.append(
+                        f"the gradient for {frame.told(edge.source)} is {summed}, as the value was repeated"
+                    )
             elif kind in ("node", "tensor"):
                 arriving = any(edge.state == "flowing" for edge in frame.arrivals(id))
                 if arriving and (lines := self._added(frame, id)):
-                    said.append(f"at {frame.told(id)} {' '.join(lines)}")
-        return said
+                    sentences.append(f"at {frame.told(id)} {' '.join(lines)}")
+        return sentences
 
     def of_leaves(self, frame: Frame, ids: Collection[str]) -> list[str]:
         """The norm of the gradients that the leaves in a closed group have, and that of each module's parameters."""
@@ -119,8 +121,8 @@ class Flow(Graph):
                 norms.setdefault((frame.tensors[id].name or "").rpartition(".")[0], []).append(grad.norm)
         if not norms:
             return []
-        told = [f"{module or 'others'}\xa0‖{math.hypot(*several):.3g}‖" for module, several in norms.items()]
-        lines = textwrap.wrap(", ".join(told), TEXT_COLUMNS) if 1 < len(told) <= _MODULES else []
+        modules = [f"{module or 'others'}\xa0‖{math.hypot(*several):.3g}‖" for module, several in norms.items()]
+        lines = textwrap.wrap(", ".join(modules), TEXT_COLUMNS) if 1 < len(modules) <= _MODULES else []
         parts = [line.replace("\xa0", " ") for line in lines]
         return [f"grad ‖{math.hypot(*[norm for several in norms.values() for norm in several]):.3g}‖", *parts]
 

@@ -185,5 +185,5 @@ def _from_scope(event: NodeCreated, running: bool) -> list[Part]:
     """Parts for a node of which no more than its scope is known."""
     names = [_RAN] if running and not event.found else []
     names += event.scope.split("/") if event.scope else []
-    told = [*names[:-1], scope_title(names[-1], event.module)] if event.scope else names
-    return [Part("scope", "/".join(names[: at + 1]), title) for at, title in enumerate(told)]  # type: ignore[arg-type]
+    titles = [*names[:-1], scope_title(names[-1], event.module)] if event.scope else names
+    return [Part("scope", "/".join(names[: at + 1]), title) for at, title in enumerate(titles)]  # type: ignore[arg-type]

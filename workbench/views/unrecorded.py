@@ -66,7 +66,7 @@ def found_expressions(events: Iterable[Record]) -> dict[str, str]:
         if isinstance(event, NodeCreated) and event.found and not event.path:
             made.setdefault(event.node, event)
     known: dict[str, _Expression] = {}
-    told: dict[str, str] = {}
+    expressions: dict[str, str] = {}
     scopes = {id: node.scope for id, node in made.items()}
     spelled = Spelled(made, names, needed).read(assigned)
     own = frozenset([(text, UNKNOWN) for text in spelled.values()])
@@ -75,7 +75,10 @@ def found_expressions(events: Iterable[Record]) -> dict[str, str]:
         begin = f"{variable} = " if variable else ""
         if id in spelled:
             text = spelled[id]
-            known[id], told[id] = (text, _binds(text)), begin + fitted_text(text, own, TITLE_COLUMNS - columns(begin))
+            known[id], expressions[id] = (
+                (text, _binds(text)),
+                begin + fitted_text(text, own, TITLE_COLUMNS - columns(begin)),
+            )
             continue
         full = [_operand(node, nr, names, tensors, known, scopes) for nr in range(len(node.edges))]
         short = [each if len(each[0]) <= _SHORT else (UNKNOWN, _ATOM) for each in full]
@@ -85,8 +88,8 @@ def found_expressions(events: Iterable[Record]) -> dict[str, str]:
             if text.count(UNKNOWN) <= gaps and len(begin) + len(text) <= TITLE_COLUMNS:
                 break
         if text.count(UNKNOWN) <= gaps and not text.startswith(f"{UNKNOWN}."):
-            told[id] = begin + text
-    return told
+            expressions[id] = begin + text
+    return expressions
 
 
 def _binds(text: str) -> int:
@@ -196,8 +199,8 @@ def _expression(node: NodeCreated, operands: list[_Expression]) -> _Expression:
         inner = ", ".join([*texts, *([UNKNOWN] if more else [])])
     else:
         inner = UNKNOWN
-    told = f"{called.name}({inner})"
-    return (told if len(told) <= SENTENCE_CHARACTERS else f"{called.name}({UNKNOWN})"), _ATOM
+    call = f"{called.name}({inner})"
+    return (call if len(call) <= SENTENCE_CHARACTERS else f"{called.name}({UNKNOWN})"), _ATOM
 
 
 def _within(operand: _Expression, binds: int) -> str:
