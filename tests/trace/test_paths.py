@@ -782,6 +782,8 @@ def test_a_file_without_paths_is_read() -> None:
         (lambda d: d["events"][0].update(path=-1), "Event 1 of this trace speaks of an unknown part."),
         (lambda d: d["events"][0].update(path="0"), "Event 1 of this trace speaks of an unknown part."),
         (lambda d: d["events"][0].update(path=None), "Event 1 of this trace speaks of an unknown part."),
+        (lambda d: d["events"][0].update(path=d["parts"].append([None, "loop", "", 0]) or len(d["parts"]) - 1),
+         "Event 1 of this trace lies in a loop, but in no round of it."),
         (lambda d: d["events"][1].update(path=0),
          "Event 2 of this trace has a BackwardStarted with an unknown 'path'."),
     ],

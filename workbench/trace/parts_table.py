@@ -68,4 +68,7 @@ class PartsRead:
         """The parts down to one of them."""
         if row.__class__ is not int or not 0 <= row < len(self._paths):
             raise ValueError("speaks of an unknown part")
-        return self._paths[int(row)]
+        path = self._paths[int(row)]
+        if path[-1].kind == "loop":
+            raise ValueError("lies in a loop, but in no round of it")
+        return path
