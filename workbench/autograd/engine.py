@@ -192,8 +192,17 @@ class GraphTask:
             for index, (node, nr) in enumerate(() if accumulate else targets):
                 self._captures.setdefault(node, []).append((nr, index))
 
+    @classmethod
+    def run_elsewhere(cls, root: Node, nr: int, seed: Any, keep_graph: bool) -> GraphTask:
+        """The task of a backward whose nodes run in their own order, without a queue: for those who ask what runs."""
+        task = cls([], [], keep_graph, False)  # of no roots there is nothing to count
+        task.roots, task.seeds = [(root, nr)], [seed]
+        del task._waiting
+        task._begun, task.outer = True, None
+        return task
+
     def __getattr__(self, name: str) -> Any:
-        if name == "_waiting":  # of a task in whose place nodes run in their own order: counted if anybody asks
+        if name == "_waiting":  # of a backward that runs elsewhere: counted if anybody asks
             self._waiting = count_uses(self.roots)
         return object.__getattribute__(self, name)
 
