@@ -13,7 +13,9 @@ from .node import AccumulateGrad, Node, run_by_hand
 from .saved_tensors import FREED, Packed, SavedTensor, packed, saved_output, stale, unpacked
 from .tensor import DetachedTensor, Size, Tensor, wrap
 
-FURTHER: dict[str, Callable[[Any], Any] | None] = {}  # "AddBackward0._saved_alpha": told by a function; None: hidden
+# "AddBackward0._saved_alpha": told by a function; None: hidden. One list, as these are PyTorch's names for what its
+# nodes keep: no operation is computed by them.
+FURTHER: dict[str, Callable[[Any], Any] | None] = {}
 
 
 class Unfit(Exception):

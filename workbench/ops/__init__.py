@@ -34,7 +34,7 @@ def _give_names() -> None:
     known, methods = {*names()["torch"]}, vars(Tensor)
     made = {name: variants.function for name, variants in VARIANTS.items()}
     for name, variants in VARIANTS.items():
-        if variants.in_place:
+        if variants.in_place and f"{name}_" not in made:  # of index_put it is written by hand
             made[f"{name}_"] = twin = inplace.writing(variants.function, f"{name}_")
             setattr(Tensor, f"{name}_", twin)
     for name, own in list(methods.items()):

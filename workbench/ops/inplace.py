@@ -26,8 +26,6 @@ from ..errors import kind_of
 from ..events import emit, listeners
 from . import comparison, indexing, math
 from .core.checks import (
-    EXPANDED,
-    FOLDED,
     check_broadcast,
     check_overlap,
     check_width,
@@ -38,6 +36,7 @@ from .core.checks import (
     number_of,
 )
 from .core.op import define, method, operation
+from .core.registry import WRITES
 from .core.scalars import SCALARS
 from .creation import drawn, generator
 from .indexing import check_put, located, plain_view, put
@@ -234,8 +233,8 @@ def _fill(t: Tensor, r: Tensor, name: str) -> None:
     if type(t) is Lifted:
         with below(t._level):
             t._value.copy_(value_below(r, t._level))
-    elif 0 in t._array.strides and (name in EXPANDED or name in FOLDED):  # the unwritten must not overwrite the rest
-        changed = r._array != t._array
+    elif 0 in t._array.strides and WRITES.get(name) in ("indices", "mask", "triangle"):
+        changed = r._array != t._array  # the unwritten must not overwrite the rest
         t._array[changed] = r._array[changed]
     else:
         t._array[...] = r._array

@@ -557,7 +557,7 @@ _pad = define(
     "ConstantPadNdBackward0",
     "constant_pad(Tensor self, pad, value)",
     _with_borders,
-    batch="pointwise",
+    batch="in front",
     self="constant_pad(grad, backwards(pad), 0)",
     tangent="constant_pad(self_t, pad, 0)",
     samples="r(2, 3), (1, 2), 0; r(2, 3), (0, 1, -1, 0), 1.5",
@@ -736,7 +736,7 @@ _indices = define(
     "max_pool2d_indices",
     "max_pool2d_indices(Tensor self, kernel_size, stride, padding, dilation, ceil_mode)",
     _largest_at,
-    batch="pointwise",
+    batch="in front",
 )
 _max_pool = define(
     "MaxPool2DWithIndicesBackward0",

@@ -45,7 +45,7 @@ mm = define(
     self="mm(grad, t(mat2))",
     mat2="mm(t(self), grad)",
     samples="r(2, 3), r(3, 4)",
-    out=True,
+    out="exact",
 )
 
 
@@ -63,7 +63,7 @@ dot = define(
     self="grad * tensor",
     tensor="grad * self",
     samples="r(3), r(3)",
-    out=True,
+    out="exact",
 )
 mv = define(
     "MvBackward0",
@@ -72,7 +72,7 @@ mv = define(
     self="unsqueeze(grad, 1) * vec",
     vec="mv(t(self), grad)",
     samples="r(2, 3), r(3)",
-    out=True,
+    out="exact",
 )
 bmm = define(
     "BmmBackward0",
@@ -81,7 +81,7 @@ bmm = define(
     self="bmm(grad, transpose(mat2, 1, 2))",
     mat2="bmm(transpose(self, 1, 2), grad)",
     samples="r(2, 2, 3), r(2, 3, 4)",
-    out=True,
+    out="exact",
 )
 _squeeze_own = define(
     "SqueezeBackward4",
@@ -96,7 +96,7 @@ _squeeze_own = define(
 def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix product; vectors are taken as a row or a column, leading dimensions are a batch and broadcast."""
     if out is not None:
-        return into("matmul", out, matmul, self, other)
+        return into("matmul", out, matmul, self, other, exact=True)
     if not isinstance(other, Tensor):
         raise TypeError(checks.not_a_tensor("matmul", "other", 1, other))
     a, b = self._array, other._array

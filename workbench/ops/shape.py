@@ -36,7 +36,7 @@ _in_rows = define(
     "CloneBackward0",
     "contiguous_clone(Tensor self)",
     lambda a: a.copy(),
-    batch="pointwise",
+    batch="in front",
     self="grad",
     samples="r(3)",
 )
@@ -480,7 +480,7 @@ _tril = define(
     "TrilBackward0",
     "tril(Tensor self, diagonal)",
     lambda a, diagonal: _kept(a, diagonal, True),
-    batch="pointwise",
+    batch="in front",
     self="tril(grad, diagonal)",
     samples="r(3, 3), 0; r(2, 2, 3), 1",
 )
@@ -488,7 +488,7 @@ _triu = define(
     "TriuBackward0",
     "triu(Tensor self, diagonal)",
     lambda a, diagonal: _kept(a, diagonal - 1, False),
-    batch="pointwise",
+    batch="in front",
     self="triu(grad, diagonal)",
     samples="r(3, 3), 0; r(2, 2, 3), -1",
 )
@@ -534,7 +534,7 @@ def _triangle(name: str, op: Any, which: str) -> Any:
 
     named(triangle, name)
     triangle.__doc__ = f"The {which} triangle of each matrix, zeros elsewhere; `diagonal` is the last one it has."
-    return operation(in_place=True)(triangle)
+    return operation(in_place="triangle")(triangle)
 
 
 tril = _triangle("tril", _tril, "lower")
