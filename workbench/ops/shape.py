@@ -727,3 +727,11 @@ in_formulas("sum_to", sum_to_array, lambda grad, shape: grad.sum_to_size(shape))
 in_formulas("fit_arrays", fit_arrays, fit_tensors)
 in_formulas("fit_tensors", fit_arrays, fit_tensors)
 in_formulas("numel", lambda shape: Size(shape).numel(), lambda shape: Size(shape).numel())
+
+
+def per_channel(t: Any, x: Any) -> Any:
+    """A number for each channel, in a shape that fits images or a batch of rows `x`; None stays None."""
+    return None if t is None else t if x.ndim == 2 else t.reshape((-1,) + (1,) * (x.ndim - 2))
+
+
+in_formulas("channels", per_channel, per_channel)
