@@ -290,12 +290,12 @@ class GraphTask:
             if self._alone is not None:  # the limit is reached: it is the next one's turn at the next step
                 self._queue_alone(self._alone)
         except BaseException as error:
-            said = errors.of_shapes(error)
+            shape_error = errors.of_shapes(error)
             if state.anomaly and self.node is not None:
                 warn_of_forward(self.node)
-            failed(said or error, task=self, node=self.node)
-            if said is not None:
-                raise said from None
+            failed(shape_error or error, task=self, node=self.node)
+            if shape_error is not None:
+                raise shape_error from None
             raise
         finally:
             modes.task, self.outer, self.node = self.outer, None, None
@@ -358,7 +358,7 @@ class GraphTask:
         grad = self._buffers.pop(node, None)
         extra, needed, arity = node.extra, self._needed, node.arity
         if (extra is not None and type(extra) is not Scoped) or self._captures:
-            runs, grad = self._arrived(node, extra, grad)
+            runs, grad = self._receive(node, extra, grad)
             if not runs:
                 return NOTHING
         if listeners:
@@ -445,7 +445,7 @@ class GraphTask:
             )
         return node in self._waiting and node in self.needed()
 
-    def _arrived(self, node: Node, extra: Extra | None, grad: Any) -> tuple[bool, Any]:
+    def _receive(self, node: Node, extra: Extra | None, grad: Any) -> tuple[bool, Any]:
         """Whether the node is to run, and the gradient as hooks leave it."""
         wanted = node in self._captures
         runs = not wanted and (self._needed is None or node in self._needed)

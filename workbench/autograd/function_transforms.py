@@ -198,11 +198,11 @@ def _run_jvp(ctx: Any, args: tuple[Any, ...], tangents: list[Any], level: Level 
     """The versions of the tangents, what the user's jvp is given, and what it returns."""
     versions = [None if t is None else t._version for t in tangents]
     given = [_zeros(ctx, a, level) if t is None else t for a, t in zip(args, tangents, strict=True)]
-    kept, ctx._saved = ctx._saved, ()  # it reads what was saved for it, not for backward
+    saved, ctx._saved = ctx._saved, ()  # it reads what was saved for it, not for backward
     try:
         return versions, given, ctx._forward_cls.jvp(ctx, *given)
     finally:
-        ctx._saved = kept
+        ctx._saved = saved
 
 
 def _zeros(ctx: Any, a: Any, level: Level | None) -> Tensor | None:

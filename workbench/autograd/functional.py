@@ -145,10 +145,10 @@ def _grads(
 ) -> tuple[Tensor | None, ...]:
     """The gradients of those outputs that have history."""
     pairs = zip(outputs, seeds or (None,) * len(outputs), strict=True)
-    kept = [(o, seed) for o, seed in pairs if o is not None and o.requires_grad]
-    if not kept:
+    differentiable = [(o, seed) for o, seed in pairs if o is not None and o.requires_grad]
+    if not differentiable:
         return (None,) * len(inputs)
-    outs, given = zip(*kept, strict=True)
+    outs, given = zip(*differentiable, strict=True)
     options = {"allow_unused": True, "is_grads_batched": batched}
     return grad(outs, inputs, given, retain_graph, create_graph, **options)
 

@@ -112,10 +112,10 @@ def _walk(root: Any, nr: int, seed: Any, keep_graph: bool, inputs: dict[Any, Any
     except BaseException as error:
         # alive in this frame for whoever explains the error
         task = task or GraphTask.run_elsewhere(root, nr, seed, keep_graph)
-        said = errors.of_shapes(error)
-        failed(said or error, task=task, node=node)
-        if said is not None:
-            raise said from None
+        shape_error = errors.of_shapes(error)
+        failed(shape_error or error, task=task, node=node)
+        if shape_error is not None:
+            raise shape_error from None
         raise
 
 

@@ -649,7 +649,7 @@ def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Tensor | None, ...]
     if not self._array.ndim and _is_number(index):
         raise IndexError(errors.INDEX_0D)
     alone = isinstance(index, slice)
-    parts = _spread(index if isinstance(index, tuple) else _parts_of(index), self._array.ndim)
+    parts = _without_dots(index if isinstance(index, tuple) else _parts_of(index), self._array.ndim)
     out, dim = self, 0
     where: list[Tensor | None] = []  # the index tensors; None for each dimension that is taken whole before one
     covered = 0  # how many dimensions these speak of: a mask of several dimensions speaks of as many
@@ -726,7 +726,7 @@ def _is_truth(part: Any) -> bool:
     return isinstance(part, (bool, np.bool_))
 
 
-def _spread(parts: tuple[Any, ...], ndim: int) -> list[Any]:
+def _without_dots(parts: tuple[Any, ...], ndim: int) -> list[Any]:
     """The parts with `...` written out."""
     used = 0
     for part in parts:

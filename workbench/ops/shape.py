@@ -83,7 +83,7 @@ _permute = define(
 in_formulas("inverse", *[lambda dims: tuple(sorted(range(len(dims)), key=dims.__getitem__))] * 2)
 
 
-def _spread(a: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
+def _broadcast(a: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
     """Broadcast over the same memory, which may be written to as the memory itself may."""
     if a.shape == size:
         return a[...]
@@ -104,7 +104,7 @@ def _steps(shape: Shape, strides: Shape, ndim: int) -> Shape:
 _expand = define(
     "ExpandBackward0",
     "expand(Tensor self, size)",
-    _spread,
+    _broadcast,
     kind="view",
     self="sum_to(grad, self.shape)",
     samples="r(3), (2, 3); r(2, 1), (2, 3)",
@@ -458,7 +458,7 @@ _repeat = define(
 )
 
 
-def _kept(a: np.ndarray, diagonal: int, lower: bool) -> np.ndarray:
+def _one_triangle(a: np.ndarray, diagonal: int, lower: bool) -> np.ndarray:
     """The lower triangle of each matrix up to a diagonal, or what is not in it; zeros elsewhere."""
     mask = _triangle_mask(a.shape[-2:], diagonal)
     return np.where(mask if lower else ~mask, a, np.zeros((), a.dtype))
@@ -479,7 +479,7 @@ _small_mask = lru_cache(100)(_mask)
 _tril = define(
     "TrilBackward0",
     "tril(Tensor self, diagonal)",
-    lambda a, diagonal: _kept(a, diagonal, True),
+    lambda a, diagonal: _one_triangle(a, diagonal, True),
     batch="in front",
     self="tril(grad, diagonal)",
     samples="r(3, 3), 0; r(2, 2, 3), 1",
@@ -487,7 +487,7 @@ _tril = define(
 _triu = define(
     "TriuBackward0",
     "triu(Tensor self, diagonal)",
-    lambda a, diagonal: _kept(a, diagonal - 1, False),
+    lambda a, diagonal: _one_triangle(a, diagonal - 1, False),
     batch="in front",
     self="triu(grad, diagonal)",
     samples="r(3, 3), 0; r(2, 2, 3), -1",
@@ -546,14 +546,14 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """A view with the dimensions `source` where `destination` says, the others in their order."""
     ndim = input._array.ndim
     if not ndim:
-        _moved.__wrapped__(ndim, source, destination)
+        _order_of_dims.__wrapped__(ndim, source, destination)
         return _alias(input)
-    settled = _moved if type(source) is type(destination) is int else _moved.__wrapped__
+    settled = _order_of_dims if type(source) is type(destination) is int else _order_of_dims.__wrapped__
     return _permute(input, settled(ndim, source, destination))
 
 
 @lru_cache(1000)
-def _moved(ndim: int, source: Any, destination: Any) -> Shape:
+def _order_of_dims(ndim: int, source: Any, destination: Any) -> Shape:
     """The dimensions in the order that brings `source` where `destination` says."""
     named = (("source", source), ("destination", destination))
     given = [list(ints_of("movedim", name, (dims,), position=i)) for i, (name, dims) in enumerate(named, 1)]
@@ -565,9 +565,9 @@ def _moved(ndim: int, source: Any, destination: Any) -> Shape:
             ).format(*given)
         )
     places = [[dim_index(d, ndim) for d in dims] for dims in given]
-    for name, dims, said in zip(("source", "destination"), places, given, strict=True):
+    for name, dims, as_given in zip(("source", "destination"), places, given, strict=True):
         if len(set(dims)) < len(dims):
-            raise RuntimeError(f"movedim: repeated dim in `{name}` ({said})")
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({as_given})")
     order = [d for d in range(ndim) if d not in places[0]]
     for place, dim in sorted(zip(places[1], places[0], strict=True)):
         order.insert(place, dim)

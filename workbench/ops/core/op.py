@@ -113,7 +113,7 @@ class Op:
             "parameters": ", ".join(name + default for _, name, default in params),
             "names": ", ".join(order),
             "order": order,
-            "said": order[: len(order) - found],
+            "caller_args": order[: len(order) - found],
             "found": order[len(order) - found :],
             "tensors": tensors,
             "kept": kept,

@@ -103,10 +103,10 @@ def abbreviation(signature: str, text: str) -> None:
 
 def told_arguments(op: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments of a call that need saying."""
-    said = len(values)
-    for name, value in zip(reversed(op.said), reversed(values), strict=True):
+    count = len(values)
+    for name, value in zip(reversed(op.caller_args), reversed(values), strict=True):
         plain = type(value) in (bool, int, float, str, type(None))
         if not plain or value not in DEFAULTS.get(name, ()):
             break
-        said -= 1
-    return values[:said]
+        count -= 1
+    return values[:count]
