@@ -194,8 +194,8 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def _complete(self) -> None:
         """Keep what forward saved in a node that is recorded, and note where the node was made."""
-        if self.to_save:
-            self._pack(self.to_save)
+        if saved := self.to_save:
+            self._pack(saved)
         if state.anomaly:
             remember(self)
         if scoped:
