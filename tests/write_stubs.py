@@ -138,7 +138,7 @@ def parameters(name: str, function: Callable[..., Any], method: bool = True) -> 
         said.append(f"{word}: {KINDS.get(kind, 'Any')}{number}{' = ...' if equals else ''}")
     if name.startswith("__"):
         return ", ".join([*said, "/"])
-    return ", ".join(said + ["*", "out: Tensor | None = ..."] * (not method and op.out))
+    return ", ".join(said + ["*", "out: Tensor | None = ..."] * (not method and bool(op.out)))
 
 
 def accepted(function: Callable[..., Any], said: set[str]) -> list[str]:

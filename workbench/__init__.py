@@ -89,8 +89,8 @@ _on_first_use = {
     "explore": "tools.explore",
     "scope": "autograd.scopes",
     "vmap": "func",
-    "conv2d": "ops.layers",
-    "layer_norm": "ops.layers",
+    "conv2d": "ops.convolution",
+    "layer_norm": "ops.normalization",
 }
 _parts_on_first_use = ["func", "nn", "optim", "utils"]
 

@@ -32,9 +32,9 @@ from .autograd.tensor import Tensor as Tensor
 from .explanation import explain as explain
 from .func import vmap as vmap
 from .live_recording import live as live
+from .ops.convolution import conv2d as conv2d
 from .ops.core.checks import device as device
-from .ops.layers import conv2d as conv2d
-from .ops.layers import layer_norm as layer_norm
+from .ops.normalization import layer_norm as layer_norm
 from .recording import record as record
 from .recording import show as show
 from .serialization import load as load

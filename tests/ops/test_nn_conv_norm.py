@@ -11,7 +11,7 @@ from oracle import compare, entries, same
 import workbench as w
 from workbench.func import functional_call, grad, vmap
 from workbench.nn import functional as F
-from workbench.ops import layers
+from workbench.ops import convolution
 
 
 def numbers(torch: Any, *shape: int) -> Any:
@@ -226,5 +226,5 @@ def test_a_convolution_of_few_elements_is_that_of_many(how: dict[str, Any], monk
         return [out.tolist(), images.grad.tolist(), kernel.grad.tolist()]
 
     few = results()
-    monkeypatch.setattr(layers, "FEW_SEEN", 0)
+    monkeypatch.setattr(convolution, "FEW_SEEN", 0)
     assert results() == few

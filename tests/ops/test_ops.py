@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from op_samples import DIFFERENTIABLE, arguments, each_sample, has_a_tie, leaves
 
 import workbench as w
 from workbench.autograd.tensor import Tensor
-from workbench.ops import REGISTRY
+from workbench.ops import _LATER, REGISTRY
 from workbench.ops.core.dispatch import dispatch
 from workbench.ops.core.registry import TENSORS
 
@@ -24,6 +26,23 @@ def test_every_differentiable_op_has_samples() -> None:
 
 def test_a_formula_belongs_to_a_tensor_argument() -> None:
     assert [op.name for op in REGISTRY.values() if not set(op.formulas) <= set(op.tensors)] == []
+
+
+UNKNOWN = """
+import builtins, re, sys, workbench
+from importlib import import_module
+from workbench.ops.core.registry import ABBREVIATIONS, ARRAYS, REGISTRY
+import_module(f"workbench.ops.{sys.argv[1]}")
+texts = [text for op in REGISTRY.values() for text in (*op.formulas.values(), op.tangent or "")]
+texts += [text for _, text in ABBREVIATIONS.values()]
+print({word for text in texts for word in re.findall(r"\\w+(?=\\()", text)} - {*ARRAYS, *dir(builtins)})
+"""
+
+
+@pytest.mark.parametrize("file", _LATER)
+def test_a_file_that_loads_on_first_use_knows_the_words_of_its_formulas(file: str) -> None:
+    found = subprocess.run([sys.executable, "-c", UNKNOWN, file], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "set()"
 
 
 @each_sample(DIFFERENTIABLE, skipping=has_a_tie)

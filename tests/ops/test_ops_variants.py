@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 import pytest
-from oracle import compare
+from oracle import compare, entries, raised
 
 import workbench
 from workbench.absent import names
@@ -58,6 +58,38 @@ def test_what_a_name_may_do(name: str) -> None:
             assert not any(there[twin] for twin in twins)
             there |= twins
         return there
+
+    compare(program)
+
+
+# What twins of more than one tensor are called with, `t` being the tensor that is written.
+ARGUMENTS = {
+    **dict.fromkeys("add sub mul div pow remainder fmod".split(), "2 | t | t.t()"),
+    **dict.fromkeys(("scatter", "scatter_add"), "0, i, t | 0, i, t.t() | 0, i, t + 1"),
+    "clamp": "1, 2 | t, t.t()",
+    "cumprod": "0",
+    "cumsum": "0",
+    "index_add": "0, i[0], t | 0, i[0], t.t() | 0, i[0], t + 1",
+    "index_put": "(i[0],), t | (i[0],), t[:1] + 1 | (m,), t[0, 0] | (m,), torch.tensor(1.0)",
+    "masked_fill": "m, 1.0 | m, t[0, 0] | m, torch.tensor(1.0)",
+}
+
+
+@pytest.mark.parametrize("name", sorted([name for name in VARIANTS if VARIANTS[name].in_place]))
+@pytest.mark.parametrize("written", ["a", "a.t()", "a[:1].expand(3, 3)"])
+def test_what_a_twin_reads_where_it_writes(name: str, written: str) -> None:
+    """Elements that are one, and arguments that lie where it writes: its declaration says what it minds."""
+
+    def program(torch: Any) -> list[Any]:
+        seen = []
+        for text in entries(ARGUMENTS.get(name, "")) or [""]:
+            a = torch.arange(9.0).reshape(3, 3) / 8
+            i, m = torch.tensor([[0, 2, 1]]), torch.eye(3, dtype=torch.bool)
+            t = eval(written, {"a": a})
+            what = raised(eval, f"t.{name}_({text})", {"torch": torch, "t": t, "i": i, "m": m})
+            assert "TypeError" not in what
+            seen.append((text, what, a))
+        return seen
 
     compare(program)
 

@@ -32,7 +32,7 @@ def _is_edge(value: Any) -> bool:
     return isinstance(value, GradientEdge)
 
 
-def _wanted(inputs: Any, function: str) -> tuple[Any, ...]:
+def _inputs_in_tuple(inputs: Any, function: str) -> tuple[Any, ...]:
     """The inputs as a tuple; the values of a dict."""
     if isinstance(inputs, Mapping):
         if type(inputs) is not dict:
@@ -189,7 +189,7 @@ def _flags(retain_graph: Any, create_graph: Any) -> tuple[bool, bool]:
 
 def _run_task(tensors: Any, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, inputs: Any) -> None:
     global _warned_create_graph
-    wanted = None if inputs is None else _wanted(inputs, "backward")
+    wanted = None if inputs is None else _inputs_in_tuple(inputs, "backward")
     outputs = _tuple(tensors)
     seeds = seeds_of(outputs, (None,) * len(outputs) if grad_tensors is None else _tuple(grad_tensors))
     keep, create_graph = _flags(retain_graph, create_graph)
@@ -252,7 +252,7 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
     allow_unused = materialize_grads if allow_unused is None else allow_unused
-    wanted = _wanted(inputs, "grad")
+    wanted = _inputs_in_tuple(inputs, "grad")
     outs = _tuple(outputs)
     batched = bool(is_grads_batched)
     seeds = seeds_of(outs, (None,) * len(outs) if grad_outputs is None else _tuple(grad_outputs), batched)

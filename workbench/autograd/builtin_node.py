@@ -13,7 +13,9 @@ from .node import AccumulateGrad, Node, run_by_hand
 from .saved_tensors import FREED, Packed, SavedTensor, packed, saved_output, stale, unpacked
 from .tensor import DetachedTensor, Size, Tensor, wrap
 
-FURTHER: dict[str, Callable[[Any], Any] | None] = {}  # "AddBackward0._saved_alpha": told by a function; None: hidden
+# "AddBackward0._saved_alpha": told by a function; None: hidden. One list, as these are PyTorch's names for what its
+# nodes keep: no operation is computed by them.
+FURTHER: dict[str, Callable[[Any], Any] | None] = {}
 
 
 class Unfit(Exception):
@@ -102,9 +104,9 @@ class OpNode(Node):
 
     def _saved(self, name: str) -> Any:
         """What is saved under a name, a number too as a tensor."""
-        kept = getattr(self, f"saved_{name}")
-        if type(kept) is np.ndarray and name in self.op.tensors:
-            return wrap(number_as_given(kept, getattr(self, f"version_{name}"))[0])
+        saved = getattr(self, f"saved_{name}")
+        if type(saved) is np.ndarray and name in self.op.tensors:
+            return wrap(number_as_given(saved, getattr(self, f"version_{name}"))[0])
         return read_tensor(self, name)
 
     def _raw(self, name: str) -> SavedTensor | tuple[SavedTensor, ...]:
@@ -154,15 +156,16 @@ def tells_saved(kind: Any) -> Any:
 
     They are properties, because a `__getattr__` would make every attribute of a node slow to read.
     """
-    told: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for name in kind.saved_names:
-        told[f"_saved_{name}"] = methodcaller("_saved", name)
-        told[f"_raw_saved_{name}"] = methodcaller("_raw", name)
-    told |= {f"_saved_{name}_sym_sizes": attrgetter(f"shape_{name}") for name in kind.shape_names}
-    told |= {f"_saved_{name}": attrgetter(f"arg_{name}") for name in kind.argument_names if name not in kind.op.found}
+        attributes[f"_saved_{name}"] = methodcaller("_saved", name)
+        attributes[f"_raw_saved_{name}"] = methodcaller("_raw", name)
+    attributes |= {f"_saved_{name}_sym_sizes": attrgetter(f"shape_{name}") for name in kind.shape_names}
+    passed = [name for name in kind.argument_names if name not in kind.op.found]
+    attributes |= {f"_saved_{name}": attrgetter(f"arg_{name}") for name in passed}
     own = f"{kind.op.node_name}."
-    told |= {name.removeprefix(own): tell for name, tell in FURTHER.items() if name.startswith(own)}
-    for name, tell in told.items():
+    attributes |= {name.removeprefix(own): tell for name, tell in FURTHER.items() if name.startswith(own)}
+    for name, tell in attributes.items():
         if tell is not None:
             setattr(kind, name, property(tell))
     return kind

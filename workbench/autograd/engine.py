@@ -192,8 +192,17 @@ class GraphTask:
             for index, (node, nr) in enumerate(() if accumulate else targets):
                 self._captures.setdefault(node, []).append((nr, index))
 
+    @classmethod
+    def run_elsewhere(cls, root: Node, nr: int, seed: Any, keep_graph: bool) -> GraphTask:
+        """The task of a backward whose nodes run in their own order, without a queue: for those who ask what runs."""
+        task = cls([], [], keep_graph, False)  # of no roots there is nothing to count
+        task.roots, task.seeds = [(root, nr)], [seed]
+        del task._waiting
+        task._begun, task.outer = True, None
+        return task
+
     def __getattr__(self, name: str) -> Any:
-        if name == "_waiting":  # of a task in whose place nodes run in their own order: counted if anybody asks
+        if name == "_waiting":  # of a backward that runs elsewhere: counted if anybody asks
             self._waiting = count_uses(self.roots)
         return object.__getattribute__(self, name)
 
@@ -281,12 +290,12 @@ class GraphTask:
             if self._alone is not None:  # the limit is reached: it is the next one's turn at the next step
                 self._queue_alone(self._alone)
         except BaseException as error:
-            said = errors.of_shapes(error)
+            shape_error = errors.of_shapes(error)
             if state.anomaly and self.node is not None:
                 warn_of_forward(self.node)
-            failed(said or error, task=self, node=self.node)
-            if said is not None:
-                raise said from None
+            failed(shape_error or error, task=self, node=self.node)
+            if shape_error is not None:
+                raise shape_error from None
             raise
         finally:
             modes.task, self.outer, self.node = self.outer, None, None
@@ -349,7 +358,7 @@ class GraphTask:
         grad = self._buffers.pop(node, None)
         extra, needed, arity = node.extra, self._needed, node.arity
         if (extra is not None and type(extra) is not Scoped) or self._captures:
-            runs, grad = self._arrived(node, extra, grad)
+            runs, grad = self._receive(node, extra, grad)
             if not runs:
                 return NOTHING
         if listeners:
@@ -436,7 +445,7 @@ class GraphTask:
             )
         return node in self._waiting and node in self.needed()
 
-    def _arrived(self, node: Node, extra: Extra | None, grad: Any) -> tuple[bool, Any]:
+    def _receive(self, node: Node, extra: Extra | None, grad: Any) -> tuple[bool, Any]:
         """Whether the node is to run, and the gradient as hooks leave it."""
         wanted = node in self._captures
         runs = not wanted and (self._needed is None or node in self._needed)

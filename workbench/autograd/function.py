@@ -192,6 +192,15 @@ class BackwardCFunction(Node, FunctionCtx):
         warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
+    def _complete(self) -> None:
+        """Keep what forward saved in a node that is recorded, and note where the node was made."""
+        if saved := self.to_save:
+            self._pack(saved)
+        if state.anomaly:
+            remember(self)
+        if scoped:
+            note_scope(self)
+
     def _pack(self, tensors: tuple[Any, ...]) -> None:
         """Save what save_for_backward was given: inputs and others as themselves, own outputs by their array."""
         hooks = local.modes.saved_hooks
@@ -483,8 +492,7 @@ class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
         ctx._saved = ()
         recorded = ctx._connect(args, modes.grad)
         ctx.seq = next(sequence)  # after the edges: a view's may just have been made again
-        output = _run_forward(cls, ctx, args, two_steps, modes)
-        saved = ctx.to_save
+        output = run_forward(cls, ctx, args, two_steps, modes)
         if recorded and type(output) is Tensor and ctx.dirty_tensors is None is ctx.non_differentiable:
             result = bind_output(ctx, 0, output, args)
             array = result._array
@@ -493,12 +501,7 @@ class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
         else:
             result, outputs = bind_outputs(ctx, args, output, recorded)
         if recorded:
-            if saved:
-                ctx._pack(saved)
-            if state.anomaly:
-                remember(ctx)
-            if scoped:
-                note_scope(ctx)
+            ctx._complete()
         if listeners:
             emit_created(ctx, args, outputs, recorded)
         ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None
@@ -514,7 +517,7 @@ class Function(_SingleLevelFunction):
            |           ctx._connect(args)                     its edges: where each argument's gradient goes
            |           forward(ctx, *args)                    recording is off; save_for_backward and marks are noted
            |           bind_outputs(ctx, args, output)        each output gets this node as its grad_fn
-           |           ctx._pack(saved)                       the saved tensors and their versions
+           |           ctx._complete()                        the saved tensors and their versions
         backward()     ctx.vjp(grads)                         zeros for what did not arrive, then backward(ctx, *grads)
                        gradients_of(ctx, returned)            one for each argument, in its shape and dtype
                        ctx.release()                          the saved tensors are freed
@@ -529,7 +532,7 @@ class Function(_SingleLevelFunction):
     generate_vmap_rule = False  # True: vmap runs this Function by running its methods under vmap
 
 
-def _run_forward(cls: Any, ctx: Any, args: tuple[Any, ...], two_steps: bool, modes: Modes) -> Any:
+def run_forward(cls: Any, ctx: Any, args: tuple[Any, ...], two_steps: bool, modes: Modes) -> Any:
     """Run the user's forward, with gradients off."""
     before = modes.grad
     if before:

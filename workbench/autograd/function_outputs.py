@@ -29,7 +29,7 @@ def gradients_of(ctx: Any, returned: Any) -> Any:
         grads.pop()
     if len(grads) != expected:
         raise RuntimeError(errors.WRONG_NUMBER_OF_GRADIENTS.format(ctx.name(), expected, got))
-    kept: list[tuple[Tensor | None, Any, Any]] = []
+    of_tensors: list[tuple[Tensor | None, Any, Any]] = []
     for position, grad in enumerate(grads):
         shape, dtype = inputs[2 * position : 2 * position + 2]
         if dtype is None:
@@ -38,11 +38,11 @@ def gradients_of(ctx: Any, returned: Any) -> Any:
             continue
         if grad is not None and not isinstance(grad, Tensor):
             raise RuntimeError(errors.EXPECTED_VARIABLE.format(_kind(grad)))
-        kept.append((grad, shape, dtype))
+        of_tensors.append((grad, shape, dtype))
     fit = []
-    for i, ((grad, shape, dtype), (parent, _)) in enumerate(zip(kept, ctx.edges(), strict=True)):
+    for i, ((grad, shape, dtype), (parent, _)) in enumerate(zip(of_tensors, ctx.edges(), strict=True)):
         if grad is not None and parent is not None and (grad._array.shape != shape or grad._array.dtype is not dtype):
-            grad = fitted_gradient(ctx, i, grad, shape, _wanted(parent, grad, dtype))
+            grad = fitted_gradient(ctx, i, grad, shape, _wanted_dtype(parent, grad, dtype))
         fit.append(grad)
     return fit[0] if ctx.arity == 1 else fit
 
@@ -52,7 +52,7 @@ def _kind(value: Any) -> str:
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
-def _wanted(parent: Node, grad: Tensor, dtype: Any) -> Any:
+def _wanted_dtype(parent: Node, grad: Tensor, dtype: Any) -> Any:
     """The dtype the gradient must have: the input's, unless the input is a leaf whose `grad_dtype` was set."""
     meta = parent.variable._meta if type(parent) is AccumulateGrad else None
     return dtype if meta is None or meta.grad_dtype == "own" else grad._array.dtype
@@ -122,8 +122,8 @@ def _heed_marks(dirty: tuple[Any, ...], plain: tuple[Any, ...], outputs: tuple[A
 
 def emit_created(ctx: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], recorded: bool) -> None:
     """Tell listeners of a node, or that there is none, and of what forward wrote, which no operation may have told."""
-    told = ("created", ctx) if recorded else ("unrecorded", ctx._forward_cls.__name__)
-    events.emit((*told, args, tuple([o for o in outputs if isinstance(o, Tensor)])))
+    event = ("created", ctx) if recorded else ("unrecorded", ctx._forward_cls.__name__)
+    events.emit((*event, args, tuple([o for o in outputs if isinstance(o, Tensor)])))
     for t in ctx.dirty_tensors or ():
         events.emit(("wrote", t, ctx._forward_cls.__name__))
 

@@ -14,15 +14,13 @@ from typing import Any, NamedTuple
 
 from .. import errors
 from ..events import emit, listeners
-from . import state
-from .anomaly_mode import remember
 from .forward_ad import check_size, set_tangent, tangent_of, unpushed
-from .function import Function, FunctionCtx, no_setup_context, user_backward
+from .function import Function, FunctionCtx, no_setup_context, run_forward, user_backward
 from .function_outputs import bind_outputs, emit_created
 from .levels import Level, Lifted, as_given, at, batched, below, entered, lift, value_below
-from .node import note_scope, sequence
+from .node import sequence
 from .pytree import broadcast_prefix, by_identity, tree_flatten, tree_map, tree_unflatten
-from .state import local, scoped, with_grad
+from .state import local, with_grad
 from .tensor import Tensor
 
 Dims = tuple[Any, ...]  # for each thing its batch's dimension or None, or a tree of these
@@ -45,13 +43,13 @@ def apply_transformed(cls: Any, args: tuple[Any, ...], two_steps: bool, kwargs: 
             raise TypeError(f"custom_function_call_grad() got an unexpected keyword argument '{name}'")
     ctx, recorded = _node(cls, args, level)
     if level is None:
-        output = with_grad(False, unpushed, _forward_here, cls, ctx, args, two_steps)
+        output = unpushed(run_forward, cls, ctx, args, two_steps, modes)
     else:
         output = unpushed(_forward_below, cls, args, level) if pushing else _forward_below(cls, args, level)
         with_grad(False, cls.setup_context, ctx, args, output)
     result, outputs = bind_outputs(ctx, args, output, recorded)
     if recorded:
-        _complete(ctx)
+        ctx._complete()
     if listeners:
         emit_created(ctx, args, outputs, recorded)
     if pushing or (level is not None and level.kind == "jvp"):
@@ -76,16 +74,6 @@ def _node(cls: Any, args: tuple[Any, ...], level: Level | None) -> tuple[Any, bo
     return ctx, recorded
 
 
-def _complete(ctx: Any) -> None:
-    """Keep what forward saved in a recorded node, and where the node was made."""
-    if ctx.to_save:
-        ctx._pack(ctx.to_save)
-    if state.anomaly:
-        remember(ctx)
-    if scoped:
-        note_scope(ctx)
-
-
 def _node_class(cls: Any) -> Any:
     """The class of a Function's nodes at a level, under the name they have there."""
     found = cls.__dict__.get("_generated_cls")
@@ -98,15 +86,6 @@ def _node_class(cls: Any) -> Any:
 def _is_at(a: Any, level: Level | None) -> bool:
     """Whether an argument is a tensor that this level looks into."""
     return isinstance(a, Tensor) and (level is None or (type(a) is Lifted and a._level is level))
-
-
-def _forward_here(cls: Any, ctx: Any, args: tuple[Any, ...], two_steps: bool) -> Any:
-    """The outputs of ordinary tensors; of dual tensors forward sees the values."""
-    if not two_steps:
-        return cls.forward(ctx, *args)
-    output = cls.forward(*args)
-    cls.setup_context(ctx, args, output)
-    return output
 
 
 def _forward_below(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
@@ -219,11 +198,11 @@ def _run_jvp(ctx: Any, args: tuple[Any, ...], tangents: list[Any], level: Level 
     """The versions of the tangents, what the user's jvp is given, and what it returns."""
     versions = [None if t is None else t._version for t in tangents]
     given = [_zeros(ctx, a, level) if t is None else t for a, t in zip(args, tangents, strict=True)]
-    kept, ctx._saved = ctx._saved, ()  # it reads what was saved for it, not for backward
+    saved, ctx._saved = ctx._saved, ()  # it reads what was saved for it, not for backward
     try:
         return versions, given, ctx._forward_cls.jvp(ctx, *given)
     finally:
-        ctx._saved = kept
+        ctx._saved = saved
 
 
 def _zeros(ctx: Any, a: Any, level: Level | None) -> Tensor | None:

@@ -145,10 +145,10 @@ def _grads(
 ) -> tuple[Tensor | None, ...]:
     """The gradients of those outputs that have history."""
     pairs = zip(outputs, seeds or (None,) * len(outputs), strict=True)
-    kept = [(o, seed) for o, seed in pairs if o is not None and o.requires_grad]
-    if not kept:
+    differentiable = [(o, seed) for o, seed in pairs if o is not None and o.requires_grad]
+    if not differentiable:
         return (None,) * len(inputs)
-    outs, given = zip(*kept, strict=True)
+    outs, given = zip(*differentiable, strict=True)
     options = {"allow_unused": True, "is_grads_batched": batched}
     return grad(outs, inputs, given, retain_graph, create_graph, **options)
 
@@ -329,15 +329,23 @@ def hessian(
     return found if several else found[0][0]
 
 
+def _gradient_and_vector(
+    func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool, function: str
+) -> tuple[bool, tuple[Tensor, ...], tuple[Tensor, ...] | None, Tensor, tuple[Any, ...]]:
+    """For a product with a Hessian: whether inputs are several, these, the vector, func's output and its gradient."""
+    several, given = _tuple(inputs, "inputs", function)
+    given = _arguments(given, create_graph)
+    vs = _vector(v, given, several, create_graph, function, "input to the user-provided function is")
+    output = _single(func, given, function, strict)
+    gradient = _grads((output,), given, None, create_graph=True)
+    need_history(gradient, errors.FUNCTIONAL_LINEAR, strict)
+    return several, given, vs, output, gradient
+
+
 @enable_grad()
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """func's output, which is one number, and `v` times its Hessian: a backward through a backward."""
-    several, given = _tuple(inputs, "inputs", "vhp")
-    given = _arguments(given, create_graph)
-    vs = _vector(v, given, several, create_graph, "vhp", "input to the user-provided function is")
-    output = _single(func, given, "vhp", strict)
-    gradient = _grads((output,), given, None, create_graph=True)
-    need_history(gradient, errors.FUNCTIONAL_LINEAR, strict)
+    several, given, vs, output, gradient = _gradient_and_vector(func, inputs, v, create_graph, strict, "vhp")
     missing = errors.FUNCTIONAL_INDEPENDENT.format("jacobian", "{}", "")
     products = filled(
         _grads(gradient, given, vs, create_graph), given, strict, create_graph, missing, errors.FUNCTIONAL_FLAT_HESSIAN
@@ -348,12 +356,7 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 @enable_grad()
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """func's output, which is one number, and its Hessian times `v`, as jvp does it: vhp is cheaper and as good."""
-    several, given = _tuple(inputs, "inputs", "hvp")
-    given = _arguments(given, create_graph)
-    vs = _vector(v, given, several, create_graph, "hvp", "input to the user-provided function is")
-    output = _single(func, given, "hvp", strict)
-    gradient = _grads((output,), given, None, create_graph=True)
-    need_history(gradient, errors.FUNCTIONAL_LINEAR, strict)
+    several, given, vs, output, gradient = _gradient_and_vector(func, inputs, v, create_graph, strict, "hvp")
     seeds = _seeds(given)
     pulled = _grads(gradient, given, seeds, create_graph=True)
     need_history(pulled, errors.FUNCTIONAL_QUADRATIC, strict)

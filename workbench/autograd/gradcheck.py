@@ -295,14 +295,14 @@ class Jacobians:
                 n, a = (numerical[j][self.positions[i]] * v).sum(), analytical[i][j]
                 if not self.close(a, n, float(u.sum()) * float(v.sum())):
                     whole = wrap(self._analytical(self.outputs[i])[j])
-                    told = self.element_by_element(j, self.positions[i], whole)
-                    raise GradcheckError(errors.GRADCHECK_MISMATCH.format(i, j, n.item(), a.item()) + told)
+                    comparison = self.element_by_element(j, self.positions[i], whole)
+                    raise GradcheckError(errors.GRADCHECK_MISMATCH.format(i, j, n.item(), a.item()) + comparison)
 
     def element_by_element(self, j: int, place: int, analytical: Tensor) -> str:
         """What the whole Jacobians of one output by one input have to say of a mismatch in one direction."""
         numerical = self._numerical(self.inputs[j])[place]
         worst = np.abs(numerical - analytical._array).max()
-        told = (
+        text = (
             "\nThe above quantities relating the numerical and analytical jacobians are "
             "computed \nin fast mode. See: https://github.com/pytorch/pytorch/issues/53876 for "
             "more background \nabout fast mode. Below, we recompute numerical and analytical "
@@ -311,7 +311,7 @@ class Jacobians:
             f"difference (slow mode) is: {worst.item()}.\n"
         )
         return (
-            told
+            text
             + (
                 "Fast gradcheck failed but element-wise differences are small. This means that the\n"
                 "test might've passed in slow_mode!\n\nIf you are adding a new operator, please file "
@@ -324,7 +324,7 @@ class Jacobians:
                 "modify the corresponding\n  module_test entry to have `gradcheck_fast_mode=False`"
             )
             if self.close(analytical._array, numerical)
-            else told
+            else text
         )
 
     def constant(self, fast: bool) -> bool:
@@ -351,12 +351,12 @@ class Jacobians:
             for one, other in zip(map(wrap, ones), map(wrap, others), strict=False):
                 for what, a, b in (("shape", one.shape, other.shape), ("dtype", one.dtype, other.dtype)):
                     if a != b:
-                        said = {"what": what, "where": where, "eps": self.eps, "one": a, "other": b}
+                        facts = {"what": what, "where": where, "eps": self.eps, "one": a, "other": b}
                         raise AssertionError(
                             (
                                 "Expected `func` to return outputs with the same {what} when inputs are perturbed "
                                 "{where}by {eps}, but got: {what}s {one} and {other}."
-                            ).format(**said)
+                            ).format(**facts)
                         )
         with np.errstate(all="ignore"):
             return [(b - a) / (2 * self.eps) if a.dtype.kind == "f" else 0 * a for a, b in zip(low, high, strict=False)]
@@ -459,8 +459,8 @@ def compare_forward_direction(jacobians: Jacobians) -> None:
             n, a = numerical[j][place].ravel(), pushed[j][place]
             if not jacobians.close(a._array, n, float(u.sum())):
                 whole = numeric_columns(jacobians)[j][place]
-                told = errors.GRADCHECK_FORWARD_MISMATCH.format(i, j, wrap(n), a)
-                raise GradcheckError(told + jacobians.element_by_element(j, place, whole))
+                sentence = errors.GRADCHECK_FORWARD_MISMATCH.format(i, j, wrap(n), a)
+                raise GradcheckError(sentence + jacobians.element_by_element(j, place, whole))
 
 
 def numeric_columns(jacobians: Jacobians, directions: list[np.ndarray] | None = None) -> Parts:
@@ -533,8 +533,8 @@ def check_batched_backward(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) 
         for j, (got, *wanted) in enumerate(zip(found, *expected, strict=True)):
             both = wrap(np.stack(wanted))
             if not nearly(got, both._array):
-                told = errors.GRADCHECK_DIFFERENT.format(i, j, errors.GRADCHECK_BACKWARD, wrap(got), both)
-                raise GradcheckError(told)
+                sentence = errors.GRADCHECK_DIFFERENT.format(i, j, errors.GRADCHECK_BACKWARD, wrap(got), both)
+                raise GradcheckError(sentence)
 
 
 def check_batched_forward(func: Callable[..., Any], given: tuple[Any, ...]) -> None:
@@ -561,8 +561,8 @@ def check_batched_forward(func: Callable[..., Any], given: tuple[Any, ...]) -> N
         for i, (got, *wanted) in enumerate(zip(found, *expected, strict=True)):
             both = wrap(np.stack([t._array for t in wanted]))
             if not nearly(got._array, both._array):
-                told = errors.GRADCHECK_DIFFERENT.format(i, i, errors.GRADCHECK_FORWARD, wrap(got._array), both)
-                raise GradcheckError(told)
+                sentence = errors.GRADCHECK_DIFFERENT.format(i, i, errors.GRADCHECK_FORWARD, wrap(got._array), both)
+                raise GradcheckError(sentence)
 
 
 def _two_like(t: Tensor) -> np.ndarray:

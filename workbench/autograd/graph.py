@@ -167,7 +167,7 @@ class _Handles(RemovableHandle):
             handle.remove()
 
 
-class _Kept:
+class _Handle:
     """One saved tensor under allow_mutation_on_saved_tensors: the tensor, or its old values once it was written."""
 
     __slots__ = ("tensor", "__weakref__")
@@ -180,28 +180,28 @@ class _Mutation:
     """The saved tensors of one allow_mutation_on_saved_tensors block, by storage."""
 
     def __init__(self) -> None:
-        self.kept: weakref.WeakKeyDictionary[Storage, weakref.WeakSet[_Kept]] = weakref.WeakKeyDictionary()
+        self.handles: weakref.WeakKeyDictionary[Storage, weakref.WeakSet[_Handle]] = weakref.WeakKeyDictionary()
         self.open = True
 
-    def pack(self, t: Tensor) -> _Kept:
+    def pack(self, t: Tensor) -> _Handle:
         """Keep a tensor as it is, noting its storage."""
-        kept = _Kept(t)
-        self.kept.setdefault(kept.tensor._storage, weakref.WeakSet()).add(kept)
-        return kept
+        handle = _Handle(t)
+        self.handles.setdefault(handle.tensor._storage, weakref.WeakSet()).add(handle)
+        return handle
 
-    def unpack(self, kept: _Kept) -> Tensor:
+    def unpack(self, handle: _Handle) -> Tensor:
         """The tensor with the values it had when it was saved."""
         if not self.open:
             raise AssertionError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin "
                 "which the graph was originally recorded."
             )
-        return kept.tensor
+        return handle.tensor
 
     def before_write(self, t: Tensor) -> None:
         """Copy what is saved of a storage that is about to be written."""
-        for kept in self.kept.pop(t._storage, ()) if t._storage is not None else ():
-            kept.tensor = wrap(np.array(kept.tensor._array))
+        for handle in self.handles.pop(t._storage, ()) if t._storage is not None else ():
+            handle.tensor = wrap(np.array(handle.tensor._array))
 
 
 class allow_mutation_on_saved_tensors(contextlib.ContextDecorator):
@@ -223,7 +223,7 @@ class allow_mutation_on_saved_tensors(contextlib.ContextDecorator):
         mutation, modes.mutation = modes.mutation, None
         mutation.open = False
         try:
-            mutation.kept.clear()
+            mutation.handles.clear()
         finally:
             modes.saved_hooks = modes.saved_hooks[:-1]
             if not modes.saved_hooks:

@@ -178,7 +178,8 @@ def highest(tensors: Any) -> Level | None:
     return found
 
 
-# What PyTorch's messages add to the name of a write: with a number, and with a tensor, as its last argument.
+# What PyTorch's messages add to the name of a write: with a number, and with a tensor, as its last argument. It stands
+# here, as do the names in `place_of_write`, because only these messages differ: no operation does anything else for it.
 OVERLOADS = {
     **dict.fromkeys(("add_", "sub_", "mul_", "div_"), (".Tensor", ".Tensor")),
     **dict.fromkeys(("pow_", "fill_", "masked_fill_"), (".Scalar", ".Tensor")),

@@ -51,10 +51,7 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
     if not users:
         _walk(root, output._nr, seed, bool(keep_graph), inputs, None)
         return True
-    task = GraphTask([], [], bool(keep_graph), False)
-    task.roots, task.seeds = [(root, output._nr)], [seed]
-    del task._waiting
-    task._begun, task.outer = True, None
+    task = GraphTask.run_elsewhere(root, output._nr, seed, bool(keep_graph))
     before, depth = modes.grad, modes.depth
     try:
         modes.depth = depth + 1
@@ -114,11 +111,11 @@ def _walk(root: Any, nr: int, seed: Any, keep_graph: bool, inputs: dict[Any, Any
                 return
     except BaseException as error:
         # alive in this frame for whoever explains the error
-        task = task or GraphTask([(root, nr)], [seed], keep_graph, False)
-        said = errors.of_shapes(error)
-        failed(said or error, task=task, node=node)
-        if said is not None:
-            raise said from None
+        task = task or GraphTask.run_elsewhere(root, nr, seed, keep_graph)
+        shape_error = errors.of_shapes(error)
+        failed(shape_error or error, task=task, node=node)
+        if shape_error is not None:
+            raise shape_error from None
         raise
 
 

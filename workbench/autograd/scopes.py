@@ -98,14 +98,14 @@ def settings_of(module: Any) -> str:
     """The numbers that tell a module from others of its class: `stride 2, padding 1`, `4 heads`, `p 0.1`."""
     own = getattr(module, "__dict__", {})
     weighted = "weight" in own.get("_parameters", ())  # whose shape tells the kernel
-    told: list[str] = []
+    settings: list[str] = []
     for name, words, usual in _SETTINGS:
         text = _setting(own[name]) if name in own else ""
         left_out = weighted if name == "kernel_size" else text == str(usual)
         if not text or left_out or (name == "stride" and not weighted and text == _setting(own.get("kernel_size"))):
             continue
-        told.append(words.format(text).removesuffix("s" if text == "1" else ""))
-    return ", ".join(told)
+        settings.append(words.format(text).removesuffix("s" if text == "1" else ""))
+    return ", ".join(settings)
 
 
 def _setting(given: Any) -> str:

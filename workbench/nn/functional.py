@@ -10,19 +10,10 @@ from ..autograd.dtypes import dtype as Dtype
 from ..autograd.tensor import Tensor
 from ..ops import activation, math
 from ..ops.activation import gelu, logsigmoid
+from ..ops.convolution import conv2d
 from ..ops.core.checks import number_of
 from ..ops.inplace import write
-from ..ops.layers import (
-    avg_pool2d,
-    batch_norm,
-    conv2d,
-    dropout,
-    embedding,
-    layer_norm,
-    max_pool2d,
-    one_hot,
-    scaled_dot_product_attention,
-)
+from ..ops.layers import dropout, embedding, one_hot, scaled_dot_product_attention
 from ..ops.linear import linear
 from ..ops.losses import (
     binary_cross_entropy,
@@ -35,6 +26,8 @@ from ..ops.losses import (
     smooth_l1_loss,
 )
 from ..ops.math import sigmoid, tanh
+from ..ops.normalization import batch_norm, layer_norm
+from ..ops.pooling import avg_pool2d, max_pool2d
 
 __path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
 __all__ = [

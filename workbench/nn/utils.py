@@ -13,7 +13,7 @@ from ..errors import warn
 from ..ops.creation import tensor
 from ..ops.join_split import cat, stack
 from ..ops.reduction import norm
-from .modules.module import typename
+from .modules.naming import typename
 
 __path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
 __all__ = [

@@ -34,7 +34,7 @@ def _give_names() -> None:
     known, methods = {*names()["torch"]}, vars(Tensor)
     made = {name: variants.function for name, variants in VARIANTS.items()}
     for name, variants in VARIANTS.items():
-        if variants.in_place:
+        if variants.in_place and f"{name}_" not in made:  # of index_put it is written by hand
             made[f"{name}_"] = twin = inplace.writing(variants.function, f"{name}_")
             setattr(Tensor, f"{name}_", twin)
     for name, own in list(methods.items()):
@@ -58,7 +58,7 @@ for _name in ABSENT:
 Tensor.__dir__ = lambda self: [name for name in object.__dir__(self) if name not in ABSENT]
 
 # Loaded on first use: they give Tensor no methods, and a small program needs none of them.
-_LATER = ("layers", "losses")
+_LATER = ("convolution", "layers", "losses", "normalization", "pooling")
 
 
 def __getattr__(name: str) -> Any:

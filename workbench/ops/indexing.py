@@ -385,7 +385,7 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
     return _gather(self, check_places("gather", self, dim, index), index)
 
 
-@operation(in_place=True)
+@operation(in_place="along")
 def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: float | None = None) -> Tensor:
     """A copy in which the elements of `src` (or one number) have gone where `index` says along `dim`."""
     if not isinstance(src, Tensor):
@@ -394,7 +394,7 @@ def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: fl
     return _scatter(self, check_places("scatter", self, dim, index, src), index, src)
 
 
-@operation(in_place=True)
+@operation(in_place="along")
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy in which the elements of `src` have been added where `index` says along `dim`."""
     check_tensor("scatter_add", "index", 2, index)
@@ -402,7 +402,7 @@ def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return _scatter_add(self, check_places("scatter", self, dim, index, src), index, src)
 
 
-@operation(in_place=True)
+@operation(in_place="mask")
 @tensors_only()
 def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy with one number (or a tensor without dimensions) wherever the mask is true."""
@@ -428,7 +428,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return _masked_select(input, mask)
 
 
-@operation(in_place=True)
+@operation(in_place="along")
 def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
     """A copy with source's slices (times alpha) added to those that `index` names along `dim`."""
     return _index_add(self, *check_added(self, dim, index, source, alpha))
@@ -564,7 +564,7 @@ in_formulas(
 )
 
 
-@operation()
+@operation(in_place="indices")
 def index_put(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with values written where a tuple of index tensors says; `accumulate` adds them."""
     check_put("index_put", indices, values)
@@ -649,7 +649,7 @@ def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Tensor | None, ...]
     if not self._array.ndim and _is_number(index):
         raise IndexError(errors.INDEX_0D)
     alone = isinstance(index, slice)
-    parts = _spread(index if isinstance(index, tuple) else _parts_of(index), self._array.ndim)
+    parts = _without_dots(index if isinstance(index, tuple) else _parts_of(index), self._array.ndim)
     out, dim = self, 0
     where: list[Tensor | None] = []  # the index tensors; None for each dimension that is taken whole before one
     covered = 0  # how many dimensions these speak of: a mask of several dimensions speaks of as many
@@ -726,7 +726,7 @@ def _is_truth(part: Any) -> bool:
     return isinstance(part, (bool, np.bool_))
 
 
-def _spread(parts: tuple[Any, ...], ndim: int) -> list[Any]:
+def _without_dots(parts: tuple[Any, ...], ndim: int) -> list[Any]:
     """The parts with `...` written out."""
     used = 0
     for part in parts:

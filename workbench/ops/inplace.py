@@ -26,8 +26,6 @@ from ..errors import kind_of
 from ..events import emit, listeners
 from . import comparison, indexing, math
 from .core.checks import (
-    EXPANDED,
-    FOLDED,
     check_broadcast,
     check_overlap,
     check_width,
@@ -38,6 +36,7 @@ from .core.checks import (
     number_of,
 )
 from .core.op import define, method, operation
+from .core.registry import WRITES
 from .core.scalars import SCALARS
 from .creation import drawn, generator
 from .indexing import check_put, located, plain_view, put
@@ -159,12 +158,12 @@ def descend(t: Tensor, grad: Tensor, rate: Any) -> None:
         and a.base is None
     ):
         np.subtract(a, g * rate, a)
-        _written(t, "sub_")
+        _count_write(t, "sub_")
     else:
         t.sub_(grad * rate)
 
 
-def _written(t: Tensor, name: str) -> Tensor:
+def _count_write(t: Tensor, name: str) -> Tensor:
     """The tensor, of which the write is counted and told."""
     storage = t._storage or storage_of(t)
     storage.version += 1
@@ -234,8 +233,8 @@ def _fill(t: Tensor, r: Tensor, name: str) -> None:
     if type(t) is Lifted:
         with below(t._level):
             t._value.copy_(value_below(r, t._level))
-    elif 0 in t._array.strides and (name in EXPANDED or name in FOLDED):  # the unwritten must not overwrite the rest
-        changed = r._array != t._array
+    elif 0 in t._array.strides and WRITES.get(name) in ("indices", "mask", "triangle"):
+        changed = r._array != t._array  # the unwritten must not overwrite the rest
         t._array[changed] = r._array[changed]
     else:
         t._array[...] = r._array
@@ -270,7 +269,7 @@ def writing(op: Callable[..., Tensor], name: str, operator: bool = False) -> Cal
         if quietly is not None and (options or len(args) != operands - 1) and _is_quiet(self):
             try:
                 if quietly(self, *args, **options):
-                    return _written(self, name)
+                    return _count_write(self, name)
             except (TypeError, ValueError):
                 pass  # the general way says what is wrong
         elif len(args) == operands - 1 and not options and _is_quiet(self):
@@ -281,7 +280,7 @@ def writing(op: Callable[..., Tensor], name: str, operator: bool = False) -> Cal
                 except ValueError:
                     pass  # the general way says what does not fit
                 else:
-                    return _written(self, name)
+                    return _count_write(self, name)
         if operator and not isinstance(args[0], OPERANDS):
             return NotImplemented
         return write(self, name, op, *args, **options)
@@ -453,7 +452,7 @@ def fill_(self: Tensor, value: float | Tensor) -> Tensor:
     if not isinstance(value, Tensor):
         if type(value) in (float, int) and -LARGE < value < LARGE and _is_quiet(self):
             self._array.fill(value)
-            return _written(self, "fill_")
+            return _count_write(self, "fill_")
         return write(self, "fill_", _fill_op, fitting(number_of("fill_", "value", 1, value), self.dtype))
     if value._array.ndim:
         raise RuntimeError(
@@ -467,7 +466,7 @@ def zero_(self: Tensor) -> Tensor:
     """Write zeros into every element."""
     if _is_quiet(self):
         self._array.fill(0)
-        return _written(self, "zero_")
+        return _count_write(self, "zero_")
     return write(self, "zero_", _zero)
 
 
@@ -480,7 +479,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         try:
             if given.ndim <= self._array.ndim:  # else NumPy overlooks leading dimensions of size 1
                 np.copyto(self._array, given)
-                return _written(self, "copy_")
+                return _count_write(self, "copy_")
         except ValueError:
             pass  # the general way says what does not fit
     return write(self, "copy_", _copy, src)

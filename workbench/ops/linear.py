@@ -45,7 +45,7 @@ mm = define(
     self="mm(grad, t(mat2))",
     mat2="mm(t(self), grad)",
     samples="r(2, 3), r(3, 4)",
-    out=True,
+    out="exact",
 )
 
 
@@ -63,7 +63,7 @@ dot = define(
     self="grad * tensor",
     tensor="grad * self",
     samples="r(3), r(3)",
-    out=True,
+    out="exact",
 )
 mv = define(
     "MvBackward0",
@@ -72,7 +72,7 @@ mv = define(
     self="unsqueeze(grad, 1) * vec",
     vec="mv(t(self), grad)",
     samples="r(2, 3), r(3)",
-    out=True,
+    out="exact",
 )
 bmm = define(
     "BmmBackward0",
@@ -81,7 +81,7 @@ bmm = define(
     self="bmm(grad, transpose(mat2, 1, 2))",
     mat2="bmm(transpose(self, 1, 2), grad)",
     samples="r(2, 2, 3), r(2, 3, 4)",
-    out=True,
+    out="exact",
 )
 _squeeze_own = define(
     "SqueezeBackward4",
@@ -96,7 +96,7 @@ _squeeze_own = define(
 def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix product; vectors are taken as a row or a column, leading dimensions are a batch and broadcast."""
     if out is not None:
-        return into("matmul", out, matmul, self, other)
+        return into("matmul", out, matmul, self, other, exact=True)
     if not isinstance(other, Tensor):
         raise TypeError(checks.not_a_tensor("matmul", "other", 1, other))
     a, b = self._array, other._array
@@ -265,7 +265,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     for i, t in enumerate(given):
         if not isinstance(t, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 1, but got {kind_of(t)}")
-    kept, alignments = _plan(equation, tuple([t._array.shape for t in given]))
+    ndim, alignments = _plan(equation, tuple([t._array.shape for t in given]))
     aligned = []
     for t, (diagonals, missing, order) in zip(given, alignments, strict=True):
         for first, dim, back in diagonals:
@@ -273,7 +273,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
         for _ in range(missing):
             t = _unsqueeze(t, t._array.ndim)
         aligned.append(_permute(t, order))
-    return _contracted(aligned, kept)
+    return _contracted(aligned, ndim)
 
 
 Diagonals = list[tuple[int, int, Shape]]
@@ -308,15 +308,15 @@ def _plan(equation: str, shapes: tuple[Shape, ...]) -> tuple[int, list[Alignment
                 raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
     else:
         output = ["...", *sorted(label for label, n in count.items() if n == 1)]
-    kept = _written_out(output, hidden, hidden)
+    result = _written_out(output, hidden, hidden)
     rest: list[Label] = [] if "..." in output else list(range(hidden))
-    order = kept + rest + sorted(label for label in count if label not in kept)
+    order = result + rest + sorted(label for label in count if label not in result)
     sizes: dict[Label, int] = dict.fromkeys(order, 1)
     alignments = []
     for i, (labels, shape) in enumerate(zip(named, shapes, strict=True)):
         covered = len(shape) - len(labels) + 1
         alignments.append(_alignment(shape, _written_out(labels, covered, hidden), order, sizes, i))
-    return len(kept), alignments
+    return len(result), alignments
 
 
 def _parse(term: str, where: str, equation: str) -> list[str]:
@@ -408,19 +408,19 @@ def _alignment(shape: Shape, labels: list[Label], order: list[Label], sizes: dic
     return diagonals, len(missing), tuple([found[label] for label in order])
 
 
-def _contracted(operands: list[Tensor], kept: int) -> Tensor:
+def _contracted(operands: list[Tensor], ndim: int) -> Tensor:
     """The aligned operands multiplied from left to right, each dimension summed when its last operand comes."""
     out, *others = operands
-    for right, (alone, products) in zip(others, _steps(tuple([t._array.shape for t in operands]), kept), strict=True):
+    for right, (alone, products) in zip(others, _steps(tuple([t._array.shape for t in operands]), ndim), strict=True):
         left, right = [t.sum(dims, keepdim=True) if dims else t for t, dims in zip((out, right), alone, strict=True)]
         out = mul(left, right) if products is None else _pair(left, right, *products)
-    if out._array.ndim == kept:
+    if out._array.ndim == ndim:
         return out
-    return view(out, out._array.shape[:kept]) if others else out.sum(list(range(kept, out._array.ndim)))
+    return view(out, out._array.shape[:ndim]) if others else out.sum(list(range(ndim, out._array.ndim)))
 
 
 @lru_cache(500)
-def _steps(shapes: tuple[Shape, ...], kept: int) -> list[tuple[Any, Any]]:
+def _steps(shapes: tuple[Shape, ...], ndim: int) -> list[tuple[Any, Any]]:
     """For each product of two operands: the dimensions that each sums alone before, and how both sum together."""
     left, *others = shapes
     uses = [sum([shape[d] != 1 for shape in shapes]) for d in range(len(left))]
@@ -428,7 +428,7 @@ def _steps(shapes: tuple[Shape, ...], kept: int) -> list[tuple[Any, Any]]:
     for right in others:
         together: list[int] = []
         alone: tuple[list[int], list[int]] = ([], [])
-        for d in range(kept, len(left)):
+        for d in range(ndim, len(left)):
             wide = [shape[d] != 1 for shape in (left, right)]
             if all(wide):
                 uses[d] -= 1

@@ -355,14 +355,14 @@ def prod(
     return _prod_dim(*args) if dtype is None else _prod_dim_as(*args, dtype=dtype)
 
 
-def _taken(a: np.ndarray, dim: int, indices: np.ndarray) -> np.ndarray:
+def _elements_at(a: np.ndarray, dim: int, indices: np.ndarray) -> np.ndarray:
     return lying_as(a, a[places_along(indices, dim)]) if a.ndim else a.copy()
 
 
 _sort = define(
     "SortBackward0",
     "sorted_values(Tensor self, dim; Kept indices)",
-    _taken,
+    _elements_at,
     self="put(grad, self.shape, dim, True, indices)",
     samples="r(4), 0, w.argsort(r(4)); r(2, 3), 1, w.argsort(r(2, 3))",
 )
@@ -613,8 +613,8 @@ _foremost = define(
 topk_result = pair("topk")
 
 
-def _spread(name: str, op: Any) -> Any:
-    def spread(
+def _deviation(name: str, op: Any) -> Any:
+    def deviation(
         self: Tensor,
         dim: Any = None,
         unbiased: bool | None = None,
@@ -636,15 +636,15 @@ def _spread(name: str, op: Any) -> Any:
             )
         return op(self, dims, correction, bool_of(name, "keepdim", 3, keepdim))
 
-    named(spread, name)
-    spread.__doc__ = (
+    named(deviation, name)
+    deviation.__doc__ = (
         f"The {'variance' if name == 'var' else 'standard deviation'} of all elements, or over `dim`; the squares are "
         "divided by their number less `correction` (1, or 0 if not `unbiased`)."
     )
-    return operation()(numpy_names(spread))
+    return operation()(numpy_names(deviation))
 
 
-var, std = _spread("var", _var), _spread("std", _std)
+var, std = _deviation("var", _var), _deviation("std", _std)
 
 
 def _widened(t: Tensor, dtype: dtypes.dtype) -> Tensor:

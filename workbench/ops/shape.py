@@ -36,7 +36,7 @@ _in_rows = define(
     "CloneBackward0",
     "contiguous_clone(Tensor self)",
     lambda a: a.copy(),
-    batch="pointwise",
+    batch="in front",
     self="grad",
     samples="r(3)",
 )
@@ -83,7 +83,7 @@ _permute = define(
 in_formulas("inverse", *[lambda dims: tuple(sorted(range(len(dims)), key=dims.__getitem__))] * 2)
 
 
-def _spread(a: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
+def _broadcast(a: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
     """Broadcast over the same memory, which may be written to as the memory itself may."""
     if a.shape == size:
         return a[...]
@@ -104,7 +104,7 @@ def _steps(shape: Shape, strides: Shape, ndim: int) -> Shape:
 _expand = define(
     "ExpandBackward0",
     "expand(Tensor self, size)",
-    _spread,
+    _broadcast,
     kind="view",
     self="sum_to(grad, self.shape)",
     samples="r(3), (2, 3); r(2, 1), (2, 3)",
@@ -458,7 +458,7 @@ _repeat = define(
 )
 
 
-def _kept(a: np.ndarray, diagonal: int, lower: bool) -> np.ndarray:
+def _one_triangle(a: np.ndarray, diagonal: int, lower: bool) -> np.ndarray:
     """The lower triangle of each matrix up to a diagonal, or what is not in it; zeros elsewhere."""
     mask = _triangle_mask(a.shape[-2:], diagonal)
     return np.where(mask if lower else ~mask, a, np.zeros((), a.dtype))
@@ -479,16 +479,16 @@ _small_mask = lru_cache(100)(_mask)
 _tril = define(
     "TrilBackward0",
     "tril(Tensor self, diagonal)",
-    lambda a, diagonal: _kept(a, diagonal, True),
-    batch="pointwise",
+    lambda a, diagonal: _one_triangle(a, diagonal, True),
+    batch="in front",
     self="tril(grad, diagonal)",
     samples="r(3, 3), 0; r(2, 2, 3), 1",
 )
 _triu = define(
     "TriuBackward0",
     "triu(Tensor self, diagonal)",
-    lambda a, diagonal: _kept(a, diagonal - 1, False),
-    batch="pointwise",
+    lambda a, diagonal: _one_triangle(a, diagonal - 1, False),
+    batch="in front",
     self="triu(grad, diagonal)",
     samples="r(3, 3), 0; r(2, 2, 3), -1",
 )
@@ -534,7 +534,7 @@ def _triangle(name: str, op: Any, which: str) -> Any:
 
     named(triangle, name)
     triangle.__doc__ = f"The {which} triangle of each matrix, zeros elsewhere; `diagonal` is the last one it has."
-    return operation(in_place=True)(triangle)
+    return operation(in_place="triangle")(triangle)
 
 
 tril = _triangle("tril", _tril, "lower")
@@ -546,14 +546,14 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """A view with the dimensions `source` where `destination` says, the others in their order."""
     ndim = input._array.ndim
     if not ndim:
-        _moved.__wrapped__(ndim, source, destination)
+        _order_of_dims.__wrapped__(ndim, source, destination)
         return _alias(input)
-    settled = _moved if type(source) is type(destination) is int else _moved.__wrapped__
+    settled = _order_of_dims if type(source) is type(destination) is int else _order_of_dims.__wrapped__
     return _permute(input, settled(ndim, source, destination))
 
 
 @lru_cache(1000)
-def _moved(ndim: int, source: Any, destination: Any) -> Shape:
+def _order_of_dims(ndim: int, source: Any, destination: Any) -> Shape:
     """The dimensions in the order that brings `source` where `destination` says."""
     named = (("source", source), ("destination", destination))
     given = [list(ints_of("movedim", name, (dims,), position=i)) for i, (name, dims) in enumerate(named, 1)]
@@ -565,9 +565,9 @@ def _moved(ndim: int, source: Any, destination: Any) -> Shape:
             ).format(*given)
         )
     places = [[dim_index(d, ndim) for d in dims] for dims in given]
-    for name, dims, said in zip(("source", "destination"), places, given, strict=True):
+    for name, dims, as_given in zip(("source", "destination"), places, given, strict=True):
         if len(set(dims)) < len(dims):
-            raise RuntimeError(f"movedim: repeated dim in `{name}` ({said})")
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({as_given})")
     order = [d for d in range(ndim) if d not in places[0]]
     for place, dim in sorted(zip(places[1], places[0], strict=True)):
         order.insert(place, dim)
@@ -727,3 +727,11 @@ in_formulas("sum_to", sum_to_array, lambda grad, shape: grad.sum_to_size(shape))
 in_formulas("fit_arrays", fit_arrays, fit_tensors)
 in_formulas("fit_tensors", fit_arrays, fit_tensors)
 in_formulas("numel", lambda shape: Size(shape).numel(), lambda shape: Size(shape).numel())
+
+
+def per_channel(t: Any, x: Any) -> Any:
+    """A number for each channel, in a shape that fits images or a batch of rows `x`; None stays None."""
+    return None if t is None else t if x.ndim == 2 else t.reshape((-1,) + (1,) * (x.ndim - 2))
+
+
+in_formulas("channels", per_channel, per_channel)

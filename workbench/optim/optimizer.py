@@ -18,7 +18,8 @@ from ..autograd.grad_mode import enable_grad, set_grad_enabled
 from ..autograd.hooks import RemovableHandle
 from ..autograd.tensor import Tensor
 from ..errors import warn
-from ..nn.modules.module import clear_grads, typename
+from ..nn.modules.module import clear_grads
+from ..nn.modules.naming import typename
 from ..ops.comparison import maximum
 from ..ops.creation import tensor, zeros_like
 from ..ops.inplace import descend

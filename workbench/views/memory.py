@@ -114,28 +114,28 @@ class _MemoryChart:
 
     def _headings(self) -> None:
         if self._other is None:
-            said = f"Kept for backward: {_most_said(self._own)}"
-            self._add("peak", "heading", (0, 0, _title(said), 24), said)
-            if said := _besides_said(self._own):
-                first, *more = textwrap.wrap(said, int(_RIGHT // CHARACTER) - 1)
-                self._add("anyway", "text", (0, 24, _RIGHT, 20 + 16 * len(more)), first, lines=tuple(more), alt=said)
+            text = f"Kept for backward: {_most_said(self._own)}"
+            self._add("peak", "heading", (0, 0, _title(text), 24), text)
+            if text := _besides_said(self._own):
+                first, *more = textwrap.wrap(text, int(_RIGHT // CHARACTER) - 1)
+                self._add("anyway", "text", (0, 24, _RIGHT, 20 + 16 * len(more)), first, lines=tuple(more), alt=text)
             return
-        said = f"This run keeps {_most_said(self._own)}{_left_said(self._own)}"
-        self._add("peak", "heading", (22, 0, _title(said), 24), said)
+        text = f"This run keeps {_most_said(self._own)}{_left_said(self._own)}"
+        self._add("peak", "heading", (22, 0, _title(text), 24), text)
         self._add("key", "bar", (4, 5, 12, 12), alt="Filled bars: this run")
-        said = f"The other keeps {_most_said(self._other)}{_left_said(self._other)}"
-        self._add("peak2", "heading", (22, 22, _title(said), 24), said)
+        text = f"The other keeps {_most_said(self._other)}{_left_said(self._other)}"
+        self._add("peak2", "heading", (22, 22, _title(text), 24), text)
         self._add("key2", "ghost", (4, 27, 12, 12), alt="Dashed bars: the other")
 
     def _axis(self) -> None:
         for n, part in enumerate((1.0, 0.5, 0.0) if self._peak else (0.0,)):
             y = _TOP + _HIGH * (1 - part)
-            said = bytes_said(self._peak * part)
-            wide = width_of(said)
-            self._add(f"y{n}", "tick", (_LEFT - 8 - wide, y - 9, wide, 18), said)
+            label = bytes_said(self._peak * part)
+            wide = width_of(label)
+            self._add(f"y{n}", "tick", (_LEFT - 8 - wide, y - 9, wide, 18), label)
         if self._bucket > 1:
-            said = f"each bar is the most of {self._bucket} events"
-            self._add("bucket", "text", (_LEFT + self._width - width_of(said), 56, width_of(said) + 8, 18), said)
+            label = f"each bar is the most of {self._bucket} events"
+            self._add("bucket", "text", (_LEFT + self._width - width_of(label), 56, width_of(label) + 8, 18), label)
         self._add("plot", "frame", (_LEFT - 3, _TOP - 6, self._width + 5, _HIGH + 6))
 
     def _phases(self, bars: dict[str, list[Point]]) -> None:
@@ -187,20 +187,21 @@ class _MemoryChart:
     def _holders(self) -> dict[str, range]:
         """Rows of those that keep the most, then of what lives anyway, each with a bar for the time that it does."""
         there = list(self._own.holders.values())
-        kept, anyway = (self._in_rows([each for each in there if each.anyway is lives]) for lives in (False, True))
+        for_backward = self._in_rows([each for each in there if not each.anyway])
+        anyway = self._in_rows([each for each in there if each.anyway])
         y = _TOP + _HIGH + 44
         self._add("who", "heading", (0, y, 300, 24), "Who keeps it, and for how long")
-        if not kept:
+        if not for_backward:
             self._add("nobody", "text", (0, y + 26, 300, 20), "Nobody: no tensor was kept.")
-        y = self._rows("more", kept, _KEPT_ROWS, y + _ROW * (not kept))
-        if (rows := sum(map(_most, kept))) != self._own.peak:
+        y = self._rows("more", for_backward, _KEPT_ROWS, y + _ROW * (not for_backward))
+        if (rows := sum(map(_most, for_backward))) != self._own.peak:
             y += _ROW
-            said = f"The rows add up to {bytes_said(rows)}, as not all keep their most at the same time."
-            self._add("sum", "text", (0, y + 4, width_of(said), 20), said)
+            text = f"The rows add up to {bytes_said(rows)}, as not all keep their most at the same time."
+            self._add("sum", "text", (0, y + 4, width_of(text), 20), text)
         if anyway:
             y += _SECTION
-            said = _anyway_said(self._own.anyway, sum(map(_most, anyway)), len(anyway))
-            self._add("lives", "heading", (0, y, _title(said), 24), said)
+            text = _anyway_said(self._own.anyway, sum(map(_most, anyway)), len(anyway))
+            self._add("lives", "heading", (0, y, _title(text), 24), text)
             self._rows("others", anyway, _ANYWAY_ROWS, y)
         return {holder.id: range(len(holder.spans)) for holder in there if f"{holder.id}.0" in self._boxes}
 
@@ -224,14 +225,14 @@ class _MemoryChart:
         names = told_apart([self._own.place_of(row[0]) for row in shown], _COLUMNS)
         for row in shown:
             y += _ROW
-            name, said = names[self._own.place_of(row[0])], bytes_said(_most(row))
+            name, size = names[self._own.place_of(row[0])], bytes_said(_most(row))
             self._add(f"{row[0].id}.name", "tick", (0, y + 4, width_of(name), 20), name)
-            self._add(f"{row[0].id}.most", "tick", (_LEFT - 8 - width_of(said), y + 4, width_of(said), 20), said)
+            self._add(f"{row[0].id}.most", "tick", (_LEFT - 8 - width_of(size), y + 4, width_of(size), 20), size)
             for holder in row:
                 self._spans(holder, y + 6)
         if left := len(rows) - len(shown):
-            size = _most(rows[len(shown)])
-            each = f"each with at most {bytes_said(size)}" if size else "with nothing of their own"
+            largest = _most(rows[len(shown)])
+            each = f"each with at most {bytes_said(largest)}" if largest else "with nothing of their own"
             y += _ROW
             more = f"… and {left:,} more, {each}"
             self._add(id, "text", (0, y + 4, width_of(more), 20), more)
@@ -239,12 +240,12 @@ class _MemoryChart:
 
     def _spans(self, holder: Holder, y: float) -> None:
         """A bar for each time in which it keeps something."""
-        said, told = bytes_said(holder.most), ", ".join(holder.told)
-        what = f": {told}" * bool(told)
+        size, names = bytes_said(holder.most), ", ".join(holder.told)
+        what = f": {names}" * bool(names)
         what += f"; needs {', '.join(holder.needed)}, alive anyway" if holder.needed else ""
         place = self._own.place_of(holder)
         who = holder.name if place == holder.name else f"{place} ({holder.name})"
-        details = [Detail("Kept", "text", f"{told}: {said}")] * bool(told)
+        details = [Detail("Kept", "text", f"{names}: {size}")] * bool(names)
         details += [Detail("Needed, alive anyway", "text", ", ".join(holder.needed))] * bool(holder.needed)
         if holder.source is not None:
             line = f"{holder.source.file}, line {holder.source.line}: {holder.source.text}"
@@ -256,9 +257,9 @@ class _MemoryChart:
             begin = self._x(self._own, start or 0)
             over = len(self._own.points) if end is None else end
             wide = max(self._pitch, self._x(self._own, over - 1) + self._pitch - begin)
-            alt = f"{who} keeps {said if holder.most else 'nothing of its own'} {_until(holder, end)}{what}"
-            alt = f"{holder.name}: {said}, alive anyway, {_until(holder, end)}" if holder.anyway else alt
-            title = _first_words(told, int((wide - 10) // CHARACTER))
+            alt = f"{who} keeps {size if holder.most else 'nothing of its own'} {_until(holder, end)}{what}"
+            alt = f"{holder.name}: {size}, alive anyway, {_until(holder, end)}" if holder.anyway else alt
+            title = _first_words(names, int((wide - 10) // CHARACTER))
             self._begins |= {f"{holder.id}.{n}": start or 0} if state == "coming" else {}
             bar = (begin + 1.0, y, wide - 2.0, 16.0)
             self._add(f"{holder.id}.{n}", "bar", bar, title, state=state, alt=alt, details=tuple(details))
@@ -493,7 +494,7 @@ class Ledger:
         elif isinstance(event, NodesGone):
             self._lost(event)
         elif isinstance(event, CheckpointKept):
-            self._kept(event)
+            self._checkpointed(event)
         elif isinstance(event, CheckpointDropped):
             self._dropped.append(event)
             if event.name is None:
@@ -507,20 +508,21 @@ class Ledger:
             if made.runs in self.holders:
                 self.holders[made.runs].taken_by = self._frame.called(made.node)
         before = self._total
-        kept = [self._held(made.node, index, saved) for index, saved in enumerate(made.saved)]
-        kept += [held for each in made.attributes if (held := self._on_ctx(made.node, each)) is not None]
-        self._hold(made.node, made.name, made.source, kept)
+        tensors = [self._kept_tensor(made.node, index, saved) for index, saved in enumerate(made.saved)]
+        tensors += [held for each in made.attributes if (held := self._on_ctx(made.node, each)) is not None]
+        self._hold(made.node, made.name, made.source, tensors)
         if made.found:
             self._found += [made.node] if made.runs is None else []
             return
         own, needed = (
-            series(list(dict.fromkeys([each.name for each in kept if each.anyway is lives]))) for lives in (False, True)
+            series(list(dict.fromkeys([each.name for each in tensors if each.anyway is lives])))
+            for lives in (False, True)
         )
         does = ["joins the graph", *[f"keeps {own or 'nothing'}"] * bool(own or not needed)]
         does += [f"needs {needed}, alive anyway"] * bool(needed)
         self._point(f"{made.name} {series(does)}", before, made.node)
 
-    def _held(self, holder: str, index: int | str, saved: Saved) -> KeptTensor:
+    def _kept_tensor(self, holder: str, index: int | str, saved: Saved) -> KeptTensor:
         known = tensor_of(saved)
         name = saved.name.replace("saved_tensors", "saved")
         memory, size, anyway = kept_of(self._frame, f"{holder}.{index}", saved, saved.value)
@@ -541,21 +543,21 @@ class Ledger:
             return KeptTensor(name, memory, size, freed=False, anyway=anyway)
         return KeptTensor(name, f"{node}.{name}", bytes_of(each.value), freed=False) if each.value else None
 
-    def _hold(self, id: str, name: str, source: SourceLine | None, kept: list[KeptTensor]) -> None:
-        if not kept:
+    def _hold(self, id: str, name: str, source: SourceLine | None, tensors: list[KeptTensor]) -> None:
+        if not tensors:
             return
         holder = self.holders.setdefault(id, Holder(id, name, source))
         if not holder.kept:
             holder.spans.append([len(self.points), None])
             self._holding[id] = holder
-        for held in kept:
+        for held in tensors:
             key = f"{held.name}.{len(holder.kept)}" if held.name in holder.kept else held.name
             holder.kept[key] = held
             users = self._users.setdefault(held.memory, [])
             held.anyway = held.memory in self.holders if users else held.anyway  # as when it was counted
             users.append(id)
             called = held.name if not held.name.isdigit() else "what was computed again"
-            told = holder.needed if held.anyway else holder.told
+            names = holder.needed if held.anyway else holder.told
             if held.anyway:
                 self._have(held, len(users) == 1)
             elif len(users) == 1:
@@ -563,8 +565,8 @@ class Ledger:
                 self._total += held.size
             elif held.memory not in holder.own:
                 called += f", counted with {self.holders[users[0]].name}"
-            if called not in told:
-                told.append(called)
+            if called not in names:
+                names.append(called)
         holder.most = max(holder.most, sum(holder.own.values()))
 
     def _have(self, held: KeptTensor, begins: bool) -> None:
@@ -580,8 +582,8 @@ class Ledger:
         holder = self._holding.get(id)  # a trace may name what holds nothing
         if holder is None:
             return
-        gone = [key for key, held in holder.kept.items() if (held.freed or everything) and name in (None, key)]
-        for held in [holder.kept.pop(key) for key in gone]:
+        keys = [key for key, held in holder.kept.items() if (held.freed or everything) and name in (None, key)]
+        for held in [holder.kept.pop(key) for key in keys]:
             users = self._users[held.memory]
             users.remove(id)
             if held.anyway:
@@ -616,8 +618,8 @@ class Ledger:
     def _ran(self, node: str) -> None:
         before = self._total
         changed = self._drop()
-        kept = "and keeps what it saved" if node in self.holders else "and had nothing to free"
-        self._point(f"{self._frame.called(node)} has run {kept}", before, node, *changed)
+        outcome = "and keeps what it saved" if node in self.holders else "and had nothing to free"
+        self._point(f"{self._frame.called(node)} has run {outcome}", before, node, *changed)
 
     def _freed(self, node: str) -> None:
         """What a node frees belongs to the point of its run."""
@@ -634,16 +636,16 @@ class Ledger:
             self._let_go(node)
             self._point(f"{self._frame.called(node)} frees what it had saved", before, node)
 
-    def _kept(self, event: CheckpointKept) -> None:
+    def _checkpointed(self, event: CheckpointKept) -> None:
         self._settle()
         before = self._total
         id = event.checkpoint
-        kept = []
+        tensors = []
         for saved in event.saved:
-            held = self._held(id, f"{saved.name}.{len(self.points)}", saved)
+            held = self._kept_tensor(id, f"{saved.name}.{len(self.points)}", saved)
             held.name = saved.name if event.repeated else held.name
-            kept.append(held)
-        self._hold(id, checkpoint_said(id), None, kept)
+            tensors.append(held)
+        self._hold(id, checkpoint_said(id), None, tensors)
         what = event.sentence(self._frame) + " and keeps one more tensor" * event.repeated
         self._point(what[:1].upper() + what[1:], before, id)
 
@@ -674,10 +676,10 @@ class Ledger:
         sentence = f"{sentence}: {change}{still}{bytes_said(self._total)} kept."
         node = self._frame.nodes.get(holders[0]) if holders else None
         # All who hold something are asked at every point: of a large graph that would be too much.
-        told = self._holding.values() if len(self._holding) <= _MOST_TOLD else ()
-        if sum(len(holder.kept) for holder in told) > 4 * _MOST_TOLD:
-            told = ()
-        items = ((holder, key, held) for holder in told for key, held in holder.kept.items() if not held.anyway)
+        listed = self._holding.values() if len(self._holding) <= _MOST_TOLD else ()
+        if sum(len(holder.kept) for holder in listed) > 4 * _MOST_TOLD:
+            listed = ()
+        items = ((holder, key, held) for holder in listed for key, held in holder.kept.items() if not held.anyway)
         parts = {f"{holder.name}: {key}": held.size for holder, key, held in items}
         largest = sorted(parts.items(), key=lambda part: -part[1])[:8]
         source = node.made.source if node else None

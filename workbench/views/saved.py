@@ -95,8 +95,8 @@ class _Inspector:
             self._now[row.id] = self.union[row.id] = row
         events, begin = trace.events, 0
         for choice in survey.choices:
-            gone, self._gone = self._gone, []
-            self._leave(choice, gone)
+            ids, self._gone = self._gone, []
+            self._leave(choice, ids)
             for event in events[begin : choice.end]:
                 event.apply(self._frame)
                 if isinstance(event, NodeCreated):
@@ -113,10 +113,10 @@ class _Inspector:
         elif self._place(made.node) is None:
             insort(self._ranked, self.survey.rank[made.node])
 
-    def _leave(self, choice: Choice, gone: Sequence[str]) -> None:
+    def _leave(self, choice: Choice, ids: Sequence[str]) -> None:
         """What is gone is not listed any more, nor what a backward has freed, once another forward begins."""
         nodes = self._frame.nodes
-        for node in gone:
+        for node in ids:
             self._nothing.pop(node, None)
             if (place := self._place(node)) is not None:
                 del self._ranked[place]
@@ -142,8 +142,8 @@ class _Inspector:
         """What differs from the step before; what is not drawn now is not there."""
         found: dict[str, dict[str, Any]] = {}
         here = {box.id for box in drawn}
-        gone = [replace(box, state="future") for id, box in self._now.items() if id not in here]
-        for box in (*drawn, *gone):
+        absent = [replace(box, state="future") for id, box in self._now.items() if id not in here]
+        for box in (*drawn, *absent):
             if box.id not in self._now:
                 self._now[box.id] = self.union[box.id] = replace(box, state="future")
             if fields := changed(self._now[box.id], box):
@@ -177,11 +177,11 @@ class _Inspector:
             boxes.append(replace(self.union[f"list.{n}"], title=title, state=state, alt=alt, goto=self._step(node)))
         if self._nothing:
             lit = chosen in self._nothing
-            state, said = "running" if lit else "idle", _keep_nothing(len(self._nothing))
-            alt = f"{said}{' (one is chosen)' * lit}"
+            state, text = "running" if lit else "idle", _keep_nothing(len(self._nothing))
+            alt = f"{text}{' (one is chosen)' * lit}"
             step = self._step(chosen if lit else next(reversed(self._nothing)))
             row = self.union[f"list.{len(shown)}"]
-            boxes.append(replace(row, title=f"{_MARKS[state]}{said}", state=state, alt=alt, goto=step))
+            boxes.append(replace(row, title=f"{_MARKS[state]}{text}", state=state, alt=alt, goto=step))
         return boxes
 
     def _step(self, node: str) -> int:
@@ -193,17 +193,17 @@ class _Inspector:
         """A node in the list: what is written, what is said, and its state."""
         made, life = self._frame.nodes[node].made, self.survey.lives[node]
         count, ctx = len(made.saved), " + ctx" if made.attributes else ""
-        freed, gone = self._past(life.freed), self._frame.nodes[node].gone
-        kept = size = f"{count} {'freed' if freed else 'gone'}" if count and (freed or gone) else ""
-        if not kept:
-            size = self.survey.rows[node].said
-            kept = ", ".join(dict.fromkeys(filter(None, (counted_by_kind(made), size))))
+        freed, is_gone = self._past(life.freed), self._frame.nodes[node].gone
+        content = size = f"{count} {'freed' if freed else 'gone'}" if count and (freed or is_gone) else ""
+        if not content:
+            size = self.survey.rows[node].amount
+            content = ", ".join(dict.fromkeys(filter(None, (counted_by_kind(made), size))))
         state: BoxState = "error" if self._past(life.failed) else "running" if node == chosen else "idle"
         place = clean(self._places.get(node, made.name))
         called = made.name if place == made.name else f"{place} ({made.name})"
         room = int((_LIST - 16) // CHARACTER) - columns(f"→  · {size}{ctx}")
         names = [slot_name(self._frame, node, n) for n in range(count)]
-        alt = f"{called}{' (chosen)' * (node == chosen)}: {kept}{ctx}{': ' * bool(names)}{', '.join(names)}"
+        alt = f"{called}{' (chosen)' * (node == chosen)}: {content}{ctx}{': ' * bool(names)}{', '.join(names)}"
         return f"{_MARKS[state]}{cut_inside(place, room)} · {size}{ctx}", alt, state
 
     def _panel(self, chosen: str) -> list[Box]:
@@ -227,11 +227,11 @@ class _Inspector:
         if made.attributes:
             boxes.append(Box("ctx", "heading", "Attributes on ctx", place=(_LIST, y, WIDE, 24)))
             y += 28
-            for n, (title, said, wrong) in enumerate(attribute_rows(frame, made)[:ATTRIBUTES]):
+            for n, (title, origin, wrong) in enumerate(attribute_rows(frame, made)[:ATTRIBUTES]):
                 high = 28.0 + 16 * survey.attributes[n]
-                whole = (Detail("What is wrong" if wrong else "What it is", "text", said),)
-                place, alt = (float(_LIST), y, float(WIDE), high), f"{title}: {said}"
-                boxes.append(Box(f"ctx.{n}", "frame", title, wrapped([said]), place=place, alt=alt, details=whole))
+                whole = (Detail("What is wrong" if wrong else "What it is", "text", origin),)
+                place, alt = (float(_LIST), y, float(WIDE), high), f"{title}: {origin}"
+                boxes.append(Box(f"ctx.{n}", "frame", title, wrapped([origin]), place=place, alt=alt, details=whole))
                 y += high + 6
         return boxes
 
@@ -264,9 +264,9 @@ class _Inspector:
                 boxes.append(Box(f"slot{n}.{i}", "tick", row.label, place=(left, high, label - 4, _HIGH)))
             for j, (text, shade) in enumerate(row.cells):
                 where = (left + label + j * (cell + GAP), high, float(cell), float(_HIGH))
-                said = f"{row.label} column {j}: {text}"
+                spoken = f"{row.label} column {j}: {text}"
                 whole = self._whole(name, value, row.begin + j)
-                boxes.append(Box(f"slot{n}.{i}.{j}", "cell", text, place=where, shade=shade, alt=said, details=whole))
+                boxes.append(Box(f"slot{n}.{i}.{j}", "cell", text, place=where, shade=shade, alt=spoken, details=whole))
         return boxes
 
     def _whole(self, name: str, value: Value, n: int) -> tuple[Detail, ...]:
@@ -339,8 +339,8 @@ def slot_rows(frame: Frame, node: str, n: int, wide: int = COLUMNS) -> list[str]
     elif saved.packed is not None:
         source = saved.packed.source
         where = f" ({source.file}, line {source.line})" if source else ""
-        kept = "what it returned is kept" if value else f"it returned a {saved.packed.kept}, which is kept"
-        rows.append(f"packed by the hook {saved.packed.hook}{where}: {kept}")
+        packed = "what it returned is kept" if value else f"it returned a {saved.packed.kept}, which is kept"
+        rows.append(f"packed by the hook {saved.packed.hook}{where}: {packed}")
     if value is not None and value.values is None:
         rows.append(summary_of(value))
     elif value is not None and len(value.shape) > 1 and value.shape[-1] > wide:
@@ -359,13 +359,13 @@ def _attribute(frame: Frame, made: NodeCreated, each: Attribute) -> tuple[str, s
             return f"ctx.{each.name} = {each.text}", _PLAIN, False
         return f"ctx.{each.name} = an array, {each.value.kind}", _ARRAY, True
     tensor = frame.tensors[each.tensor]
-    said = _OTHER
+    origin = _OTHER
     if tensor.node == made.node:
-        said = _OUTPUT
+        origin = _OUTPUT
     elif any(arg.tensor == each.tensor for arg in made.args):
-        said = _INPUT
+        origin = _INPUT
     title = f"! ctx.{each.name} = {frame.called(each.tensor)}, {tensor.value.kind}"
-    return title, said, True
+    return title, origin, True
 
 
 def _saving_line(made: NodeCreated) -> str:
@@ -451,29 +451,29 @@ class Survey:
         source: SourceLine | None = None
         for event in events:
             event.apply(frame)
-            said = ""
+            caption = ""
             if isinstance(event, NodeCreated):
                 self._see(event)
                 if not event.found:
-                    said, chosen, source = f"{event.name} {kept_by(frame, event)}", event.node, event.source
+                    caption, chosen, source = f"{event.name} {kept_by(frame, event)}", event.node, event.source
             elif isinstance(event, TensorWritten) and (late := frame.stale_holders(event.tensor)):
-                said, chosen, source = event.sentence(frame), late[0], event.source
+                caption, chosen, source = event.sentence(frame), late[0], event.source
             elif isinstance(event, NodeStarted) and event.node in self.lives:
                 chosen, phase, source = event.node, "backward", frame.cursor
                 life, state = self.lives[chosen], frame.nodes[chosen]
                 reads = any(not is_slot(saved) for saved in state.made.saved)
                 if state.made.saved and not state.freed:
                     life.read = number
-                said = f"{state.made.name} runs{' and reads what it had saved' if reads else ''}"
+                caption = f"{state.made.name} runs{' and reads what it had saved' if reads else ''}"
             elif isinstance(event, CheckpointKept | CheckpointDropped) and frame.working is not None:
-                said = event.sentence(frame)
+                caption = event.sentence(frame)
             elif isinstance(event, SavedFreed) and event.node in self.lives:
                 self.lives[event.node].freed = number
-                said = "it frees that" if chosen == event.node else f"{frame.called(event.node)} frees it"
+                caption = "it frees that" if chosen == event.node else f"{frame.called(event.node)} frees it"
             elif isinstance(event, Failed) and event.node in self.lives:
                 self.lives[event.node].failed = number
-                chosen, phase, said = event.node, "backward", event.sentence(frame)
-            captions += [said] if said and said not in captions else []
+                chosen, phase, caption = event.node, "backward", event.sentence(frame)
+            captions += [caption] if caption and caption not in captions else []
         if chosen is not None:
             self.lives[chosen].chosen.append(number - 1)
             self.choices.append(Choice(end, chosen, captions, phase, source))
@@ -487,22 +487,22 @@ class Survey:
         self._new = False
         made = self.made[min(self._kept)[2]]
         if not self.choices or self.choices[-1].node != made.node:
-            said = f"Of all that is kept now, {made.name} keeps the most: {self.rows[made.node].said}"
+            caption = f"Of all that is kept now, {made.name} keeps the most: {self.rows[made.node].amount}"
             self.lives[made.node].chosen.append(len(self.choices))
-            self.choices.append(Choice(end, made.node, [said], "forward", made.source))
+            self.choices.append(Choice(end, made.node, [caption], "forward", made.source))
         self.choices[-1].whole = True
 
     def _end(self, events: Sequence[Record]) -> bool:
         """Add one more step, and say so, if nodes are gone after the last one with what they had saved."""
         begin = self.choices[-1].end if self.choices else 0
-        gone = [event for event in events[begin:] if isinstance(event, NodesGone)]
-        nodes = [self._frame.nodes[node] for event in gone for node in event.nodes]
+        deaths = [event for event in events[begin:] if isinstance(event, NodesGone)]
+        nodes = [self._frame.nodes[node] for event in deaths for node in event.nodes]
         late = [node.made.node for node in nodes if node.made.saved and not node.freed]
         if late:
             chosen, phase = late[-1], self.choices[-1].phase
-            said = NodesGone(tuple(late)).sentence(self._frame)
+            caption = NodesGone(tuple(late)).sentence(self._frame)
             self.lives[chosen].chosen.append(len(self.choices))
-            self.choices.append(Choice(len(events), chosen, [said], phase, None))
+            self.choices.append(Choice(len(events), chosen, [caption], phase, None))
         return bool(late)
 
     def keeps(self, made: NodeCreated) -> bool:
@@ -523,8 +523,8 @@ class Survey:
                 self._values[n].append(value)
             lines = 2 + len(wrapped(slot_rows(self._frame, made.node, n)))  # with its kind, and with what became of it
             self.facts[n] = max(self.facts[n], lines)
-        for n, (_, said, _) in enumerate(attribute_rows(self._frame, made)[:ATTRIBUTES]):
-            self.attributes[n] = max(self.attributes[n], len(wrapped([said])))
+        for n, (_, origin, _) in enumerate(attribute_rows(self._frame, made)[:ATTRIBUTES]):
+            self.attributes[n] = max(self.attributes[n], len(wrapped([origin])))
 
     def _measure(self) -> None:
         """The sizes of heat maps: px of a cell and of what rows are called, columns, and the rows in each place."""
@@ -576,7 +576,7 @@ class NodeRow:
     anyway: bool = True  # whether all of it lives anyway
 
     @property
-    def said(self) -> str:
+    def amount(self) -> str:
         """How much it adds to what is kept."""
         if self.own:
             return bytes_said(self.own)
@@ -618,15 +618,15 @@ def _boxes(survey: Survey) -> list[Box]:
     # What was found after the last stop, in a trace that was cut there, has no row.
     all_ = [survey.rows[made.node] for made in survey.made if made.runs is None and made.node in survey.rows]
     rows = sorted((row for row in all_ if row.names), key=lambda row: survey.rank[row.made.node])
-    kept, anyway = (
+    size, anyway = (
         sum(each.size for each in survey.counted.values() if each.anyway is lives) for lives in (False, True)
     )
-    head = f"{len(rows)} of {len(all_)} nodes keep{'s' * (len(rows) == 1)} {bytes_said(kept)} for backward"
+    head = f"{len(rows)} of {len(all_)} nodes keep{'s' * (len(rows) == 1)} {bytes_said(size)} for backward"
     boxes = [Box("total", "heading", head, place=(0, 0, columns(head) * TITLE_CHARACTER + 8, 24))]
     top = _TOP + _LINE * bool(anyway)
     if anyway:
-        said = f"They also need {bytes_said(anyway)} of parameters and inputs, which live anyway"
-        boxes.append(_text("anyway", "text", said, 0, 24))
+        text = f"They also need {bytes_said(anyway)} of parameters and inputs, which live anyway"
+        boxes.append(_text("anyway", "text", text, 0, 24))
     shown = rows[: _ROWS - (len(rows) > _ROWS)]
     places = places_of(row.made for row in rows)
     called = [clean(places.get(row.made.node, row.made.name)) for row in shown]
@@ -644,7 +644,7 @@ def _boxes(survey: Survey) -> list[Box]:
     largest = max([row.size for row in shown], default=0)
     for n, (row, line) in enumerate(zip(shown, lines[1:], strict=True)):
         y = float(top + _LINE * n)
-        boxes.append(_text(f"node{n}", "line", line, 0, y, _said(row, called[n])))
+        boxes.append(_text(f"node{n}", "line", line, 0, y, _alt_of(row, called[n])))
         if row.size:
             own, whole = _BAR * row.own / largest, _BAR * row.size / largest
             place = (x + own, y + 3, max(2.0, whole - own), _LINE - 6.0)
@@ -654,8 +654,8 @@ def _boxes(survey: Survey) -> list[Box]:
     y = float(top + _LINE * len(shown))
     if left := len(rows) - len(shown):
         most = rows[len(shown)].own
-        said = f"… and {left:,} more, {f'each with at most {bytes_said(most)}' if most else 'which add nothing'}"
-        boxes.append(_text("more", "text", said, 0, y))
+        text = f"… and {left:,} more, {f'each with at most {bytes_said(most)}' if most else 'which add nothing'}"
+        boxes.append(_text("more", "text", text, 0, y))
         y += _LINE
     if nothing := len(all_) - len(rows):
         boxes.append(_text("nothing", "text", _keep_nothing(nothing), 0, y))
@@ -670,7 +670,7 @@ def _text(id: str, kind: BoxKind, text: str, x: float, y: float, alt: str = "") 
     return Box(id, kind, text, place=(x, y, columns(text) * CHARACTER + 8, 20), alt=alt)
 
 
-def _said(row: NodeRow, called: str) -> str:
+def _alt_of(row: NodeRow, called: str) -> str:
     source, name = row.made.source, row.made.name
     line = f" (line {source.line}: {source.text})" if source else ""
     who = name if called == clean(name) else f"{called} ({name})"

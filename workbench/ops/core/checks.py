@@ -17,7 +17,7 @@ from ...autograd import dtypes
 from ...autograd.tensor import Tensor
 from ...autograd.views import check_distinct
 from ...errors import kind_of, warn
-from .registry import VARIANTS
+from .registry import VARIANTS, WRITES
 
 OTHERS = {"axis": "dim", "keepdims": "keepdim"}
 
@@ -129,11 +129,6 @@ def check_broadcast(shapes: list[Shape]) -> None:
         common = np.broadcast_shapes(common, shape)
 
 
-EXPANDED = {"index_put_": "indices] = tensor", "masked_fill_": "mask] = scalar"}  # may write elements that are one
-BY_INDEX = ("index_add_", "index_put_", "scatter_", "scatter_add_")  # read one element after others are written
-FOLDED = ("tril_", "triu_")  # PyTorch does not look whether they write an element twice
-
-
 def check_width(have: tuple[int, ...], got: tuple[int, ...]) -> None:
     """RuntimeError where what is to be written into a shape has another."""
     if have != got:
@@ -153,16 +148,17 @@ def _owner(a: np.ndarray) -> np.ndarray | None:
 
 def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
     """RuntimeError where what is read lies partly in the memory that is written, or elements written are one."""
-    a = t._array
-    if 0 in a.strides and name not in FOLDED:
+    a, which = t._array, WRITES.get(name)
+    if 0 in a.strides and which != "triangle":  # of which PyTorch does not look whether they write an element twice
         try:
             check_distinct(a.shape, a.strides)
         except RuntimeError:
-            if name not in EXPANDED:
+            if which not in ("indices", "mask"):
                 raise
+            part = "indices] = tensor" if which == "indices" else "mask] = scalar"
             warn(
                 f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before "
-                f"performing this operation. This also applies to advanced indexing e.g. tensor[{EXPANDED[name]}"
+                f"performing this operation. This also applies to advanced indexing e.g. tensor[{part}"
             )
     own = _owner(a)
     if tuple in map(type, args):
@@ -170,14 +166,15 @@ def check_overlap(t: Tensor, args: tuple[Any, ...], name: str) -> None:
     for arg in args:
         if isinstance(arg, Tensor) and (other := _owner(arg._array)) is not own and own is not None is not other:
             continue  # it lies in the memory of another array
-        if arg is t and name in ("index_add_", "scatter_", "scatter_add_"):  # of no elements too
+        if arg is t and (which == "along" or (which == "indices" and a.size)):  # "along" of no elements too
             raise RuntimeError(errors.OVERLAP)
         if not isinstance(arg, Tensor) or not np.may_share_memory(a, arg._array):
             continue
         b = arg._array
         ends = [(x.__array_interface__["data"][0], x.nbytes, _steps(x)) for x in (a, b)]
         whole = all(x.size and (x.flags.c_contiguous or x.flags.f_contiguous) for x in (a, b))
-        if whole and (ends[0] != ends[1] or name in BY_INDEX):
+        # by index, an element is read after others have been written
+        if whole and (ends[0] != ends[1] or which in ("along", "indices")):
             raise RuntimeError(errors.OVERLAP)
 
 

@@ -468,8 +468,8 @@ def _record(op: Any, general: bool = False) -> list[str]:
     out += [f"node.arg_{name} = {name}" for name in op.node.argument_names]
     out += [f"node.strides_{name} = {loaded.get(name, f'{name}._array')}.strides" for name in op.node.factor_names]
     if op.broadcasts and general:
-        kept = "".join([f"{name}, " for name in op.kept])
-        out += [f"node.fit = fit_of(({', '.join(op.tensors)},), ({kept}), needs, r)"]
+        kept_names = "".join([f"{name}, " for name in op.kept])
+        out += [f"node.fit = fit_of(({', '.join(op.tensors)},), ({kept_names}), needs, r)"]
     elif op.broadcasts:
         out += _fit(op)
     if op.several:
@@ -479,10 +479,10 @@ def _record(op: Any, general: bool = False) -> list[str]:
 
 def _tell_recorded(op: Any) -> list[str]:
     """Tell listeners of a node."""
-    said = f"({', '.join(op.said)},)"
-    if {*op.said} & {*DEFAULTS}:
-        said = f"told_arguments(OP, {said})"
-    return ["if listeners:", f"    emit(('created', node, {said}, {'outs' if op.several else '(t,)'}))"]
+    arguments = f"({', '.join(op.caller_args)},)"
+    if {*op.caller_args} & {*DEFAULTS}:
+        arguments = f"told_arguments(OP, {arguments})"
+    return ["if listeners:", f"    emit(('created', node, {arguments}, {'outs' if op.several else '(t,)'}))"]
 
 
 def _edge(op: Any, i: int, name: str) -> list[str]:
@@ -536,7 +536,8 @@ def _function(op: Any, takes_out: bool, body: list[str]) -> str:
     parameters = op.parameters
     if takes_out:
         parameters += ", *, out=None"
-        body = ["if out is not None:", f"    return into(OP.name, out, OP.function, {op.names})", *body]
+        exact = ", exact=True" if op.out == "exact" else ""
+        body = ["if out is not None:", f"    return into(OP.name, out, OP.function, {op.names}{exact})", *body]
     return "\n".join([f"def {op.name}({parameters}):", *_indented(body)]) + "\n"
 
 

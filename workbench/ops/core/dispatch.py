@@ -97,10 +97,10 @@ def _compute(op: Any, given: dict[str, Any], operands: list[Any]) -> tuple[list[
         r = op.forward(*inputs.values())
     except ValueError as error:
         if op.broadcasts:
-            kept = [given[name]._array for name in op.kept if name not in op.lists]
-            checks.check_broadcast([a.shape for a in kept + arrays])
-        if (said := errors.of_shapes(error)) is not None:
-            raise said from None
+            beside = [given[name]._array for name in op.kept if name not in op.lists]
+            checks.check_broadcast([a.shape for a in beside + arrays])
+        if (shape_error := errors.of_shapes(error)) is not None:
+            raise shape_error from None
         raise
     extras: tuple[Tensor, ...] = ()
     if op.extras:
@@ -125,7 +125,7 @@ def _record(
         if modes.saved_hooks:
             pack_saved(node, outs[0])
         if listeners:
-            emit(("created", node, told_arguments(op, tuple([given[name] for name in op.said])), outs))
+            emit(("created", node, told_arguments(op, tuple([given[name] for name in op.caller_args])), outs))
     elif listeners:
         emit(("unrecorded", op.name, tuple(operands), outs))
 
@@ -156,8 +156,8 @@ def _check_operand(op: Any, position: int, operand: Any, operands: list[Any]) ->
     if op.promotes and op.kind != "tensors" and len(operands) > 1 and isinstance(operand, NUMBER):
         return
     name = op.tensors[position]
-    said = "input" if position == 0 and name == "self" else name
-    raise TypeError(checks.not_a_tensor(op.name, said, op.order.index(name), operand))
+    argument = "input" if position == 0 and name == "self" else name
+    raise TypeError(checks.not_a_tensor(op.name, argument, op.order.index(name), operand))
 
 
 def _promoted(op: Any, operands: list[Any]) -> list[np.ndarray]:

@@ -103,7 +103,7 @@ def _record(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tens
         if node.keeps_result:
             node.saved_result = saved_as_result(outs[0])
         if listeners:
-            emit(("created", node, told_arguments(op, tuple([given[name] for name in op.said])), outs))
+            emit(("created", node, told_arguments(op, tuple([given[name] for name in op.caller_args])), outs))
     return outs, tuple([lift(extra, level) for extra in extras])
 
 
@@ -115,7 +115,7 @@ def _push(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, Tensor
     outs = _lifted(op, operands, values, level)
     if op.formulas and any(t is not None for t in moved) and outs and outs[0]._array.dtype.kind == "f":
         if listeners:
-            emit(("pushing", op, tuple([given[name] for name in op.said]), outs, level))
+            emit(("pushing", op, tuple([given[name] for name in op.caller_args]), outs, level))
         with below(level):
             found = push_tangents(op, _values(op, args, level), moved, values, extras)
         for out, tangent in zip(outs, found, strict=True):
@@ -139,7 +139,7 @@ def _map_batch(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, T
             values, extras = vmap.run_batched(op, _map(op, args, lambda t: vmap.Mapped.of(t, level)), level.size)
         outs = _lifted(op, operands, values, level)
     if listeners:
-        emit(("batched", op, tuple([given[name] for name in op.said]), outs, level))
+        emit(("batched", op, tuple([given[name] for name in op.caller_args]), outs, level))
     return outs, tuple([lift(extra, level) for extra in extras])
 
 
@@ -163,7 +163,7 @@ def push_duals(op: Any, args: tuple[Any, ...], operands: list[Any], outs: Tensor
         return
     if listeners:
         given = dict(zip(op.order, args, strict=True))
-        emit(("pushing", op, tuple([given[name] for name in op.said]), outs, None))
+        emit(("pushing", op, tuple([given[name] for name in op.caller_args]), outs, None))
     found = unpushed(push_tangents, op, args, moved, outs, extras)
     for out, tangent in zip(outs, found, strict=True):
         set_tangent(out, risen(tangent, local.modes.levels))

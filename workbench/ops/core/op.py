@@ -33,7 +33,17 @@ from . import codegen
 from .checks import not_a_tensor
 from .codegen import op_function
 from .dispatch import dispatch, dispatch_operator, perform, run_odd
-from .registry import ABBREVIATIONS, DIMS, REGISTRY, SEVERAL, SIZES, VARIANTS, Variants, in_formulas
+from .registry import (
+    ABBREVIATIONS,
+    DIMS,
+    REGISTRY,
+    SEVERAL,
+    SIZES,
+    InPlace,
+    Out,
+    declare_variants,
+    in_formulas,
+)
 
 TANGENTS = {"pointwise": "pointwise", "float": "pointwise", "tensors": "pointwise", "view": "linear", "views": "linear"}
 
@@ -56,7 +66,7 @@ class Op:
         prepare: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None,
         tangent: str | None,
         batch: str | None,
-        out: bool,
+        out: Out,
         formulas: dict,
     ) -> None:
         self.node_name, self.signature, self.forward = node_name, signature, forward
@@ -103,7 +113,7 @@ class Op:
             "parameters": ", ".join(name + default for _, name, default in params),
             "names": ", ".join(order),
             "order": order,
-            "said": order[: len(order) - found],
+            "caller_args": order[: len(order) - found],
             "found": order[len(order) - found :],
             "tensors": tensors,
             "kept": kept,
@@ -180,8 +190,8 @@ def define(
     tangent: str | None = None,
     batch: str | None = None,
     method: bool = False,
-    out: bool = False,
-    in_place: bool = False,
+    out: Out = False,
+    in_place: InPlace = False,
     also: tuple[str, ...] = (),
     **formulas: str,
 ) -> Callable[..., Any]:
@@ -192,7 +202,8 @@ def define(
     float64, and refuses or converts them.
 
     What its name may do: with `method` it is a function of the package and a method of tensors. So is what says more:
-    the function takes `out`, a twin whose name ends in `_` writes `in_place`, and `also` lists second names.
+    the function takes `out`, a twin whose name ends in `_` writes `in_place` (registry.py lists what both may say), and
+    `also` lists second names.
     """
     op = Op(node_name, signature, forward, kind, samples, prepare, tangent, batch, out, formulas)
     (SEVERAL if op.several else REGISTRY)[op.name] = op
@@ -204,12 +215,12 @@ def define(
         function.op = op
     if method or out or in_place or also:
         setattr(Tensor, op.name, op.function)
-        VARIANTS[op.name] = Variants(function, in_place, also)
+        declare_variants(op.name, function, in_place, also)
     return function
 
 
 def operation(
-    *, method: bool = True, checked: bool = True, in_place: bool = False, also: tuple[str, ...] = ()
+    *, method: bool = True, checked: bool = True, in_place: InPlace = False, also: tuple[str, ...] = ()
 ) -> Callable[..., Any]:
     """Decorator: the same for a function made of several ops, or of none; whether it takes `out`, its parameters say.
 
@@ -221,7 +232,7 @@ def operation(
         if method:
             setattr(Tensor, name, function)
             function = _checking(function) if checked else function
-        VARIANTS[name] = Variants(function, in_place, also)
+        declare_variants(name, function, in_place, also)
         return function
 
     return declare

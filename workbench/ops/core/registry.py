@@ -7,8 +7,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
+# What a declaration may say of an op's name, beyond yes. `out`: no other dtype than the result's is written to.
+# `in_place`: the twin writes some elements only: those named by an index along a dimension, by several index tensors or
+# masks, by one mask, or those outside a triangle.
+Out = bool | Literal["exact"]
+InPlace = bool | Literal["along", "indices", "mask", "triangle"]
 REGISTRY: dict[str, Any] = {}  # each an Op, which is made of what imports this
 SEVERAL: dict[str, Any] = {}  # the operations with several outputs
 
@@ -18,17 +23,18 @@ class Variants:
 
     __slots__ = ("function", "in_place", "also")
 
-    def __init__(self, function: Callable[..., Any], in_place: bool, also: tuple[str, ...]) -> None:
+    def __init__(self, function: Callable[..., Any], in_place: InPlace, also: tuple[str, ...]) -> None:
         self.function, self.in_place, self.also = function, in_place, also
 
     @property
     def out(self) -> bool:
         """Whether the function takes `out`: an op's says so in its declaration, another in its parameters."""
         op: Any = getattr(self.function, "op", None)
-        return "out" in inspect.signature(self.function).parameters if op is None else op.out
+        return "out" in inspect.signature(self.function).parameters if op is None else bool(op.out)
 
 
 VARIANTS: dict[str, Variants] = {}  # by name
+WRITES: dict[str, InPlace] = {}  # by the name of a twin that writes some elements only: which
 DIMS = ("dim", "dim0", "dim1", "dim2", "dims")  # what arguments are called that number dimensions
 SIZES = ("size", "input_sizes")  # and those that list the sizes of the result
 DEFAULTS = {  # of arguments by their names: listeners are not told of what has its default
@@ -63,6 +69,13 @@ ARRAYS: dict[str, Any] = {"__name__": __name__}
 TENSORS: dict[str, Any] = {"__name__": __name__}
 
 
+def declare_variants(name: str, function: Callable[..., Any], in_place: InPlace, also: tuple[str, ...]) -> None:
+    """Note what the name of a function that users call may do."""
+    VARIANTS[name] = Variants(function, in_place, also)
+    if type(in_place) is str:
+        WRITES[f"{name}_"] = in_place
+
+
 def in_formulas(name: str, arrays: Any, tensors: Any) -> None:
     """Let formulas say `name`: a function or a number for arrays, and one for tensors."""
     ARRAYS[name] = arrays
@@ -90,10 +103,10 @@ def abbreviation(signature: str, text: str) -> None:
 
 def told_arguments(op: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments of a call that need saying."""
-    said = len(values)
-    for name, value in zip(reversed(op.said), reversed(values), strict=True):
+    count = len(values)
+    for name, value in zip(reversed(op.caller_args), reversed(values), strict=True):
         plain = type(value) in (bool, int, float, str, type(None))
         if not plain or value not in DEFAULTS.get(name, ()):
             break
-        said -= 1
-    return values[:said]
+        count -= 1
+    return values[:count]

@@ -101,15 +101,12 @@ def pair(op: str) -> type[Pair]:
     return type(op, (Pair,), {"__slots__": (), "__module__": "torch.return_types"})
 
 
-PRODUCTS = frozenset("bmm dot matmul mm mv".split())  # which want the result's very dtype
-
-
 def into(
-    name: str, out: Tensor, function: Callable[..., Tensor], *args: Any, exact: str = "", **options: Any
+    name: str, out: Tensor, function: Callable[..., Tensor], *args: Any, exact: bool | str = False, **options: Any
 ) -> Tensor:
     """Write `function(*args, **options)` into `out`, which takes its shape, and return `out`.
 
-    `exact` is the sentence that refuses another dtype than the result's, where numbers are not cast.
+    `exact` refuses another dtype than the result's, where numbers are not cast: with a sentence of its own, or True.
     """
     if not isinstance(out, Tensor):
         raise TypeError("{}(): argument 'out' must be Tensor, not {}".format(name.removeprefix("aten::"), kind_of(out)))
@@ -117,9 +114,10 @@ def into(
     _check_no_gradient(name, [out, *given])
     with no_grad():
         result = function(*args, **options)
-    if result.dtype is not out.dtype and (exact or name in PRODUCTS):
-        sentence = exact.format(out.dtype.word, result.dtype.word)
-        raise RuntimeError(sentence or errors.EXACTLY.format(word(result.dtype), word(out.dtype)))
+    if exact and result.dtype is not out.dtype:
+        if exact is True:
+            raise RuntimeError(errors.EXACTLY.format(word(result.dtype), word(out.dtype)))
+        raise RuntimeError(exact.format(out.dtype.word, result.dtype.word))
     return _write(name, out, result, given)
 
 

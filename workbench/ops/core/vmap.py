@@ -5,6 +5,7 @@ Under vmap a tensor may have the batch as its first dimension, which the op does
 | `batch=` | what happens |
 |---|---|
 | "pointwise" | shapes are aligned behind the batch; the op runs as it is |
+| "in front" | the same, where the op knows its last dimensions, which the batch must not be among |
 | "assign" | the same, and the first tensor gets the batch, as the result is like it |
 | "dims" | every tensor gets the batch in front, the arguments that name dimensions move one on |
 | "new dims" | the same where these name dimensions of the result; sizes get the batch |
@@ -118,21 +119,18 @@ def alone(t: Tensor) -> Results:
 
 def run_batched(op: Any, args: tuple[Any, ...], size: int) -> Results:
     """Run an op for the whole batch; every result has the batch in front."""
-    if not size and (op.batch != "pointwise" or op.name in OWN):
+    if not size and (RULES.get(op.batch) is not pointwise or op.name in OWN):
         return _for_none(op, args)
     if op.name in OWN:
         return OWN[op.name](op, size, **dict(zip(op.order, args, strict=True)))
     return RULES.get(op.batch, _over_all)(op, args, size)
 
 
-LAST_DIMS = ("tril", "triu", "constant_pad", "max_pool2d_indices")  # which a batch must not be among
-
-
 def keeps_place(op: Any, operands: list[Any]) -> bool:
     """Whether PyTorch leaves the batch in its dimension: functions of one tensor do, all else has it in front."""
-    if op.batch != "pointwise" or op.extras or op.kept or op.name in OWN or op.name in (*LAST_DIMS, "contiguous_clone"):
+    if op.batch != "pointwise" or op.extras or op.kept or op.name in OWN:
         return False
-    if op.name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    if op.name in ("eq", "ne", "lt", "le", "gt", "ge"):  # no declaration tells these from `bitwise_and`
         return not isinstance(operands[1], Tensor)
     return op.tensors == ["self"]
 
@@ -245,7 +243,14 @@ def looped(op: Any, args: tuple[Any, ...], size: int) -> Results:
     return outs, extras
 
 
-RULES = {"pointwise": pointwise, "assign": _assign, "dims": dims_moved, "new dims": new_dims, "loop": looped}
+RULES = {
+    "pointwise": pointwise,
+    "in front": pointwise,
+    "assign": _assign,
+    "dims": dims_moved,
+    "new dims": new_dims,
+    "loop": looped,
+}
 
 
 def multiplied(a: Mapped, b: Mapped, size: int) -> Tensor:

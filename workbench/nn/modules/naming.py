@@ -1,0 +1,74 @@
+"""What things are called: a module as the one that calls it holds it, and in sentences that refuse something."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...autograd.tensor import Tensor
+
+# Where PyTorch defines what is in another file here: a refusal says a class with its place.
+_PLACES = {
+    name: f"{place}.{name}"
+    for place, names in {
+        "nn.modules.activation": "ELU GELU LeakyReLU LogSigmoid LogSoftmax MultiheadAttention ReLU SiLU Sigmoid "
+        "Softmax Softplus Tanh",
+        "nn.modules.batchnorm": "BatchNorm1d BatchNorm2d",
+        "nn.modules.container": "ModuleList Sequential",
+        "nn.modules.conv": "Conv2d",
+        "nn.modules.dropout": "Dropout",
+        "nn.modules.flatten": "Flatten",
+        "nn.modules.linear": "Identity Linear NonDynamicallyQuantizableLinear",
+        "nn.modules.loss": "BCELoss BCEWithLogitsLoss CrossEntropyLoss HuberLoss L1Loss MSELoss NLLLoss SmoothL1Loss",
+        "nn.modules.normalization": "LayerNorm",
+        "nn.modules.pooling": "AvgPool2d MaxPool2d",
+        "nn.modules.sparse": "Embedding",
+        "optim.adam": "Adam",
+        "optim.adamw": "AdamW",
+        "optim.sgd": "SGD",
+    }.items()
+    for name in names.split()
+}
+
+
+def typename(thing: Any) -> str:
+    """What a refused thing is called: a tensor by its dtype, another by its class and where that is defined."""
+    if isinstance(thing, Tensor):
+        return str(thing.type())
+    kind = thing if hasattr(thing, "__qualname__") else type(thing)
+    name = kind.__qualname__ if kind is thing else kind.__name__
+    where = getattr(kind, "__module__", None)
+    if where in (None, "builtins"):
+        return name
+    ours = __name__.partition(".")[0]
+    if not where.startswith(f"{ours}."):
+        return f"{where}.{name}"
+    return f"torch.{_PLACES.get(name, f'{where.removeprefix(ours)[1:]}.{name}')}"
+
+
+changes = 0  # how often any module came to hold other modules
+
+
+def changed() -> None:
+    """Note that a module holds other modules than before, so that names under which any knew them are out of date."""
+    global changes
+    changes += 1
+
+
+NOTHING: tuple[int, int, dict[int, str]] = (-1, -1, {})
+
+
+def name_within(caller: Any, module: Any) -> str:
+    """What a module that is called is named: as the module that calls it holds it, "layers/0", or by its class.
+
+    Names are noted at the first call and until any module comes to hold others. A copy of a module has a copy of the
+    notes, which are not about it: hence the identity in them.
+    """
+    if caller is not None:
+        when, of, names = caller.__dict__.get("_names_within", NOTHING)
+        if when != changes or of != id(caller):
+            names = {id(part): name.replace(".", "/") for name, part in caller.named_modules() if name}
+            caller.__dict__["_names_within"] = changes, id(caller), names
+        name = names.get(id(module))
+        if name is not None:
+            return name
+    return module._get_name()

@@ -1,0 +1,97 @@
+"""A module as the tree of all that it holds: walks over it, and its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...autograd.tensor import Parameter, Tensor
+from .attributes import Held
+
+
+class Parts(Held):
+    """A module as the tree of all that it holds."""
+
+    def children(self) -> Iterator[Any]:
+        """The modules that this one holds itself."""
+        for _, module in self.named_children():
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, Any]]:
+        """The modules that this one holds itself, with their names; one with two names comes once."""
+        seen = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
+        """This module and all in it."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
+            yield module
+
+    def named_modules(
+        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
+        """This module and all in it, with names that lead there: "layers.0"; each once unless told otherwise."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """The parameters of this module and, if `recurse`, of all in it."""
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """The parameters with names that lead there: "layers.0.weight"; each once unless told otherwise."""
+        yield from self._named_tensors("_parameters", prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """The buffers of this module and, if `recurse`, of all in it."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """The buffers with names that lead there; each once unless told otherwise."""
+        yield from self._named_tensors("_buffers", prefix, recurse, remove_duplicate)
+
+    def _named_tensors(self, kind: str, prefix: str, recurse: bool, once: bool) -> Iterator[tuple[str, Any]]:
+        seen = set()
+        modules = self.named_modules(prefix=prefix, remove_duplicate=once) if recurse else [(prefix, self)]
+        for path, module in modules:
+            for name, tensor in getattr(module, kind).items():
+                if tensor is not None and tensor not in seen:
+                    if once:
+                        seen.add(tensor)
+                    yield f"{path}.{name}" if path else name, tensor
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """What to say of this module besides the modules it holds, one thing a line; to be overridden."""
+        return ""
+
+    def __repr__(self) -> str:
+        said = self.extra_repr()
+        lines = said.split("\n") if said else []
+        if len(lines) == 1 and not self._modules:
+            return f"{self._get_name()}({said})"
+        return framed(self._get_name(), lines + [f"({name}): {module!r}" for name, module in self._modules.items()])
+
+
+def framed(name: str, lines: list[str]) -> str:
+    """A module's text: what it holds, indented between brackets."""
+    inner = "".join(["\n  " + line.replace("\n", "\n  ") for line in lines])
+    return f"{name}({inner}\n)" if lines else f"{name}()"

@@ -1,0 +1,233 @@
+"""Normalization: mean 0 and variance 1 over the last dimensions (layer norm), or for each channel (batch norm)."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from ..autograd.tensor import Tensor
+from .core.checks import ints_of, number_of, only_floats, tensors_only
+from .core.op import define
+from .core.registry import TENSORS, abbreviation, explained, in_formulas
+from .core.results import in_rows
+from .reduction import _count_of
+from .shape import adder, per_channel, sums
+
+Ints = tuple[int, ...]
+
+
+def _standardized(a: np.ndarray, dims: Ints, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The elements with mean 0 and variance 1, what the mean was, and one over the standard deviation."""
+    wide = a.astype(np.float32) if a.itemsize < 4 else a
+    added, count, slack, once = _how(a.shape, dims, wide.dtype, eps)
+    mean = added(wide) / count
+    less = wide - mean
+    rstd = np.sqrt(count / (added(less * less) + slack))
+    less *= rstd
+    if not mean.ndim:
+        mean, rstd = (np.array(each, ndmin=a.ndim) for each in (mean, rstd))
+    if wide is a:
+        return less, mean[once].copy(), rstd[once].copy()
+    return less.astype(a.dtype), mean[once].astype(a.dtype), rstd[once].astype(a.dtype)
+
+
+@lru_cache(1000)
+def _how(shape: Ints, dims: Ints, dtype: np.dtype, eps: float) -> tuple[Any, np.ndarray, np.ndarray, Any]:
+    """What adds elements up, how many become one, eps for each of them, and the index of what may be repeated, once."""
+    once = tuple([slice(1) if d in dims else slice(None) for d in range(len(shape))])
+    count = np.array(max(_count_of(shape, dims), 1), dtype)
+    return adder(shape, dims, dtype, None), count, np.array(count * eps, dtype), once
+
+
+# Arrays use the moments that forward computed; tensors compute them anew, for they too depend on the input.
+in_formulas("mean_of", lambda x, mean, dims: mean, lambda x, mean, dims: TENSORS["mean_dim"](x, dims, True))
+abbreviation("anew(x, dims, eps)", "rsqrt(mean_dim((x - mean_dim(x, dims, True)) ** 2, dims, True) + eps)")
+in_formulas("rstd_of", lambda x, rstd, dims, eps: rstd, lambda x, rstd, dims, eps: TENSORS["anew"](x, dims, eps))
+abbreviation("standard(x, mean, rstd, dims, eps)", "(x - mean_of(x, mean, dims)) * rstd_of(x, rstd, dims, eps)")
+in_formulas(
+    explained("means(x, dims)", "mean_dim(x, dims, True)"),
+    lambda x, dims: sums(x, dims) / float(_count_of(x.shape, dims) or np.nan),
+    lambda x, dims: TENSORS["mean_dim"](x, dims, True),
+)
+abbreviation("remainder(g, h, dims)", "g - means(g, dims) - h * means(g * h, dims)")
+abbreviation(
+    "standard_slope(g, x, mean, rstd, dims, eps)",
+    "rstd_of(x, rstd, dims, eps) * remainder(g, standard(x, mean, rstd, dims, eps), dims)",
+)
+in_formulas("last_dims", *[lambda x, shape: _last_dims(x.ndim, len(shape))] * 2)
+
+
+def _affine(h: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None) -> np.ndarray:
+    """The elements of `h`, which nobody else has, times weight, plus bias."""
+    if weight is not None:
+        h *= weight
+    if bias is not None:
+        h += bias
+    return h
+
+
+_affine_in_rows = in_rows(_affine)
+
+
+def _layer_normalized(
+    a: np.ndarray, shape: Ints, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+) -> tuple[np.ndarray, ...]:
+    standard, mean, rstd = _standardized(a, _last_dims(a.ndim, len(shape)), eps)
+    return _affine_in_rows(standard, weight, bias), mean, rstd
+
+
+@lru_cache(100)
+def _last_dims(ndim: int, count: int) -> Ints:
+    return tuple(range(ndim - count, ndim))
+
+
+_layer_norm = define(
+    "NativeLayerNormBackward0",
+    "native_layer_norm(Tensor input, normalized_shape, Tensor? weight, Tensor? bias, eps)",
+    _layer_normalized,
+    input="standard_slope(scaled(grad, weight), input, result1, result2, last_dims(input, normalized_shape), eps)",
+    weight="sum_to(grad * standard(input, result1, result2, last_dims(input, normalized_shape), eps), "
+    "normalized_shape)",
+    bias="sum_to(grad, normalized_shape)",
+    tangent="scaled(standard_slope(input_t, input, result1, result2, last_dims(input, normalized_shape), eps), weight) "
+    "+ weight_t * standard(input, result1, result2, last_dims(input, normalized_shape), eps) + bias_t",
+    samples="; ".join(f"r(2, 3), (3,), {affine}, 0.1" for affine in ("p(3), r(3)", "None, None", "None, r(3)")),
+)
+
+
+def _refuse_to_normalize(input: Tensor, shape: Ints, weight: Tensor | None, bias: Tensor | None) -> None:
+    """RuntimeError or NotImplementedError: which of the arguments does not fit."""
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least "
+            "one element, but got normalized_shape = []"
+        )
+    dtype, given = input.dtype, [t.dtype.word for t in (weight, bias) if t is not None]
+    if given and given[0] != dtype.word:
+        raise RuntimeError(
+            "mixed dtype (CPU): all inputs must share same datatype."
+            if set(given) == {"Float"}
+            else "mixed dtype (CPU): expect parameter to have scalar type of Float"
+        )
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t._array.shape != shape:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(t.shape)} and "
+                f"normalized_shape = {list(shape)}"
+            )
+    size = input._array.shape
+    if size[-len(shape) :] != shape:
+        raise RuntimeError(
+            ("Given normalized_shape={}, expected input with shape [*, {}], but got input of size{}").format(
+                list(shape), ", ".join(map(str, shape)), list(size)
+            )
+        )
+    only_floats("LayerNormKernelImpl")((input,))
+    raise RuntimeError(errors.SCALAR_TYPE.format(dtype.word, given[-1]))
+
+
+@tensors_only()
+def layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Mean 0 and variance 1 over the last dimensions, those of `normalized_shape`; then times weight, plus bias."""
+    if isinstance(normalized_shape, int):
+        raise TypeError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
+    a, shape = input._array, tuple(normalized_shape)
+    for n in shape:
+        if type(n) is not int:
+            shape = ints_of("layer_norm", "normalized_shape", (shape,))
+            break
+    fits = shape and a.shape[-len(shape) :] == shape and a.dtype.kind == "f"
+    for t in (weight, bias):
+        if t is not None and (t._array.shape != shape or t._array.dtype is not a.dtype):
+            fits = False
+    if not fits:
+        _refuse_to_normalize(input, shape, weight, bias)
+    if type(eps) is not float:
+        eps = number_of("layer_norm", "eps", 4, eps, "float")
+    return _layer_norm(input, shape, weight, bias, eps)
+
+
+in_formulas("over_channels", *[lambda x: (0, *range(2, x.ndim))] * 2)
+abbreviation("running_rstd(x, var, eps)", "channels(rsqrt(var + eps), x)")
+abbreviation(
+    "batch_standard(x, mean, var, m, r, training, eps)",
+    "standard(x, channels(m, x), channels(r, x), over_channels(x), eps) if training "
+    "else (x - channels(mean, x)) * running_rstd(x, var, eps)",
+)
+abbreviation(
+    "batch_slope(g, x, mean, var, m, r, training, eps)",
+    "standard_slope(g, x, channels(m, x), channels(r, x), over_channels(x), eps) if training "
+    "else g * running_rstd(x, var, eps)",
+)
+_BATCH = "input, running_mean, running_var, result1, result2, training, eps"
+
+
+def _batch_normalized(
+    a: np.ndarray, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float
+) -> tuple[np.ndarray, ...]:
+    if training:
+        standard, m, r = _standardized(a, (0, *range(2, a.ndim)), eps)
+        m, r = m.reshape(-1), r.reshape(-1)
+        if mean is not None:  # the running statistics move on, not counted as a write, nor by PyTorch
+            count = a.size // len(m)
+            mean += momentum * (m - mean)
+            var += momentum * ((np.reciprocal(r * r) - eps) * (count / (count - 1)) - var)
+    else:
+        standard = (a - per_channel(mean, a)) * per_channel(1 / np.sqrt(var + eps), a)
+        m = r = np.zeros(0, a.dtype)
+    return _affine_in_rows(standard, per_channel(weight, a), per_channel(bias, a)), m, r
+
+
+_batch_norm = define(
+    "NativeBatchNormBackward0",
+    "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Kept? running_mean, Kept? running_var, training, "
+    "momentum, eps)",
+    _batch_normalized,
+    input=f"batch_slope(grad if weight is None else grad * channels(weight, input), {_BATCH})",
+    weight=f"sum_dim(grad * batch_standard({_BATCH}), over_channels(input), False)",
+    bias="sum_dim(grad, over_channels(grad), False)",
+    tangent=f"scaled(batch_slope(input_t, {_BATCH}), channels(weight, input)) "
+    f"+ channels(weight_t, input) * batch_standard({_BATCH}) + channels(bias_t, input)",
+    samples="r(3, 2), p(2), r(2), None, None, True, 0.1, 0.1; r(2, 2, 2), None, None, None, None, True, 0.1, 0.1; "
+    "r(3, 2), p(2), r(2), r(2).detach(), p(2).detach(), False, 0.1, 0.1",
+)
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Mean 0 and variance 1 for each channel, over the batch or, without `training`, by running statistics."""
+    a = input._array
+    if training and a.shape[0] * math.prod(a.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    channels = a.shape[1] if a.ndim > 1 else 0
+    given = ("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)
+    for name, t in given:
+        if t is None:
+            if not training and name in ("running_mean", "running_var"):
+                raise RuntimeError(f"{name} must be defined in evaluation mode")
+        elif t._array.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {t._array.size}")
+    if a.ndim < 2:
+        raise IndexError(errors.DIM_RANGE.format(-1, 0, 1))
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    if a.dtype.kind != "f":
+        only_floats("batch_norm")((input,))
+    if type(eps) is not float or type(momentum) is not float:
+        momentum = number_of("batch_norm", "momentum", 6, momentum, "float")
+        eps = number_of("batch_norm", "eps", 7, eps, "float")
+    return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
