@@ -163,6 +163,7 @@ class RecordedNode:
     event: int
     inside: bool  # whether a backward made it
     inputs: list[Value] = field(default_factory=list)
+    input_ids: list[str] = field(default_factory=list)  # of each the tensor, or the node that gave it
     outputs: list[Value] = field(default_factory=list)
     gradients: tuple[Value | None, ...] = ()
     sent: tuple[Value | None, ...] = ()
@@ -305,7 +306,8 @@ class TrainingRun:
     def _create(self, at: int, made: NodeCreated) -> None:
         node = RecordedNode(made, at, bool(self._going))
         values, given = self._values, [arg.tensor for arg in made.args if arg.tensor is not None]
-        node.inputs = [values[id] for id in given if id in values]
+        node.input_ids = [id for id in given if id in values]
+        node.inputs = [values[id] for id in node.input_ids]
         told = set(given)
         for edge in made.edges:
             if edge.target is None:
@@ -317,11 +319,15 @@ class TrainingRun:
                 parameter.scope = parameter.scope or made.scope or ""
                 if edge.target not in told:
                     node.inputs.append(values[edge.target])
+                    node.input_ids.append(edge.target)
             elif not given and edge.target in self.nodes and edge.output_nr < len(self.nodes[edge.target].outputs):
                 node.inputs.append(self.nodes[edge.target].outputs[edge.output_nr])
+                node.input_ids.append(edge.target)
         for id in told:
-            if id in self.tensors and self.tensors[id].node is None and id not in self.parameters:
-                self.users.setdefault(id, []).append(made.node)
+            seen = self.tensors.get(id)
+            if seen is not None and seen.node is None and id not in self.parameters:
+                own = seen.base if seen.base in self.frozen else id
+                self.users.setdefault(own or id, []).append(made.node)
         node.outputs = [seen.value for seen in made.tensors if seen.node == made.node and seen.level is None]
         self.nodes[made.node] = node
         self._note_calls(at, made)
