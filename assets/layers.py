@@ -19,6 +19,7 @@ PURPOSES = {
     "bridges": "PyTorch in our records",
     "explanation": "an error's picture",
     "func": "grad, vjp, jvp, vmap",
+    "health": "what is wrong",
     "live_recording": "pictures while it runs",
     "nn": "layers and losses",
     "ops": "operations",

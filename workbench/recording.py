@@ -20,6 +20,7 @@ from .trace.timeline import Timeline
 from .trace.values import LIMIT
 
 if TYPE_CHECKING:
+    from .health.findings import Findings
     from .scene.picture import Picture
     from .scene.storyboard import Storyboard
     from .scene.theme import Theme
@@ -43,6 +44,15 @@ class Trace(Timeline):
         from .views import storyboard
 
         return picture_of(self, storyboard(self, view, **options))
+
+    def findings(self) -> Findings:
+        """What is wrong in a recorded training: a list of sentences with their places, which prints as text.
+
+        What is certain comes first, then what may be meant, as questions. Record three steps or more of a training.
+        """
+        from .health.findings import findings
+
+        return findings(self)
 
     def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:
         """Write a file by its suffix: the trace itself as .json, else its picture, as `Picture.save` does.

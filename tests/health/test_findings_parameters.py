@@ -1,0 +1,351 @@
+"""What is found about parameters: no gradient, no update, twice, a broken tie; and what is meant is not told."""
+
+from __future__ import annotations
+
+import pytest
+from both_engines import each_engine, found, train, where
+
+
+def classes(torch, samples=12):
+    return torch.randn(samples, 6), torch.arange(samples) % 3
+
+
+def model(torch, cut="", **more):
+    """An encoder and a head, between which something may happen."""
+    nn = torch.nn
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 8))
+            self.head = nn.Linear(8, 3)
+            self.spare = nn.Linear(8, 2)
+
+        def forward(self, x):
+            h = self.encoder(x)
+            if cut == "detach":
+                h = h.detach()  # the cut
+            elif cut == "data":
+                h = h.data
+            elif cut == "no_grad":
+                with torch.no_grad():
+                    h = h * 2  # out of sight
+            if cut == "unused":
+                self.spare(h)  # an output that nobody uses
+            return self.head(torch.tanh(h))
+
+    return Model()
+
+
+@each_engine
+@pytest.mark.parametrize(("cut", "line"), [("detach", "h.detach()"), ("data", "h.data"), ("no_grad", "h = h * 2")])
+def test_a_cut_is_told_with_its_line(engine, cut, line):
+    findings = found(engine, lambda torch: train(torch, model(torch, cut), *classes(torch)))
+    assert [each.rule for each in findings] == ["no gradient"]
+    sentence = findings[0].sentence
+    assert findings[0].certain
+    assert "encoder.0.weight" in sentence and "and 1 more" not in sentence or "net" in sentence
+    assert where(model, line) in sentence and cut in sentence
+    assert "in 4 backwards" in sentence
+
+
+@each_engine
+def test_an_output_that_nobody_uses_is_a_question(engine):
+    findings = found(engine, lambda torch: train(torch, model(torch, "unused"), *classes(torch)))
+    assert [each.rule for each in findings] == ["no gradient"]
+    assert not findings[0].certain and "spare.weight" in findings[0].sentence
+    assert where(model, "self.spare(h)") in findings[0].sentence
+
+
+@each_engine
+def test_a_model_whose_parts_all_train_is_healthy(engine):
+    assert not found(engine, lambda torch: train(torch, model(torch), *classes(torch)))
+
+
+def wrapped(torch):
+    """A loss whose numbers are put into a new tensor."""
+    net = model(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    x, y = classes(torch)
+
+    def run():
+        for _ in range(3):
+            loss = torch.nn.functional.cross_entropy(net(x), y)
+            optimizer.zero_grad()
+            loss = torch.tensor(loss.item(), requires_grad=True)
+            loss.backward()
+            optimizer.step()
+
+    return run
+
+
+@each_engine
+def test_a_loss_that_is_a_leaf_depends_on_nothing(engine):
+    first = found(engine, wrapped)[0]
+    assert first.rule == "loss depends on no weight" and first.certain
+    assert where(wrapped, "loss.backward()") in first.sentence and "loss is a leaf" in first.sentence
+
+
+def part_given(torch, which):
+    """An optimiser that has not all parameters, or some twice."""
+    net = model(torch)
+    given = {
+        "encoder": lambda: net.encoder.parameters(),
+        "head": lambda: net.head.parameters(),
+        "all": lambda: net.parameters(),
+    }
+    optimizer = torch.optim.SGD(given[which](), lr=0.1)
+    x, y = classes(torch)
+
+    def run():
+        for _ in range(3):
+            loss = torch.nn.functional.cross_entropy(net(x), y)
+            net.zero_grad()
+            loss.backward()
+            optimizer.step()  # some of them
+
+    return run
+
+
+@each_engine
+def test_a_layer_that_is_not_in_the_optimiser(engine):
+    findings = found(engine, lambda torch: part_given(torch, "encoder"))
+    assert [each.rule for each in findings] == ["not in the optimiser"]
+    assert findings[0].certain
+    assert "head.weight and " in findings[0].sentence and where(part_given, "optimizer.step()") in findings[0].sentence
+
+
+@each_engine
+def test_a_head_alone_in_the_optimiser_is_a_question(engine):
+    findings = found(engine, lambda torch: part_given(torch, "head"))
+    assert [(each.rule, each.certain) for each in findings] == [("not in the optimiser", False)]
+
+
+@each_engine
+def test_an_optimiser_with_all_is_healthy(engine):
+    assert not found(engine, lambda torch: part_given(torch, "all"))
+
+
+@each_engine
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_parameter_that_is_in_the_optimiser_twice(engine):
+    def program(torch):
+        net = model(torch)
+        optimizer = torch.optim.SGD([*net.parameters(), *net.head.parameters()], lr=0.1)
+        x, y = classes(torch)
+
+        def run():
+            for _ in range(3):
+                optimizer.zero_grad()
+                torch.nn.functional.cross_entropy(net(x), y).backward()
+                optimizer.step()
+
+        return run
+
+    findings = found(engine, program)
+    assert [each.rule for each in findings] == ["twice in the optimiser"]
+    assert "net.head.weight and net.head.bias twice" in findings[0].sentence
+
+
+@each_engine
+@pytest.mark.parametrize("kind", ["Adam", "AdamW"])
+def test_an_optimiser_that_writes_several_times_is_healthy(engine, kind):
+    assert not found(engine, lambda torch: train(torch, model(torch), *classes(torch), kind=kind, lr=1e-3))
+
+
+def language(torch, tied):
+    """A model whose first and last weights are meant to be one."""
+    nn = torch.nn
+
+    class Words(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words = nn.Embedding(7, 5)
+            self.middle = nn.Linear(5, 5)
+            self.out = nn.Linear(5, 7, bias=False)
+            if tied == "copied":
+                with torch.no_grad():
+                    self.out.weight.copy_(self.words.weight)
+            elif tied:
+                self.out.weight = self.words.weight
+
+        def forward(self, x):
+            return self.out(torch.tanh(self.middle(self.words(x))))
+
+    x = torch.arange(6)
+    return train(torch, Words(), x, (x + 1) % 7)
+
+
+@each_engine
+def test_a_tie_that_is_broken_is_asked_about(engine):
+    findings = found(engine, lambda torch: language(torch, "copied"))
+    assert [(each.rule, each.certain) for each in findings] == [("broken tie", False)]
+    assert "words.weight and " in findings[0].sentence and "by now they differ" in findings[0].sentence
+
+
+@each_engine
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_tie_and_none_are_healthy(engine, tied):
+    assert not found(engine, lambda torch: language(torch, tied))
+
+
+@each_engine
+def test_layers_that_are_copies_are_healthy(engine):
+    def program(torch):
+        import copy
+
+        nn = torch.nn
+        first = nn.Linear(6, 6)
+        net = nn.Sequential(first, nn.Tanh(), copy.deepcopy(first), nn.Tanh(), nn.Linear(6, 3))
+        return train(torch, net, *classes(torch))
+
+    assert not found(engine, program)
+
+
+def frozen(torch, names):
+    net = torch.nn.Sequential(*[part for _ in range(4) for part in (torch.nn.Linear(6, 6), torch.nn.Tanh())])
+    for name in names:
+        net[name].weight.requires_grad_(False)
+        net[name].bias.requires_grad_(False)
+    return train(torch, net, torch.randn(12, 6), torch.arange(12) % 6)
+
+
+@each_engine
+def test_a_frozen_layer_between_others_is_asked_about(engine):
+    findings = found(engine, lambda torch: frozen(torch, [4]))
+    assert [(each.rule, each.certain) for each in findings] == [("frozen", False)]
+    assert "net.4.weight" in findings[0].sentence
+
+
+@each_engine
+@pytest.mark.parametrize("names", [[0], [0, 2, 4], []])
+def test_layers_that_are_frozen_from_the_input_on_are_healthy(engine, names):
+    assert not found(engine, lambda torch: frozen(torch, names))
+
+
+@each_engine
+def test_low_rank_adapters_are_healthy(engine):
+    def program(torch):
+        nn = torch.nn
+
+        class Adapted(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.base = nn.Linear(6, 6)
+                self.base.weight.requires_grad_(False)
+                self.base.bias.requires_grad_(False)
+                self.down, self.up = nn.Linear(6, 2, bias=False), nn.Linear(2, 6, bias=False)
+                with torch.no_grad():
+                    self.up.weight.zero_()
+
+            def forward(self, x):
+                return self.base(x) + self.up(self.down(x))
+
+        net = nn.Sequential(Adapted(), nn.Tanh(), Adapted(), nn.Tanh(), Adapted())
+        return train(torch, net, torch.randn(12, 6), torch.arange(12) % 6, kind="Adam", lr=1e-3)
+
+    assert not found(engine, program)
+
+
+@each_engine
+def test_the_input_of_a_differential_equation_is_healthy(engine):
+    def program(torch):
+        nn = torch.nn
+        net = nn.Sequential(nn.Linear(1, 8), nn.Tanh(), nn.Linear(8, 1))
+        optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
+        x = torch.linspace(0, 1, 9).reshape(-1, 1).requires_grad_()
+
+        def run():
+            for _ in range(3):
+                u = net(x)
+                (slope,) = torch.autograd.grad(u.sum(), x, create_graph=True)
+                loss = ((slope - u) ** 2).mean() + (u[0] - 1).pow(2).sum()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+
+        return run
+
+    assert not found(engine, program)
+
+
+@each_engine
+def test_a_network_that_gives_targets_is_healthy(engine):
+    def program(torch):
+        import copy
+
+        net = model(torch)
+        target = copy.deepcopy(net)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        x, _ = classes(torch)
+
+        def run():
+            for _ in range(4):
+                wanted = target(x).detach() + 1
+                loss = (net(x) - wanted).pow(2).mean()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+
+        return run
+
+    assert not found(engine, program)
+
+
+def without(torch, given):
+    """A function of the user's whose backward leaves out the weight."""
+
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, w):
+            ctx.save_for_backward(x, w)
+            return x @ w
+
+        @staticmethod
+        def backward(ctx, grad):
+            x, w = ctx.saved_tensors
+            return grad @ w.t(), x.t() @ grad if given else None
+
+    nn = torch.nn
+    w, head = nn.Parameter(torch.randn(6, 8)), nn.Linear(8, 3)
+    optimizer = torch.optim.SGD([w, *head.parameters()], lr=0.01)
+    x, y = classes(torch)
+
+    def run():
+        for _ in range(3):
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(head(Scaled.apply(x, w)), y).backward()
+            optimizer.step()
+
+    return run
+
+
+@each_engine
+def test_a_backward_that_returns_none_is_told_with_its_call(engine):
+    findings = found(engine, lambda torch: without(torch, False))
+    assert [(each.rule, each.certain) for each in findings] == [("no gradient", True)]
+    assert "w never gets a gradient in 3 backwards: the backward of Scaled (" in findings[0].sentence
+    assert where(without, "Scaled.apply") in findings[0].sentence
+
+
+@each_engine
+def test_a_backward_that_returns_all_is_healthy(engine):
+    assert not found(engine, lambda torch: without(torch, True))
+
+
+@each_engine
+def test_an_image_that_is_trained_by_a_model_is_healthy(engine):
+    def program(torch):
+        net = model(torch)
+        image = torch.randn(2, 6, requires_grad=True)
+        optimizer = torch.optim.Adam([image], lr=0.01)
+
+        def run():
+            for _ in range(3):
+                optimizer.zero_grad()
+                (net(image) - 1).pow(2).sum().backward()
+                optimizer.step()
+
+        return run
+
+    assert not found(engine, program)

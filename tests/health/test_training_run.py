@@ -1,0 +1,144 @@
+"""A training gathered from its records: parameters, gradients, updates, calls and steps, of both engines alike."""
+
+from __future__ import annotations
+
+import math
+
+from both_engines import each_engine, recorded
+
+from workbench.health.training_run import TrainingRun, distance, is_same, share_of_zeros
+from workbench.trace.values import Value
+
+
+def mlp(torch, rounds=3):
+    """A training of two layers with an optimiser, and of a third with none, by hand."""
+    nn = torch.nn
+    net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+    w = torch.randn(2, requires_grad=True)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    x, y = torch.randn(5, 3), torch.tensor([0, 1, 0, 1, 1])
+
+    def run():
+        for _ in range(rounds):
+            loss = nn.functional.cross_entropy(net(x) * w, y)
+            optimizer.zero_grad()
+            w.grad = None
+            loss.backward()
+            optimizer.step()
+            with torch.no_grad():
+                w.sub_(0.1 * w.grad)
+
+    return run
+
+
+@each_engine
+def test_parameters_stand_in_the_order_of_the_model_with_all_that_came_to_them(engine):
+    run = TrainingRun(recorded(engine, mlp).events)
+    assert [each.shape for each in run.trained] == [(4, 3), (4,), (2, 4), (2,), (2,)]
+    for parameter in run.trained:
+        assert len(parameter.gradients) == len(parameter.updates) == 3
+        for arrived, update in zip(parameter.gradients, parameter.updates, strict=True):
+            assert arrived.before is None
+            assert is_same(arrived.own, arrived.after)
+            assert is_same(update.grad, arrived.after)
+            assert math.isclose(update.size, 0.1 * arrived.own.norm, rel_tol=1e-3)
+        assert {update.optimizer for update in parameter.updates} == ({None} if parameter.name == "w" else {"SGD"})
+
+
+@each_engine
+def test_each_round_is_a_step_with_its_loss_gradients_and_updates(engine):
+    trace = recorded(engine, mlp)
+    run = TrainingRun(trace.events)
+    assert [step.number for step in run.steps] == [1, 2, 3]
+    for step in run.steps:
+        assert len(step.backwards) == 1
+        assert len(step.gradients) == len(step.updates) == 5
+        assert step.loss > 0
+        names = [name for name, _ in run.activations(step)]
+        assert names == ["Sequential/0", "Sequential/1", "Sequential/2", "mul", "log_softmax", "nll_loss"]
+    values = [node.outputs[0].shape for _, node in run.activations(run.steps[-1])]
+    assert values[:3] == [(5, 4), (5, 4), (5, 2)]
+
+
+@each_engine
+def test_gradients_gathered_over_several_rounds_are_one_step(engine):
+    def program(torch):
+        w = torch.ones(2, requires_grad=True)
+        optimizer = torch.optim.SGD([w], lr=0.1)
+
+        def run():
+            for at in range(4):
+                (w * w).sum().backward()
+                if at % 2:
+                    optimizer.step()
+                    optimizer.zero_grad()
+
+        return run
+
+    run = TrainingRun(recorded(engine, program).events)
+    assert [len(step.backwards) for step in run.steps] == [2, 2]
+    first, second = run.trained[0].gradients[:2]
+    assert first.before is None and is_same(second.before, first.after)
+
+
+@each_engine
+def test_steps_without_a_loop_end_with_the_update(engine):
+    def program(torch):
+        w = torch.ones(2, requires_grad=True)
+        optimizer = torch.optim.SGD([w], lr=0.1)
+
+        def run():
+            (w * w).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            (w * w * w).sum().backward()
+            optimizer.step()
+
+        return run
+
+    run = TrainingRun(recorded(engine, program).events)
+    assert [(len(step.backwards), len(step.updates)) for step in run.steps] == [(1, 1), (1, 1)]
+
+
+@each_engine
+def test_an_input_that_is_differentiated_is_no_weight(engine):
+    def program(torch):
+        net = torch.nn.Linear(2, 1)
+        x = torch.ones(3, 2, requires_grad=True)
+
+        def run():
+            net(x).sum().backward()
+
+        return run
+
+    run = TrainingRun(recorded(engine, program).events)
+    assert len(run.parameters) == 3
+    assert [each.name for each in run.trained] == ["net.weight", "net.bias"]
+
+
+@each_engine
+def test_a_cut_is_known_with_its_line(engine):
+    def program(torch):
+        w = torch.ones(2, requires_grad=True)
+        v = torch.ones(2, requires_grad=True)
+
+        def run():
+            ((w * 2).detach() * v).sum().backward()
+
+        return run
+
+    run = TrainingRun(recorded(engine, program).events)
+    [(_, cut)] = run.cuts.values()
+    assert cut.word == "detach" and "detach()" in cut.source.text
+    assert not run.trained[0].gradients and run.trained[1].gradients
+
+
+def test_what_a_summary_tells_is_a_lower_bound():
+    one, other = Value.of([1.0, 2.0, 3.0]), Value.of([3.0, 2.0, 1.0])
+    assert distance(one, other) == math.sqrt(8)
+    summaries = [Value.of([1.0, 2.0, 3.0], 0), Value.of([1.0, 2.0, 6.0], 0)]
+    assert 2.9 < distance(*summaries) <= 3
+    assert not is_same(*summaries)
+    assert share_of_zeros(Value.of([0.0, 1.0])) == 0.5
+    assert share_of_zeros(Value.of([0.0, 1.0] * 9, 0)) is None
+    assert share_of_zeros(Value.of([0.0] * 9, 0)) == 1

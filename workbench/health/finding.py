@@ -1,0 +1,88 @@
+"""What a rule finds: a sentence with its place, what to look at next, and words that sentences share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..trace.facts import SourceLine
+from ..trace.values import Value, number, series
+from .training_run import RecordedNode, TrainedParameter
+
+_NAMED = 3  # parameters that a sentence names
+_TEXT = 60  # characters of a line that a sentence shows
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is wrong, or where not `certain` something that may be meant, worded as a question.
+
+    `rule` is a short name, as "not finite". The `sentence` says what is wrong, where, and by which numbers; `next_step`
+    what to look at or to try. `trace.frame(event + 1)` shows it; `ids` are the nodes and tensors that it is about.
+    """
+
+    rule: str
+    certain: bool
+    sentence: str
+    next_step: str
+    line: SourceLine | None
+    event: int
+    ids: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.sentence}\n{self.next_step}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as JSON's own types."""
+        line = self.line
+        return {
+            "rule": self.rule,
+            "certain": self.certain,
+            "sentence": self.sentence,
+            "next_step": self.next_step,
+            "file": line and line.file,
+            "line": line and line.line,
+            "event": self.event,
+            "ids": list(self.ids),
+        }
+
+
+def place(line: SourceLine | None) -> str:
+    """`train.py:18 \\`h = self.fc(x)\\``, or that the line is not known."""
+    if line is None:
+        return "a line that is not known"
+    text = line.text.strip()
+    text = text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
+    return f"{line.file}:{line.line} `{text}`" if text else f"{line.file}:{line.line}"
+
+
+def told(node: RecordedNode) -> str:
+    """`sqrt in Net/head (train.py:18 \\`h = x.sqrt()\\`)`."""
+    scope = f" in {node.made.scope}" if node.made.scope else ""
+    return f"{node.made.operation}{scope} ({place(node.line)})"
+
+
+def listed(names: Iterable[str], most: int = _NAMED) -> str:
+    """`a`, `a and b`, or `a, b, c and 4 more`."""
+    all = list(dict.fromkeys(names))
+    return series(all) if len(all) <= most + 1 else f"{', '.join(all[:most])} and {len(all) - most:,} more"
+
+
+def named(parameters: Sequence[TrainedParameter]) -> str:
+    """The names of parameters, of many the first."""
+    return listed([each.name for each in parameters])
+
+
+def span(value: Value) -> str:
+    """`from -1 to 3`; `zero everywhere`."""
+    if value.min is None or value.max is None:
+        return "not finite"
+    if value.min == value.max:
+        return "zero everywhere" if value.min == 0 else f"{number(value.min)} everywhere"
+    return f"from {number(value.min)} to {number(value.max)}"
+
+
+def plural(count: int, word: str) -> str:
+    """`1 step`, `3 steps`."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"

@@ -1,0 +1,276 @@
+"""Rules about the loop: gradients that are not cleared, steps that change nothing or too much, graphs that grow."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from ..trace.values import number
+from .finding import Finding, listed, named, place, plural, told
+from .training_run import TrainedParameter, TrainingRun, Update, is_same, rms, size_of
+
+_STEPS = 3  # before it is told that nothing changes
+_LAST_STEPS = 7  # in which nodes that are alive are counted
+_GROWTHS = 3  # times that a graph must have grown
+_LARGE_RATIO = 3.0  # of an update by which the loss hardly rises
+_HUGE_RATIO = 10.0  # of one after which nobody knows the loss
+_AS_LARGE = 0.1  # as a multiple of the usual gradient
+_LEAST = 8  # numbers of a weight whose update is compared with it
+
+
+def stopped(run: TrainingRun) -> Iterator[Finding]:
+    """The last backward ended with an error."""
+    if not run.failures or any(each.event > run.failures[-1][0] for each in run.backwards):
+        return
+    at, failure = run.failures[-1]
+    node = run.nodes.get(failure.node or "")
+    where = f" in the backward of {told(node)}" if node is not None else ""
+    yield Finding(
+        "stopped",
+        True,
+        f"An error stopped the program{where}: {failure.error}: {failure.message}",
+        "`workbench.explain(error)` draws what led to it.",
+        node.line if node is not None else None,
+        at,
+        (failure.node,) if failure.node else (),
+    )
+
+
+def not_cleared(run: TrainingRun) -> Iterator[Finding]:
+    """Updates by a gradient that the update before was made by as well."""
+    dirty: list[tuple[TrainedParameter, Update]] = []
+    for parameter in run.trained:
+        for before, update in zip(parameter.updates, parameter.updates[1:], strict=False):
+            since = parameter.gradients[before.arrived : update.arrived]
+            if before.grad is None or not since or since[0].before is None or since[0].after is None:
+                continue
+            if is_same(since[0].own, since[0].after):
+                continue  # cleared by a way that the recording did not see
+            if not any(before.event < at < update.event for at in parameter.cleared):
+                dirty.append((parameter, update))
+                break
+    if not dirty:
+        return
+    parameters = [parameter for parameter, _ in dirty]
+    parameter, update = dirty[0]
+    norms = [each.after.norm for each in parameter.gradients if each.after is not None][:4]
+    yield Finding(
+        "gradients not cleared",
+        True,
+        f"Gradients are not cleared between updates: {named(parameters)} {'is' if len(dirty) == 1 else 'are'} updated "
+        f"({place(update.source)}) by the sum of this backward's gradient and those of updates before; the norm of "
+        f"{parameter.name}.grad was {', '.join([number(norm, digits=3) for norm in norms])}.",
+        "Call `optimizer.zero_grad()` once before each backward, or after each step.",
+        update.source,
+        update.event,
+        tuple([each.id for each in parameters]),
+    )
+
+
+def unchanged(run: TrainingRun) -> Iterator[Finding]:
+    """Updates that leave every weight as it was, in several steps, though it has a gradient."""
+    by_line: dict[object, list[TrainedParameter]] = {}
+    for parameter in run.trained:
+        if parameter.updates:
+            by_line.setdefault((parameter.updates[0].optimizer, parameter.updates[0].source), []).append(parameter)
+    for parameters in by_line.values():
+        moving = [each for each in parameters if any(_has_gradient(update) for update in each.updates)]
+        still = [each for each in moving if _stays(each)]
+        if not still:
+            continue
+        first = still[0].updates[0]
+        norm = max([update.grad.norm for update in still[0].updates if update.grad is not None], default=0.0)
+        count = len(still[0].updates)
+        who = f"The step of {first.optimizer}" if first.optimizer else "The update"
+        if len(still) == len(moving):
+            yield Finding(
+                "step changes nothing",
+                True,
+                f"{who} ({place(first.source)}) changes nothing: in {plural(count, 'step')} {named(still)} "
+                f"{'stays' if len(still) == 1 else 'stay'} exactly as before, though the gradient of {still[0].name} "
+                f"has a norm of up to {norm:.3g}.",
+                "Look at the learning rate: is it 0, or too small for the weights' dtype?",
+                first.source,
+                still[0].updates[-1].event,
+                tuple([each.id for each in still]),
+            )
+        elif still := [each for each in still if _is_as_large(each, moving)]:
+            yield Finding(
+                "step changes nothing",
+                False,
+                f"Is it meant that {named(still)} {'stays' if len(still) == 1 else 'stay'} exactly as before in "
+                f"{plural(count, 'step')} of {first.optimizer or 'the program'} ({place(first.source)})? The gradient "
+                f"of {still[0].name} has a norm of up to {norm:.3g}, and other weights change.",
+                "Look at the learning rate of its group, and at whether the update is lost in the weight's dtype.",
+                first.source,
+                still[0].updates[-1].event,
+                tuple([each.id for each in still]),
+            )
+
+
+def _has_gradient(update: Update) -> bool:
+    return update.grad is not None and update.grad.norm > 0
+
+
+def _is_as_large(parameter: TrainedParameter, others: Sequence[TrainedParameter]) -> bool:
+    """Whether its gradient is as large as those of others: a small one changes nothing that can be seen."""
+    usual = median([rms(update.grad) for each in others for update in each.updates if update.grad is not None])
+    return all(update.grad is not None and rms(update.grad) >= _AS_LARGE * usual for update in parameter.updates)
+
+
+def _stays(parameter: TrainedParameter) -> bool:
+    updates = parameter.updates
+    return len(updates) >= _STEPS and all(
+        is_same(update.before, update.after) and not update.after.nonfinite for update in updates
+    )
+
+
+def no_updates(run: TrainingRun) -> Iterator[Finding]:
+    """Gradients come in each step and are cleared, and nothing is ever updated by them."""
+    if run.is_training:
+        return
+    held = [each for each in run.trained if each.is_held and each.gradients]
+    cleared = [each for each in held if len(each.gradients) >= _STEPS and len(each.cleared) >= _STEPS - 1]
+    others = [each for each in run.parameters.values() if not each.is_held and each.gradients]
+    if not cleared or others or len(run.steps) < _STEPS:
+        return
+    last = run.backwards[-1]
+    now = any(each.cleared[-1] > last.event for each in cleared)
+    yield Finding(
+        "no updates",
+        False,
+        f"Is it meant that no weight changes? In {plural(len(run.backwards), 'backward')} ({place(last.source)}) "
+        f"{named(cleared)} {'gets' if len(cleared) == 1 else 'get'} a gradient, and it is cleared each time before "
+        "anything is updated by it.",
+        "Is `zero_grad()` called between `backward()` and `step()`?"
+        if now
+        else "Is `optimizer.step()` missing, or does the optimiser hold the parameters of another model?",
+        last.source,
+        last.event,
+        tuple([each.id for each in cleared]),
+    )
+
+
+def large_updates(run: TrainingRun) -> Iterator[Finding]:
+    """An update that is larger than its weight, and by which the loss became larger."""
+    found: list[tuple[float, int, TrainedParameter, Update]] = []
+    for parameter in run.trained:
+        value = parameter.seen.value
+        if len(parameter.shape) < 2 or size_of(value) < _LEAST or value.min == value.max:
+            continue
+        for step in run.steps:
+            update = step.updates.get(parameter.id)
+            if update is None or update.after.nonfinite or update.before.nonfinite or not update.before.norm:
+                continue
+            after = run.steps[step.number].loss if step.number < len(run.steps) else None
+            if update.ratio > _least_ratio(step.loss, after):
+                found.append((update.ratio, step.number, parameter, update))
+                break
+    if not found:
+        return
+    parameters = [parameter for _, _, parameter, _ in found]
+    ratio, number_of_step, parameter, update = max(found, key=lambda each: each[0])
+    losses = [step.loss for step in run.steps[number_of_step - 1 : number_of_step + 1]]
+    rise = ""
+    if len(losses) == 2 and None not in losses:
+        rise = f"; the loss goes from {losses[0]:.3g} to {losses[1]:.3g}"
+    many = f"; so it is with {plural(len(found) - 1, 'other parameter')}" if len(found) > 1 else ""
+    known = len(losses) == 2 and None not in losses
+    exact = "" if update.before.values is not None and update.after.values is not None else "at least "
+    facts = (
+        f"the step of {update.optimizer or 'the program'} ({place(update.source)}) changes {parameter.name} by "
+        f"{exact}{ratio:.3g} times its own norm in step {number_of_step} (from {update.before.norm:.3g} to "
+        f"{update.after.norm:.3g})"
+    )
+    yield Finding(
+        "large update",
+        known,
+        f"{facts[0].upper()}{facts[1:]}{rise}{many}." if known else f"Is it meant that {facts}{many}?",
+        "Try a learning rate that is ten to a hundred times smaller; an update is usually 0.001 of its weight.",
+        update.source,
+        update.event,
+        tuple([each.id for each in parameters]),
+    )
+
+
+def _least_ratio(loss: float | None, after: float | None) -> float:
+    """The ratio from which an update is told: none where the loss falls by it."""
+    if loss is None or after is None:
+        return _HUGE_RATIO
+    return math.inf if after < loss else 1.0 if after > 1.5 * abs(loss) else _LARGE_RATIO
+
+
+def growing_graph(run: TrainingRun) -> Iterator[Finding]:
+    """Each backward runs nodes of steps before again: something leads from one step into the next."""
+    steps = [step for step in run.steps if step.backwards]
+    old: list[int] = []
+    for step in steps:
+        nodes = [run.nodes[id] for each in step.backwards for id in each.ran if id in run.nodes]
+        old.append(sum(node.event < step.begin and not node.made.found for node in nodes))
+    if not _grows(old):
+        return
+    backward = steps[-1].backwards[-1]
+    ran = [sum(len(each.ran) for each in step.backwards) for step in steps]
+    begin = steps[-1].begin
+    crossing = [
+        run.nodes[edge.target]
+        for node in run.nodes_of(steps[-1])
+        for edge in node.made.edges
+        if edge.target in run.nodes and run.nodes[edge.target].event < begin
+    ]
+    by = f"; what leads there is the result of {told(crossing[0])}" if crossing else ""
+    yield Finding(
+        "graph grows",
+        True,
+        f"The graph grows with every step: backward ({place(backward.source)}) runs {_counts(ran)} nodes, and in the "
+        f"last step {plural(old[-1], 'node')} of steps before again{by}.",
+        "Detach what one step hands to the next: `state = state.detach()` before it is used again.",
+        crossing[0].line if crossing else backward.source,
+        backward.event,
+        tuple([node.id for node in crossing[:1]]),
+    )
+
+
+def kept_graphs(run: TrainingRun) -> Iterator[Finding]:
+    """Graphs of steps that are over stay alive, more of them each step."""
+    steps = [step for step in run.steps if step.backwards]
+    steps = steps[-_LAST_STEPS:]
+    made = [node for node in run.nodes.values() if not node.made.found and not node.inside]
+    alive: list[int] = []
+    for last, step in zip(steps, steps[1:], strict=False):
+        at = step.backwards[-1].event  # what a variable still held is gone by then
+        alive.append(sum(node.event < last.begin and (node.gone is None or node.gone > at) for node in made))
+    if not _grows(alive):
+        return
+    if any(len(node.started) > 1 for node in made):  # a graph that grows, which is told as such
+        return
+    at = steps[-1].backwards[-1].event
+    left = [node for node in made if node.event < steps[-2].begin and (node.gone is None or node.gone > at)]
+    ends = [node for node in left if not run.users.get(node.id)] or left[-1:]
+    node, count = ends[0], Counter([end.line for end in ends])[ends[0].line]
+    names = [seen.name for end in ends for seen in end.made.tensors if seen.node == end.id and seen.name]
+    called = f" ({listed(names)})" if names else ""
+    bytes_kept = "" if all(each.freed for each in left) else ", with what they have saved"
+    yield Finding(
+        "graphs kept",
+        True,
+        f"Graphs of steps that are over are kept: at each backward {_counts(alive)} nodes older than the step "
+        f"before are still alive{bytes_kept}; {plural(count, 'result')} of {told(node)}{called} hold them.",
+        "Keep numbers, not tensors with a graph: `loss.item()` or `loss.detach()` in lists and sums.",
+        node.line,
+        at,
+        tuple([end.id for end in ends[:8]]),
+    )
+
+
+def _grows(counts: Sequence[int]) -> bool:
+    """Whether the last of these grow, each above the one before."""
+    last = counts[-_GROWTHS - 1 :]
+    return len(last) > _GROWTHS - 1 and last[-1] > 0 and all(a < b for a, b in zip(last, last[1:], strict=False))
+
+
+def _counts(counts: Sequence[int]) -> str:
+    shown = [f"{count:,}" for count in counts]
+    return ", ".join(shown) if len(shown) <= 6 else f"{', '.join(shown[:3])}, … {shown[-1]}"

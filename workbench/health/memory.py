@@ -1,0 +1,56 @@
+"""Rules about memory: what a graph keeps for its backward, if one place makes most of it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+from .finding import Finding, told
+from .training_run import RecordedNode, TrainingRun
+
+_LEAST = 64 * 2**20  # bytes in all that are worth a word
+_MOST = 0.5  # the share of one place that is told
+_BITS = re.compile(r"\d+")
+
+
+def saved_tensors(run: TrainingRun) -> Iterator[Finding]:
+    """One place saves more than half of all that a step keeps, and that is much."""
+    for step in run.steps[:1]:
+        kept: dict[str, int] = {}  # by what is in memory: each counts once
+        places: dict[object, dict[str, int]] = {}
+        nodes: dict[object, RecordedNode] = {}
+        for node in run.nodes_of(step):
+            place = node.made.name, node.made.scope, node.line
+            nodes.setdefault(place, node)
+            for saved in node.made.saved:
+                seen = run.tensors.get(saved.tensor or "")
+                if saved.tensor in run.parameters or (seen is not None and seen.base in run.parameters):
+                    continue
+                value = saved.value or (seen.value if seen is not None else None)
+                if value is None or (saved.tensor or "") in run.frozen:
+                    continue
+                own = (seen.base or seen.id) if seen is not None else saved.storage.id if saved.storage else node.id
+                if own not in kept:
+                    bits = _BITS.search(value.dtype)
+                    size = math.prod(value.shape) * (int(bits[0]) // 8 if bits else 1)
+                    kept[own] = places.setdefault(place, {})[own] = size
+        total = sum(kept.values())
+        if total < _LEAST:
+            return
+        place, most = max(places.items(), key=lambda each: sum(each[1].values()))
+        size = sum(most.values())
+        if size <= _MOST * total:
+            return
+        node = nodes[place]
+        yield Finding(
+            "saved tensors",
+            False,
+            f"Is it meant that {told(node)} keeps {size / 2**20:,.0f} MiB for backward, "
+            f"{size / total:.0%} of the {total / 2**20:,.0f} MiB of the whole graph? It saves "
+            f"{len(most):,} tensor{'' if len(most) == 1 else 's'}.",
+            'Look at its shape (was something broadcast?), and at `trace.show("memory")`; a checkpoint keeps less.',
+            node.line,
+            node.event,
+            (node.id,),
+        )

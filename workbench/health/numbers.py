@@ -1,0 +1,422 @@
+"""Rules about numbers: what is not finite and who made it first, gradients that vanish or explode, dead units."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+
+from ..trace.values import Value, number
+from .finding import Finding, listed, place, plural, span, told
+from .training_run import RecordedNode, TrainedParameter, TrainingRun, TrainingStep, is_zero, size_of
+
+_LEAST_LAYERS = 4  # that a trend needs
+_LEAST_ROUNDS = 8
+_LONGEST = 400  # of a chain, its last nodes
+_FAR = 3_000  # nodes between two of a chain
+_LAYERS = 1e3  # a factor over all layers that is told
+_ROUNDS_VANISH = 1e8  # the past of a recurrent net is forgotten by design: only what leaves nothing of it is told
+_ROUNDS_EXPLODE = 1e4
+_GROWS = 100.0  # values of layers
+_EACH = 1.25  # a factor of each layer, below which there is no trend
+_ONE_PLACE = 0.6  # a trend is none where one place makes more than this part of it
+_HUGE = 1e10  # numbers that something had let grow before they overflowed
+_LEAST_DEAD = 16  # numbers of an output that is zero everywhere
+_DEAD = 0.5  # the share of units that is told
+_FEW_SAMPLES = 4  # in a smaller batch a unit is off by chance
+_STEPS = 3  # before exact zeros are told
+
+_HINTS = {
+    "sqrt": "Its derivative is infinite at 0: add a small number before the root, as in `(x + 1e-8).sqrt()`.",
+    "log": "Keep its input above 0: add a small number, or clamp it, or use a function that works on logarithms.",
+    "div": "Keep the divisor away from 0: add a small number to it.",
+    "pow": "Look at an input that is 0 or negative: its power, or the derivative of it, is not finite there.",
+    "exp": "Its input is too large: subtract the largest first, or stay with logarithms (`logsumexp`, `log_softmax`).",
+    "softmax": "A row whose scores are all -inf has no softmax: leave one position of each row unmasked.",
+    "norm": "Its derivative does not exist at 0: add a small number to what is normalised.",
+}
+_ALSO = {"rsqrt": "sqrt", "linalg_vector_norm": "norm", "log_softmax": "softmax", "log2": "log", "reciprocal": "div"}
+
+
+def not_finite(run: TrainingRun) -> Iterator[Finding]:
+    """A loss, a gradient or a weight is not finite: the first node that made such numbers of finite ones."""
+    for step in run.steps:
+        for backward in step.backwards:
+            for root, loss in zip(backward.roots, backward.losses, strict=False):
+                if loss.nonfinite:
+                    yield _from_forward(run, root.node, backward.event)
+                    return
+        bad = [(id, grad) for id, grad in step.gradients.items() if grad is not None and grad.nonfinite]
+        if bad and _matters(run, step, bad):
+            yield _from_backward(run, step, bad)
+            return
+        for id, update in step.updates.items():
+            if update.after.nonfinite and not update.before.nonfinite:
+                name, who = run.parameters[id].name, update.optimizer or "the program"
+                yield Finding(
+                    "not finite",
+                    True,
+                    f"The step of {who} ({place(update.source)}) makes {name} not finite: "
+                    f"{update.after.nonfinite} of {size_of(update.after)} values, in step {step.number}; "
+                    "its gradient was finite.",
+                    "Try a smaller learning rate, or clip the gradients' norm.",
+                    update.source,
+                    update.event,
+                    (id,),
+                )
+                return
+
+
+def _matters(run: TrainingRun, step: TrainingStep, bad: Sequence[tuple[str, Value]]) -> bool:
+    """Whether what is not finite was used, or nothing came after it: a step that a scaler leaves out is meant."""
+    if any(id in step.updates for id, _ in bad) or step is run.steps[-1] or not run.is_training:
+        return True
+    return any(grad is not None and grad.nonfinite for grad in run.steps[-1].gradients.values())
+
+
+def _has_nan(value: Value) -> bool:
+    return bool(value.nonfinite) and math.isnan(value.norm)
+
+
+def _from_forward(run: TrainingRun, root: str, backward: int) -> Finding:
+    """The way back from a loss to the first node on it whose inputs were finite, or had no nan where it has."""
+    node = run.nodes.get(root)
+    nan = node is None or any(map(_has_nan, node.outputs))
+    bad = _has_nan if nan else (lambda value: bool(value.nonfinite))
+    found = node
+    left, seen = [root], {root}
+    while left:
+        node = run.nodes.get(left.pop())
+        if node is None or not any(map(bad, node.outputs)):
+            continue
+        if found is None or node.event < found.event:
+            found = node
+        left += [edge.target for edge in node.made.edges if edge.target and edge.target not in seen]
+        seen.update(left)
+    if found is None:
+        what = f"The value that backward starts at ({place(None)}) is not finite, and no node made it."
+        return Finding("not finite", True, what, "Look at what it was computed from.", None, backward, (root,))
+    made = next((value for value in found.outputs if value.nonfinite), found.outputs[0])
+    at = f"{made.nonfinite} of {size_of(made)} values" if size_of(made) > 1 else "its value"
+    kind = "nan" if nan else "inf"
+    given = [value for value in found.inputs if value.is_known]
+    sources = [value for value in given if value.nonfinite]
+    if sources and any(map(_has_nan, sources)):
+        return _given(run, found)
+    ranges = listed([span(value) for value in given if not value.nonfinite])
+    why = f"its inputs were finite ({ranges})" if ranges else "what it was given was finite"
+    if sources:
+        why = f"its input had {plural(sources[0].nonfinite, 'infinite value')} of {size_of(sources[0])}"
+    large = max([abs(end) for value in given for end in (value.min, value.max) if end is not None], default=0.0)
+    hint = _hint(found, large)
+    sentence = f"{told(found)} is the first to give {kind}: {at}; {why}."
+    return Finding("not finite", True, sentence, hint, found.line, found.event, (found.id,))
+
+
+def _given(run: TrainingRun, node: RecordedNode) -> Finding:
+    """Data, or a weight, were not finite before anything was computed."""
+    bad = [(id, value) for id, value in zip(node.input_ids, node.inputs, strict=True) if value.nonfinite]
+    name = next((run.tensors[id].name for id, _ in bad if id in run.tensors and run.tensors[id].name), "a tensor")
+    return Finding(
+        "not finite",
+        True,
+        f"{name}, which {told(node)} is given, is not finite already: {bad[0][1].nonfinite} of {size_of(bad[0][1])} "
+        "values; no node of the forward made it so.",
+        "Look at where it comes from: the data, how it was loaded or normalised, or an update before the recording.",
+        node.line,
+        node.event,
+        tuple([id for id, _ in bad]),
+    )
+
+
+def _hint(node: RecordedNode, large: float) -> str:
+    name = node.made.operation
+    if large > _HUGE:
+        return f"Its inputs had grown to {large:.3g} before: look at the learning rate and at how fast the loss grows."
+    hint = _HINTS.get(_ALSO.get(name, name))
+    return hint or f"Look at its inputs in `trace.show()` at event {node.event}."
+
+
+def _from_backward(run: TrainingRun, step: TrainingStep, bad: Sequence[tuple[str, Value]]) -> Finding:
+    """The first node whose own backward made gradients that are not finite of finite ones."""
+    tasks = {id for backward in step.backwards for id in backward.ran}
+    wrong = [
+        node
+        for id in tasks
+        if (node := run.nodes.get(id)) is not None
+        and node.finished
+        and any(grad is not None and grad.nonfinite for grad in node.sent)
+        and not any(grad is not None and grad.nonfinite for grad in node.gradients)
+    ]
+    id, grad = bad[0]
+    parameter = run.parameters[id]
+    if not wrong:
+        return Finding(
+            "not finite",
+            True,
+            f"The gradient of {parameter.name} is not finite in step {step.number}: {grad.nonfinite} of "
+            f"{size_of(grad)} values; no node that was recorded made it so.",
+            "Look at the seed of the backward, at hooks, and at what scales the loss.",
+            None,
+            parameter.gradients[0].event if parameter.gradients else step.begin,
+            (id,),
+        )
+    node = min(wrong, key=lambda each: each.finished[0])
+    sent = next(grad for grad in node.sent if grad is not None and grad.nonfinite)
+    ranges = listed([span(value) for value in node.inputs if value.is_known])
+    inputs = f" where its inputs were {ranges}" if ranges else ""
+    return Finding(
+        "not finite",
+        True,
+        f"The backward of {told(node)} is the first to give gradients that are not finite: {sent.nonfinite} of "
+        f"{size_of(sent)} values{inputs}; the gradient that it received was finite, and so was the loss.",
+        _hint(node, 0.0),
+        node.line,
+        node.finished[0],
+        (node.id, *[id for id, _ in bad]),
+    )
+
+
+def trends(run: TrainingRun) -> Iterator[Finding]:
+    """Gradients that vanish or explode from layer to layer or from round to round, and values that grow."""
+    steps = [step for step in run.steps if step.backwards]
+    if not steps:
+        return
+    found: dict[str, Finding] = {}
+    for chain, is_recurrent in _chains(run, steps[0]):
+        norms = [_received(node) for node in chain]
+        least = _LEAST_ROUNDS if is_recurrent else _LEAST_LAYERS
+        if all(norm is not None for norm in norms) and len(norms) >= least:
+            for finding in _gradients(chain, [norm or 0.0 for norm in norms], is_recurrent):
+                found.setdefault(finding.rule, finding)
+        outputs = [node.outputs[0] for node in chain if node.outputs and node.outputs[0].is_known]
+        same = len({value.shape for value in outputs}) == 1 and len(outputs) == len(chain) >= _LEAST_LAYERS
+        if same and not any(value.nonfinite for value in outputs):
+            for finding in _values(chain, [value.norm for value in outputs], is_recurrent):
+                found.setdefault(finding.rule, finding)
+    if "exploding" in found:
+        found.pop("values grow", None)
+    yield from found.values()
+
+
+def _received(node: RecordedNode) -> float | None:
+    """The norm of the gradients that came to a node; None where they are not known or not finite."""
+    norms = [grad.norm for grad in node.gradients if grad is not None]
+    known = bool(norms) and all(map(math.isfinite, norms))
+    return math.hypot(*norms) if known else None
+
+
+def _chains(run: TrainingRun, step: TrainingStep) -> Iterator[tuple[list[RecordedNode], bool]]:
+    """Nodes of one kind, in layers of like names or in rounds, each computed from the one before."""
+    groups: dict[tuple[str, str], list[RecordedNode]] = {}
+    for node in run.nodes_of(step):
+        scope = re.sub(r"\d+", "#", node.made.scope or "")
+        groups.setdefault((node.made.name, scope), []).append(node)
+    recurrent = _reused(run, step)
+    for group in groups.values():
+        if len(group) < _LEAST_LAYERS:
+            continue
+        chain = _on_one_way(run, group)
+        if len(chain) >= _LEAST_LAYERS:
+            yield chain, recurrent * 2 >= len(chain)
+
+
+def _reused(run: TrainingRun, step: TrainingStep) -> int:
+    """How often the weight that is used most often in a step is used."""
+    counts = [0]
+    for parameter in run.trained:
+        if len(parameter.shape) > 1:
+            used = [id for id in parameter.used if step.begin <= run.nodes[id].event < step.end]
+            again = [run.users.get(id, ()) for id in used if run.nodes[id].made.operation in ("t", "transpose")]
+            counts.append(max(len(used), sum(map(len, again))))
+    return max(counts)
+
+
+def _on_one_way(run: TrainingRun, group: Sequence[RecordedNode]) -> list[RecordedNode]:
+    """Those of a group that the last was computed from, each from the one before it."""
+    chain = [group[-1]]
+    for node in reversed(group[-_LONGEST:-1]):
+        if _is_computed_from(run, chain[-1], node):
+            chain.append(node)
+    chain.reverse()
+    return chain
+
+
+def _is_computed_from(run: TrainingRun, later: RecordedNode, node: RecordedNode) -> bool:
+    left, seen = [later.id], {later.id}
+    while left and len(seen) < _FAR:
+        at = run.nodes.get(left.pop())
+        if at is None or at.event < node.event:
+            continue
+        if at is node:
+            return True
+        for edge in at.made.edges:
+            if edge.target is not None and edge.target not in seen:
+                seen.add(edge.target)
+                left.append(edge.target)
+    return False
+
+
+def _is_spread(numbers: Sequence[float], factor: float) -> bool:
+    """Whether a factor from the first to the last comes of many places, not of one."""
+    logs = [math.log(each) for each in numbers]
+    gaps = [abs(after - before) for before, after in zip(logs, logs[1:], strict=False)]
+    return bool(gaps) and max(gaps) <= _ONE_PLACE * abs(math.log(factor))
+
+
+def _gradients(chain: Sequence[RecordedNode], norms: Sequence[float], is_recurrent: bool) -> Iterator[Finding]:
+    first, last = norms[0], norms[-1]
+    if min(norms) <= 0:
+        return
+    factor, count = first / last, len(chain) - 1
+    each = factor ** (1 / count)
+    if 1 / _EACH < each < _EACH or not _is_spread(norms, factor):
+        return
+    step, where = ("round", "rounds") if is_recurrent else ("layer", "layers")
+    facts = (
+        f"its norm is {last:.3g} at {told(chain[-1])} and {first:.3g} at "
+        f"{_short(chain[0], chain[-1])}: a factor of {each:.2g} a {step} over {count + 1} {where}"
+    )
+    ids = tuple([node.id for node in chain])
+    event = (chain[0].started or [chain[0].event])[0]
+    if factor < 1 / (_ROUNDS_VANISH if is_recurrent else _LAYERS):
+        next_step = (
+            "Look at the recurrent weight's size; gates (LSTM, GRU) or a shorter way through time keep it alive."
+            if is_recurrent
+            else "Try another nonlinearity than sigmoid or tanh, a normalisation, a residual way or another init."
+        )
+        sentence = f"The gradient vanishes on its way to the {'first rounds' if is_recurrent else 'input'}: {facts}."
+        yield Finding("vanishing", True, sentence, next_step, chain[0].line, event, ids)
+    elif factor > (_ROUNDS_EXPLODE if is_recurrent else _LAYERS):
+        sentence = f"The gradient explodes on its way to the {'first rounds' if is_recurrent else 'input'}: {facts}."
+        next_step = "Clip the gradients' norm, and look at the scale of the weights that each of these applies."
+        yield Finding("exploding", True, sentence, next_step, chain[0].line, event, ids)
+
+
+def _short(node: RecordedNode, other: RecordedNode) -> str:
+    """The node's scope and line, or that it is the first of the same."""
+    if node.line == other.line and node.made.scope == other.made.scope:
+        return "the first of the same"
+    return told(node)
+
+
+def _values(chain: Sequence[RecordedNode], norms: Sequence[float], is_recurrent: bool) -> Iterator[Finding]:
+    if min(norms) <= 0:
+        return
+    factor, count = norms[-1] / norms[0], len(chain) - 1
+    if factor < _GROWS or factor ** (1 / count) < _EACH or not _is_spread(norms, factor):
+        return
+    step, where = ("round", "rounds") if is_recurrent else ("layer", "layers")
+    yield Finding(
+        "values grow",
+        False,
+        f"Is it meant that values grow from {step} to {step}? The norm of what {told(chain[0])} gives is "
+        f"{norms[0]:.3g}, and {norms[-1]:.3g} at the last of {count + 1} {where}: "
+        f"a factor of {factor ** (1 / count):.2g} a {step}.",
+        "Scale each branch of a sum, normalise between the layers, or start with smaller weights.",
+        chain[0].line,
+        chain[-1].event,
+        tuple([node.id for node in chain]),
+    )
+
+
+def dead_units(run: TrainingRun) -> Iterator[Finding]:
+    """ReLUs that give zero for all that they get, and units behind one that never get a gradient."""
+    calls: dict[object, list[RecordedNode]] = {}
+    for node in run.nodes.values():
+        if node.made.operation in ("relu", "threshold", "clamp_min") and node.outputs and not node.inside:
+            calls.setdefault((node.made.scope, node.line), []).append(node)
+    for nodes in calls.values():
+        first = nodes[0]
+        outputs = [node.outputs[0] for node in nodes]
+        if all(is_zero(value) and size_of(value) >= _LEAST_DEAD for value in outputs):
+            given = listed([span(node.inputs[0]) for node in nodes[:1] if node.inputs])
+            yield Finding(
+                "dead units",
+                True,
+                f"Every output of {told(first)} is zero, {size_of(outputs[0])} of {size_of(outputs[0])} in "
+                f"{plural(len(nodes), 'call')}" + (f": what it gets is {given}" if given else "") + "; "
+                "no gradient passes it.",
+                "Look at the bias and the scale of the layer before it, and at an update that was too large.",
+                first.line,
+                first.event,
+                tuple([node.id for node in nodes]),
+            )
+        elif finding := _dead_by_bias(run, nodes):
+            yield finding
+
+
+def _dead_by_bias(run: TrainingRun, nodes: Sequence[RecordedNode]) -> Finding | None:
+    """Units whose bias, just before the ReLU, has had a gradient of exactly zero in every step."""
+    for id in dict.fromkeys([edge.target for node in nodes for edge in node.made.edges if edge.target in run.nodes]):
+        for edge in run.nodes[id or ""].made.edges:
+            parameter = run.parameters.get(edge.target or "")
+            if parameter is None or len(parameter.shape) != 1:
+                continue
+            samples = size_of(nodes[0].outputs[0]) // max(parameter.shape[0], 1)
+            grads = [each.own.values for each in parameter.gradients]
+            if len(grads) < _STEPS or samples < _FEW_SAMPLES or any(grad is None for grad in grads):
+                continue
+            units = parameter.shape[0]
+            dead = [unit for unit in range(units) if all(grad is not None and grad[unit] == 0 for grad in grads)]
+            if units >= _FEW_SAMPLES and _DEAD * units <= len(dead) < units:
+                return _dead(parameter, nodes[0], dead, len(grads))
+    return None
+
+
+def _dead(parameter: TrainedParameter, node: RecordedNode, dead: Sequence[int], steps: int) -> Finding:
+    units = parameter.shape[0]
+    return Finding(
+        "dead units",
+        True,
+        f"{len(dead)} of {units} units of {told(node)} are dead: in {plural(steps, 'backward')} the gradient of "
+        f"{parameter.name} is exactly zero for them (units {listed([str(unit) for unit in dead])}).",
+        "Look at the bias and the scale of the layer before it, and at an update that was too large.",
+        node.line,
+        node.event,
+        (node.id, parameter.id),
+    )
+
+
+def zero_gradients(run: TrainingRun) -> Iterator[Finding]:
+    """A node that sends exact zeros on in every step, though a gradient came to it."""
+    nodes: dict[object, list[RecordedNode]] = {}
+    for node in run.nodes.values():
+        if node.finished and not node.inside:
+            nodes.setdefault((node.made.name, node.made.scope, node.line), []).append(node)
+    weights = [
+        each
+        for each in run.trained
+        if len(each.gradients) >= _STEPS and all(is_zero(got.own) for got in each.gradients)
+    ]
+    if not weights:
+        return
+    ways = {parameter.id: run.leads_to(parameter.id) for parameter in weights if len(parameter.shape) > 1}
+    for same in nodes.values():
+        if len(same) < _STEPS or same[0].made.operation in ("relu", "threshold", "clamp_min"):
+            continue
+        if not all(_ends(node) for node in same):
+            continue
+        lost = [run.parameters[id] for id, way in ways.items() if same[0].id in way]
+        if lost:
+            grad = next(grad for grad in same[0].gradients if grad is not None)
+            yield Finding(
+                "zero gradient",
+                False,
+                f"Is it meant that no gradient passes {told(same[0])}? In {plural(len(same), 'backward')} it sends "
+                f"exact zeros on, though it receives a gradient of norm {number(grad.norm, digits=3)}; "
+                f"so that of {listed([each.name for each in lost])} is exactly zero.",
+                "Its derivative is zero there (rounding, a sign, a mask, a saturated value): "
+                "look at its inputs, or replace it by something with a slope.",
+                same[0].line,
+                same[0].finished[0],
+                (same[0].id, *[each.id for each in lost]),
+            )
+            return
+
+
+def _ends(node: RecordedNode) -> bool:
+    """Whether a node receives a gradient that is not zero and sends zeros alone."""
+    sent = [grad for grad in node.sent if grad is not None]
+    came = [grad for grad in node.gradients if grad is not None]
+    return bool(sent) and all(map(is_zero, sent)) and any(grad.norm > 0 for grad in came)

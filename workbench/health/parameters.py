@@ -1,0 +1,325 @@
+"""Rules about parameters: who never gets a gradient or an update and why, twice in an optimiser, a broken tie."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..trace.facts import Cut, SourceLine
+from .finding import Finding, named, place, plural, told
+from .training_run import RecordedNode, TrainedParameter, TrainingRun, Update, distance, is_same, size_of
+
+_WORDS = {
+    "detach": "`detach` cuts the way back",
+    "data": "`.data` cuts the way back",
+    "no_grad": "what is computed from there on is under `no_grad`",
+}
+_LEAST = 4  # numbers of a weight that can be told from another's by its values
+_MATRIX = 2
+_NEAR = 0.2  # as a multiple of its norm: a weight that follows another
+_HOPS = 8  # nodes in a row that an adapter has at most
+_FEW = 0.5  # as a share of the weights: what few lack is a mistake, what most lack may be meant
+
+
+def _root(parameter: TrainedParameter) -> str:
+    return (parameter.seen.name or "").partition(".")[0]
+
+
+def no_way(run: TrainingRun) -> Iterator[Finding]:
+    """A backward that starts at a leaf, or that comes to no weight though there are some."""
+    held = [each for each in run.trained if each.is_held or each.updates]
+    for backward in run.backwards:
+        if backward.inner or backward.targets is not None or backward.failed or not backward.roots:
+            continue
+        roots = [root.node for root in backward.roots]
+        leaves = [run.parameters[id] for id in roots if id in run.parameters]
+        inside = [each for each in run.backwards if each.inner and backward.event < each.event < (backward.end or 0)]
+        ran = {id for each in (backward, *inside) for id in each.ran}
+        reached = [each for each in held if each.id in ran]
+        if len(leaves) == len(roots) and not any(each.is_held or each.updates for each in leaves):
+            sentence = (
+                f"The loss that backward starts at ({place(backward.source)}) depends on nothing: "
+                f"{leaves[0].name} is a leaf, so no operation leads back from it and no weight gets a gradient."
+            )
+        elif held and not reached and any(each.used for each in held) and not _is_of_inputs(run, backward.ran):
+            others = [run.parameters[id] for id in backward.ran if id in run.parameters]
+            ends = f": its way ends at {named(others)}" if others else ""
+            sentence = (
+                f"Backward ({place(backward.source)}) comes to no weight{ends}; none of "
+                f"{named([each for each in held if each.used])} gets a gradient by it."
+            )
+        else:
+            continue
+        yield Finding(
+            "loss depends on no weight",
+            True,
+            sentence,
+            "Compute the loss from the model's output by tensor operations alone: "
+            "`torch.tensor(...)`, `item()` and `numpy()` make new numbers without a graph.",
+            backward.source,
+            backward.event,
+            tuple(roots),
+        )
+        return
+
+
+def _is_of_inputs(run: TrainingRun, ran: Sequence[str]) -> bool:
+    """Whether a backward comes to a leaf that is neither a weight nor made for it: data that is optimised."""
+    return any(id in run.parameters and run.parameters[id].seen.name and run.parameters[id].updates for id in ran)
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """Where the gradient of a parameter does not come any nearer."""
+
+    kind: str  # "cut", "none" (a node returned none) or "lost" (what was computed is no part of the loss)
+    line: SourceLine | None
+    event: int
+    node: RecordedNode | None
+    cut: Cut | None = None
+
+
+def never_reached(run: TrainingRun) -> Iterator[Finding]:
+    """Parameters that no backward has brought a gradient to, with the place where its way ends."""
+    whole = [each for each in run.backwards if each.targets is None and not each.failed and not each.inner]
+    if not whole:
+        return
+    reached = [each for each in run.trained if each.gradients]
+    missing = [each for each in run.parameters.values() if not each.gradients and each.used and _came_before(run, each)]
+    if not reached or not missing:
+        return
+    groups: dict[object, list[tuple[TrainedParameter, _End]]] = {}
+    for parameter in missing:
+        end = _end(run, parameter)
+        groups.setdefault((end.kind, end.line, end.cut and end.cut.word), []).append((parameter, end))
+    roots = {_root(each) for each in reached}
+    for group in groups.values():
+        parameters, end = [parameter for parameter, _ in group], group[0][1]
+        if end.kind == "cut" and all(_is_copied(each, reached) for each in parameters):
+            continue
+        ours = end.kind == "none" and end.node is not None and end.node.made.custom
+        certain = ours or (any(_root(each) in roots for each in parameters) and end.kind != "lost")
+        yield _never(parameters, end, certain, len(whole))
+
+
+def _came_before(run: TrainingRun, parameter: TrainedParameter) -> bool:
+    """Whether a backward came after it was used."""
+    first = run.nodes[parameter.used[0]].event
+    return any(each.event > first and each.targets is None for each in run.backwards)
+
+
+def _is_copied(parameter: TrainedParameter, reached: Sequence[TrainedParameter]) -> bool:
+    """Whether it is a copy of one that trains, in another part of the model: as a network has that gives targets."""
+    value = parameter.seen.value
+    for other in reached:
+        if other.shape == parameter.shape and other.id != parameter.id and _last(other) == _last(parameter):
+            if _unnumbered(other) == _unnumbered(parameter):
+                continue  # layers that began alike
+            first = other.seen.value
+            exact = first.values is not None and value.values is not None
+            if is_same(value, first) or (exact and distance(value, first) < _NEAR * value.norm):
+                return True
+    return False
+
+
+def _unnumbered(parameter: TrainedParameter) -> str:
+    return re.sub(r"\d+", "#", parameter.seen.name or "")
+
+
+def _last(parameter: TrainedParameter) -> str:
+    return (parameter.seen.name or "").rpartition(".")[2]
+
+
+def _end(run: TrainingRun, parameter: TrainedParameter) -> _End:
+    """Where the way ends, looked for from the parameter on."""
+    way = run.leads_to(parameter.id)
+    for at, cut in run.cuts.values():
+        if cut.node == parameter.id or (cut.node is not None and cut.node in way):
+            return _End("cut", cut.source, at, run.nodes.get(cut.node or ""), cut)
+    for id in (*parameter.used, *way):
+        node = run.nodes[id]
+        for edge, sent in zip(node.made.edges, node.sent, strict=False):
+            came = any(grad is not None for grad in node.gradients)
+            if sent is None and came and (edge.target == parameter.id or edge.target in way):
+                return _End("none", node.line, node.finished[0], node)
+    made = [run.nodes[id] for id in way]
+    last = max(made, key=lambda node: (not run.users.get(node.id), node.event), default=None)
+    first = [node for node in made if not run.users.get(node.id)]
+    node = min(first, key=lambda node: node.event) if first else last
+    return _End("lost", node.line if node else None, node.event if node else 0, node)
+
+
+def _never(parameters: Sequence[TrainedParameter], end: _End, certain: bool, backwards: int) -> Finding:
+    names, count = named(parameters), plural(backwards, "backward")
+    if end.kind == "cut" and end.cut is not None:
+        why = f"{_WORDS.get(end.cut.word, f'the way back ends by {end.cut.word}')} at {place(end.line)}"
+        next_step = "Leave that out where the gradient is to pass, or freeze the parameters if it is meant."
+    elif end.kind == "none" and end.node is not None:
+        why = f"the backward of {told(end.node)} returns none"
+        next_step = "Return a gradient for each input that requires one, in the order of the arguments of forward."
+    else:
+        what = f" (last {told(end.node)})" if end.node is not None else ""
+        why = f"what was computed{what} is no part of what backward starts at"
+        next_step = (
+            "Look at how the loss is made of the model's outputs: what goes through `item()`, `numpy()`, "
+            "`argmax()` or `torch.tensor(...)` has no way back."
+        )
+    one = len(parameters) == 1
+    sentence = (
+        f"{names} never {'gets' if one else 'get'} a gradient in {count}: {why}."
+        if certain
+        else f"Is it meant that {names} {'gets' if one else 'get'} no gradient in {count}? {why[0].upper()}{why[1:]}."
+    )
+    ids = tuple([each.id for each in parameters])
+    return Finding("no gradient", certain, sentence, next_step, end.line, end.event, ids)
+
+
+def never_updated(run: TrainingRun) -> Iterator[Finding]:
+    """Parameters that get gradients and that no step changes, while it changes others."""
+    updated = [each for each in run.trained if each.is_held and any(update.optimizer for update in each.updates)]
+    last = max([update.event for each in updated for update in each.updates], default=0)
+    left = [
+        each
+        for each in run.trained
+        if each.is_held and not each.updates and any(got.event < last and got.after for got in each.gradients)
+    ]
+    if not updated or not left:
+        return
+    roots = {_root(each) for each in updated}
+    few = len(left) <= _FEW * len(run.trained)
+    certain = few and all(_root(each) in roots for each in left)
+    update = updated[0].updates[0]
+    norm = max([got.own.norm for got in left[0].gradients], default=0.0)
+    them = "it" if len(left) == 1 else "them"
+    step = f"no step of {update.optimizer} ({place(update.source)}) changes {named(left)}"
+    came = f"a gradient comes to {them} (of norm up to {norm:.3g} for {left[0].name})"
+    sentence = f"N{step[1:]}, though {came}." if certain else f"Is it meant that {step}? But {came}."
+    yield Finding(
+        "not in the optimiser",
+        certain,
+        sentence,
+        "Give the optimiser all parameters, after the model has its last ones: "
+        "a layer that was replaced, or added, after that is not among them.",
+        update.source,
+        left[0].gradients[-1].event,
+        tuple([each.id for each in left]),
+    )
+
+
+def twice_in_optimizer(run: TrainingRun) -> Iterator[Finding]:
+    """A parameter that one step writes more often than the others."""
+    by_line: dict[object, list[tuple[TrainedParameter, Update]]] = {}
+    for parameter in run.trained:
+        for update in parameter.updates[:1]:
+            by_line.setdefault((update.optimizer, update.source), []).append((parameter, update))
+    for (optimizer, source), all in ((key, each) for key, each in by_line.items() if isinstance(key, tuple)):
+        writes = [max(Counter(update.names).values()) for _, update in all]
+        least = min(writes)
+        twice = [parameter for (parameter, _), count in zip(all, writes, strict=True) if count >= 2 * least]
+        if optimizer and len(all) > len(twice) > 0 and len(twice) <= len(all) // 2:
+            times = max(writes) // least
+            yield Finding(
+                "twice in the optimiser",
+                True,
+                f"Each step of {optimizer} ({place(source)}) changes {named(twice)} "
+                f"{'twice' if times == 2 else f'{times} times'}, and the others once: "
+                f"{'it is' if len(twice) == 1 else 'they are'} in the optimiser more than once.",
+                "Give each parameter to the optimiser once; of several lists, mind what is in two of them.",
+                source,
+                all[0][1].event,
+                tuple([each.id for each in twice]),
+            )
+
+
+def broken_tie(run: TrainingRun) -> Iterator[Finding]:
+    """Two weights of one model with the same numbers at the start, which are trained apart."""
+    matrices = [
+        each
+        for each in run.trained
+        if len(each.shape) == _MATRIX
+        and size_of(each.seen.value) >= _LEAST
+        and each.seen.value.min != each.seen.value.max
+        and each.is_held
+    ]
+    alike: dict[object, list[TrainedParameter]] = {}
+    for each in matrices:
+        value = each.seen.value
+        alike.setdefault((round(value.norm, 9), value.min, value.max), []).append(each)
+    pairs = [group for group in alike.values() if len(group) == 2 and _may_be_tied(run, *group)]
+    if len(pairs) != 1:  # several are a copy of a module
+        return
+    one, other = pairs[0]
+    updated = [each for each in (one, other) if each.updates]
+    apart = "" if len(updated) < 2 or is_same(one.value, other.value) else "; by now they differ"
+    node = run.nodes[other.used[0]] if other.used else None
+    yield Finding(
+        "broken tie",
+        False,
+        f"Are {one.name} and {other.name} meant to be one weight? They have the same {size_of(one.value)} numbers at "
+        f"the start and are two parameters{apart}.",
+        f"To tie them, let both modules hold the same parameter: `{other.name} = {one.name}`; "
+        "a copy, or loading a state, makes two of it.",
+        node.line if node is not None else None,
+        node.event if node is not None else 0,
+        (one.id, other.id),
+    )
+
+
+def _may_be_tied(run: TrainingRun, one: TrainedParameter, other: TrainedParameter) -> bool:
+    if _root(one) != _root(other) or {*one.shape} != {*other.shape}:
+        return False
+    if one.shape == other.shape and not is_same(one.seen.value, other.seen.value):
+        return False
+    if _unnumbered(one) == _unnumbered(other):
+        return False  # layers that were copied
+    holders = [(each.seen.name or "").rpartition(".")[0] + "." for each in (one, other)]
+    rest = [
+        sorted([(each.shape, each.seen.value.norm) for each in run.trained if (each.seen.name or "").startswith(own)])
+        for own in holders
+    ]
+    return len(rest[0]) == 1 or rest[0] != rest[1]  # else one module is a copy of the other
+
+
+def frozen_between(run: TrainingRun) -> Iterator[Finding]:
+    """A few weights that take no gradient, between layers that train."""
+    frozen: dict[str, RecordedNode] = {}
+    for id, seen in run.frozen.items():
+        is_weight = (seen.name or "").rpartition(".")[2] == "weight" and len(seen.value.shape) >= _MATRIX
+        for user in run.users.get(id, ()) if is_weight else ():
+            node = run.nodes[user]
+            if any(edge.target in run.nodes for edge in node.made.edges) and not _has_adapter(run, node):
+                frozen.setdefault(id, node)
+    trained = [each for each in run.trained if len(each.shape) >= _MATRIX and each.gradients]
+    if not frozen or 3 * len(frozen) > len(trained) or not run.is_training:
+        return
+    names = [run.frozen[id].name or "" for id in frozen]
+    node = next(iter(frozen.values()))
+    one = len(names) == 1
+    yield Finding(
+        "frozen",
+        False,
+        f"Is {' and '.join(names[:3])} meant to be frozen? {'It takes' if one else 'They take'} no gradient in "
+        f"{told(node)}, and {plural(len(trained), 'weight')} before and after {'it' if one else 'them'} "
+        f"{'trains' if len(trained) == 1 else 'train'}.",
+        f"If not: `{names[0]}.requires_grad_(True)`, and give it to the optimiser.",
+        node.line,
+        node.event,
+        tuple(frozen),
+    )
+
+
+def _has_adapter(run: TrainingRun, node: RecordedNode) -> bool:
+    """Whether its result is added to what trained weights make of the same input."""
+    sources = {edge.target for edge in node.made.edges}
+    for user in run.users.get(node.id, ()):
+        left = [edge.target for edge in run.nodes[user].made.edges if edge.target != node.id]
+        trains = False
+        for _ in range(_HOPS):
+            nodes = [run.nodes[id] for id in left if id in run.nodes]
+            left = [edge.target for each in nodes for edge in each.made.edges]
+            trains = trains or any(id in run.parameters for id in left)
+            if trains and sources & {*left}:
+                return True
+    return False
