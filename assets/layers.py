@@ -20,6 +20,7 @@ PURPOSES = {
     "explanation": "an error's picture",
     "func": "grad, vjp, jvp, vmap",
     "live_recording": "pictures while it runs",
+    "watching": "statistics of hours",
     "nn": "layers and losses",
     "ops": "operations",
     "optim": "optimizers",
