@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from statistics import median
 from types import TracebackType
@@ -16,12 +16,13 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from .health.log import FORMAT, VERSION, read_log
 from .nn import Module
 from .optim import Optimizer
 from .recording import record
+from .scene.picture import Picture
+from .views.health import health_of_log
 
-FORMAT = "workbench.watch"
-VERSION = 1
 SPIKE = 10  # times the usual norm of all gradients that is told
 _USUAL = 5  # watched steps before anything is called usual
 _DEAD = 0.95  # the share of dead units from which a layer is told
@@ -91,8 +92,9 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
     `model` and `optimizer` are both of PyTorch, or both of this package. It ends with the `with` block, or by
     `remove()`:
 
-        with workbench.watch(model, optimizer, every=50):
+        with workbench.watch(model, optimizer, every=50) as watched:
             train(model, optimizer)
+        watched.show()  # a row for each layer and parameter; also while the training runs
 
     Errors: TypeError for what is no model or no optimiser, ValueError unless `every` is at least 1 and `keep` at least
     0, OSError if the file cannot be written.
@@ -145,6 +147,10 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
         if self._file is not None:
             self._file.close()
             self._file = None
+
+    def show(self, **options: Any) -> Picture:
+        """What the file has up to now, as the view of health: also while the training runs, and after it."""
+        return show_log(self.path, **options)
 
     # A step that is watched.
 
@@ -269,6 +275,14 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
         if self._file is not None:
             self._file.write(json.dumps(line, allow_nan=False) + "\n")
             self._file.flush()
+
+
+def show_log(path: str | os.PathLike[str], open: Collection[str] | None = None, depth: int | None = None) -> Picture:
+    """The last run of a file that `watch` has written, or is writing, as the view of health.
+
+    Of a large model it shows the modules `open`, or all down to a `depth`. Errors: ValueError for what is no such file.
+    """
+    return Picture(health_of_log(read_log(path), open, depth))
 
 
 def _of_this_process(path: Path) -> Path:

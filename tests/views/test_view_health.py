@@ -64,7 +64,7 @@ def test_the_numbers_are_those_of_the_training() -> None:
     assert names == ["blocks.0.0.weight", "blocks.0.0.bias", "head.weight", "head.bias"]
     for name, row in zip(names, parameters, strict=True):
         for cell, step in zip(row.cells, norms, strict=True):
-            assert cell is not None and cell.gradient == pytest.approx(step[name], rel=1e-5)
+            assert cell is not None and cell.norm == pytest.approx(step[name], rel=1e-5)
             assert cell.update == pytest.approx(0.1 * step[name], rel=1e-4), "exact, as all numbers were kept"
     outputs = [row.path for row in table.rows if row.kind == "output"]
     assert outputs[:3] == [("Net", "blocks", "0", "0"), ("Net", "blocks", "0", "1"), ("Net", "head")]

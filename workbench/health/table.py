@@ -18,12 +18,13 @@ from .training_run import RecordedNode, TrainedParameter, TrainingRun, TrainingS
 class HealthCell:
     """What is known of a row in a step; None is what is not known, or not there.
 
-    `gradient` and `value` are norms, `update` that of the change by the optimiser, `zeros` the share of exact zeros in
-    the gradient of a parameter, or in a layer's output. `nonfinite` is what is not finite: "gradient", "value" or
-    "update", or nothing.
+    `norm` is that of what its row is `measured` by, `value` that of the parameter or of the layer's output, `update`
+    that of the change by the optimiser. `zeros` is the share of exact zeros in the gradient of a parameter, or in a
+    layer's output, or that of units which are zero for the whole batch. `nonfinite` is "gradient" or "value" if that
+    is not finite.
     """
 
-    gradient: float | None = None
+    norm: float | None = None
     value: float | None = None
     update: float | None = None
     zeros: float | None = None
@@ -46,6 +47,7 @@ class HealthRow:
     path: tuple[str, ...]
     cells: tuple[HealthCell | None, ...]
     shape: tuple[int, ...] = ()
+    measured: Literal["gradient", "output"] = "gradient"
 
 
 @dataclass(slots=True)
@@ -81,13 +83,13 @@ def table_of(run: TrainingRun) -> HealthTable:
         rows.append(row)
     return HealthTable(
         [step.number for step in steps],
-        _in_modules(rows),
+        in_modules(rows),
         [step.begin for step in steps],
         [step.loss for step in steps],
     )
 
 
-def _in_modules(rows: Sequence[HealthRow]) -> list[HealthRow]:
+def in_modules(rows: Sequence[HealthRow]) -> list[HealthRow]:
     """The rows with those of a module together, where the first of them stands."""
     first: dict[tuple[str, ...], int] = {}
     for at, row in enumerate(rows):

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..health.finding import Finding
 from ..health.findings import findings_of
+from ..health.log import WatchLog
 from ..health.table import HealthCell, HealthRow, HealthTable, table_of
 from ..health.training_run import TrainingRun
 from ..scene.labels import CHARACTER, TITLE_CHARACTER, clean, columns, cut, width_of
@@ -20,6 +21,10 @@ from ..trace.timeline import Timeline
 from ..trace.values import number
 
 LEGEND = "Bars: the gradient's usual norm, on a log scale. Cells: steps; blue: smaller than usual, orange: larger."
+LOG_LEGEND = (
+    "Bars: the usual norm of a gradient, or of an output, on a log scale. Cells: blue is smaller, orange larger."
+)
+_LOAD = "Where the next step was recorded, `workbench.load` reads its file."
 NOTHING = "Nothing was recorded that takes a gradient."
 _RIGHT = 558  # px: nothing goes further, so that the picture fits a notebook beside JupyterLab's files at 1024 x 768
 _NAMES = 176  # px: the room of the names
@@ -43,6 +48,14 @@ def health(trace: Timeline, open: Collection[str] | None = None, depth: int | No
     return HealthChart(table_of(run), findings_of(run), open, depth).storyboard()
 
 
+def health_of_log(log: WatchLog, open: Collection[str] | None = None, depth: int | None = None) -> Storyboard:
+    """The same of a file of `watch`: what it told, and its table."""
+    found = [Finding("watch", True, f"Step {step}: {said}.", _LOAD, None, 0) for step, said in log.told]
+    board = HealthChart(log.table, found, open, depth).storyboard()
+    board.legend = LOG_LEGEND
+    return board
+
+
 @dataclass(slots=True)
 class _Row:
     """A row that is shown: of the table, or a closed module, which has the worst cell of what lies in it."""
@@ -54,6 +67,7 @@ class _Row:
     said: str
     within: list[HealthRow] = field(default_factory=list)
     is_open: bool = False
+    measured: str = "gradient"
 
 
 class HealthChart:
@@ -113,7 +127,8 @@ class HealthChart:
             self._add(f"f{at}.mark", "cell", (2, y + 4, 8, 12), shade=4 if each.certain else 1)
             y += place[3] + 4
         if len(self._found) > _FINDINGS:
-            said = f"… and {len(self._found) - _FINDINGS} more: print(trace.findings())"
+            said = f"… and {len(self._found) - _FINDINGS} more"
+            said += ": print(trace.findings())" if self._table.events else ""
             self._add("more", "text", (16, y, _RIGHT - 16, 20), said)
             y += 22
         return y
@@ -128,7 +143,7 @@ class HealthChart:
     def _headings(self, top: float) -> None:
         x = float(_NAMES)
         for id, wide, lines in (
-            ("bar", _BAR, ("‖gradient‖", f"{_power(self._low)} to {_power(self._high)}")),
+            ("bar", _BAR, ("‖gradient‖", f"{_power(self._low)}…{_power(self._high)}")),
             ("norm", _NUMBER, ("", "now")),
             ("ratio", _NUMBER, ("update/", "weight")),
             ("zeros", _NUMBER, ("", "zeros")),
@@ -153,7 +168,7 @@ class HealthChart:
             return
         if row.usual is not None:
             wide = self._width(row.usual)
-            said = f"{row.title}: the norm of its gradient is usually {number(row.usual, digits=3)}"
+            said = f"{row.title}: the norm of its {row.measured} is usually {number(row.usual, digits=3)}"
             self._add(f"{id}.bar", "bar", (_NAMES, y + 3, wide, _ROW - 8.0), alt=said)
         x = float(_NAMES + _BAR + 6)
         for part in ("norm", "ratio", "zeros"):
@@ -164,11 +179,9 @@ class HealthChart:
         for at, several in enumerate(self._columns):
             cell = _worst([row.cells[step] for step in several], row.usual)
             box = f"{id}.{at}"
-            state = (
-                "error" if cell and cell.nonfinite else "future" if cell is None or cell.gradient is None else "idle"
-            )
+            state = "error" if cell and cell.nonfinite else "future" if cell is None or cell.norm is None else "idle"
             place = (_CELLS + at * self._pitch, y, self._pitch, _ROW - 2.0)
-            said = f"{row.title}, {self._named(several)}: {_said(cell)}"
+            said = f"{row.title}, {self._named(several)}: {_said(cell, row.measured)}"
             mark = "×" if state == "error" and self._pitch >= _MARKED else ""
             self._add(box, "cell", place, mark, shade=_shade(cell, row.usual), state=state, alt=said, goto=at)
 
@@ -183,7 +196,7 @@ class HealthChart:
         steps = self._table.steps
         shown = [at for at, cell in enumerate(row.cells) if cell is not None]
         shown = shown if len(shown) <= 12 else [*shown[:6], *shown[-6:]]
-        lines = [f"step {steps[at]}: {_said(row.cells[at])}" for at in shown]
+        lines = [f"step {steps[at]}: {_said(row.cells[at], row.measured)}" for at in shown]
         found = [Detail("In its steps", "text", "\n".join(lines))] if lines else []
         if row.within:
             names = [WITHIN.join([*each.path, each.name]) for each in row.within]
@@ -204,7 +217,7 @@ class HealthChart:
                 continue
             cell = _worst([row.cells[step] for step in several], row.usual)
             id = f"r{index}"
-            norm = None if cell is None else cell.gradient
+            norm = None if cell is None else cell.norm
             boxes[f"{id}.norm"] = {"title": "none" if norm is None else _short(norm)}
             ratio = None if cell is None else cell.ratio
             boxes[f"{id}.ratio"] = {"title": " " if ratio is None else _short(ratio)}
@@ -269,7 +282,7 @@ def _row(row: HealthRow, depth: int, title: str = "") -> _Row:
     shape = f" ({', '.join(map(str, row.shape))})" if row.shape else ""
     name = WITHIN.join([*row.path, row.name])
     kind = "its output" if row.kind == "output" else "a parameter"
-    return _Row(title or row.name, depth, row.cells, _usual(row.cells), f"{name}{shape}, {kind}")
+    return _Row(title or row.name, depth, row.cells, _usual(row.cells), f"{name}{shape}, {kind}", measured=row.measured)
 
 
 def _closed(path: tuple[str, ...], depth: int, inside: Sequence[HealthRow]) -> _Row:
@@ -290,19 +303,20 @@ def _closed(path: tuple[str, ...], depth: int, inside: Sequence[HealthRow]) -> _
 
 
 def _usual(cells: Sequence[HealthCell | None]) -> float | None:
-    norms = [cell.gradient for cell in cells if cell and cell.gradient is not None and math.isfinite(cell.gradient)]
-    return median(norms) if norms else None
+    """The median of the norms that are not zero; zero if all are."""
+    norms = [cell.norm for cell in cells if cell and cell.norm is not None and math.isfinite(cell.norm)]
+    return median([norm for norm in norms if norm] or [0.0]) if norms else None
 
 
 def _distance(cell: HealthCell | None, usual: float | None) -> float:
     """How far a cell is from what is usual in its row, in decades; what is not finite is further than all."""
-    if cell is None or cell.gradient is None:
+    if cell is None or cell.norm is None:
         return -0.5
-    if cell.nonfinite or not math.isfinite(cell.gradient):
+    if cell.nonfinite or not math.isfinite(cell.norm):
         return math.inf
-    if not usual or not cell.gradient:
-        return 0.0 if cell.gradient == usual else 1e6
-    return abs(math.log10(cell.gradient / usual))
+    if not usual or not cell.norm:
+        return 0.0 if cell.norm == usual else 1e6
+    return abs(math.log10(cell.norm / usual))
 
 
 def _worst(cells: Sequence[HealthCell | None], usual: float | None) -> HealthCell | None:
@@ -310,11 +324,11 @@ def _worst(cells: Sequence[HealthCell | None], usual: float | None) -> HealthCel
 
 
 def _shade(cell: HealthCell | None, usual: float | None) -> int:
-    if cell is None or cell.gradient is None or cell.nonfinite or not math.isfinite(cell.gradient):
+    if cell is None or cell.norm is None or cell.nonfinite or not math.isfinite(cell.norm):
         return 0
-    if not cell.gradient or not usual:
-        return 0 if cell.gradient == usual else -4 if usual else 4
-    return max(-4, min(4, round(math.log10(cell.gradient / usual) / _SHADE)))
+    if not cell.norm or not usual:
+        return 0 if cell.norm == usual else -4 if usual else 4
+    return max(-4, min(4, round(math.log10(cell.norm / usual) / _SHADE)))
 
 
 def _short(norm: float) -> str:
@@ -330,12 +344,12 @@ def _power(exponent: int) -> str:
     return "1" if not exponent else f"1e{exponent}"
 
 
-def _said(cell: HealthCell | None) -> str:
+def _said(cell: HealthCell | None, measured: str) -> str:
     """What is known of a row in a step."""
     if cell is None:
         return "not used"
-    parts = ["no gradient" if cell.gradient is None else f"‖gradient‖ {number(cell.gradient, digits=3)}"]
-    parts += [f"‖value‖ {number(cell.value, digits=3)}"] if cell.value is not None else []
+    parts = [f"no {measured}" if cell.norm is None else f"‖{measured}‖ {number(cell.norm, digits=3)}"]
+    parts += [f"‖value‖ {number(cell.value, digits=3)}"] if cell.value is not None and measured == "gradient" else []
     parts += [f"‖update‖ / ‖weight‖ {number(cell.ratio, digits=3)}"] if cell.ratio is not None else []
     parts += [f"{cell.zeros:.0%} zeros"] if cell.zeros else []
     parts += [f"its {cell.nonfinite} is not finite"] if cell.nonfinite else []
