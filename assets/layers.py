@@ -21,6 +21,7 @@ PURPOSES = {
     "func": "grad, vjp, jvp, vmap",
     "health": "what is wrong",
     "live_recording": "pictures while it runs",
+    "watching": "statistics of hours",
     "nn": "layers and losses",
     "ops": "operations",
     "optim": "optimizers",

@@ -20,7 +20,7 @@ PACKAGE = CHECKOUT / "workbench"
 LAYERS = (
     ("classroom",),
     ("widgets",),
-    ("live_recording", "tools"),
+    ("live_recording", "watching", "tools"),
     ("views", "recording", "explanation", "serialization"),
     ("stepper",),
     ("bridges",),

@@ -85,6 +85,7 @@ _on_first_use = {
     "compare": "views.compare",
     "step": "stepper",
     "live": "live_recording",
+    "watch": "watching",
     "explain": "explanation",
     "explore": "tools.explore",
     "scope": "autograd.scopes",

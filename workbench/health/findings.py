@@ -68,7 +68,11 @@ class Findings(list[Finding]):
 
 def findings(trace: Timeline) -> Findings:
     """What is wrong in a recorded training, certain things first, then what may be meant; nothing without evidence."""
-    run = TrainingRun(trace.events)
+    return findings_of(TrainingRun(trace.events))
+
+
+def findings_of(run: TrainingRun) -> Findings:
+    """The same of a training that was gathered already."""
     found = [each for rule in RULES.values() for each in rule(run)]
     found.sort(key=lambda each: not each.certain)
     return Findings(found, _looked_at(run))

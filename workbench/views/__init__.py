@@ -17,6 +17,7 @@ from .flow import Flow
 from .function import function_card
 from .graph import Graph
 from .grouped_graph import tell_grouped
+from .health import health
 from .memory import memory
 from .saved import saved
 from .training import film
@@ -47,6 +48,7 @@ VIEWS = {
     "flow": graph_of(Flow),
     "error": View(error_story),
     "function": View(function_card),
+    "health": View(health, ("open", "depth")),
     "memory": View(memory, ("against",)),
     "saved": View(saved, ("step",)),
     "versions": View(versions),

@@ -1,0 +1,77 @@
+"""Statistics of PyTorch's tensors for `watch`, computed where the tensors lie and read together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+
+from .operations import unobserved
+
+_foreach_norm: Any = vars(torch)["_foreach_norm"]  # its stubs leave it out
+_HALF = (torch.float16, torch.bfloat16)
+
+
+class TorchStatistics:
+    """Sums up tensors in numbers that `read` reads, with one wait for each device and dtype."""
+
+    def unobserved(self) -> Any:
+        """What is computed inside of it no mode and no subclass of the program sees."""
+        return unobserved()
+
+    def is_summed_up(self, thing: Any) -> bool:
+        """Whether it is a tensor of numbers that have a norm."""
+        return isinstance(thing, torch.Tensor) and (thing.is_floating_point() or thing.is_complex())
+
+    def copies(self, tensors: Iterable[torch.Tensor]) -> list[torch.Tensor]:
+        """The values as they are now."""
+        return [_values(tensor).clone() for tensor in tensors]
+
+    def norms(self, tensors: Iterable[torch.Tensor]) -> list[torch.Tensor]:
+        """The norm of each, not read yet."""
+        return _norms([_values(tensor) for tensor in tensors])
+
+    def changes(self, tensors: Iterable[torch.Tensor], before: list[torch.Tensor]) -> list[torch.Tensor]:
+        """The norm of how far each is from what it was, not read yet."""
+        return _norms([_values(tensor) - then for tensor, then in zip(tensors, before, strict=True)])
+
+    def dead_share(self, output: torch.Tensor) -> torch.Tensor | None:
+        """The share of units that are zero for the whole batch, not read yet; None where there is no batch."""
+        values = _values(output)
+        if values.dim() < 2 or not values.numel():
+            return None
+        unit = 1 if values.dim() > 3 else values.dim() - 1  # channels of images, features of anything else
+        others = [dim for dim in range(values.dim()) if dim != unit]
+        return (values.amax(others) == 0).float().mean()
+
+    def read(self, values: Sequence[torch.Tensor]) -> list[float]:
+        """The numbers."""
+        found = [math.nan] * len(values)
+        groups: dict[tuple[torch.device, torch.dtype], list[int]] = {}
+        for at, each in enumerate(values):
+            groups.setdefault((each.device, each.dtype), []).append(at)
+        for places in groups.values():
+            for at, number in zip(places, torch.stack([values[at] for at in places]).tolist(), strict=True):
+                found[at] = number
+        return found
+
+
+def _norms(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    found: list[Any] = [None] * len(tensors)
+    for half in (False, True):
+        places = [at for at, each in enumerate(tensors) if (each.dtype in _HALF) is half]
+        if places:
+            given = [tensors[at] for at in places]
+            norms = _foreach_norm(given, 2, torch.float32) if half else _foreach_norm(given)
+            for at, norm in zip(places, norms, strict=True):
+                found[at] = norm
+    return found
+
+
+def _values(tensor: torch.Tensor) -> torch.Tensor:
+    """Its numbers; of one that is spread over processes those in this process."""
+    local: Any = getattr(tensor, "to_local", None)
+    plain = (tensor if local is None else local()).detach()
+    return plain.coalesce().values() if plain.layout == torch.sparse_coo else plain
