@@ -1,10 +1,11 @@
-"""Deliberate bugs in the engine, one at a time: which of them the quick tests catch, and which only the whole suite.
+"""Deliberate bugs, one at a time: which of them the quick tests catch, and which only the whole suite.
 
-    python tests/mutants.py [COUNT] [--seed N]
+    python tests/mutants.py [COUNT] [--seed N] [--quick] [--rooms ROOM ...]
 
-draws COUNT places (60) in the engine and in the core of the operations, changes each in a copy of this commit, and runs
-the quick tests of the rooms that stand on them until one fails; where none does, those that `pytest` leaves out. A test
-that runs for ever counts as one that fails. It takes an hour or more.
+draws COUNT places (60) in the rooms of the package (all of them, or those that are named), changes each in a copy of
+this commit, and runs the quick tests of the folders that stand on its room until one fails; where none does, those that
+`pytest` leaves out, unless only the `--quick` ones are asked. No browser test runs: they take minutes for each mutant.
+A test that runs for ever counts as one that fails. It takes an hour or more.
 """
 
 from __future__ import annotations
@@ -18,14 +19,23 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
+from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-WHERE = ("workbench/autograd", "workbench/ops/core")
-# What stands on the engine, a few rooms at a time: most mutants are caught in the first. No picture and no page: they
-# take minutes for each mutant.
-ROOMS = (("engine", "function"), ("transforms", "ops"), ("trace", "stepper"))
+# The folders of tests that stand on a room of the package, a few at a time: most mutants are caught by the first.
+ENGINE = (("engine", "function"), ("transforms", "ops"), ("trace", "stepper"))
+PICTURES = (("scene",), ("views",))
+FOLDERS = {
+    **dict.fromkeys(("autograd", "ops", "func", "nn", "optim", "utils"), ENGINE),
+    "trace": (("trace",), ("views", "stepper"), ("bridges",)),
+    "bridges": (("bridges",), ("stepper",)),
+    "stepper": (("stepper",),),
+    **dict.fromkeys(("views", "scene"), PICTURES),
+    **dict.fromkeys(("widgets", "tools"), (("stepper", "scene"), ("views", "engine"))),
+    **dict.fromkeys(("classroom", "cli"), (("classroom",),)),
+}
 RUNS = {"quick": "not slow and not browser", "whole": "slow and not browser"}
 PATIENCE = 1800  # seconds for some rooms
 NO_TEST = 5  # what pytest ends with where no test is chosen
@@ -74,14 +84,16 @@ def changed(source: str, node: ast.AST, text: str) -> str:
     return (before + text.encode() + after).decode()
 
 
-def drawn(count: int, seed: int) -> list[tuple[str, ast.AST, str]]:
+def drawn(count: int, seed: int, rooms: list[str]) -> list[tuple[str, ast.AST, str]]:
     """So many mutants of all that can be made: the file, the place and the new text."""
-    found = []
-    for path in sorted(path for folder in WHERE for path in (CHECKOUT / folder).glob("*.py")):
+    found: list[Any] = []
+    for path in sorted(path for room in rooms for path in (CHECKOUT / "workbench" / room).rglob("*.py")):
         source = path.read_text(encoding="utf-8")
-        name = str(path.relative_to(CHECKOUT))
-        found += [(name, *mutant) for mutant in mutants(source) if _compiles(changed(source, *mutant))]
-    return random.Random(seed).sample(found, count)
+        name = path.relative_to(CHECKOUT).as_posix()
+        found += [(name, source, *mutant) for mutant in mutants(source)]
+    random.Random(seed).shuffle(found)
+    possible = ((name, *mutant) for name, source, *mutant in found if _compiles(changed(source, *mutant)))
+    return list(islice(possible, count))
 
 
 def _compiles(source: str) -> bool:
@@ -112,17 +124,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("count", nargs="?", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rooms", nargs="+", choices=sorted(FOLDERS), default=sorted(FOLDERS))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
         archive = subprocess.run(["git", "archive", "HEAD"], cwd=CHECKOUT, stdout=subprocess.PIPE, check=True)
         subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
-        left, caught = drawn(options.count, options.seed), Counter()
-        for run, rooms in product(RUNS, ROOMS):
-            assert not (failed := is_caught(copy, run, rooms)), f"without a mutant, too: {failed}"
-            left = [mutant for mutant in left if not tell(copy, run, rooms, *mutant)]
-            caught[run] = options.count - len(left)
-    print(f"{caught['quick']} of the {caught['whole']} that all tests catch are caught by the quick ones")
+        caught: Counter[str] = Counter()
+        checked: set[tuple[str, tuple[str, ...]]] = set()
+        for mutant in drawn(options.count, options.seed, options.rooms):
+            folders = FOLDERS[mutant[0].split("/")[1]]
+            first = "none"
+            for run, some in product(["quick"] if options.quick else RUNS, folders):
+                if (run, some) not in checked:
+                    assert not (failed := is_caught(copy, run, some)), f"without a mutant, too: {failed}"
+                    checked.add((run, some))
+                if tell(copy, run, some, *mutant):
+                    first = run
+                    break
+            caught[first] += 1
+    print(", ".join(f"{first}: {count}" for first, count in caught.items()))
 
 
 def tell(copy: Path, run: str, rooms: tuple[str, ...], name: str, node: ast.AST, text: str) -> bool:
