@@ -114,11 +114,11 @@ def loss():
 {}
 print([p.tolist() for p in net.parameters()], torch._C._len_torch_function_stack())
 """
-SLOW = {"compiled", "data from other processes"}
+QUICK = {"an optimiser", "by hand, in a mode"}
 
 
 @pytest.mark.parametrize("first", [0, 3])
-@pytest.mark.parametrize("loop", [pytest.param(each, marks=[pytest.mark.slow] * (each in SLOW)) for each in LOOPS])
+@pytest.mark.parametrize("loop", [pytest.param(each, marks=[pytest.mark.slow] * (each not in QUICK)) for each in LOOPS])
 def test_the_steps_that_are_asked_for_are_recorded_and_nothing_else_changes(
     loop: str, first: int, tmp_path: Path
 ) -> None:
@@ -164,16 +164,16 @@ def test_a_failing_test_of_pytorch_has_its_page(pytester: pytest.Pytester, monke
         def test_fails():
             import torch
             (torch.ones(2, requires_grad=True) ** 2).sum().backward()
-            assert not torch._C._len_torch_function_stack()
+            assert False
 
-        def test_passes():
+        def teardown_function():
             import torch
+            from torch.optim.optimizer import _global_optimizer_post_hooks
             assert not torch._C._len_torch_function_stack()
             assert torch.autograd.graph._engine_run_backward.__module__.startswith("torch")
+            assert not _global_optimizer_post_hooks
         """
     )
-    result = pytester.runpytest_subprocess(
-        "-p", "pytest_workbench", "-p", "no:cacheprovider", "--workbench-on-failure"
-    )
-    result.assert_outcomes(passed=1, failed=1)
+    result = pytester.runpytest_subprocess("-p", "pytest_workbench", "-p", "no:cacheprovider", "--workbench-on-failure")
+    result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines("What it recorded of PyTorch: *test_torch.py+test_fails.html")

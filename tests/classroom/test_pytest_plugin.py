@@ -1,4 +1,4 @@
-"""`pytest --workbench-on-failure`: a page for each failing test that ran a backward, and nothing where it is not asked."""
+"""`pytest --workbench-on-failure`: a page for each failing test that ran a backward, and nothing where nobody asks."""
 
 from __future__ import annotations
 
