@@ -95,6 +95,14 @@ def test_where_there_is_no_optimiser_a_step_is_a_backward(tmp_path: Path) -> Non
     assert counted(tmp_path / "hand.json", BackwardStarted) == 2
 
 
+def test_an_optimiser_that_never_takes_a_step_is_not_waited_for(tmp_path: Path) -> None:
+    lines = "import workbench as torch\nw = torch.ones(2, requires_grad=True)\noptimizer = torch.optim.SGD([w])\n"
+    (tmp_path / "train.py").write_text(f"{lines}for step in range(200):\n    (w * w).sum().backward()\n")
+    seen = traced(tmp_path, "--steps", "1", "-o", "never.json", "train.py")
+    assert "no whole step of train.py, recorded from the workbench; the script goes on unrecorded" in seen.stderr
+    assert counted(tmp_path / "never.json", BackwardStarted) == 101
+
+
 ENDS = {
     "sys.exit(7)": (7, "the script took no more."),
     "raise ValueError('ü')": (1, "the script took no more."),

@@ -22,6 +22,7 @@ from workbench.recording import Trace, record
 from workbench.trace.records import BackwardStarted
 from workbench.trace.stacks import is_nested_step
 
+PATIENCE = 100  # backwards without a step of the optimiser that is there: it may never take one
 LOST = "workbench: the recording was lost: {}: {}"
 
 
@@ -69,8 +70,12 @@ class EngineSteps:
     def ran_backward(self) -> None:
         """A backward is over."""
         self._backwards += 1
-        if self._is_on and not self._updates and self._backwards in (self._first, self._last) and not self._optimizes():
+        if not self._is_on or self._updates:
+            return
+        if self._backwards in (self._first, self._last) and not self._optimizes():
             self._reached(self._backwards)
+        elif self.trace is not None and self._last is not None and self._backwards == self._last + PATIENCE:
+            guarded(self._finish)
 
     def _reached(self, step: int) -> None:
         if step == self._first:
