@@ -289,3 +289,17 @@ def test_what_a_schedule_warns_of(torch):
     seen += [schedule.get_last_lr()]
     optimizer.step()
     return seen, warned(torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5).step), optimizer.param_groups[0]["lr"]
+
+
+def test_a_hook_on_all_optimisers_hears_of_each_step_after_its_own_hooks() -> None:
+    from workbench.optim.optimizer import register_optimizer_step_post_hook
+
+    seen: list[object] = []
+    first, second = [workbench.optim.SGD([workbench.ones(1, requires_grad=True)]) for _ in range(2)]
+    first.register_step_post_hook(lambda *given: seen.append("own"))
+    handle = register_optimizer_step_post_hook(lambda optimizer, args, kwargs: seen.append((optimizer, args, kwargs)))
+    first.step()
+    second.step()
+    handle.remove()
+    second.step()
+    assert seen == ["own", (first, (first,), {}), (second, (second,), {})]

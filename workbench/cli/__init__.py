@@ -1,4 +1,4 @@
-"""The command `workbench`: open the lessons in JupyterLab, run notebooks into pages, hand them out."""
+"""The command `workbench`: open the lessons in JupyterLab, run notebooks into pages, hand them out; trace a script."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import argparse
 import codecs
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import workbench
 
-from .errors import GRAMMAR, PORT_KIND, CommandError
+from .errors import GRAMMAR, NO_COUNT, NO_SCRIPT_NAMED, PORT_KIND, CommandError
 
 # What `workbench release` writes.
 KINDS = {
@@ -51,6 +51,59 @@ def port_number(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 65535:
         raise argparse.ArgumentTypeError(PORT_KIND.format(text))
     return int(text)
+
+
+def steps_from(least: int) -> Callable[[str], int]:
+    """What reads a number of steps that is no less than this."""
+
+    def read(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or int(text) < least:
+            raise argparse.ArgumentTypeError(NO_COUNT.format(text, least))
+        return int(text)
+
+    return read
+
+
+def view_name(text: str) -> str:
+    """The view that `text` names, of those that draw one trace."""
+    from workbench.views import VIEWS
+
+    names = sorted(name for name, view in VIEWS.items() if not view.compares)
+    if text not in names:
+        raise argparse.ArgumentTypeError(f"there is no view {text!r}: give one of {', '.join(names)}")
+    return text
+
+
+def add_trace(commands: Any) -> None:
+    """The grammar of `trace` and `show`.
+
+    Options of `trace` stand before the script, as those of Python do: what follows its name is the script's own, which
+    may have a `--steps` or an `-o` too.
+    """
+    trace = commands.add_parser(
+        "trace",
+        usage="workbench trace [--steps N] [--from-step N] [-o FILE] [--view NAME] SCRIPT | -m MODULE [ARGUMENT ...]",
+        help="run a script as Python does, and write a page of its first training steps",
+        description="Runs a script of PyTorch's or the workbench's unchanged, and writes a page of its first training "
+        "steps. A step is an optimiser's step, or a backward where there is no optimiser. Options stand before the "
+        "script; what stands after its name is the script's own.",
+    )
+    shown = commands.add_parser("show", help="write the picture of a trace that was saved as .json")
+    shown.add_argument("source", type=Path, metavar="FILE.json")
+    trace.add_argument("--steps", type=steps_from(1), default=3, metavar="N", help="record N steps (3)")
+    trace.add_argument("--from-step", type=steps_from(0), default=0, metavar="N", help="let N steps pass before (0)")
+    for each in (trace, shown):
+        each.add_argument(
+            "-o",
+            dest="output",
+            type=Path,
+            metavar="FILE",
+            help="where to write: .html plays, .json is the trace, .svg, .png and others are pictures "
+            "(the source's name with .html, in the current folder)",
+        )
+        each.add_argument("--view", type=view_name, metavar="NAME", help='as in trace.show("saved") (graph)')
+    trace.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="run a module, as python -m does")
+    trace.add_argument("script", nargs=argparse.REMAINDER, help="the script, and what it is given")
 
 
 def parser() -> Parser:
@@ -97,7 +150,25 @@ def parser() -> Parser:
 
     book = commands.add_parser("book", help="execute all lessons into a folder of linked pages, for a browser alone")
     book.add_argument("folder", type=Path, metavar="DIR")
+    add_trace(commands)
     return top
+
+
+def trace(words: Sequence[str]) -> int:
+    """Trace the script of a command line; what the script raises is raised, and its streams are as it finds them."""
+    try:
+        asked = parser().parse_args(words)
+        given = asked.module or asked.script
+        if not given:
+            raise CommandError(NO_SCRIPT_NAMED, exit_code=2)
+        from workbench.cli import tracing
+
+        program = tracing.Script(given, is_module=bool(asked.module))
+        output = tracing.Output(asked.output, program.path, asked.view)
+    except CommandError as error:
+        print(f"workbench: {error}", file=sys.stderr)
+        return error.exit_code
+    return tracing.trace(program, output, asked.from_step, asked.steps)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -105,6 +176,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] in ("--authors", "--no-browser", "--port") or words[0].startswith("--port="):
         words.insert(0, "lab")
+    if words[0] == "trace":
+        return trace(words)
     print_any_character()
     try:
         asked = parser().parse_args(words)
@@ -125,6 +198,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from workbench.cli.teacher import release
 
             release(asked.source, *next((kind, out) for kind, out in vars(asked).items() if kind in KINDS and out))
+        elif asked.command == "show":
+            from workbench.cli.tracing import show
+
+            show(asked.source, asked.output, asked.view)
         else:
             from workbench.cli.lab import lab
 

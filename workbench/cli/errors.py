@@ -42,6 +42,15 @@ HANDOUT_SUFFIX = "{} does not end in .html or .pdf."
 NO_BROWSER = "no Chromium, Chrome or Edge is found to print a PDF: give FILE.html, and print it from any browser."
 NOT_PRINTED = "{} could not print the PDF: {}"
 
+NO_SCRIPT = "there is no script {}."
+SCRIPT_IS_FOLDER = "{} is a folder: give the script in it that is to run."
+NO_SCRIPT_NAMED = "say which script to trace, as in workbench trace train.py"
+OVER_SOURCE = "{} would be written over itself: give another name with -o."
+NOT_OURS = "{} is there already and is no page of the workbench: give another name with -o."
+NO_VIEW_IN_DATA = "{} holds the trace itself, so leave --view out, or give a name that ends in .html."
+NO_COUNT = "{!r} is not a number of steps: give a whole number from {} up"
+NO_TRACE = "there is no file {}."
+
 
 class CommandError(Exception):
     """A command that cannot be carried out; its text is the one sentence the user reads."""

@@ -56,6 +56,13 @@ FUSED_FOREACH = "`fused` and `foreach` cannot be `True` together."
 
 Group = dict[str, Any]
 
+_post_hooks_of_all: OrderedDict[int, Any] = OrderedDict()
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` after each step of every optimiser."""
+    return _registered(_post_hooks_of_all, hook)
+
 
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     """A step with the optimiser's hooks around it."""
@@ -72,7 +79,7 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
         if self._opt_called is not None:
             self._opt_called = True
         result = step(*given, **kwargs)
-        for hook in tuple(self._optimizer_step_post_hooks.values()):
+        for hook in (*self._optimizer_step_post_hooks.values(), *_post_hooks_of_all.values()):
             hook(self, given, kwargs)
         return result
 

@@ -216,9 +216,7 @@ def save_as(
     page is light or dark as its reader likes, and everything else light.
     """
     path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in _FACES:
-        raise ValueError(f"Cannot save a picture as {path.name!r}: use a name that ends in {_listed(list(_FACES))}.")
+    suffix = check_suffix(path)
     if step is not None and suffix not in _STILL:
         raise ValueError(f"A {suffix} file holds every step, so leave `step` out, or save {_listed(list(_STILL))}.")
     if theme is not None and suffix == ".json":
@@ -228,6 +226,14 @@ def save_as(
     check_place(path)
     content = _FACES[suffix](storyboard, step, theme)
     write_whole(path, content.encode() if isinstance(content, str) else content)
+
+
+def check_suffix(path: Path) -> str:
+    """The suffix that says which face is written, in small letters; a ValueError says which ones there are."""
+    suffix = path.suffix.lower()
+    if suffix not in _FACES:
+        raise ValueError(f"Cannot save a picture as {path.name!r}: use a name that ends in {_listed(list(_FACES))}.")
+    return suffix
 
 
 def check_place(path: Path) -> None:

@@ -148,3 +148,14 @@ def stepping() -> str | None:
             return type(dict(local_variables(frame)).get("self")).__name__
         frame = frame.f_back
     return None
+
+
+def is_nested_step() -> bool:
+    """Whether the step of an optimiser that is running is part of another one, as of an optimiser around it."""
+    count = 0
+    frame: FrameType | None = _frame_at(1)
+    while frame is not None:
+        code = frame.f_code
+        count += code.co_qualname in _STEPS and not is_users(code.co_filename)
+        frame = frame.f_back
+    return count > 1

@@ -1,0 +1,38 @@
+"""The plugin of pytest: `pytest --workbench-on-failure` keeps a page for each failing test that ran a backward.
+
+It stands outside of the package, so that a run of pytest that does not ask for it imports nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+OPTION = "--workbench-on-failure"
+FOLDER = "workbench-failures"
+HELP = f"keep a page for each failing test that ran a backward, of the workbench or of PyTorch, in FOLDER ({FOLDER})"
+NO_FOLDER = "{0} {1} would write pages into {1}: write {0}={1} if so, else put {0} behind the names of tests."
+
+
+def pytest_addoption(parser: Any) -> None:
+    """Add the option."""
+    group = parser.getgroup("workbench")
+    group.addoption(
+        OPTION, dest="workbench_on_failure", nargs="?", const=FOLDER, default=None, metavar="FOLDER", help=HELP
+    )
+
+
+def pytest_configure(config: Any) -> None:
+    """Record tests if that is asked for."""
+    folder = config.getoption("workbench_on_failure")
+    if folder is None:
+        return
+    words = [str(each) for each in config.invocation_params.args]
+    if (OPTION, folder) in zip(words, words[1:], strict=False) and not hasattr(config, "workerinput"):
+        import pytest
+
+        raise pytest.UsageError(NO_FOLDER.format(OPTION, folder))
+    from workbench.cli.failing_tests import FailingTests
+
+    plugin = FailingTests(config.invocation_params.dir / folder)
+    config.option.workbench_on_failure = str(plugin.folder)  # as a worker of pytest-xdist gets it
+    config.pluginmanager.register(plugin, "workbench-failing-tests")

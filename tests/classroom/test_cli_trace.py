@@ -1,0 +1,188 @@
+"""The commands `workbench trace` and `workbench show`, with scripts of the workbench's own engine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lab import CHECKOUT
+
+import workbench
+from workbench.cli import main
+from workbench.trace.records import BackwardStarted, NodeCreated, TensorWritten
+
+SCRIPT = """
+import sys
+import workbench as torch
+torch.manual_seed(0)
+net = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(4):
+    optimizer.zero_grad()
+    loss = (net(torch.ones(3, 2)) - 1).square().sum()
+    loss.backward()
+    optimizer.step()
+print(__name__, __file__, sys.argv, sys.path[0], loss.item())
+"""
+BY_HAND = """
+import workbench as torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+for step in range(5):
+    (w * w).sum().backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+    w.grad = None
+"""
+
+
+def typed(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """What a person sees who types `python` and these words in a folder."""
+    return subprocess.run(
+        [sys.executable, *words],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(CHECKOUT)},
+    )
+
+
+def traced(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return typed(folder, "-m", "workbench", "trace", *words)
+
+
+def counted(path: Path, kind: type) -> int:
+    return sum(isinstance(event, kind) for event in workbench.load(path).events)
+
+
+def test_a_script_runs_as_python_runs_it_and_its_first_steps_become_a_page(tmp_path: Path) -> None:
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / "train.py").write_text(SCRIPT)
+    words = ("scripts/train.py", "--steps", "9", "-o", "mine")  # the script's own
+    plain, seen = typed(tmp_path, *words), traced(tmp_path, "--steps", "2", *words)
+    assert plain.returncode == seen.returncode == 0
+    assert seen.stdout == plain.stdout
+    assert seen.stderr == (
+        "workbench: wrote train.html: 2 steps of scripts/train.py, recorded from the workbench; "
+        "the script goes on unrecorded.\n"
+    )
+    assert "train.py" in (tmp_path / "train.html").read_text()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["scripts", "train.html"]
+
+
+def test_the_steps_after_others_are_recorded_and_shown_later(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SCRIPT)
+    seen = traced(tmp_path, "--from-step", "2", "--steps", "1", "-o", "some.json", "-m", "train", "-o", "x")
+    assert seen.returncode == 0 and "wrote some.json: 1 step of train" in seen.stderr
+    assert f"'{tmp_path / 'train.py'}', '-o', 'x'" in seen.stdout
+    trace = workbench.load(tmp_path / "some.json")
+    (made, *_) = [event for event in trace.events if isinstance(event, NodeCreated)]
+    assert made.source is not None and made.source.text == "loss = (net(torch.ones(3, 2)) - 1).square().sum()"
+    assert [part.title for part in made.path][:2] == ["for step in range(4)", "round 1"]
+    assert counted(tmp_path / "some.json", BackwardStarted) == 1
+    assert counted(tmp_path / "some.json", TensorWritten) == 2
+    shown = typed(tmp_path, "-m", "workbench", "show", "some.json", "--view", "memory", "-o", "some.svg")
+    assert (shown.stdout, shown.stderr) == ("Wrote some.svg.\n", "")
+    assert (tmp_path / "some.svg").read_text().startswith("<svg")
+
+
+def test_where_there_is_no_optimiser_a_step_is_a_backward(tmp_path: Path) -> None:
+    (tmp_path / "hand.py").write_text(BY_HAND)
+    assert "2 steps" in traced(tmp_path, "--steps", "2", "--from-step", "1", "-o", "hand.json", "hand.py").stderr
+    assert counted(tmp_path / "hand.json", BackwardStarted) == 2
+
+
+def test_an_optimiser_that_never_takes_a_step_is_not_waited_for(tmp_path: Path) -> None:
+    lines = "import workbench as torch\nw = torch.ones(2, requires_grad=True)\noptimizer = torch.optim.SGD([w])\n"
+    (tmp_path / "train.py").write_text(f"{lines}for step in range(200):\n    (w * w).sum().backward()\n")
+    seen = traced(tmp_path, "--steps", "1", "-o", "never.json", "train.py")
+    assert "no whole step of train.py, recorded from the workbench; the script goes on unrecorded" in seen.stderr
+    assert counted(tmp_path / "never.json", BackwardStarted) == 101
+
+
+ENDS = {
+    "sys.exit(7)": (7, "the script took no more."),
+    "raise ValueError('ü')": (1, "the script took no more."),
+    "os.chdir('/'); w.sum().backward(); f = lambda: 1 / 0; f()": (1, "the script took no more."),
+    "os.kill(os.getpid(), signal.SIGINT); time.sleep(9)": (-signal.SIGINT, "the script took no more."),
+}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a signal")
+@pytest.mark.parametrize("end", ENDS)
+def test_the_page_is_written_however_the_script_ends(end: str, tmp_path: Path) -> None:
+    begin = "import os, signal, sys, time\nimport workbench as torch\nw = torch.ones(2, requires_grad=True)\n"
+    (tmp_path / "ends.py").write_text(f"{begin}(w * w).sum().backward()\n{end}\n")
+    plain, seen = typed(tmp_path, "ends.py"), traced(tmp_path, "ends.py")
+    status, told = ENDS[end]
+    assert seen.returncode == plain.returncode == status
+    first, *rest = seen.stderr.splitlines()
+    assert first.startswith("workbench: wrote ends.html: ") and first.endswith(told)
+    assert rest == plain.stderr.splitlines()
+    assert (tmp_path / "ends.html").exists()
+
+
+def test_what_never_ran_a_backward_leaves_no_page(tmp_path: Path) -> None:
+    (tmp_path / "none.py").write_text("import numpy as np; print(np.array([1.0]) / 0)")
+    plain, seen = typed(tmp_path, "none.py"), traced(tmp_path, "none.py")
+    assert (seen.stdout, seen.returncode) == (plain.stdout, 0)
+    assert seen.stderr == (
+        plain.stderr
+        + "workbench: nothing was recorded, for none.py ran no backward: trace a script that calls backward() itself, "
+        "and not in another process.\n"
+    )
+    (tmp_path / "broken.py").write_text("x = (")
+    plain, seen = typed(tmp_path, "broken.py"), traced(tmp_path, "broken.py")
+    assert seen.returncode == 1
+    told = "workbench: nothing was recorded, for broken.py failed before it ran a backward.\n"
+    assert seen.stderr == told + plain.stderr
+    (tmp_path / "few.py").write_text(BY_HAND)
+    assert "few.py ended after 5 steps and --from-step is 9" in traced(tmp_path, "--from-step", "9", "few.py").stderr
+    assert not list(tmp_path.glob("*.html"))
+
+
+def test_an_option_behind_the_script_is_the_scripts_and_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "options.py").write_text("import argparse; argparse.ArgumentParser().parse_args()")
+    seen = traced(tmp_path, "options.py", "--steps", "3")
+    assert seen.returncode == 2
+    assert "what stands after options.py is the script's own; options of workbench trace stand before it" in seen.stderr
+
+
+REFUSED = {
+    "trace": "say which script to trace, as in workbench trace train.py",
+    "trace none.py": "there is no script none.py.",
+    "trace folder": "folder is a folder: give the script in it that is to run.",
+    "trace -o page.htm good.py": "use a name that ends in .html",
+    "trace -o none/page.html good.py": "cannot write none/page.html: there is no such folder",
+    "trace -o folder.html good.py": "cannot write folder.html: a folder has this name",
+    "trace -o taken.html taken.html": "taken.html would be written over itself: give another name with -o.",
+    "trace taken.py": "taken.html is there already and is no page of the workbench: give another name with -o.",
+    "trace --steps 0 good.py": "argument --steps: '0' is not a number of steps: give a whole number from 1 up",
+    "trace --from-step -1 good.py": "argument --from-step: '-1' is not a number of steps",
+    "trace --view pie good.py": "argument --view: there is no view 'pie': give one of error, flow, ",
+    "trace --view saved -o good.json good.py": "good.json holds the trace itself, so leave --view out",
+    "show none.json": "there is no file none.json.",
+    "show good.py": "good.py",
+    "show -o shown.html folder": "cannot read folder: ",
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_cannot_be_traced_is_refused_before_it_runs(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("folder", "folder.html"):
+        (tmp_path / name).mkdir()
+    for name in ("good.py", "taken.py", "taken.html"):
+        (tmp_path / name).write_text("raise SystemExit('it ran')")
+    before = sorted(tmp_path.rglob("*"))
+    assert main(words.split()) in (1, 2)
+    said, complaint = capfd.readouterr()
+    assert said == ""
+    assert complaint.startswith("workbench: ") and complaint.count("\n") == 1
+    assert REFUSED[words] in complaint
+    assert sorted(tmp_path.rglob("*")) == before

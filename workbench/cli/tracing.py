@@ -1,0 +1,228 @@
+"""Run a script as Python does and record its first steps; open a trace that was saved."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import io
+import os
+import runpy
+import sys
+import types
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+import numpy as np
+
+import workbench
+from workbench.cli import errors
+from workbench.cli.errors import CommandError
+from workbench.cli.first_steps import EngineSteps, FirstSteps, guarded
+from workbench.recording import Trace, load
+from workbench.scene.picture import check_place, check_suffix
+
+WROTE = "workbench: wrote {page}: {steps} of {script}, recorded from {engine}; {rest}."
+UNRECORDED = "the script goes on unrecorded"
+ENDED = "the script took no more"
+NO_BACKWARD = (
+    "workbench: nothing was recorded, for {script} ran no backward: trace a script that calls backward() itself, and "
+    "not in another process."
+)
+FAILED_BEFORE = "workbench: nothing was recorded, for {script} failed before it ran a backward."
+NOT_REACHED = (
+    "workbench: nothing was recorded, for {script} ended after {steps} and --from-step is {first}: give a smaller one."
+)
+NOT_WRITTEN = "workbench: {}"
+OURS = b'id="storyboard"'  # stands in every page
+OPTIONS = frozenset({"--steps", "--from-step", "--view", "-o"})
+OPTIONS_AFTER = "workbench: what stands after {script} is the script's own; options of workbench trace stand before it."
+# Of these no frame is shown in the traceback of a script that fails: it would have none without the workbench.
+_PACKAGE = os.path.dirname(os.path.abspath(workbench.__file__)) + os.sep
+_HIDDEN = tuple(os.path.join(_PACKAGE, room) + os.sep for room in ("cli", "bridges"))
+
+
+class Output:
+    """The file that a command writes: what is wrong with its name is said before any work is done."""
+
+    def __init__(self, path: Path | None, source: Path | None = None, view: str | None = None) -> None:
+        self.told = path or Path("trace.html" if source is None else f"{source.stem}.html")
+        self.path = self.told.absolute()  # a script may go to another folder
+        self.view = view
+        try:
+            suffix = check_suffix(self.told)
+            check_place(self.path)
+            if self.path.exists():
+                if source is not None and source.exists() and self.path.samefile(source):
+                    raise CommandError(errors.OVER_SOURCE.format(self.told))
+                if path is None and OURS not in self.path.read_bytes():
+                    raise CommandError(errors.NOT_OURS.format(self.told))
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+        except OSError as error:
+            raise CommandError(errors.NOT_WRITTEN.format(self.told, error.strerror)) from None
+        if suffix == ".json" and view is not None:
+            raise CommandError(errors.NO_VIEW_IN_DATA.format(self.told))
+
+    def write(self, trace: Trace) -> None:
+        """Write the picture of a trace, or the trace itself, whole or not at all."""
+        try:
+            # A program may have said that numbers and warnings are to be errors.
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                (trace if self.view is None else trace.show(self.view)).save(self.path)
+        except OSError as error:
+            raise CommandError(errors.NOT_WRITTEN.format(self.told, error.strerror or error)) from None
+        except Exception as error:
+            raise CommandError(errors.NOT_WRITTEN.format(self.told, f"{type(error).__name__}: {error}")) from None
+
+
+def show(source: Path, output: Path | None, view: str | None) -> None:
+    """Write the picture of a trace that was saved as .json."""
+    target = Output(output, source, view)
+    try:
+        trace = load(source)
+    except FileNotFoundError:
+        raise CommandError(errors.NO_TRACE.format(source)) from None
+    except OSError as error:
+        raise CommandError(errors.NOT_READ.format(source, error.strerror)) from None
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+    target.write(trace)
+    print(f"Wrote {target.told}.", flush=True)
+
+
+class Script:
+    """A script or a module, which runs as Python runs it."""
+
+    def __init__(self, words: list[str], is_module: bool) -> None:
+        self.name, self.arguments, self._is_module = words[0], words[1:], is_module
+        self.path = Path(f"{self.name.rpartition('.')[2]}.py" if is_module else self.name)
+        self.frame: FrameType | None = None  # its outermost
+        if not is_module:
+            try:
+                with io.open_code(os.path.abspath(self.name)) as file:
+                    self._source = file.read()
+            except FileNotFoundError:
+                raise CommandError(errors.NO_SCRIPT.format(self.name)) from None
+            except IsADirectoryError:
+                raise CommandError(errors.SCRIPT_IS_FOLDER.format(self.name)) from None
+            except OSError as error:
+                folder = os.path.isdir(self.name)  # which Windows refuses to open
+                reason = errors.SCRIPT_IS_FOLDER.format(self.name)
+                raise CommandError(
+                    reason if folder else errors.NOT_READ.format(self.name, error.strerror or error)
+                ) from None
+
+    def is_outermost(self, frame: FrameType) -> bool:
+        """Whether this frame is that of the program's own lines."""
+        found = frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__"
+        if found:
+            self.frame = frame
+        return found
+
+    def run(self) -> None:
+        """Run it as the main module; what it raises is raised."""
+        sys.argv[:] = [self.name, *self.arguments]
+        if self._is_module:
+            _put_first(os.getcwd())
+            runpy.run_module(self.name, run_name="__main__", alter_sys=True)
+            return
+        file = os.path.abspath(self.name)
+        _put_first(os.path.dirname(os.path.realpath(file)))
+        if b"workbench" not in self._source:  # which sets what NumPy says of a division by zero
+            np.seterr(divide="warn", over="warn", under="ignore", invalid="warn")
+        code = compile(self._source, file, "exec", dont_inherit=True)
+        main = types.ModuleType("__main__")
+        main.__file__ = file
+        main.__loader__ = importlib.machinery.SourceFileLoader("__main__", file)
+        vars(main).update(__builtins__=__builtins__, __cached__=None)
+        sys.modules["__main__"] = main
+        exec(code, vars(main))
+
+
+def _put_first(folder: str) -> None:
+    """Look for modules in this folder, and not where the workbench's command lies."""
+    if sys.flags.safe_path:
+        sys.path.insert(0, folder)
+    else:
+        sys.path[0] = folder
+
+
+def trace(program: Script, target: Output, first: int, count: int) -> int:
+    """Run a program, record `count` of its steps after the `first`, and write them; what it raises is raised.
+
+    Its output and its exit status are its own: what is to be said stands on stderr.
+    """
+    written: list[EngineSteps] = []
+    failed = False
+
+    def write(rest: str) -> None:
+        engine = steps.most
+        if engine is None or engine.trace is None or written or not steps.is_of_this_process:
+            return
+        taken = min(engine.steps, first + count) - first
+        try:
+            target.write(engine.trace)
+            named = {"page": target.told, "script": program.name, "engine": engine.name}
+            said = WROTE.format(**named, steps=_steps(max(0, taken)), rest=rest)
+        except CommandError as error:
+            said = NOT_WRITTEN.format(error)
+        written.append(engine)
+        print(said, file=sys.stderr, flush=True)
+
+    steps = FirstSteps(first, first + count, target.view == "function", lambda: write(UNRECORDED))
+    steps.begin_with(program.is_outermost)
+    try:
+        program.run()
+    except BaseException as error:
+        failed = not isinstance(error, SystemExit)
+        _hide_own_frames(program)
+        if isinstance(error, SystemExit) and error.code == 2 and OPTIONS.intersection(program.arguments):
+            print(OPTIONS_AFTER.format(script=program.name), file=sys.stderr)
+        raise
+    finally:
+        guarded(steps.leave)
+        write(ENDED)
+        if not written and steps.is_of_this_process:
+            print(_nothing(program, steps, first, failed), file=sys.stderr, flush=True)
+    return 0
+
+
+def _nothing(program: Script, steps: FirstSteps, first: int, failed: bool) -> str:
+    """Why nothing was recorded."""
+    taken = max([each.steps for each in steps.engines], default=0)
+    if 0 < taken <= first:
+        return NOT_REACHED.format(script=program.name, steps=_steps(taken), first=first)
+    return (FAILED_BEFORE if failed else NO_BACKWARD).format(script=program.name)
+
+
+def _steps(count: int) -> str:
+    return f"{count} step{'s' * (count > 1)}" if count else "no whole step"
+
+
+def _hide_own_frames(program: Script) -> None:
+    """Have the traceback of what ends the program begin with its own lines."""
+    hook: Callable[..., Any] = sys.excepthook
+
+    def show(kind: type[BaseException], error: BaseException, way: TracebackType | None) -> None:
+        error.__traceback__ = way = _of_program(way, program.frame)
+        hook(kind, error, way)
+
+    sys.excepthook = show
+
+
+def _of_program(way: TracebackType | None, outermost: FrameType | None) -> TracebackType | None:
+    """The part of a traceback from the program's outermost frame on, without what only records."""
+    frames: list[TracebackType] = []
+    while way is not None:
+        hidden = way.tb_frame.f_code.co_filename.startswith(_HIDDEN)
+        if way.tb_frame is outermost or (hidden and outermost is None):  # none: it has not begun
+            frames = []
+        if not hidden:
+            frames.append(way)
+        way = way.tb_next
+    for each in reversed(frames):
+        way = TracebackType(way, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return way
