@@ -21,10 +21,11 @@ LAYERS = (
     ("classroom",),
     ("widgets",),
     ("live_recording", "tools"),
-    ("views", "recording", "explanation", "serialization"),
+    ("views", "recording", "explanation", "diagnosis", "serialization"),
     ("stepper",),
     ("bridges",),
     ("scene",),
+    ("health",),
     ("trace",),
     ("func", "utils", "nn", "optim"),
     ("ops",),
@@ -37,7 +38,11 @@ DOORS = {"", "__main__", "cli"}
 # Exercises are written as a user writes, through the front door.
 WRITES_AS_A_USER = {"classroom"}
 # Stricter than the layers: these know nothing of an engine.
-KNOWS_ONLY = {"trace": {"trace", "events", "errors"}, "scene": {"scene", "errors"}}
+KNOWS_ONLY = {
+    "trace": {"trace", "events", "errors"},
+    "health": {"health", "trace", "errors"},
+    "scene": {"scene", "errors"},
+}
 ENGINE = {"absent", "autograd", "ops", "events", "errors", "func", "utils", "nn", "optim"}
 
 # What a newcomer reads, in this order, to follow `Square.apply(x).sum().backward()` to the gradient of the leaf.

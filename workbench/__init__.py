@@ -86,6 +86,7 @@ _on_first_use = {
     "step": "stepper",
     "live": "live_recording",
     "explain": "explanation",
+    "why": "diagnosis",
     "explore": "tools.explore",
     "scope": "autograd.scopes",
     "vmap": "func",
