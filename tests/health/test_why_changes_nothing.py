@@ -88,10 +88,12 @@ def test_a_view_whose_memory_was_written_gets_no_node(engine):
     row = w[:1]
     with engine.no_grad():
         w.add_(1)
+    makers = [each._meta.view_fn for each in (view, row)] if engine is workbench else []
     with Births(engine) as births:
         why = workbench.why(w, view)
         told = workbench.why(row)
     assert births.count == 0
+    assert all(each._meta.view_fn is maker for each, maker in zip((view, row), makers, strict=False))
     assert why.sentences[0] == "w.grad is None, although a way leads from view to w: 2 × MulBackward0 → w."
     assert told.sentences[0].startswith("row.grad is None: row is not a leaf")
     view.sum().backward()

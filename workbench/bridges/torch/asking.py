@@ -27,7 +27,8 @@ from .describe import (
 from .operations import unobserved
 from .recorder import TorchRecorder
 
-_Kept: Any = torch._C._autograd.SavedTensor
+_c: Any = torch._C  # its stubs leave out most of what it has
+_Kept = _c._autograd.SavedTensor
 Held = tuple[str, torch.Tensor]  # a variable's name, and what it holds
 
 
