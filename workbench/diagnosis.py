@@ -23,6 +23,7 @@ from .trace.timeline import Timeline
 from .trace.values import read, series
 
 if TYPE_CHECKING:
+    from .recording import Trace
     from .scene.picture import Picture
     from .scene.theme import Theme
 
@@ -40,7 +41,7 @@ class Why:
     `possible` is what looks alike, and `advice` is what to do.
     """
 
-    def __init__(self, trace: Timeline, answer: Answer) -> None:
+    def __init__(self, trace: Trace, answer: Answer) -> None:
         self._trace, self._answer = trace, answer
         self.verdict = answer.verdict
         self.sentences, self.possible = tuple(answer.sentences), tuple(answer.possible)
@@ -102,7 +103,7 @@ def _inquirer_of(tensor: Any, loss: Any) -> Any:
 # Of a recording.
 
 
-def why_in(trace: Timeline, tensor: Any, loss: Any = None) -> Why:
+def why_in(trace: Trace, tensor: Any, loss: Any = None) -> Why:
     """Why the `.grad` of a tensor, or of what a variable of this name held, is what it is, as a trace tells."""
     now = trace.snapshot()
     frame = now.frame(len(now.events))
@@ -213,8 +214,9 @@ def _shared(tensor: Any, loss: Any, nodes: list[Any], held: list[tuple[str, Any]
 def _subject(tensor: Any) -> Any:
     """A tensor, or of a view whose memory was written what it is a view of: asked, the view would get a new node."""
     meta = tensor._meta
-    stale = meta is not None and meta.base is not None and meta.attr_version != version_of(tensor)
-    return meta.base if stale else tensor
+    if meta is None or meta.base is None or meta.attr_version == version_of(tensor):
+        return tensor
+    return meta.base
 
 
 def _asked(tensor: Any, id: str | None, name: str) -> Asked:

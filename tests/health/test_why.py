@@ -464,7 +464,7 @@ def test_of_several_backwards_the_one_that_leads_there(engine, made):
         other.backward()
     told = trace.why(w).sentences
     assert told[1].endswith("brought it.") and told[2].endswith("the last, did not lead to it.")
-    assert trace.why(v, loss).sentences[-1] == "No way leads from loss to v."
+    assert trace.why(v, loss).sentences[-1] == "The graph of loss itself does not lead to v."
 
 
 def test_nothing_was_recorded_of_it(engine, made):
@@ -501,6 +501,29 @@ def test_what_cannot_be_asked(engine, made):
         made.w.sum().backward()
     with pytest.raises(TypeError, match="about a tensor, or its name, but got list"):
         trace.why([])
+
+
+def test_a_cut_that_it_may_lie_behind_is_possible(engine, made):
+    """Of a result of several tensors the trace knows one way that is cut."""
+    v, x = made.v, made.x.clone().requires_grad_()
+    first = engine.nn.Linear(3, 3)
+    with recorded(engine) as trace:
+        with engine.no_grad():
+            h = first(x)
+        loss = (h * v).sum()
+        loss.backward()
+    told = str(trace.why(first.bias))
+    assert "no way leads from loss to first.bias" in told and "no_grad()" in told
+
+
+def test_a_checkpoint_hides_a_way(engine):
+    layer, x = engine.nn.Linear(3, 3), engine.ones(2, 3, requires_grad=True)
+    with recorded(engine) as trace:
+        loss = engine.utils.checkpoint.checkpoint(layer, x, use_reentrant=True).sum()
+        told = workbench.why(layer.weight, loss)
+        loss.backward()
+    assert "runs its part again in backward" in told.sentences[1]
+    assert trace.why(layer.weight).verdict == "there"
 
 
 def test_a_long_chain_is_no_recursion(engine):

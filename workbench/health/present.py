@@ -147,7 +147,7 @@ class PresentGradient(UnreachedGradient):
         if later:
             made.sentences.append(f"{begun(self._backward(later[-1]))}, the last, did not lead to it.")
         if self.recorded and self.loss is not None and not self.reaches:
-            made.sentences.append(f"No way leads from {self._end} to {asked.words}.")
+            made.sentences.append(f"The graph of {self._end} itself does not lead to {asked.words}.")
         self._tell_uses(made)
         return made
 

@@ -8,6 +8,7 @@ from .inquiry import Answer
 from .question import NAMED, GradientQuestion
 from .recorded_graph import way_in
 
+_RERUNS = "CheckpointFunctionBackward"
 LOOK_ALIKE = (
     "detach() or .data lies between them, and the tensor before it is gone",
     "a part was computed under no_grad() or inference_mode()",
@@ -27,6 +28,7 @@ class UnreachedGradient(GradientQuestion):
             self._cut_shared,
             self._used_too_early,
             self._tell_new_leaf,
+            self._tell_hidden,
             self._tell_others,
         )
         next(filter(None, (tell(made) for tell in tells)), None)  # the first that knows it
@@ -39,10 +41,12 @@ class UnreachedGradient(GradientQuestion):
         """Tell where ways lead instead, and what all looks like this."""
         self._tell_copies(made)
         self._tell_leaves(made)
+        words = self.asked.words
         if self.recorded:
             self._tell_dead_end(made)
+            others = [self._cut_said(cut, id) for id, cut in self._cuts_met().items()]
+            made.possible = [f"{words} lies behind a cut {each}" for each in others[:NAMED]]
             return True
-        words = self.asked.words
         made.possible = [f"{words} was not used, or another tensor in its place", *LOOK_ALIKE]
         made.possible.append(f"{words} was used before requires_grad was set")
         if self.live.freed:
@@ -50,40 +54,53 @@ class UnreachedGradient(GradientQuestion):
         made.advice = self._record()
         return True
 
+    def _cuts_met(self) -> dict[str, Cut]:
+        """The cuts that the loss leads to, each once, by the tensor behind it."""
+        nodes = [node for node in self.found if node in self.graph.nodes]
+        met = {cut: id for node in nodes for id in self.graph.given(node) if (cut := self.graph.cuts.get(id))}
+        return {id: cut for cut, id in met.items()}
+
     def _cut_recorded(self, made: Answer) -> bool:
         """Tell the cuts behind which the tensor lies."""
-        graph, told = self.graph, False
-        seen: set[Cut] = set()
-        for node in self.found:
-            for id in graph.given(node) if node in graph.nodes else ():
-                cut = graph.cuts.get(id)
-                if cut is None or cut in seen or not (id in self.asked.cut_after or self._leads_on(cut)):
-                    continue
-                seen.add(cut)
-                if not told:
-                    made.way = way_in(self.found, node)
-                    made.marks[node] = f"no gradient back: {cut.word}"
+        graph, after = self.graph, self.asked.cut_after
+        leading = set() if self.place is None else graph.before([self.place])
+        met = {id: cut for id, cut in self._cuts_met().items() if id in after or cut.node in leading}
+        for id, cut in met.items():
+            node = next(node for node in self.found if node in graph.nodes and id in graph.given(node))
+            if not made.cut:
+                made.way = way_in(self.found, node)
+                made.marks[node] = f"no gradient back: {cut.word}"
                 made.advice = f"Take that out if {self.asked.words} is to get a gradient by this way."
-                name = self.frame.variable(id)
-                self._tell_cut(made, cut, name or f"what {self._called(node)} was given", id in self.asked.cut_after)
-                told = True
-        return told
-
-    def _leads_on(self, cut: Cut) -> bool:
-        return cut.node is not None and self.place in self.graph.reached([cut.node])
+            self._tell_cut(made, cut, self.frame.variable(id) or f"what {self._called(node)} was given", id in after)
+        return bool(met)
 
     def _tell_cut(self, made: Answer, cut: Cut, result: str, after_asked: bool = False) -> None:
-        word = {"no_grad": "no_grad()", "data": ".data", "detach": "detach()", "detach_": "detach_()"}.get(cut.word)
-        what = word or f"the dtype {cut.word}, which takes no gradients,"
-        at = "" if cut.source is None else f" at line {cut.source.line} ({cut.source.file}: {cut.source.text})"
         source = "a tensor that takes gradients" if cut.node is None else self.frame.output(cut.node, cut.output_nr)
         source = self.asked.words if after_asked and cut.node is None else source
         begin = "The way is" if not made.cut else "Another way is"
+        what, at = _cut_words(cut)
         made.sentences.append(f"{begin} cut between {source} and {result}: {what} ends it{at}.")
         if not made.cut:
             made.cut = cut.word
             if cut.node is not None and self.place is not None:
                 made.behind = self.graph.way([cut.node], self.place)
+
+    def _cut_said(self, cut: Cut, id: str) -> str:
+        what, at = _cut_words(cut)
+        name = self.frame.variable(id)
+        return f"that {what} makes{f' before {name}' if name else ''}{at}"
+
+    def _tell_hidden(self, made: Answer) -> bool:
+        """Tell that the graph does not show all: a checkpoint of the old kind runs its part again in backward."""
+        hides = [node for node in self.found if node in self.graph.nodes and self.graph.nodes[node].name == _RERUNS]
+        if not hides or self.run is not None:
+            return False
+        made.sentences.append(
+            f"But {self._listed(map(self._told, hides))} runs its part again in backward, and what that leads to does "
+            f"not show before: {self.asked.words} may get its gradient there."
+        )
+        made.advice = self._record()
+        return True
 
     def _cut_shared(self, made: Answer) -> bool:
         """Tell where a node was given the memory of a tensor from which a way leads on."""
@@ -199,6 +216,13 @@ class UnreachedGradient(GradientQuestion):
         """The way to the tensor asked about from another, on the far side of a cut."""
         start = self.graph.places.get(tensor, (tensor, 0))[0]
         return [] if self.place is None else self.graph.way([start], self.place)
+
+
+def _cut_words(cut: Cut) -> tuple[str, str]:
+    """What ends the way, and where."""
+    words = {"no_grad": "no_grad()", "data": ".data", "detach": "detach()", "detach_": "detach_()"}
+    at = "" if cut.source is None else f" at line {cut.source.line} ({cut.source.file}: {cut.source.text})"
+    return words.get(cut.word, f"the dtype {cut.word}, which takes no gradients,"), at
 
 
 def _is_alike(one: Value, other: Value) -> bool:
