@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..trace.records import GradChanged
 from ..trace.values import Value, number, said
 from .inquiry import Answer
@@ -131,7 +133,11 @@ class PresentGradient(UnreachedGradient):
     def _there(self) -> Answer:
         made, asked = Answer("there"), self.asked
         assert asked.grad is not None
-        made.sentences = [f"{asked.slot} is there and finite: {said(asked.grad)}, norm {number(asked.grad.norm)}."]
+        if not asked.grad.is_known:
+            made.sentences = [f"{asked.slot} is there, but nobody can look at its numbers."]
+        else:
+            norm = f", norm {number(asked.grad.norm)}" if math.prod(asked.grad.shape) > 1 else ""
+            made.sentences = [f"{asked.slot} is there and finite: {said(asked.grad)}{norm}."]
         runs = [run for run, _ in self._changes() if run is not None]
         if len(runs) > 1:
             self._tell_sum(made, runs)
@@ -190,5 +196,5 @@ class PresentGradient(UnreachedGradient):
         if len(users) > 1:
             made.sentences.append(
                 f"{len(users):,} nodes use {self.asked.words}, and their gradients add up: "
-                f"{self._listed(map(self._told, users))}."
+                f"{self._listed(map(self._called, users))}."
             )
