@@ -399,7 +399,7 @@ def test_a_gradient_from_before_the_recording(engine, made):
     with recorded(engine) as trace:
         (x @ w).sum().backward()
     why = trace.why(w)
-    assert why.verdict == "sum" and "which was there before the recording" in why.sentences[2]
+    assert why.verdict == "sum" and "which was there before what was recorded" in why.sentences[2]
 
 
 def test_several_uses_add_up(engine, made):
@@ -524,6 +524,40 @@ def test_a_checkpoint_hides_a_way(engine):
         loss.backward()
     assert "runs its part again in backward" in told.sentences[1]
     assert trace.why(layer.weight).verdict == "there"
+
+
+def test_of_a_recording_of_the_last_events_what_was_let_go_is_told():
+    w = workbench.ones(3, requires_grad=True)
+    with workbench.record(last=60) as trace:
+        for _ in range(60):
+            (w * 2).sum().backward()
+    why = trace.why(w)
+    assert why.verdict == "sum" and why.sentences[2].startswith("It was added to [")
+
+
+def test_a_loss_of_integers(engine, made):
+    w = made.w
+    w.sum().backward()
+    why = workbench.why(w, engine.tensor([1, 2]))
+    assert why.sentences[0].endswith("no way leads from this loss to w, so it came from another backward.")
+    assert why.sentences[1] == "This loss itself does not require a gradient."
+
+
+def test_a_notebook_shows_the_way_and_keeps_the_sentences(engine, made, tmp_path):
+    w, v, x = made.w, made.v, made.x
+    with recorded(engine) as trace:
+        h = engine.relu(x @ w)
+        loss = (h.detach() * v).sum()
+        loss.backward()
+    why = trace.why(w)
+    told = why._repr_mimebundle_()
+    assert told["text/plain"] == repr(why) and "text/html" in told
+    scene = why.show().storyboard.at()
+    assert [box.title for box in scene.boxes.values() if box.state == "error"] == ["h.detach() * v"]
+    (cut,) = [arrow for arrow in scene.arrows.values() if arrow.kind == "cut"]
+    assert scene.boxes[cut.source].title == "h = engine.relu(x @ w)" and cut.label.startswith("detach")
+    why.save(tmp_path / "why.html")
+    assert "no way leads from loss to w" in (tmp_path / "why.html").read_text(encoding="utf-8")
 
 
 def test_a_long_chain_is_no_recursion(engine):

@@ -143,12 +143,12 @@ class PresentGradient(UnreachedGradient):
             self._tell_sum(made, runs)
         elif runs:
             made.sentences.append(f"{begun(self._backward(runs[0]))} brought it.")
-            before = self._given_before(runs[0])
-            if before is not None:
-                made.sentences.append(f"It was added to {said(before)}, which was there before the recording.")
-                made.verdict = "sum"
         elif not self.recorded:
             self._tell_there(made)
+        before = self._given_before(runs[0]) if runs else None
+        if before is not None:
+            made.sentences.append(f"It was added to {said(before)}, which was there before what was recorded.")
+            made.verdict = "sum"
         later = self.graph.runs[self.graph.runs.index(runs[-1]) + 1 :] if runs else []
         if later:
             made.sentences.append(f"{begun(self._backward(later[-1]))}, the last, did not lead to it.")

@@ -81,6 +81,11 @@ class GradientQuestion:
         root = self.graph.runs[-1].started.roots[0] if self.run is None else self.run.started.roots[0]
         return self.frame.output(root.node, root.output_nr)
 
+    @property
+    def _end_first(self) -> str:
+        """The same as a sentence begins; a variable keeps its name."""
+        return begun(self._end) if self._end.startswith(("this ", "the ", "an ")) else self._end
+
     def _told_way(self, way: Sequence[str]) -> str:
         groups = [(name, len(list(several))) for name, several in groupby(map(self._called, way))]
         names = [name if count == 1 else f"{count:,} × {name}" for name, count in groups]

@@ -189,7 +189,7 @@ def way_in(found: dict[str, str | None], end: str) -> list[str]:
 
 def is_zero(value: Value | None) -> bool:
     """Whether it is known that all is 0, as where there is no gradient."""
-    return value is None or (value.is_known and not value.nonfinite and value.norm == 0)
+    return value is None or (value.is_known and not value.nonfinite and value.norm == 0 and 0 not in value.shape)
 
 
 def is_broken(value: Value | None) -> bool:

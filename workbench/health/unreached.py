@@ -143,8 +143,8 @@ class UnreachedGradient(GradientQuestion):
         twins = [place for place in self._leaves if place in self.live.twins]
         if twins:
             made.sentences.append(
-                f"{self._end} leads to {self._listed(map(self._called, twins))} over the same memory: another tensor "
-                f"than {self.asked.words}, which was made of it or has taken its place."
+                f"{self._end_first} leads to {self._listed(map(self._called, twins))} over the same memory: another "
+                f"tensor than {self.asked.words}, which was made of it or has taken its place."
             )
             made.way = way_in(self.found, twins[0])
         return bool(twins)
@@ -153,9 +153,12 @@ class UnreachedGradient(GradientQuestion):
         """Tell that the loss was computed from nothing."""
         if any(root in self.graph.nodes for root in self.roots):
             return False
+        if self.loss is not None and not self.loss.requires_grad:
+            made.sentences.append(f"{self._end_first} itself does not require a gradient.")
+            return True
         made.sentences.append(
-            f"{self._end} is a leaf itself: it was computed from nothing that takes gradients, but made anew, as by "
-            "tensor(...) of a number from item(), or had requires_grad_() called on it."
+            f"{self._end_first} is a leaf itself: it was computed from nothing that takes gradients, but made anew, as "
+            "by tensor(...) of a number from item(), or had requires_grad_() called on it."
         )
         if self.recorded:
             self._tell_dead_end(made)
@@ -169,7 +172,7 @@ class UnreachedGradient(GradientQuestion):
         alike = [each for each in leaves if own is not None and _is_alike(self.graph.tensors[each].value, own.value)]
         if alike:
             made.sentences.append(
-                f"{self._end} leads to {self._listed(map(self._called, alike))} with the same values: perhaps "
+                f"{self._end_first} leads to {self._listed(map(self._called, alike))} with the same values: perhaps "
                 f"{self.asked.words} is a copy of what was used."
             )
 
