@@ -21,7 +21,7 @@ LAYERS = (
     ("classroom",),
     ("widgets",),
     ("live_recording", "watching", "tools"),
-    ("views", "recording", "explanation", "serialization"),
+    ("views", "recording", "explanation", "diagnosis", "serialization"),
     ("stepper",),
     ("bridges",),
     ("scene",),
@@ -40,7 +40,7 @@ WRITES_AS_A_USER = {"classroom"}
 # Stricter than the layers: these know nothing of an engine.
 KNOWS_ONLY = {
     "trace": {"trace", "events", "errors"},
-    "health": {"health", "trace"},
+    "health": {"health", "trace", "errors"},
     "scene": {"scene", "errors"},
 }
 ENGINE = {"absent", "autograd", "ops", "events", "errors", "func", "utils", "nn", "optim"}

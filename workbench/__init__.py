@@ -87,6 +87,7 @@ _on_first_use = {
     "live": "live_recording",
     "watch": "watching",
     "explain": "explanation",
+    "why": "diagnosis",
     "explore": "tools.explore",
     "scope": "autograd.scopes",
     "vmap": "func",

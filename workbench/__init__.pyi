@@ -29,6 +29,7 @@ from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from .autograd.scopes import scope as scope
 from .autograd.tensor import Size as Size
 from .autograd.tensor import Tensor as Tensor
+from .diagnosis import why as why
 from .explanation import explain as explain
 from .func import vmap as vmap
 from .live_recording import live as live

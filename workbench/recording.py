@@ -20,6 +20,7 @@ from .trace.timeline import Timeline
 from .trace.values import LIMIT
 
 if TYPE_CHECKING:
+    from .diagnosis import Why
     from .health.findings import Findings
     from .scene.picture import Picture
     from .scene.storyboard import Storyboard
@@ -53,6 +54,16 @@ class Trace(Timeline):
         from .health.findings import findings
 
         return findings(self)
+
+    def why(self, tensor: Any, loss: Any = None) -> Why:
+        """Why the `.grad` of a tensor, or of what a variable of this name held, is None, zero, not finite or a sum.
+
+        It is about the last backward that leads to the tensor, or that of the `loss`, and knows the lines: of a cut, of
+        what cleared it, of the backwards whose gradients it is the sum of, of the first node that made it zero or nan.
+        """
+        from .diagnosis import why_in
+
+        return why_in(self, tensor, loss)
 
     def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:
         """Write a file by its suffix: the trace itself as .json, else its picture, as `Picture.save` does.

@@ -8,6 +8,7 @@ from typing import Any
 
 from .assignments import assignments
 from .cuts import Cuts
+from .facts import Cut
 from .formulas import text_of
 from .reader import Reader
 from .records import TensorsFound
@@ -61,6 +62,17 @@ class Describer:
         """The id by which the records speak of a node or a tensor, if they do."""
         self.records()
         return self._reader.id_of(serial)
+
+    def cut_before(self, serial: int) -> Cut | None:
+        """Where the way of a tensor's gradient is cut, also of one that no record knows."""
+        self.records()
+        cut = self._cuts.known.get(serial)
+        return None if cut is None else self._reader.cut(*cut)
+
+    def cut_right_after(self, serial: int) -> frozenset[str]:
+        """The tensors that were computed from this one where the way of a gradient is cut: no record may know it."""
+        found = [each for each, cut in self._cuts.known.items() if cut.way.place == serial]
+        return frozenset([id for each in found if (id := self.id_of(each)) is not None])
 
     def _read_anew(self) -> None:
         self._reader, self._named = self._reading(self._names), len(self._names)

@@ -127,14 +127,14 @@ class Reader:
                 level=self.place(level),
                 below=self.ids.get(below),
                 base=self.ids.get(base),
-                cut=self._cut(*cut[0]) if cut else None,
+                cut=self.cut(*cut[0]) if cut else None,
             )
             if self._last.get(seen.id) != seen:
                 self._last[seen.id] = seen
                 news.append(seen)
         return tuple(news)
 
-    def _cut(self, way: Way, word: str, line: Line) -> Cut:
+    def cut(self, way: Way, word: str, line: Line) -> Cut:
         """Where a gradient would have gone, as far as a record has told of it."""
         return Cut(None if way.place is None else self.ids.get(way.place), way.output_nr, word, source(line))
 

@@ -11,6 +11,8 @@ anybody see:
   is known from the next backward on. A hook that packs what is saved is known by the function that unpacks it.
 - What runs in another thread is not recorded. Inside of function transforms (torch.func) the graph that `grad` makes
   is; of operations inside of `vmap` and `jvp` that make no node a trace says how many there were.
+- PyTorch ends the process, out of stack, where a chain of some 50,000 nodes is let go at once at which anybody has
+  looked from Python, as each recording and picture does.
 - A call of what `torch.compile` has made is one box, `(compiled)`: it runs compiled, and nobody sees inside. A stepper
   keeps the graph, which PyTorch allows a compiled part only with torch._functorch.config.donated_buffer=False.
 """

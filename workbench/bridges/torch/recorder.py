@@ -119,8 +119,8 @@ class TorchRecorder(BackwardRecorder):
         self.look_up(frame)
         found: dict[int, tuple[Any, ...]] = {}
         made = tensor.grad_fn
-        if made is not None:
-            self._place(made, found)
+        if made is not None and self._token(made) is None:
+            self._note_nodes(made, (), [tensor], None, 1 << 64, None)
         self.look_up(frame)
         if frame is not None:
             self._tell_assigned(frame)

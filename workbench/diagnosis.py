@@ -1,0 +1,239 @@
+"""`why()`: why a tensor's `.grad` is None, zero, not finite or a sum, asked of the graph alone or of a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .bridges import is_of_torch
+from .health.inquiry import Answer, Asked, Inquiry, LiveGraph, Shared
+from .health.why import answer
+from .trace.call_records import HookRan
+from .trace.describe import ACCUMULATE, grad_of, is_tensor, maker_of, named_in, reached_from, version_of
+from .trace.frame import Frame, TensorState
+from .trace.recorder import Recorder
+from .trace.schema import Record
+from .trace.stacks import user_frame
+from .trace.timeline import Timeline
+from .trace.values import read, series
+
+if TYPE_CHECKING:
+    from .recording import Trace
+    from .scene.picture import Picture
+    from .scene.theme import Theme
+
+_ASKED = "why() is asked {}, but got {}."
+_UNKNOWN = "The trace knows no tensor named {!r}; it has {}."
+_LOADED = "why() finds a tensor itself only in a trace that was recorded here: of one that was loaded say its name."
+_MOST_NAMES = 12  # that an error lists
+_FLOATING = ("float", "bfloat", "complex")  # how dtypes begin that can have gradients
+
+
+class Why:
+    """Why a gradient is what it is: prints as sentences, and in a notebook shows the way there with its cut.
+
+    The `verdict` is "none", "zero", "not finite", "sum" (of several backwards) or "there". The `sentences` are certain,
+    `possible` is what looks alike, and `advice` is what to do.
+    """
+
+    def __init__(self, trace: Trace, answer: Answer) -> None:
+        self._trace, self._answer = trace, answer
+        self.verdict = answer.verdict
+        self.sentences, self.possible = tuple(answer.sentences), tuple(answer.possible)
+        self.advice = answer.advice
+
+    def __repr__(self) -> str:
+        return self._answer.text
+
+    def show(self) -> Picture:
+        """The way from the loss to the tensor as a picture, with the place where it is cut."""
+        from .recording import picture_of
+        from .views.why import why_story
+
+        return picture_of(self._trace, why_story(self._trace, self._answer))
+
+    def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:
+        """Write the picture to a file, by its suffix, as `Picture.save` does."""
+        self.show().save(path, step, theme)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return {**self.show()._repr_mimebundle_(include, exclude), "text/plain": repr(self)}
+
+
+def why(tensor: Any, loss: Any = None) -> Why:
+    """Why the `.grad` of a tensor is None, zero or not finite, of this engine or of PyTorch; nothing is changed by it.
+
+    Asked with a `loss` it follows the graph from there, as far as that tells; `trace.why(tensor)` asks a recording,
+    which also knows where a way was cut, and by which line::
+
+        h = torch.relu(x @ w)
+        loss = (h.detach() * v).sum()
+        loss.backward()
+        print(workbench.why(w, loss))   # w.grad is None: no way leads from loss to w. …
+    """
+    from .recording import Trace
+
+    inquiry = _inquirer_of(tensor, loss)(tensor, loss, user_frame())
+    trace = Trace(inquiry.events)
+    package = "torch" if is_of_torch(tensor) else ""
+    return Why(trace, answer(inquiry, trace.frame(len(inquiry.events)), package))
+
+
+def _inquirer_of(tensor: Any, loss: Any) -> Any:
+    """What asks the engine of these tensors."""
+    for each, what in ((tensor, "about a tensor"), (loss, "with a tensor as loss")):
+        if not (is_tensor(each) or is_of_torch(each) or (each is None and what != "about a tensor")):
+            raise TypeError(_ASKED.format(what, type(each).__name__))
+    if loss is not None and is_of_torch(tensor) != is_of_torch(loss):
+        raise TypeError(
+            "why() takes a tensor and a loss of one engine, but got one of PyTorch's and one of this package's."
+        )
+    if is_of_torch(tensor):
+        from .bridges.torch.asking import inquire
+
+        return inquire
+    return _inquire
+
+
+# Of a recording.
+
+
+def why_in(trace: Trace, tensor: Any, loss: Any = None) -> Why:
+    """Why the `.grad` of a tensor, or of what a variable of this name held, is what it is, as a trace tells."""
+    now = trace.snapshot()
+    frame = now.frame(len(now.events))
+    asked = _asked_of(trace, frame, tensor, "about a tensor, or its name")
+    told = None if loss is None else _asked_of(trace, frame, loss, "with a loss, or its name")
+    return Why(now, answer(Inquiry(now.events, asked, told, None), frame))
+
+
+def _asked_of(trace: Timeline, frame: Frame, thing: Any, what: str) -> Asked:
+    if isinstance(thing, str):
+        known = [state for state in frame.tensors.values() if state.name == thing]
+        if not known:
+            names = list(dict.fromkeys([state.name for state in frame.tensors.values() if state.name]))
+            more = ["others"] if len(names) > _MOST_NAMES else []
+            raise ValueError(_UNKNOWN.format(thing, series([*names[:_MOST_NAMES], *more]) or "no names at all"))
+        return _told(trace.events, frame, known[-1])
+    if not (is_tensor(thing) or is_of_torch(thing)):
+        raise TypeError(_ASKED.format(what, type(thing).__name__))
+    recorder: Any = trace._source
+    if isinstance(recorder, Sequence):
+        raise TypeError(_LOADED)
+    if is_of_torch(thing):
+        from .bridges.torch.asking import asked_in
+
+        asked = asked_in(recorder, thing)
+    else:
+        serial = getattr(thing, "_tag", None) or 0
+        asked = _asked(thing, recorder.id_of(serial), "")
+        asked = replace(asked, cut=recorder.cut_before(serial), cut_after=recorder.cut_right_after(serial))
+    state = frame.tensors.get(asked.id or "")
+    name = state.name if state is not None and state.name else _name_of(thing, user_frame())
+    return replace(asked, id=None if state is None else asked.id, name=name)
+
+
+def _told(events: Sequence[Record], frame: Frame, state: TensorState) -> Asked:
+    """What a trace knows of a tensor in the end."""
+    node, grad, retains = frame.nodes.get(state.node or ""), state.grad, False
+    for event in events if node is not None else ():
+        if isinstance(event, HookRan) and event.hook.kind == "retained" and event.hook.output_nr == state.output_nr:
+            if event.node == state.node and event.after:
+                retains, grad = True, event.after[0]
+    dtype = state.value.dtype
+    made = "" if node is None or not state.requires_grad else node.made.name
+    return Asked(
+        state.id, state.name or "", dtype, dtype.startswith(_FLOATING), state.requires_grad, made, retains, grad
+    )
+
+
+def _name_of(thing: Any, frame: FrameType | None) -> str:
+    held = () if frame is None else named_in(frame, lambda each: each is thing)
+    return next((name for name, each in held if each is thing), "")
+
+
+# Of a graph of this package's engine.
+
+
+def _inquire(tensor: Any, loss: Any, frame: FrameType | None) -> Inquiry:
+    """The records of a graph as it is, and what the engine says of a tensor; asking makes no node."""
+    recorder = Recorder()
+    held = [] if frame is None else named_in(frame)
+    names = {id(thing): name for name, thing in reversed(held)}
+    found: dict[int, Any] = {}
+    for each in (tensor, loss):
+        if each is not None:
+            recorder.show(_subject(each), frame)
+    nodes = [] if loss is None or (maker := maker_of(_subject(loss))) is None else reached_from(maker)
+    shared = _shared(tensor, loss, nodes, held)
+    for _, _, source in shared:
+        if (maker := maker_of(_subject(source))) is not None:
+            recorder._place(maker, found)
+        recorder._describe(_subject(source), found)
+    recorder._tell(found)
+    events = recorder.records()
+    leaves = [node.variable for node in nodes if node.name() == ACCUMULATE]
+    twins = [each for each in leaves if each is not tensor and _memory(each) == _memory(tensor)]
+    live = LiveGraph(
+        [
+            Shared(None if node is None else recorder.id_of(node._tag), recorder.id_of(_subject(each)._tag) or "", name)
+            for node, name, each in shared
+        ],
+        [own for each in twins if (own := recorder.id_of(each._tag)) is not None],
+        any(node.is_freed() for node in nodes),
+    )
+    asked, told = (
+        None if each is None else _asked(each, recorder.id_of(_subject(each)._tag), names.get(id(each), ""))
+        for each in (tensor, loss)
+    )
+    assert asked is not None
+    return Inquiry(events, asked, told, live)
+
+
+def _shared(tensor: Any, loss: Any, nodes: list[Any], held: list[tuple[str, Any]]) -> list[tuple[Any, str, Any]]:
+    """Of variables that take gradients the first node that has saved their memory (None: who takes none shows it)."""
+    memories: dict[int | None, dict[int, tuple[str, Any]]] = {}
+    for name, each in held:
+        if each.requires_grad:
+            memories.setdefault(_memory(each), {}).setdefault(id(each), (name, each))
+    found: dict[int, tuple[Any, str, Any]] = {}
+    for node in nodes:
+        for _, thing, _ in node.saved_items():
+            for key, (name, each) in memories.get(_memory(thing) or -1, {}).items():
+                found.setdefault(key, (node, name, each))
+    taken = tensor if loss is None or not tensor.requires_grad else loss
+    alike = {} if taken.requires_grad else memories.get(_memory(taken), {})
+    return [*found.values(), *[(None, name, each) for name, each in alike.values()]]
+
+
+def _subject(tensor: Any) -> Any:
+    """A tensor, or of a view whose memory was written what it is a view of: asked, the view would get a new node."""
+    meta = tensor._meta
+    if meta is None or meta.base is None or meta.attr_version == version_of(tensor):
+        return tensor
+    return meta.base
+
+
+def _asked(tensor: Any, id: str | None, name: str) -> Asked:
+    subject, inner = _subject(tensor), tensor
+    while hasattr(inner, "_value") and not hasattr(inner, "_array"):
+        inner = inner._value
+    dtype = inner._array.dtype
+    maker, needs = maker_of(subject), tensor.requires_grad
+    made = "" if not needs or (maker is None and subject is tensor) else "a view" if maker is None else maker.name()
+    grad, retains = grad_of(tensor), bool(getattr(tensor._meta, "retains_grad", False))
+    kept = None if grad is None else read(Recorder()._copy(grad))
+    return Asked(id, name, dtype.name, dtype.kind == "f", needs, made, retains, kept)
+
+
+def _memory(thing: Any) -> int | None:
+    """Which memory a tensor or an array shows."""
+    array = thing if isinstance(thing, np.ndarray) else getattr(thing, "_array", None)
+    while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
+        array = array.base
+    return None if array is None else id(array)

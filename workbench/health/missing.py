@@ -1,0 +1,156 @@
+"""Why there is no gradient: the tensor takes none, or no backward has brought it one, or it is gone again."""
+
+from __future__ import annotations
+
+from ..trace.records import GradChanged
+from ..trace.values import said
+from .inquiry import Answer
+from .question import begun
+from .recorded_graph import Run, way_in
+from .unreached import LOOK_ALIKE, UnreachedGradient
+from .zero_gradient import lost_at
+
+
+class MissingGradient(UnreachedGradient):
+    """Tells why `.grad` is None, or why no backward adds to it."""
+
+    def answer(self) -> Answer:
+        """The answer."""
+        asked = self.asked
+        if not asked.takes or not asked.requires_grad:
+            return self._takes_none()
+        return self._not_a_leaf() if asked.made_by and not asked.retains else self._none()
+
+    def _takes_none(self) -> Answer:
+        asked = self.asked
+        if not asked.takes:
+            told = f"{asked.slot} is None: {asked.words} holds {asked.dtype} numbers, which take no gradients."
+            return Answer(
+                "none", [told], advice="Convert it to a floating dtype before requires_grad_(), as by .float()."
+            )
+        head = f"{asked.slot} is None: {asked.words} does not require a gradient (requires_grad is False)."
+        made = Answer("none", [head] if asked.grad is None else [])
+        if asked.grad is not None:
+            made.verdict = "there"
+            made.sentences = [
+                f"{asked.slot} is {said(asked.grad)}, from before: {asked.words} does not require a gradient now "
+                "(requires_grad is False), so no backward adds to it."
+            ]
+        if (cut := asked.cut or self.graph.cuts.get(asked.id or "")) is not None:
+            self._tell_cut(made, cut, asked.words)
+            return made
+        if self._tell_memory(made):
+            return made
+        made.possible = [
+            "it was made without requires_grad=True, or frozen by requires_grad_(False)",
+            "it was computed under no_grad() or inference_mode(), or came from detach() or .data",
+            "nothing that it was computed from requires a gradient",
+        ]
+        made.advice = self._record()
+        return made
+
+    def _not_a_leaf(self) -> Answer:
+        asked, graph = self.asked, self.graph
+        made = Answer("none")
+        made.sentences = [
+            f"{asked.slot} is None: {asked.words} is not a leaf, {asked.made_by} made it{self._at(self.place)}; a "
+            "backward keeps the gradients of leaves alone."
+        ]
+        leaves = [] if self.place is None else [each for each in graph.reached([self.place]) if each not in graph.nodes]
+        if leaves:
+            made.sentences.append(f"It was computed from {self._listed(map(self._called, leaves))}.")
+        if self.roots and not self.reaches:
+            made.sentences.append(f"Nor does any way lead from {self._end} to it.")
+        made.advice = f"Call {asked.name or 'tensor'}.retain_grad() before the backward to have it kept."
+        return made
+
+    def _none(self) -> Answer:
+        made = Answer("none")
+        if self.loss is not None and not self.loss.requires_grad:
+            return self._loss_takes_none(made)
+        if not self.roots:
+            return self._nothing_known(made)
+        if self.reaches:
+            return self._reached_and_none(made)
+        return self._not_reached(made, f"{self.asked.slot} is None")
+
+    def _nothing_known(self, made: Answer) -> Answer:
+        asked = self.asked
+        made.sentences = [f"{asked.slot} is None: no backward has brought it a gradient, or it was cleared since."]
+        if self.recorded:
+            made.sentences.append(
+                "No backward was recorded." if self.loss is None else f"The trace does not know {self._end}."
+            )
+            return made
+        made.possible = [
+            "no backward has run since it was made, or zero_grad() came after it",
+            f"the loss does not depend on {asked.words}: ask why({asked.name or 'tensor'}, loss)",
+            "its gradient was handed to the caller, by autograd.grad(), and not added to .grad",
+        ]
+        made.advice = self._record()
+        return made
+
+    def _loss_takes_none(self, made: Answer) -> Answer:
+        assert self.loss is not None
+        loss, asked = self.loss, self.asked
+        made.sentences = [
+            f"{asked.slot} is None: {self._end} itself does not require a gradient, so no backward can start at it."
+        ]
+        if (cut := loss.cut or self.graph.cuts.get(loss.id or "")) is not None:
+            self._tell_cut(made, cut, self._end)
+        elif not self._tell_memory(made):
+            made.possible = list(LOOK_ALIKE)
+            made.advice = self._record()
+        return made
+
+    def _reached_and_none(self, made: Answer) -> Answer:
+        asked, place = self.asked, self.place
+        assert place is not None
+        made.way = way_in(self.found, place)
+        way = f"a way leads from {self._end} to {asked.words}: {self._told_way(made.way)}"
+        if self.run is not None:
+            made.sentences = [*self._run_and_none(self.run, place, made), f"{begun(way)}."]
+            return made
+        if self.recorded:
+            made.sentences = [f"{asked.slot} is None, although {way}: no backward of {self._end} was recorded."]
+            return made
+        made.sentences = [f"{asked.slot} is None, although {way}."]
+        if self.live.freed:
+            made.sentences.append("A backward has run through this graph: what its nodes had saved is freed.")
+            made.possible = [
+                "it was cleared since, as by zero_grad()",
+                "it was left out: autograd.grad() and backward(inputs=...) fill only what they are asked for",
+                "a backward of a Function on the way returned None for it",
+            ]
+        else:
+            made.sentences.append(f"A backward of {self._end} brings one; none has freed this graph so far.")
+            made.possible = ["no backward has run", "it ran with retain_graph=True, and .grad was cleared since"]
+        made.advice = self._record()
+        return made
+
+    def _run_and_none(self, run: Run, place: str, made: Answer) -> list[str]:
+        """A recorded backward whose graph leads to the tensor, which has no gradient all the same."""
+        asked, which = self.asked, self._backward(run)
+        changes = self.graph.changes.get(asked.id or "", [])
+        cleared = next((each for _, each in reversed(changes) if isinstance(each, GradChanged)), None)
+        if changes and changes[-1][1] is cleared and cleared is not None and cleared.grad is None:
+            at = "" if cleared.source is None else f" at line {cleared.source.line} ({cleared.source.text})"
+            return [f"{asked.slot} is None: it was cleared{at}, after {which} had filled it."]
+        if run.added.get(place) is not None:
+            return [f"{asked.slot} is None now, but {which} had filled it: it was cleared after the recording."]
+        if run.failed is not None:
+            at = "" if run.failed.node is None else f" at {self._told(run.failed.node)}"
+            made.marks = {} if run.failed.node is None else {run.failed.node: "the backward failed here"}
+            return [f"{asked.slot} is None: {which} failed{at} before it came to {asked.words}: {run.failed.message}"]
+        if place in run.captured:
+            return [f"{asked.slot} is None: {which} handed the gradient to its caller, as autograd.grad() does."]
+        targets = run.started.targets
+        if targets is not None:
+            asked_for = self._listed(map(self._called, targets))
+            return [f"{asked.slot} is None: {which} was asked for the gradients of {asked_for} alone."]
+        sinks = lost_at(self.graph, run, place, lambda grad: grad is None)
+        made.marks = dict.fromkeys(sinks, "sends nothing on")
+        if sinks and made.way:
+            made.way = way_in(self.found, sinks[0]) + self.graph.way([sinks[0]], place)[1:]
+        told = self._listed(map(self._told, sinks))
+        return [f"{asked.slot} is None: {told or 'a node on the way'} received a gradient and sent None towards it."]

@@ -1,0 +1,200 @@
+"""What a gradient that is there came of: where it became zero or not finite, and which backwards it is the sum of."""
+
+from __future__ import annotations
+
+import math
+
+from ..trace.records import GradChanged
+from ..trace.values import Value, number, said
+from .inquiry import Answer
+from .not_finite import not_finite
+from .question import NAMED, begun
+from .recorded_graph import Change, Run, is_broken, is_zero, way_in
+from .unreached import UnreachedGradient
+from .zero_gradient import blocked, lost_at, zero_because
+
+
+class PresentGradient(UnreachedGradient):
+    """Tells what is in `.grad`."""
+
+    def answer(self) -> Answer:
+        """The answer."""
+        grad = self.asked.grad
+        return self._not_finite() if is_broken(grad) else self._zero() if is_zero(grad) else self._there()
+
+    def _changes(self) -> list[Change]:
+        """What was done to the gradient since it was last cleared."""
+        changes = self.graph.changes.get(self.asked.id or "", [])
+        begin = max(
+            [at + 1 for at, (_, each) in enumerate(changes) if isinstance(each, GradChanged) and each.clears], default=0
+        )
+        return changes[begin:]
+
+    def _not_finite(self) -> Answer:
+        made = Answer("not finite")
+        asked = self.asked
+        assert asked.grad is not None
+        made.sentences = [f"{asked.slot} is not finite: {said(asked.grad)}."]
+        changes = self._changes()
+        first = next(((run, each) for run, each in changes if is_broken(each.grad)), None)
+        if first is not None and first[0] is None:
+            made.sentences.append(self._set_by(first[1]))
+            return made
+        run = self.run if first is None else first[0]
+        if not self.reaches or self.place is None:
+            made.advice = "" if self.recorded else self._ask_with_loss()
+            return made
+        if first is not None and run is not None and run is not changes[-1][0]:
+            made.sentences.append(f"It has been so since {self._backward(run)}.")
+        origin = not_finite(self.graph, run, self.roots if run is None else run.roots, self.place)
+        for place, what in origin.found:
+            made.sentences.append(f"{'There it' if place in made.marks else self._told(place)} {what}.")
+            made.marks[place] = origin.mark
+        made.possible = [f"{self._told(place)} {what}" for place, what in origin.possible]
+        if origin.found:
+            start = origin.found[0][0]
+            made.way = way_in(self.found, start) + self.graph.way([start], self.place)[1:]
+        elif not origin.possible:
+            made.sentences.append("All values of the forward that are known are finite.")
+        made.advice = self._record()
+        return made
+
+    def _set_by(self, change: GradChanged | object) -> str:
+        assert isinstance(change, GradChanged)
+        at = "" if change.source is None else f" at line {change.source.line} ({change.source.text})"
+        return f"{change.name or 'The program'} made it that{at}."
+
+    def _zero(self) -> Answer:
+        made, asked = Answer("zero"), self.asked
+        made.sentences = [f"{asked.slot} is there, and all of it is 0."]
+        changes = self.graph.changes.get(asked.id or "", [])
+        last = changes[-1] if changes else None
+        if last is not None and isinstance(last[1], GradChanged):
+            made.sentences.append(self._set_by(last[1]))
+            return made
+        if not self.reaches or self.place is None:
+            if self.roots:
+                self._not_reached(made, f"{asked.slot} is 0")
+            elif not self.recorded:
+                made.possible = ["zero_grad(set_to_none=False) or zero_() cleared it", "a backward brought zeros"]
+                made.advice = self._ask_with_loss()
+            return made
+        if last is not None and last[0] is not None:
+            self._tell_zeros(made, last[0], self.place)
+            return made
+        self._tell_blocked(made, self.place)
+        return made
+
+    def _tell_zeros(self, made: Answer, run: Run, place: str) -> None:
+        """Tell where a recorded backward lost it."""
+        hook = next(
+            (each for each in run.hooks if each.node == place and each.changed and is_zero(each.after[0])), None
+        )
+        if hook is not None and not is_zero(hook.before[0]):
+            made.sentences.append(f"{begun(hook.sentence(self.frame))}.")
+            return
+        if all(is_zero(root.seed) for root in run.started.roots):
+            made.sentences.append(f"{begun(self._backward(run))} began with a gradient of 0.")
+            return
+        sinks = lost_at(self.graph, run, place, is_zero)
+        for sink in sinks[:NAMED]:
+            got = said(next((grad for grad in run.received[sink] if not is_zero(grad)), None))
+            because = zero_because(self.graph, sink)
+            why = f": {because}" if because else ""
+            made.sentences.append(
+                f"{self._told(sink)} received {got} and sent only zeros towards {self.asked.words}{why}."
+            )
+            made.marks[sink] = "sends only zeros on"
+        if len(sinks) > NAMED:
+            made.sentences.append(f"So did {len(sinks) - NAMED:,} more.")
+        if sinks:
+            made.way = way_in(self.found, sinks[0]) + self.graph.way([sinks[0]], place)[1:]
+        else:
+            made.sentences.append(f"The gradients that came to {self.asked.words} cancel each other.")
+
+    def _tell_blocked(self, made: Answer, place: str) -> None:
+        """Tell what on the way lets nothing through, as far as the graph tells."""
+        walls = {node: why for node in self.found if (why := blocked(self.graph, node))}
+        on_way = [node for node in walls if place in self.graph.reached([node])]
+        sure = bool(on_way) and place not in self.graph.reached(self.roots, on_way)
+        if sure:
+            made.sentences.append(
+                f"Each way from {self._end} to {self.asked.words} leads through what sends only zeros:"
+            )
+            made.sentences += [f"{self._told(node)}: {walls[node]}." for node in on_way[:NAMED]]
+        else:
+            made.possible = [f"{self._told(node)}: {walls[node]}" for node in on_way[:NAMED]]
+            made.possible.append("it was cleared with zeros, as by zero_grad(set_to_none=False) or zero_()")
+            made.advice = self._record()
+        made.marks = dict.fromkeys(on_way, "sends only zeros on")
+        if on_way:
+            made.way = way_in(self.found, on_way[0]) + self.graph.way([on_way[0]], place)[1:]
+
+    def _there(self) -> Answer:
+        made, asked = Answer("there"), self.asked
+        assert asked.grad is not None
+        if not asked.grad.is_known:
+            made.sentences = [f"{asked.slot} is there, but nobody can look at its numbers."]
+        else:
+            norm = f", norm {number(asked.grad.norm)}" if math.prod(asked.grad.shape) > 1 else ""
+            made.sentences = [f"{asked.slot} is there and finite: {said(asked.grad)}{norm}."]
+        runs = [run for run, _ in self._changes() if run is not None]
+        if len(runs) > 1:
+            self._tell_sum(made, runs)
+        elif runs:
+            made.sentences.append(f"{begun(self._backward(runs[0]))} brought it.")
+        elif not self.recorded:
+            self._tell_there(made)
+        before = self._given_before(runs[0]) if runs else None
+        if before is not None:
+            made.sentences.append(f"It was added to {said(before)}, which was there before what was recorded.")
+            made.verdict = "sum"
+        later = self.graph.runs[self.graph.runs.index(runs[-1]) + 1 :] if runs else []
+        if later:
+            made.sentences.append(f"{begun(self._backward(later[-1]))}, the last, did not lead to it.")
+        if self.recorded and self.loss is not None and not self.reaches:
+            made.sentences.append(f"The graph of {self._end} itself does not lead to {asked.words}.")
+        self._tell_uses(made)
+        return made
+
+    def _tell_there(self, made: Answer) -> None:
+        if self.roots and not self.reaches:
+            self._not_reached(made, made.sentences[0].rstrip("."))
+            made.sentences[0] = f"{made.sentences[0].rstrip('.')}, so it came from another backward."
+            return
+        made.advice = (
+            "Whether it is the sum of several backwards a graph does not tell. "
+            f"{self._record().replace('where, and by which line', 'it')}"
+        )
+
+    def _given_before(self, run: Run) -> Value | None:
+        """What the gradient was when the first recorded backward added to it."""
+        tensor = self.frame.tensors.get(self.asked.id or "")
+        only = [each for each, _ in self.graph.changes.get(self.asked.id or "", []) if each is not None]
+        return tensor.rest if tensor is not None and only[:1] == [run] and not is_zero(tensor.rest) else None
+
+    def _tell_sum(self, made: Answer, runs: list[Run]) -> None:
+        made.verdict = "sum"
+        lines = [self._backward(run) for run in runs]
+        named = [f"{line} ({lines.count(line)} times)" if lines.count(line) > 1 else line for line in lines]
+        made.sentences.append(
+            f"It is the sum of what {len(runs)} backwards brought, as nothing cleared it between them: "
+            f"{self._listed(named)}."
+        )
+        first, last = self.graph.runs.index(runs[0]), self.graph.runs.index(runs[-1])
+        if any(first < count <= last and tensor == self.asked.id for count, tensor in self.graph.steps):
+            made.sentences.append("An optimizer took a step between them, with a gradient that holds the ones before.")
+            made.advice = "Call zero_grad() before each backward."
+        else:
+            made.advice = "If each backward is to count alone, call zero_grad() before it."
+
+    def _tell_uses(self, made: Answer) -> None:
+        """Tell that several nodes use the tensor, whose gradients add up."""
+        if self.place is None or self.place in self.graph.nodes:
+            return
+        users = [node for node in dict.fromkeys(self.graph.users.get(self.place, [])) if node in self.found]
+        if len(users) > 1:
+            made.sentences.append(
+                f"{len(users):,} nodes use {self.asked.words}, and their gradients add up: "
+                f"{self._listed(map(self._called, users))}."
+            )

@@ -1,0 +1,114 @@
+"""A question about a gradient: where its loss and its backward are in the records, and the words for what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from ..trace.frame import Frame
+from ..trace.values import series
+from .inquiry import Asked, Inquiry, LiveGraph
+from .recorded_graph import RecordedGraph, Run
+
+NAMED = 6  # places of a way, leaves, or backwards, that a sentence names
+_RECORD = (
+    "A recording tells where, and by which line: write `with workbench.record({}) as trace:` around the step, and then "
+    "ask trace.why({})."
+)
+
+
+class GradientQuestion:
+    """A tensor, the loss or the backward that it is asked about, and the places that gradients can go to from there."""
+
+    def __init__(self, inquiry: Inquiry, frame: Frame, package: str) -> None:
+        self.graph, self.frame, self.package = RecordedGraph(inquiry.events), frame, package
+        self.asked, self.loss = inquiry.asked, inquiry.loss
+        self.live, self.recorded = inquiry.live or LiveGraph(), inquiry.live is None
+        self.place = self._place_of(self.asked)
+        self.run = self._run()
+        self.roots = self._roots()
+        self.found = self.graph.reached(self.roots)
+
+    def _place_of(self, asked: Asked) -> str | None:
+        return None if asked.id is None else self.graph.places[asked.id][0]
+
+    def _run(self) -> Run | None:
+        """The backward that the answer is about: of the loss, else the last that leads to the tensor, else the last."""
+        graph, runs = self.graph, self.graph.runs
+        if self.loss is not None:
+            start = self._place_of(self.loss)
+            return next((run for run in reversed(runs) if start in run.roots), None)
+        found = None if self.place is None else graph.run_of(self.place)
+        return found or (runs[-1] if runs else None)
+
+    def _roots(self) -> list[str]:
+        if self.loss is not None:
+            return [start] if (start := self._place_of(self.loss)) is not None else []
+        return [] if self.run is None else self.run.roots
+
+    @property
+    def reaches(self) -> bool:
+        """Whether gradients can go from the loss to the tensor."""
+        return self.place is not None and self.place in self.found
+
+    # Words.
+
+    def _at(self, place: str | None) -> str:
+        """Where in the user's code a node was made: ` (train.py, line 3: h = x @ w)`."""
+        at = self.graph.source(place)
+        return "" if at is None else f" ({at.file}, line {at.line}: {at.text})"
+
+    def _called(self, place: str) -> str:
+        if self.asked.name and place == self.place and place not in self.graph.nodes:
+            return self.asked.name
+        return self.frame.told(place)
+
+    def _told(self, place: str) -> str:
+        return self._called(place) + self._at(place)
+
+    def _listed(self, things: Iterable[str]) -> str:
+        names = list(dict.fromkeys(things))
+        more = [f"{len(names) - NAMED:,} more"] if len(names) > NAMED + 1 else []
+        return series([*names[:NAMED], *more] if more else names)
+
+    @property
+    def _end(self) -> str:
+        """What the way begins at, in words."""
+        if self.loss is not None:
+            return self.loss.name or "this loss"
+        if not self.roots:
+            return "the loss"
+        root = self.graph.runs[-1].started.roots[0] if self.run is None else self.run.started.roots[0]
+        return self.frame.output(root.node, root.output_nr)
+
+    @property
+    def _end_first(self) -> str:
+        """The same as a sentence begins; a variable keeps its name."""
+        return begun(self._end) if self._end.startswith(("this ", "the ", "an ")) else self._end
+
+    def _told_way(self, way: Sequence[str]) -> str:
+        groups = [(name, len(list(several))) for name, several in groupby(map(self._called, way))]
+        names = [name if count == 1 else f"{count:,} × {name}" for name, count in groups]
+        if len(names) > 2 * NAMED + 1:
+            names = [*names[:NAMED], f"{len(names) - 2 * NAMED:,} more", *names[-NAMED:]]
+        return " → ".join(names)
+
+    def _backward(self, run: Run) -> str:
+        at = run.started.source
+        return "the backward" if at is None else f"the backward at line {at.line} ({at.file}: {at.text})"
+
+    def _record(self) -> str:
+        """What a recording would add."""
+        if self.recorded:
+            return ""
+        return _RECORD.format(self.package, self.asked.name or "tensor")
+
+    def _ask_with_loss(self) -> str:
+        if self.loss is not None:
+            return f"No way leads from {self._end} to it: ask with the loss that its backward began at."
+        return f"Ask why({self.asked.name or 'tensor'}, loss) for the way it came."
+
+
+def begun(text: str) -> str:
+    """A text as a sentence begins."""
+    return text[:1].upper() + text[1:]

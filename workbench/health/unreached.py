@@ -1,0 +1,241 @@
+"""Why no way leads from a loss to a tensor: where it is cut, which leaf stands in its place, and what looks alike."""
+
+from __future__ import annotations
+
+from ..trace.facts import Cut
+from ..trace.values import Value
+from .inquiry import Answer
+from .question import NAMED, GradientQuestion
+from .recorded_graph import way_in
+
+_RERUNS = "CheckpointFunctionBackward"
+LOOK_ALIKE = (
+    "detach() or .data lies between them, and the tensor before it is gone",
+    "a part was computed under no_grad() or inference_mode()",
+    "a value went through a number or another library: item(), float(), numpy(), tensor(...)",
+    "a result without gradients lies between them, as of argmax or a comparison",
+)
+
+
+class UnreachedGradient(GradientQuestion):
+    """Tells why the tensor is not reached."""
+
+    def _not_reached(self, made: Answer, head: str) -> Answer:
+        made.sentences = [f"{head}: no way leads from {self._end} to {self.asked.words}."]
+        tells = (
+            self._cut_recorded,
+            self._tell_twins,
+            self._cut_shared,
+            self._used_too_early,
+            self._tell_new_leaf,
+            self._tell_hidden,
+            self._tell_others,
+        )
+        next(filter(None, (tell(made) for tell in tells)), None)  # the first that knows it
+        if not made.behind and self.place is not None:
+            made.behind = [self.place]
+            made.marks.setdefault(self.place, "no way leads here")
+        return made
+
+    def _tell_others(self, made: Answer) -> bool:
+        """Tell where ways lead instead, and what all looks like this."""
+        self._tell_copies(made)
+        self._tell_leaves(made)
+        words = self.asked.words
+        if self.recorded:
+            self._tell_dead_end(made)
+            others = [self._cut_said(cut, id) for id, cut in self._cuts_met().items()]
+            made.possible = [f"{words} lies behind a cut {each}" for each in others[:NAMED]]
+            return True
+        made.possible = [f"{words} was not used, or another tensor in its place", *LOOK_ALIKE]
+        made.possible.append(f"{words} was used before requires_grad was set")
+        if self.live.freed:
+            made.sentences.append("A backward has freed what the nodes had saved, in which a cut may have shown.")
+        made.advice = self._record()
+        return True
+
+    def _cuts_met(self) -> dict[str, Cut]:
+        """The cuts that the loss leads to, each once, by the tensor behind it."""
+        nodes = [node for node in self.found if node in self.graph.nodes]
+        met = {cut: id for node in nodes for id in self.graph.given(node) if (cut := self.graph.cuts.get(id))}
+        return {id: cut for cut, id in met.items()}
+
+    def _cut_recorded(self, made: Answer) -> bool:
+        """Tell the cuts behind which the tensor lies."""
+        graph, after = self.graph, self.asked.cut_after
+        leading = set() if self.place is None else graph.before([self.place])
+        met = {id: cut for id, cut in self._cuts_met().items() if id in after or cut.node in leading}
+        for id, cut in met.items():
+            node = next(node for node in self.found if node in graph.nodes and id in graph.given(node))
+            if not made.cut:
+                made.way = way_in(self.found, node)
+                made.marks[node] = f"no gradient back: {cut.word}"
+                made.advice = f"Take that out if {self.asked.words} is to get a gradient by this way."
+            self._tell_cut(made, cut, self.frame.variable(id) or f"what {self._called(node)} was given", id in after)
+        return bool(met)
+
+    def _tell_cut(self, made: Answer, cut: Cut, result: str, after_asked: bool = False) -> None:
+        source = "a tensor that takes gradients" if cut.node is None else self.frame.output(cut.node, cut.output_nr)
+        source = self.asked.words if after_asked and cut.node is None else source
+        begin = "The way is" if not made.cut else "Another way is"
+        what, at = _cut_words(cut)
+        made.sentences.append(f"{begin} cut between {source} and {result}: {what} ends it{at}.")
+        if not made.cut:
+            made.cut = cut.word
+            if cut.node is not None and self.place is not None:
+                made.behind = self.graph.way([cut.node], self.place)
+
+    def _cut_said(self, cut: Cut, id: str) -> str:
+        what, at = _cut_words(cut)
+        name = self.frame.variable(id)
+        return f"that {what} makes{f' before {name}' if name else ''}{at}"
+
+    def _tell_hidden(self, made: Answer) -> bool:
+        """Tell that the graph does not show all: a checkpoint of the old kind runs its part again in backward."""
+        hides = [node for node in self.found if node in self.graph.nodes and self.graph.nodes[node].name == _RERUNS]
+        if not hides or self.run is not None:
+            return False
+        made.sentences.append(
+            f"But {self._listed(map(self._told, hides))} runs its part again in backward, and what that leads to does "
+            f"not show before: {self.asked.words} may get its gradient there."
+        )
+        made.advice = self._record()
+        return True
+
+    def _cut_shared(self, made: Answer) -> bool:
+        """Tell where a node was given the memory of a tensor from which a way leads on."""
+        for node, tensor, name in self.live.shared:
+            behind = self._behind(tensor)
+            if node is None or node not in self.found or not behind:
+                continue
+            who = self._told(node)
+            own = behind == [self.place]
+            led = "" if own else f", which depends on {self.asked.words}"
+            early = f", or it was used before {name} required a gradient" if own else ""
+            made.sentences.append(
+                f"{who} was given the memory of {name}{led}, as a constant: detach() or .data lies between them{early}."
+            )
+            made.way, made.behind, made.cut = way_in(self.found, node), behind, "detach"
+            made.marks[node] = f"given the memory of {name}"
+            made.advice = self._record()
+            return True
+        return False
+
+    def _used_too_early(self, made: Answer) -> bool:
+        """Tell that it was used while it took no gradient yet."""
+        node = self.graph.constant_at.get(self.asked.id or "")
+        if node is None or node not in self.found:
+            return False
+        made.sentences.append(
+            f"{self._told(node)} used {self.asked.words} while it did not require a gradient yet: call "
+            "requires_grad_() before the forward."
+        )
+        made.way, made.marks = way_in(self.found, node), {node: f"used {self.asked.words} as a constant"}
+        return True
+
+    @property
+    def _leaves(self) -> list[str]:
+        """The leaves that the loss leads to."""
+        return [place for place in self.found if place not in self.graph.nodes]
+
+    def _tell_twins(self, made: Answer) -> bool:
+        """Tell another leaf over the same memory, which gets the gradient."""
+        twins = [place for place in self._leaves if place in self.live.twins]
+        if twins:
+            made.sentences.append(
+                f"{self._end_first} leads to {self._listed(map(self._called, twins))} over the same memory: another "
+                f"tensor than {self.asked.words}, which was made of it or has taken its place."
+            )
+            made.way = way_in(self.found, twins[0])
+        return bool(twins)
+
+    def _tell_new_leaf(self, made: Answer) -> bool:
+        """Tell that the loss was computed from nothing."""
+        if any(root in self.graph.nodes for root in self.roots):
+            return False
+        if self.loss is not None and not self.loss.requires_grad:
+            made.sentences.append(f"{self._end_first} itself does not require a gradient.")
+            return True
+        made.sentences.append(
+            f"{self._end_first} is a leaf itself: it was computed from nothing that takes gradients, but made anew, as "
+            "by tensor(...) of a number from item(), or had requires_grad_() called on it."
+        )
+        if self.recorded:
+            self._tell_dead_end(made)
+        made.advice = self._record()
+        return True
+
+    def _tell_copies(self, made: Answer) -> None:
+        """Tell the leaves that have the same values."""
+        own = None if self.asked.id is None else self.graph.tensors.get(self.asked.id)
+        leaves = [] if own is None else self._leaves
+        alike = [each for each in leaves if own is not None and _is_alike(self.graph.tensors[each].value, own.value)]
+        if alike:
+            made.sentences.append(
+                f"{self._end_first} leads to {self._listed(map(self._called, alike))} with the same values: perhaps "
+                f"{self.asked.words} is a copy of what was used."
+            )
+
+    def _tell_leaves(self, made: Answer) -> None:
+        if leaves := self._leaves:
+            made.way = way_in(self.found, leaves[0])
+            made.sentences.append(f"From {self._end} ways lead to {self._listed(map(self._called, leaves))}.")
+
+    def _tell_dead_end(self, made: Answer) -> None:
+        """Tell how far what was computed from the tensor goes, in a recording that knows no cut."""
+        asked, graph = self.asked, self.graph
+        users = [] if self.place is None else graph.users.get(self.place, [])
+        if not users:
+            made.sentences.append(
+                f"Nothing that was recorded has used {asked.words} with its gradient: the forward leaves it out, or "
+                "uses another tensor in its place."
+            )
+            return
+        onward = graph.before([self.place or ""])
+        ends = [node for node in graph.nodes if node in onward and not graph.users.get(node)]
+        if ends:
+            last = ends[-1]
+            made.behind = graph.way([last], self.place or "")
+            made.marks[last] = "nothing has used its result"
+            where = self._listed(map(self._told, ends[-NAMED:]))
+            made.sentences.append(
+                f"What was computed from {asked.words} ends at {where}: no node has used that result. If its value "
+                "went on, it did so as a number: item(), float(), numpy() or tolist()."
+            )
+
+    def _tell_memory(self, made: Answer) -> bool:
+        """Tell whose memory it is that takes no gradient."""
+        shared = next((each for each in self.live.shared if each.node is None), None)
+        if shared is None:
+            return False
+        made.sentences.append(
+            f"It shows the memory of {shared.name}, which does: detach(), .data, or a view made under no_grad() lies "
+            "between them."
+        )
+        made.cut, made.behind = "detach", self._behind(shared.tensor)
+        return True
+
+    def _behind(self, tensor: str) -> list[str]:
+        """The way to the tensor asked about from another, on the far side of a cut."""
+        start = self.graph.places.get(tensor, (tensor, 0))[0]
+        return [] if self.place is None else self.graph.way([start], self.place)
+
+
+def _cut_words(cut: Cut) -> tuple[str, str]:
+    """What ends the way, and where."""
+    words = {"no_grad": "no_grad()", "data": ".data", "detach": "detach()", "detach_": "detach_()"}
+    at = "" if cut.source is None else f" at line {cut.source.line} ({cut.source.file}: {cut.source.text})"
+    return words.get(cut.word, f"the dtype {cut.word}, which takes no gradients,"), at
+
+
+def _is_alike(one: Value, other: Value) -> bool:
+    """Whether two tensors, none of one number alone, have the same values as far as is known."""
+    if one.min is None or one.min == one.max:
+        return False
+    return (one.shape, one.dtype, one.norm, one.min, one.max) == (
+        other.shape,
+        other.dtype,
+        other.norm,
+        other.min,
+        other.max,
+    )
