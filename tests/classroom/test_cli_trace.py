@@ -89,6 +89,25 @@ def test_the_steps_after_others_are_recorded_and_shown_later(tmp_path: Path) -> 
     assert (tmp_path / "some.svg").read_text().startswith("<svg")
 
 
+def test_the_health_of_a_saved_trace_and_of_a_watched_training(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SCRIPT)
+    assert traced(tmp_path, "-o", "some.json", "train.py").returncode == 0
+    shown = typed(tmp_path, "-m", "workbench", "health", "some.json", "-o", "some.svg")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout == f"{workbench.load(tmp_path / 'some.json').findings()}\nWrote some.svg.\n"
+    assert "Health" in (tmp_path / "some.svg").read_text()
+    net = workbench.nn.Linear(2, 1)
+    optimizer = workbench.optim.SGD(net.parameters(), lr=0.1)
+    with workbench.watch(net, optimizer, every=1, path=tmp_path / "run.jsonl"):
+        net(workbench.ones(3, 2)).sum().backward()
+        optimizer.step()
+    shown = typed(tmp_path, "-m", "workbench", "health", "run.jsonl")
+    assert (shown.stdout, shown.stderr) == ("No findings in 1 watched steps.\nWrote run.html.\n", "")
+    (tmp_path / "bad.jsonl").write_text("{}")
+    bad = typed(tmp_path, "-m", "workbench", "health", "bad.jsonl")
+    assert (bad.returncode, bad.stdout) == (1, "") and bad.stderr.startswith("workbench: bad.jsonl is no file that ")
+
+
 def test_where_there_is_no_optimiser_a_step_is_a_backward(tmp_path: Path) -> None:
     (tmp_path / "hand.py").write_text(BY_HAND)
     assert "2 steps" in traced(tmp_path, "--steps", "2", "--from-step", "1", "-o", "hand.json", "hand.py").stderr

@@ -75,7 +75,7 @@ def view_name(text: str) -> str:
 
 
 def add_trace(commands: Any) -> None:
-    """The grammar of `trace` and `show`.
+    """The grammar of `trace`, `show` and `health`.
 
     Options of `trace` stand before the script, as those of Python do: what follows its name is the script's own, which
     may have a `--steps` or an `-o` too.
@@ -90,9 +90,11 @@ def add_trace(commands: Any) -> None:
     )
     shown = commands.add_parser("show", help="write the picture of a trace that was saved as .json")
     shown.add_argument("source", type=Path, metavar="FILE.json")
+    health = commands.add_parser("health", help="say what is wrong with a training, and write a page of its health")
+    health.add_argument("source", type=Path, metavar="FILE", help="a saved trace (.json), or what watch wrote (.jsonl)")
     trace.add_argument("--steps", type=steps_from(1), default=3, metavar="N", help="record N steps (3)")
     trace.add_argument("--from-step", type=steps_from(0), default=0, metavar="N", help="let N steps pass before (0)")
-    for each in (trace, shown):
+    for each in (trace, shown, health):
         each.add_argument(
             "-o",
             dest="output",
@@ -101,6 +103,7 @@ def add_trace(commands: Any) -> None:
             help="where to write: .html plays, .json is the trace, .svg, .png and others are pictures "
             "(the source's name with .html, in the current folder)",
         )
+    for each in (trace, shown):
         each.add_argument("--view", type=view_name, metavar="NAME", help='as in trace.show("saved") (graph)')
     trace.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="run a module, as python -m does")
     trace.add_argument("script", nargs=argparse.REMAINDER, help="the script, and what it is given")
@@ -202,6 +205,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from workbench.cli.tracing import show
 
             show(asked.source, asked.output, asked.view)
+        elif asked.command == "health":
+            from workbench.cli.tracing import health
+
+            health(asked.source, asked.output)
         else:
             from workbench.cli.lab import lab
 

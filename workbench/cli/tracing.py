@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,8 +20,10 @@ import workbench
 from workbench.cli import errors
 from workbench.cli.errors import CommandError
 from workbench.cli.first_steps import EngineSteps, FirstSteps, guarded
+from workbench.health.log import read_log
 from workbench.recording import Trace, load
-from workbench.scene.picture import check_place, check_suffix
+from workbench.scene.picture import Picture, check_place, check_suffix
+from workbench.views.health import health_of_log
 
 WROTE = "workbench: wrote {page}: {steps} of {script}, recorded from {engine}; {rest}."
 UNRECORDED = "the script goes on unrecorded"
@@ -67,11 +69,15 @@ class Output:
 
     def write(self, trace: Trace) -> None:
         """Write the picture of a trace, or the trace itself, whole or not at all."""
+        self.save(lambda: trace if self.view is None else trace.show(self.view))
+
+    def save(self, made: Callable[[], Trace | Picture]) -> None:
+        """Write what this makes, whole or not at all."""
         try:
             # A program may have said that numbers and warnings are to be errors.
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                (trace if self.view is None else trace.show(self.view)).save(self.path)
+                made().save(self.path)
         except OSError as error:
             raise CommandError(errors.NOT_WRITTEN.format(self.told, error.strerror or error)) from None
         except Exception as error:
@@ -81,16 +87,37 @@ class Output:
 def show(source: Path, output: Path | None, view: str | None) -> None:
     """Write the picture of a trace that was saved as .json."""
     target = Output(output, source, view)
+    target.write(_read(load, source))
+    print(f"Wrote {target.told}.", flush=True)
+
+
+def health(source: Path, output: Path | None) -> None:
+    """Print what is wrong with a training, and write its view of health: of a saved trace, or of a file of `watch`."""
+    target = Output(output, source, "health")
+    if source.suffix == ".jsonl":
+        log = _read(read_log, source)
+        found = [f"Step {step}: {sentence}." for step, sentence in log.told]
+        print("\n".join(found) or f"No findings in {len(log.table.steps):,} watched steps.")
+        target.save(lambda: Picture(health_of_log(log)))
+    else:
+        trace = _read(load, source)
+        print(trace.findings())
+        target.write(trace)
+    print(f"Wrote {target.told}.", flush=True)
+
+
+_Read = TypeVar("_Read")
+
+
+def _read(how: Callable[[Path], _Read], source: Path) -> _Read:
     try:
-        trace = load(source)
+        return how(source)
     except FileNotFoundError:
         raise CommandError(errors.NO_TRACE.format(source)) from None
     except OSError as error:
         raise CommandError(errors.NOT_READ.format(source, error.strerror)) from None
     except ValueError as error:
         raise CommandError(str(error)) from None
-    target.write(trace)
-    print(f"Wrote {target.told}.", flush=True)
 
 
 class Script:
