@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
 from .assignments import assignments
-from .cuts import Cuts
+from .call_records import HookRan, HooksFound
+from .cuts import Cuts, Way
+from .engine import Engine
 from .formulas import text_of
 from .reader import Reader
-from .records import TensorsFound
-from .schema import Raw, Record
+from .records import GradAccumulated, TensorsFound
+from .schema import Raw, Record, value_of
 from .stacks import StackSampler
 
+Hooks = tuple[tuple[Any, ...], ...]  # of each its kind, which output it is on, its name and line
+
 _PLAIN = (int, float, bool, str, type(None))
+class_of: Callable[[object], Any] = type  # `__class__` may say another
 
 
-def class_of(thing: object) -> Any:
-    """Its class: `__class__` may say another."""
-    return type(thing)
-
-
-class Describer:
+class Describer(Engine):
     """Puts down what it is shown, each thing under its serial number, in raw events that a Reader makes records of."""
 
     _reading: type[Reader] = Reader
@@ -37,6 +37,8 @@ class Describer:
         self._names: dict[int, str] = {}  # tensor -> the first variable found that holds it
         self._detached: dict[int, int] = {}  # tensor -> the one that it was detached from
         self._cuts = Cuts()
+        self._hooks: dict[int, Hooks] = {}  # place -> what was put down of its hooks
+        self._late: list[Raw] = []  # what hooks did after an accumulation that is still to be told
         self._read_anew()
 
     # What a trace asks for.
@@ -130,35 +132,96 @@ class Describer:
                 told.append((called, text, own, copy))
         return tuple(told)
 
-    # What differs from engine to engine.
+    # Where gradients go.
 
-    def _is_tensor(self, thing: Any) -> bool:
-        """Whether it is one of the engine's tensors."""
-        raise NotImplementedError
+    def _way(self, tensor: Any) -> Way | None:
+        """Where a tensor's gradient goes."""
+        if not tensor.requires_grad:
+            return None
+        maker = self._maker(tensor)
+        if maker is None:
+            return Way(self._tag(tensor), 0, True)
+        return Way(self._number(maker), self._output_nr(tensor), False)
 
-    def _tag(self, tensor: Any) -> int:
-        """The serial number of a tensor."""
-        raise NotImplementedError
+    def _edges(self, goes: Iterable[tuple[Any, int]], found: dict[int, Any]) -> tuple[tuple[int | None, int], ...]:
+        """Where the gradients that a node sends arrive, by serial numbers; `goes` are its `next_functions`."""
+        edges: list[tuple[int | None, int]] = []
+        for to, nr in goes:
+            serial = None if to is None else self._number(to)
+            edges.append((self._place(to, found) if to is not None and serial is None else serial, nr))
+        return tuple(edges)
 
-    def _copy(self, thing: Any) -> Any:
-        """What is kept of the values of a tensor, or of an array."""
-        raise NotImplementedError
+    def _place(self, node: Any, found: dict[int, Any]) -> int:
+        """The serial number of where a gradient goes: the node's, or the leaf's for its AccumulateGrad."""
+        if (serial := self._number(node)) is not None:
+            return serial
+        if (leaf := self._leaf(node)) is None:
+            return self._find(node)
+        serial = self._tag(leaf)
+        return serial if serial in found or self._is_same(leaf, serial) else self._describe(leaf, found)
+
+    def _argument(self, tensor: Any, found: dict[int, Any]) -> int:
+        """Put down a tensor that an operation was called with, if it is not as it was told of; its serial number."""
+        serial = self._tag(tensor)
+        if serial not in found and not self._is_same(tensor, serial):
+            self._describe(tensor, found)
+        return serial
+
+    # The user's hooks.
+
+    def _put_hooks(self, places: Iterable[tuple[int, Hooks]]) -> None:
+        """Put down which hooks are at these places, where they are others than before."""
+        news: list[tuple[int, Hooks]] = []
+        for place, hooks in places:
+            if hooks != self._hooks.get(place, ()):
+                self._hooks[place] = hooks
+                news.append((place, hooks))
+        if news:
+            self._raw.append((HooksFound, tuple(news)))
+
+    def _put_hook(
+        self, task: int, place: int, hook: tuple[Any, ...], before: tuple[Any, ...], after: tuple[Any, ...]
+    ) -> None:
+        """Put down what a hook did; after an accumulation that is told once the accumulation is."""
+        (self._late if hook[0] == "accumulated" else self._raw).append((HookRan, task, place, hook, before, after))
+
+    def _put_retained(self, task: int, place: int, tensors: Iterable[tuple[int, Any]]) -> None:
+        """Put down what tensors, known weakly by the output that they are, keep of the gradient that has come."""
+        for nr, own in tensors:
+            if (tensor := own()) is not None:
+                kept = (self._copy(tensor.grad),)
+                self._put_hook(task, place, retained(nr), kept, kept)
+
+    def _take_late(self, leaf: int) -> list[Raw]:
+        """What hooks did since a gradient was added to a leaf's."""
+        if not self._late:
+            return []
+        told, self._late = [each for each in self._late if value_of(each, "node") == leaf], []
+        return told
+
+    def _forget_late(self, task: int) -> None:
+        """Forget what hooks of a task that is over did after an accumulation that nobody told of."""
+        self._late = [each for each in self._late if value_of(each, "task") != task]
+
+    def _put_accumulated(self, task: int, leaf: int, grad: Any, late: list[Raw]) -> None:
+        """Put down a leaf's new gradient: as it was before hooks, and what these did after that."""
+        self._raw.append((GradAccumulated, task, leaf, value_of(late[0], "before")[0] if late else grad))
+        self._raw += late
+
+    # What each engine's describer puts down in its own way.
 
     def _describe(self, tensor: Any, found: dict[int, Any]) -> int:
         """Put down a tensor as it is now; its serial number."""
         raise NotImplementedError
 
-    def _argument(self, tensor: Any, found: dict[int, Any]) -> int:
-        """Put down a tensor that an operation was called with, if it is not as it was told of; its serial number."""
+    def _find(self, node: Any) -> int:
+        """Put down a node that was born unheard, after all it came from; its serial number."""
         raise NotImplementedError
 
-    def _is_news(self, tensor: Any, serial: int) -> bool:
-        """Whether a tensor that a variable holds is to be told of: the node that made it is known."""
-        raise NotImplementedError
 
-    def _put_on(self, node: Any) -> Iterable[tuple[str, Any]]:
-        """What the user's forward has put on `ctx`, by its names."""
-        raise NotImplementedError
+def retained(nr: int) -> tuple[Any, ...]:
+    """What is put down of `retain_grad` on an output, as of a hook."""
+    return "retained", nr, "retain_grad", None
 
 
 def in_brackets(several: list[Any]) -> list[Any]:

@@ -34,7 +34,6 @@ from .records import (
     BackwardStarted,
     EventsLetGo,
     Failed,
-    GradAccumulated,
     GradCaptured,
     GradChanged,
     NodeCreated,
@@ -81,7 +80,7 @@ class EventRecorder(WorkbenchDescriber):
         if self._open:
             self._learn_names()
         found: dict[int, tuple[Any, ...]] = {}
-        edges = self._edges(node, found)
+        edges = self._edges(node.next_functions, found)
         given: list[Any] = []
         tensors: list[Any] = []
         for arg in args:
@@ -168,11 +167,7 @@ class EventRecorder(WorkbenchDescriber):
         self._hold(variable)
         copy = self._arrived if self._arrived is not None and grad is not None else self._copy(grad)
         self._arrived = None
-        after = self._take_after(variable._tag) if self._after else ()
-        self._raw += [
-            (GradAccumulated, tag(task), variable._tag, value_of(after[0], "before")[0] if after else copy),
-            *after,
-        ]
+        self._put_accumulated(tag(task), variable._tag, copy, self._take_late(variable._tag))
 
     def on_regraded(self, tensor: Any) -> None:
         self._put_grad(tensor)
@@ -292,7 +287,7 @@ class EventRecorder(WorkbenchDescriber):
         if not known and tag(inner) not in self._nodes:
             return None
         self._know(slices)
-        edges = self._edges(slices, found)
+        edges = self._edges(slices.next_functions, found)
         if not known:  # a constant until now: what is written is told again, as a view of it
             self._describe(base, found)
             self._describe(written, found)

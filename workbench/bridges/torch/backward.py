@@ -17,8 +17,9 @@ from weakref import ref
 import torch
 
 from ...events import next_tag
-from ...trace.call_records import HookRan, HooksFound
+from ...trace.call_records import HookRan
 from ...trace.describe import name_of
+from ...trace.describer import retained
 from ...trace.records import (
     BackwardFinished,
     BackwardStarted,
@@ -30,7 +31,7 @@ from ...trace.records import (
     NodeStarted,
     SavedFreed,
 )
-from ...trace.schema import Raw, value_of
+from ...trace.schema import value_of
 from ...trace.source import OWN
 from ...trace.stacks import user_frame
 from ...trace.values import Value, read
@@ -109,11 +110,9 @@ class BackwardRecorder(OperationRecorder):
         super().__init__(limit)
         self._going: list[Task] = []
         self._sent: dict[int, tuple[Any, int, Any]] = {}  # what was recorded of the gradients that a node has just sent
-        self._hooks: dict[int, tuple[Any, ...]] = {}
         self.hooks_on_nodes = False  # whether anybody has registered one since the recording began
         self._retaining: dict[int, list[tuple[int, Any]]] = {}  # node -> outputs that keep their gradient
         self.failed: tuple[int, str, Any] | None = None  # a hook that raised: its place and kind, what it was given
-        self._late: list[Raw] = []  # what hooks did after the accumulation that is still to be recorded
 
     def run_backward(self, inner: Any, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a backward, and tell of it."""
@@ -345,19 +344,14 @@ class BackwardRecorder(OperationRecorder):
         """A hook of the user's has run."""
         self._sent = {}  # it may have written into what was sent
         if self._going:
-            told = (HookRan, self._going[-1].serial, place, which, before, after)
-            (self._late if which[0] == "accumulated" else self._raw).append(told)
+            self._put_hook(self._going[-1].serial, place, which, before, after)
 
     def _note_retained(self, task: Task, serial: int) -> None:
         """Record what tensors keep of the gradient that has come to the node that made them."""
         if task.retained == serial:
             return
         task.retained = serial
-        for nr, own in self._retaining.get(serial, ()):
-            tensor = own()
-            if tensor is not None:
-                kept = (self._copy(tensor.grad),)
-                self._raw.append((HookRan, task.serial, serial, _retained(nr), kept, kept))
+        self._put_retained(task.serial, serial, self._retaining.get(serial, ()))
 
     def arrives(self, task: Task, serial: int, leaf: torch.Tensor, received: Any) -> None:
         """A leaf has a new gradient."""
@@ -367,7 +361,7 @@ class BackwardRecorder(OperationRecorder):
         before = self._grads.get(serial)
         self._grads[serial] = id(grad)
         self._versions.pop(serial, None)
-        copy, late, self._late = None, self._late, []
+        copy, late = None, self._take_late(serial)
         if grad is not None:
             self._hold(leaf, grad)
             first = before == id(None) and received[0] is not None and grad.dtype is received[0].dtype
@@ -378,8 +372,7 @@ class BackwardRecorder(OperationRecorder):
                 copy = copies[0] if first else self._copy(grad)
         if task.running != serial:
             self._raw.append((NodeStarted, task.serial, serial, copies))
-        self._raw.append((GradAccumulated, task.serial, serial, copy))
-        self._raw += late
+        self._put_accumulated(task.serial, serial, copy, late)
         task.running, task.last = None, serial
 
     def _copies(self, grads: Any, sent: bool = False) -> tuple[Any, ...]:
@@ -441,14 +434,15 @@ class BackwardRecorder(OperationRecorder):
 
     def _failed(self, task: Task, outputs: Any, error: BaseException) -> None:
         self._flush_deaths()
-        at, hook, self.failed, late, self._late = task.running, self.failed, None, self._late, []
+        at, hook, self.failed = task.running, self.failed, None
         if hook is not None:
             at, kind, given = hook
+            late = self._take_late(at)
             if kind == "accumulated" or late:
                 came = value_of(late[0], "before") if late else given
                 if task.running != at:
                     self._raw.append((NodeStarted, task.serial, at, came))
-                self._raw += [(GradAccumulated, task.serial, at, *came), *late]
+                self._put_accumulated(task.serial, at, came[0] if came else None, late)
         elif at is None and "returned nan values in its" in str(error):
             at = task.last
         elif at is None:
@@ -465,6 +459,7 @@ class BackwardRecorder(OperationRecorder):
                 came = queue.came.get(at, {})
                 copies = tuple([came.get(nr) for nr in range(max(came, default=0) + 1)])
                 self._raw.append((NodeStarted, task.serial, at, copies))
+        self._forget_late(task.serial)
         self.look_up(user_frame())
         self._note_failure(task.serial, at, error)
 
@@ -487,7 +482,7 @@ class BackwardRecorder(OperationRecorder):
                 found = [(kind, nr, *name_of(hook)) for hook in (hooks or {}).values()]
                 kinds[kind].setdefault(place, []).extend(found)
             if tensor is not None and tensor.retains_grad and place != self._have(tensor):
-                kinds["retained"].setdefault(place, []).append(_retained(nr))
+                kinds["retained"].setdefault(place, []).append(retained(nr))
                 self._retaining.setdefault(place, []).append((nr, ref(tensor)))
         looked_at = set(kinds["tensor"])
         for place, before in self._hooks.items():  # nobody has looked at those of a node that cannot run
@@ -496,19 +491,8 @@ class BackwardRecorder(OperationRecorder):
                 if place not in looked_at:
                     places[place] = [each for each in before if each[0] == kind]
         order = (kinds["tensor"], kinds["retained"], on_nodes, kinds["accumulated"])  # in which they run
-        news = []
-        for place in dict.fromkeys([each for places in order for each in places]):
-            hooks = tuple([hook for places in order for hook in places.get(place, ())])
-            if hooks != self._hooks.get(place, ()):
-                self._hooks[place] = hooks
-                news.append((place, hooks))
-        if news:
-            self._raw.append((HooksFound, tuple(news)))
-
-
-def _retained(nr: int) -> tuple[Any, ...]:
-    """What is recorded of `retain_grad` on an output."""
-    return "retained", nr, "retain_grad", None
+        all_places = dict.fromkeys([each for places in order for each in places])
+        self._put_hooks([(at, tuple([hook for places in order for hook in places.get(at, ())])) for at in all_places])
 
 
 def _sum_of(one: Value) -> Value:

@@ -21,7 +21,6 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ...events import next_tag
-from ...trace.cuts import Way
 from ...trace.describe import named_in
 from ...trace.describer import Describer
 from ...trace.facts import TensorSeen
@@ -232,6 +231,19 @@ class TorchDescriber(Describer):
         token: Token | None = node.metadata.get(self._key)
         return token
 
+    def _number(self, node: Any) -> int | None:
+        token: Token | None = None if type(node) is AccumulateGrad else node.metadata.get(self._key)
+        return None if token is None else token.serial
+
+    def _maker(self, tensor: torch.Tensor) -> Any:
+        return maker_of(tensor)
+
+    def _output_nr(self, tensor: torch.Tensor) -> int:
+        return tensor.output_nr
+
+    def _leaf(self, node: Any) -> Any:
+        return node.variable if type(node) is AccumulateGrad else None
+
     def _serial(self, node: Any) -> int | None:
         """The serial number under which a node is known: the leaf's for its AccumulateGrad."""
         token = self._token(node)
@@ -277,16 +289,6 @@ class TorchDescriber(Describer):
             self._note_sharer(tensor, serial)
             self._note_sharer(base, self._tag(base))
         return serial
-
-    def _way(self, tensor: torch.Tensor) -> Way | None:
-        """Where a tensor's gradient goes."""
-        if not tensor.requires_grad:
-            return None
-        made = maker_of(tensor)
-        if made is None:
-            return Way(self._tag(tensor), 0, True)
-        token = self._token(made)
-        return Way(None if token is None else token.serial, tensor.output_nr, False)
 
     def _note_sharer(self, tensor: torch.Tensor, serial: int) -> None:
         self._sharers[serial] = self._known[id(tensor)][0]
@@ -344,12 +346,9 @@ class TorchDescriber(Describer):
         return not tensor.is_leaf or self._grads.get(serial) == id(tensor.grad)
 
     def _argument(self, tensor: torch.Tensor, found: dict[int, Any]) -> int:
-        serial = self._tag(tensor)
-        if serial in self._before:
+        if self._before and (serial := self._tag(tensor)) in self._before:
             return self._as_before(serial, found)
-        if serial not in found and not self._is_same(tensor, serial):
-            self._describe(tensor, found)
-        return serial
+        return super()._argument(tensor, found)
 
     def _as_before(self, serial: int, found: dict[int, Any]) -> int:
         """Record a tensor that was written as it was before that: what computed the new values was given this."""
@@ -471,7 +470,7 @@ class TorchDescriber(Describer):
                 node.name(),
                 cls,
                 old,
-                tuple(edges),
+                edges,
                 tuple(given),
                 tuple(found.values()),
                 saved,
@@ -484,18 +483,6 @@ class TorchDescriber(Describer):
                 zeros_of(node) if kind.is_python else (),
             )
         )
-
-    def _edges(self, goes: Any, found: dict[int, Any]) -> list[tuple[int | None, int]]:
-        key = self._key
-        edges: list[tuple[int | None, int]] = []
-        for edge in goes:
-            to, nr = edge
-            if to is None:
-                edges.append(edge)
-            else:
-                token: Token | None = None if type(to) is AccumulateGrad else to.metadata.get(key)
-                edges.append((self._place(to, found) if token is None else token.serial, nr))
-        return edges
 
     def _note_unseen(
         self,
@@ -525,17 +512,10 @@ class TorchDescriber(Describer):
             if result is not None and nr == 0 and self._have(result) is None:
                 self._known[id(result)] = weakref.ref(result), own  # for as long as it is looked at here
 
-    def _place(self, node: Any, found: dict[int, Any]) -> int:
-        """The serial number of where a gradient goes: the node's, or the leaf's for its AccumulateGrad."""
-        if type(node) is AccumulateGrad:
-            leaf = node.variable
-            serial = self._tag(leaf)
-            return serial if serial in found or self._is_same(leaf, serial) else self._describe(leaf, found)
-        token: Token | None = node.metadata.get(self._key)
-        if token is not None:
-            return token.serial
+    def _find(self, node: Any) -> int:
         self._note_nodes(node, (), [], None, 1 << 64, None, False)
-        return self._place(node, found)
+        token: Token = node.metadata[self._key]
+        return token.serial
 
     def _saved(self, items: list[tuple[str, Any, Any]], outs: Sequence[Any], found: dict[int, Any]) -> tuple[Any, ...]:
         """What a node has saved: a tensor that is known by its number, others by value, what a hook packed by both."""
