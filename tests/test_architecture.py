@@ -52,7 +52,7 @@ def test_a_file_that_the_page_names_is_there(name: str) -> None:
     [
         ("ops/core/op.py", "define"),
         ("autograd/engine.py", "GraphTask"),
-        ("trace/describe.py", "_kept"),
+        ("trace/describer.py", "_kept"),
         ("trace/recorder.py", "_saved_of"),
         ("trace/reader.py", "Reader"),
         ("trace/paths.py", "Paths"),

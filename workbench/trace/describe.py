@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
@@ -12,9 +12,10 @@ import numpy as np
 
 from ..events import next_tag, tag, tag_of_new
 from .assignments import loops_of
-from .describer import Describer, Hooks, class_of, retained
+from .describer import Describer, class_of, retained
 from .listing import listing
-from .records import CheckpointDropped, CheckpointKept, LevelEntered, NodeCreated
+from .raw_events import Hooks
+from .records import CheckpointDropped, CheckpointKept, LevelEntered
 from .source import OWN
 from .stacks import Stack, user_frames, variables
 from .values import LIMIT, Value, kept
@@ -129,6 +130,21 @@ class WorkbenchDescriber(Describer):
         nr: int = tensor._nr
         return nr
 
+    def _version(self, tensor: Any) -> int:
+        return version_of(tensor)
+
+    def _value(self, tensor: Any, serial: int) -> Any:
+        return self._copy(tensor)
+
+    def _is_part(self, tensor: Any) -> bool:
+        return self._base(tensor) is not None or self._is_known(tensor._tag) or bool(self._sharing(tensor))
+
+    def _tensor_of(self, grad: Any) -> Any:
+        memory = memory_of(grad)
+        found = self._slots.get(id(memory))
+        tensor = None if found is None else found()
+        return tensor if tensor is not None and memory_of(grad_of(tensor)) is memory else None
+
     def _leaf(self, node: Any) -> Any:
         return node.variable if node.name() == ACCUMULATE else None
 
@@ -224,8 +240,7 @@ class WorkbenchDescriber(Describer):
         """Whether this chapter of the recording has told of a tensor, or one before it."""
         return tensor in self._tensors or (bool(self._before) and any([tensor in known for known in self._before]))
 
-    def _describe_others(self, written: Any, found: dict[int, Any]) -> None:
-        """Put down what shares the memory that was written: it has new values by that, and perhaps a new history."""
+    def _describe_others(self, written: Any, found: dict[int, Any], stack: Stack) -> None:
         for each in self._sharing(written):
             if (maker := maker_of(each)) is not None:
                 self._place(maker, found)
@@ -251,29 +266,19 @@ class WorkbenchDescriber(Describer):
         """What a node has saved: a tensor by its number, as is an array of one of `tensors`; others by value."""
         return self._kept(node, node.saved_items(), tensors, found)
 
-    def _kept(self, node: Any, items: Any, tensors: list[Any], found: dict[int, Any]) -> tuple[Any, ...]:
-        saved: list[Any] = []
-        for name, thing, version in items:
-            array = thing if type(thing) is np.ndarray else getattr(thing, "_array", thing)
-            if not hasattr(array, "size"):
-                if hasattr(thing, "hook"):
-                    saved.append((name, None, *self._packed(node, thing, tensors)))
-                continue  # else nothing is saved there, or it is freed
-            own = next((tensor for tensor in tensors if tensor._array is array), None)
-            known = None if own is None else own._tag
-            if own is None and is_tensor(thing):
-                own, known = thing, tag(thing)
-                if known not in self._tensors:
-                    self._describe(thing, found)
-            copy, storage = self._copy(array) if own is None else None, self._storage(array, own)
-            saved.append((name, known, copy, version, None, storage))
-        return tuple(saved)
+    def _saved_as(self, thing: Any, how: Any, tensors: Sequence[Any]) -> tuple[Any, int] | None:
+        array = thing if type(thing) is np.ndarray else getattr(thing, "_array", thing)
+        if not hasattr(array, "size"):
+            return None
+        for tensor in tensors:
+            if tensor._array is array:
+                return tensor, how
+        return (thing if is_tensor(thing) else None), how
 
-    def _storage(self, array: Any, tensor: Any) -> tuple[int, int] | None:
-        """The number of the storage that a saved array shows, and its bytes, unless its tensor, if known, tells it."""
+    def _storage(self, thing: Any, tensor: Any) -> tuple[int, int] | None:
+        memory = array = getattr(thing, "_array", thing)
         if not _is_array(array):
             return None
-        memory = array
         while _is_array(memory.base):
             memory = memory.base
         owner = None if tensor is None else self._base(tensor) or tensor._tag
@@ -287,9 +292,10 @@ class WorkbenchDescriber(Describer):
         told = entry[1] == owner and memory.nbytes == seen.nbytes
         return None if told else (entry[1], memory.nbytes)
 
-    def _packed(self, node: Any, packed: Any, tensors: list[Any]) -> tuple[Any, ...]:
-        """What a hook returned, the version, and the hook and the tensor it was given, if that is one of `tensors`."""
-        hook, kept = packed.hook, packed.value
+    def _packed(self, node: Any, thing: Any, how: Any, tensors: Sequence[Any]) -> tuple[Any, ...] | None:
+        if not hasattr(thing, "hook"):
+            return None  # nothing is saved there, or it is freed
+        packed, hook, kept = thing, thing.hook, thing.value
         array = getattr(kept, "_array", kept)
         users = hasattr(hook, "co_filename") and not hook.co_filename.startswith(OWN)
         line = (hook.co_filename, hook.co_firstlineno) if users else None
@@ -334,8 +340,8 @@ class WorkbenchDescriber(Describer):
     ) -> None:
         """Add the raw event of a node whose birth nobody heard."""
         self._unheard |= stack is None
-        told = node._tag, node.name(), class_of(node), True, edges, (), tuple(found.values()), saved, stack
-        self._raw.append((NodeCreated, *told, None, (), entry_of(node), node.outputs, runs, zeros_of(node)))
+        told = node._tag, node.name(), class_of(node), True, edges, (), found, saved, stack
+        self._put_node(*told, entry_of(node), node.outputs, zeros=zeros_of(node), runs=runs)
 
     def _serial(self, node: Any) -> int:
         """The serial number under which a node is known: the leaf's for its AccumulateGrad."""

@@ -2,86 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import FrameType
 from typing import Any
 
 from .assignments import assignments
-from .call_records import HookRan, HooksFound
 from .cuts import Cuts, Way
 from .engine import Engine
 from .formulas import text_of
-from .reader import Reader
-from .records import GradAccumulated, TensorsFound
-from .schema import Raw, Record, value_of
-from .stacks import StackSampler
-
-Hooks = tuple[tuple[Any, ...], ...]  # of each its kind, which output it is on, its name and line
+from .raw_events import RawEvents
+from .records import TensorsFound
+from .stacks import Stack, stepping
 
 _PLAIN = (int, float, bool, str, type(None))
 class_of: Callable[[object], Any] = type  # `__class__` may say another
 
 
-class Describer(Engine):
+class Describer(RawEvents, Engine):
     """Puts down what it is shown, each thing under its serial number, in raw events that a Reader makes records of."""
 
-    _reading: type[Reader] = Reader
     _arrays: tuple[type, ...] = ()  # what the engine computes with, where that is no tensor
 
     def __init__(self, limit: int) -> None:
+        super().__init__()
         self._limit = limit
-        self.sampler = StackSampler()
-        self._raw: list[Raw] = []
-        self._gone = 0  # records that were let go
         self._tensors: set[int] = set()
-        self._names: dict[int, str] = {}  # tensor -> the first variable found that holds it
         self._detached: dict[int, int] = {}  # tensor -> the one that it was detached from
         self._cuts = Cuts()
-        self._hooks: dict[int, Hooks] = {}  # place -> what was put down of its hooks
-        self._late: list[Raw] = []  # what hooks did after an accumulation that is still to be told
-        self._read_anew()
-
-    # What a trace asks for.
-
-    def records(self, count: int | None = None) -> list[Record]:
-        """Everything put down so far, or up to when `count` was this number."""
-        self._flush_deaths()
-        if len(self._names) != self._named:  # a name belongs to its tensor from the beginning
-            self._read_anew()
-        records = self._reader.read(self._raw)
-        if count is None:
-            return records
-        left = count - self._gone
-        return records[: left + bool(self._gone)] if left > 0 else []
-
-    @property
-    def count(self) -> int:
-        """How many records there were so far."""
-        return self._gone + len(self._raw) - bool(self._gone)  # the first then tells of those that are gone
-
-    def id_of(self, serial: int) -> str | None:
-        """The id by which the records speak of a node or a tensor, if they do."""
-        self.records()
-        return self._reader.id_of(serial)
-
-    def _read_anew(self) -> None:
-        self._reader, self._named = self._reading(self._names), len(self._names)
-
-    def _changed(self, at: int) -> None:
-        """The raw event there is no longer what it was."""
-        if self._reader.read_already > at:
-            self._read_anew()
-
-    def _flush_deaths(self) -> None:
-        """Put down the nodes that were let go since the last event."""
-        raise NotImplementedError
 
     # What is put down.
-
-    def _tell(self, found: dict[int, Any]) -> None:
-        """Put down tensors as they are, if there are any."""
-        if found:
-            self._raw.append((TensorsFound, tuple(found.values())))
 
     def _tell_assigned(self, frame: FrameType) -> None:
         """Put down what the program assigns to variables of the names that are known."""
@@ -167,23 +116,30 @@ class Describer(Engine):
             self._describe(tensor, found)
         return serial
 
+    # Nodes.
+
+    def _kept(self, node: Any, items: Any, tensors: Sequence[Any], found: dict[int, Any]) -> tuple[Any, ...]:
+        """What a node has saved: a tensor that is known by its number, others by value, what a hook packed by both.
+
+        The `items` are names, what is saved there, and the version or what unpacks it. What was saved of one of
+        `tensors` is known by that.
+        """
+        saved: list[tuple[Any, ...]] = []
+        for name, thing, how in items:
+            if (known := self._saved_as(thing, how, tensors)) is None:
+                packed = self._packed(node, thing, how, tensors)
+                saved += () if packed is None else ((name, None, *packed),)
+                continue
+            tensor, version = known
+            own = copy = None
+            if tensor is None:
+                copy = self._copy(thing)
+            elif (own := self._tag(tensor)) not in self._tensors:
+                self._describe(tensor, found)
+            saved.append((name, own, copy, version, None, self._storage(thing, tensor)))
+        return tuple(saved)
+
     # The user's hooks.
-
-    def _put_hooks(self, places: Iterable[tuple[int, Hooks]]) -> None:
-        """Put down which hooks are at these places, where they are others than before."""
-        news: list[tuple[int, Hooks]] = []
-        for place, hooks in places:
-            if hooks != self._hooks.get(place, ()):
-                self._hooks[place] = hooks
-                news.append((place, hooks))
-        if news:
-            self._raw.append((HooksFound, tuple(news)))
-
-    def _put_hook(
-        self, task: int, place: int, hook: tuple[Any, ...], before: tuple[Any, ...], after: tuple[Any, ...]
-    ) -> None:
-        """Put down what a hook did; after an accumulation that is told once the accumulation is."""
-        (self._late if hook[0] == "accumulated" else self._raw).append((HookRan, task, place, hook, before, after))
 
     def _put_retained(self, task: int, place: int, tensors: Iterable[tuple[int, Any]]) -> None:
         """Put down what tensors, known weakly by the output that they are, keep of the gradient that has come."""
@@ -192,23 +148,43 @@ class Describer(Engine):
                 kept = (self._copy(tensor.grad),)
                 self._put_hook(task, place, retained(nr), kept, kept)
 
-    def _take_late(self, leaf: int) -> list[Raw]:
-        """What hooks did since a gradient was added to a leaf's."""
-        if not self._late:
-            return []
-        told, self._late = [each for each in self._late if value_of(each, "node") == leaf], []
-        return told
+    # Writes.
 
-    def _forget_late(self, task: int) -> None:
-        """Forget what hooks of a task that is over did after an accumulation that nobody told of."""
-        self._late = [each for each in self._late if value_of(each, "task") != task]
+    def _put_write(self, tensor: Any, name: str, stack: Stack | None = None) -> None:
+        """Put down a write into a tensor, and what shares its memory as it is now."""
+        self._put_grad_in(tensor, name, stack)
+        serial, found = self._tag(tensor), dict[int, Any]()
+        if serial not in self._tensors:
+            if not self._is_part(tensor):
+                return  # of no graph yet
+            self._describe(tensor, found)
+        stack = stack or self.sampler.stack(4)
+        slices = self._slices(tensor, found, stack)
+        self._describe_others(tensor, found, stack)
+        self._tell(found)
+        maker = self._maker(tensor)
+        node, nr = None if maker is None else self._number(maker), self._output_nr(tensor)
+        by = stepping() if maker is None and tensor.requires_grad else None
+        self._put_written(serial, name, self._version(tensor), self._value(tensor, serial), node, nr, stack, slices, by)
 
-    def _put_accumulated(self, task: int, leaf: int, grad: Any, late: list[Raw]) -> None:
-        """Put down a leaf's new gradient: as it was before hooks, and what these did after that."""
-        self._raw.append((GradAccumulated, task, leaf, value_of(late[0], "before")[0] if late else grad))
-        self._raw += late
+    def _put_grad_in(self, written: Any, name: str, stack: Stack | None) -> None:
+        """Put down the gradient of a tensor whose gradient's memory was written."""
+        if (tensor := self._tensor_of(written)) is not None:
+            self._put_grad(tensor, name, stack)
 
     # What each engine's describer puts down in its own way.
+
+    def _put_grad(self, tensor: Any, name: str = "", stack: Stack | None = None) -> None:
+        """Put down what a known tensor's gradient is now."""
+        raise NotImplementedError
+
+    def _slices(self, written: Any, found: dict[int, Any], stack: Stack) -> int | None:
+        """The node that a write through a view has given its base, if that is new."""
+        raise NotImplementedError
+
+    def _describe_others(self, written: Any, found: dict[int, Any], stack: Stack) -> None:
+        """Put down what shares the memory that was written: it has new values by that, and perhaps a new history."""
+        raise NotImplementedError
 
     def _describe(self, tensor: Any, found: dict[int, Any]) -> int:
         """Put down a tensor as it is now; its serial number."""

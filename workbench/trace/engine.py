@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 
@@ -37,8 +37,39 @@ class Engine(Protocol):
         """Whether a tensor is as it was told of."""
         raise NotImplementedError
 
+    def _version(self, tensor: Any) -> int:
+        """How often a tensor was written."""
+        raise NotImplementedError
+
+    def _value(self, tensor: Any, serial: int) -> Any:
+        """What is kept of the values that a tensor has now."""
+        raise NotImplementedError
+
+    def _is_part(self, tensor: Any) -> bool:
+        """Whether a tensor that was not told of has to do with the graph: by its memory, or by what made it."""
+        raise NotImplementedError
+
+    def _tensor_of(self, grad: Any) -> Any:
+        """The tensor whose gradient this is, or shows the memory of it; None if there is none."""
+        raise NotImplementedError
+
     def _copy(self, thing: Any) -> Any:
         """What is kept of the values of a tensor, or of an array."""
+        raise NotImplementedError
+
+    def _saved_as(self, thing: Any, how: Any, tensors: Sequence[Any]) -> tuple[Any, int] | None:
+        """Of what a node has saved the tensor, if the trace knows it, and the version; None of what a hook packed.
+
+        It may be one of `tensors`. How it is saved is what the engine told with it.
+        """
+        raise NotImplementedError
+
+    def _packed(self, node: Any, thing: Any, how: Any, tensors: Sequence[Any]) -> tuple[Any, ...] | None:
+        """Of what a hook packed a copy, the version, and what `Packing` tells; None if nothing is saved there."""
+        raise NotImplementedError
+
+    def _storage(self, thing: Any, tensor: Any) -> tuple[int, int] | None:
+        """The number of the storage that a saved thing shows, and its bytes, unless its tensor, if known, tells it."""
         raise NotImplementedError
 
     def _is_news(self, tensor: Any, serial: int) -> bool:

@@ -21,15 +21,9 @@ from ...trace.call_records import HookRan
 from ...trace.describe import name_of
 from ...trace.describer import retained
 from ...trace.records import (
-    BackwardFinished,
-    BackwardStarted,
-    Failed,
     GradAccumulated,
-    GradCaptured,
     NodeCreated,
     NodeFinished,
-    NodeStarted,
-    SavedFreed,
 )
 from ...trace.schema import value_of
 from ...trace.source import OWN
@@ -170,7 +164,7 @@ class BackwardRecorder(OperationRecorder):
         self._wrap_hooks(task)
         stack = self.sampler.stack(3)
         wanted = None if targets is None else tuple(targets)
-        self._raw.append((BackwardStarted, task.serial, tuple(roots), wanted, task.keeps, task.creates, stack))
+        self._put_backward(task.serial, tuple(roots), wanted, task.keeps, task.creates, stack)
 
     def _place_of(self, thing: Any, found: dict[int, Any]) -> tuple[int, int]:
         """Where the gradient of a tensor, or of a graph's edge, arrives: a node or a leaf, and which output of it."""
@@ -306,7 +300,7 @@ class BackwardRecorder(OperationRecorder):
         if task.creates:
             self._note_nodes_of(grads)
         self._note_retained(task, serial)
-        self._raw.append((NodeStarted, task.serial, serial, self._copies(grads)))
+        self._put_started(task.serial, serial, self._copies(grads))
 
     def ends(self, task: Task, serial: int, saves: bool, sent: Any, received: Any) -> None:
         """A node has run."""
@@ -317,17 +311,17 @@ class BackwardRecorder(OperationRecorder):
         if task.running != serial:
             if self._retaining:
                 self._note_retained(task, serial)
-            self._raw.append((NodeStarted, task.serial, serial, self._copies(received)))
+            self._put_started(task.serial, serial, self._copies(received))
         if task.creates:
             self._note_nodes_of(sent)
         task.running, task.last = None, serial
         copies = self._copies(sent, True)
-        self._raw.append((NodeFinished, task.serial, serial, copies))
+        self._put_finished(task.serial, serial, copies)
         if saves and not task.keeps:
-            self._raw.append((SavedFreed, serial))
+            self._put_freed(serial)
         if task.queue is not None:
             for place in task.queue.ran(serial, copies):
-                self._put_captured(task, place)
+                self._note_captured(task, place)
 
     def _note_nodes_of(self, grads: Any) -> None:
         """Record the nodes that made gradients, which a backward records."""
@@ -371,7 +365,7 @@ class BackwardRecorder(OperationRecorder):
             else:
                 copy = copies[0] if first else self._copy(grad)
         if task.running != serial:
-            self._raw.append((NodeStarted, task.serial, serial, copies))
+            self._put_started(task.serial, serial, copies)
         self._put_accumulated(task.serial, serial, copy, late)
         task.running, task.last = None, serial
 
@@ -393,22 +387,21 @@ class BackwardRecorder(OperationRecorder):
             copies.append(copy)
         return tuple(copies)
 
-    def _put_captured(self, task: Task, place: int) -> None:
+    def _note_captured(self, task: Task, place: int) -> None:
         """All gradients of a place have come, of which some are handed to the caller."""
         for (at, nr), wanted in task.captures.items():
             if at == place:
                 task.captured[wanted[0]] = len(self._raw)
-                self._raw.append((GradCaptured, task.serial, place, nr, None))
+                self._put_captured(task.serial, place, nr, None)
 
     # The end.
 
     def _finish(self, task: Task, found: Any) -> None:
         self._flush_deaths()
         for (place, nr), wanted in task.captures.items() if found else ():
-            told = (GradCaptured, task.serial, place, nr, self._copy(found[wanted[0]]))
             at, end = task.captured.get(wanted[0]), len(self._raw)
             self._note_nodes_of([found[wanted[0]]])
-            self._raw.append(told)
+            self._put_captured(task.serial, place, nr, self._copy(found[wanted[0]]))
             if at is not None:  # the place where it was captured
                 news = self._raw[end:]
                 self._raw[end:] = []
@@ -416,7 +409,7 @@ class BackwardRecorder(OperationRecorder):
                 later = {index: where + len(news) - 1 for index, where in task.captured.items() if where > at}
                 task.captured.update(later)
                 self._changed(at)
-        self._raw.append((BackwardFinished, task.serial))
+        self._put_over(task.serial)
 
     def asked(self, run: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Call what runs a backward; record what PyTorch refuses before anything runs."""
@@ -441,7 +434,7 @@ class BackwardRecorder(OperationRecorder):
             if kind == "accumulated" or late:
                 came = value_of(late[0], "before") if late else given
                 if task.running != at:
-                    self._raw.append((NodeStarted, task.serial, at, came))
+                    self._put_started(task.serial, at, came)
                 self._put_accumulated(task.serial, at, came[0] if came else None, late)
         elif at is None and "returned nan values in its" in str(error):
             at = task.last
@@ -458,13 +451,13 @@ class BackwardRecorder(OperationRecorder):
             if at is not None and not misfits:
                 came = queue.came.get(at, {})
                 copies = tuple([came.get(nr) for nr in range(max(came, default=0) + 1)])
-                self._raw.append((NodeStarted, task.serial, at, copies))
+                self._put_started(task.serial, at, copies)
         self._forget_late(task.serial)
         self.look_up(user_frame())
         self._note_failure(task.serial, at, error)
 
     def _note_failure(self, task: int | None, at: int | None, error: BaseException) -> None:
-        self._raw.append((Failed, task, at, type(error).__name__, str(error)))
+        self._put_failed(task, at, type(error).__name__, str(error))
         if not hasattr(error, "_workbench_failure"):  # else a backward inside of this one has failed
             name = next((value_of(raw, "name") for raw in self._raw if raw[:2] == (NodeCreated, at)), "")
             with suppress(AttributeError):  # of a type that has no room for it

@@ -25,7 +25,6 @@ from ...trace.describe import named_in
 from ...trace.describer import Describer
 from ...trace.facts import TensorSeen
 from ...trace.reader import Reader
-from ...trace.records import NodeCreated, NodesGone
 from ...trace.stacks import Stack
 from ...trace.values import Value, kept
 
@@ -205,7 +204,7 @@ class TorchDescriber(Describer):
         """Record the nodes that have died since the last event."""
         if self._dead:
             dead = [self._dead.pop(0) for _ in range(len(self._dead))]
-            self._raw.append((NodesGone, tuple(dead)))
+            self._put_gone(dead)
 
     def _is_tensor(self, thing: Any) -> bool:
         return isinstance(thing, torch.Tensor)
@@ -240,6 +239,9 @@ class TorchDescriber(Describer):
 
     def _output_nr(self, tensor: torch.Tensor) -> int:
         return tensor.output_nr
+
+    def _version(self, tensor: torch.Tensor) -> int:
+        return version_of(tensor)
 
     def _leaf(self, node: Any) -> Any:
         return node.variable if type(node) is AccumulateGrad else None
@@ -460,29 +462,13 @@ class TorchDescriber(Describer):
             found[copy] = copy, value, 0, True, serial, each.output_nr, None, None, None, None
         if not outs and not written:
             self._note_unseen(serial, places, items, inner, found)
-        saved = self._saved(items, outs, found) if items else ()
+        saved = self._kept(node, items, outs, found) if items else ()
         attributes = self._attributes(node, found) if kind.is_python else ()
-        cls: Any = None if kind.is_compiled else type(node)
-        self._raw.append(
-            (
-                NodeCreated,
-                serial,
-                node.name(),
-                cls,
-                old,
-                edges,
-                tuple(given),
-                tuple(found.values()),
-                saved,
-                None if old else stack,
-                None,
-                attributes,
-                None if stack is None else entry,
-                len(places),
-                None,
-                zeros_of(node) if kind.is_python else (),
-            )
-        )
+        zeros = zeros_of(node) if kind.is_python else ()
+        cls = None if kind.is_compiled else type(node)
+        stack, entry = None if old else stack, None if stack is None else entry
+        told = serial, node.name(), cls, old, edges, tuple(given), found, saved, stack, entry
+        self._put_node(*told, len(places), attributes, zeros)
 
     def _note_unseen(
         self,
@@ -517,30 +503,22 @@ class TorchDescriber(Describer):
         token: Token = node.metadata[self._key]
         return token.serial
 
-    def _saved(self, items: list[tuple[str, Any, Any]], outs: Sequence[Any], found: dict[int, Any]) -> tuple[Any, ...]:
-        """What a node has saved: a tensor that is known by its number, others by value, what a hook packed by both."""
-        told = []
-        for name, thing, hook in items:
-            if hook is not None:
-                copy = self._copy(thing) if isinstance(thing, torch.Tensor) else None
-                storage = self._storage(thing, None) if copy is not None else None
-                told.append((name, None, copy, 0, _packing(hook, thing), storage))
-                continue
-            if not isinstance(thing, torch.Tensor):
-                continue
-            tensor = thing
-            if outs and self._have(thing) is None and thing.grad_fn is None:  # of an output the memory alone
-                place = address_of(thing)
-                own = [out for out in outs if place and address_of(out) == place and out.shape == thing.shape]
-                tensor = own[0] if own else thing
-            serial = self._have(tensor)
-            if serial is None and self._comes_from_known(tensor):
-                serial = self._tag(tensor)
-            if serial is not None and serial not in self._tensors:
-                self._describe(tensor, found)
-            copy = self._copy(tensor) if serial is None else None
-            told.append((name, serial, copy, version_of(tensor), None, self._storage(tensor, serial)))
-        return tuple(told)
+    def _saved_as(self, thing: Any, how: Any, tensors: Sequence[Any]) -> tuple[Any, int] | None:
+        if how is not None or not isinstance(thing, torch.Tensor):
+            return None
+        tensor = thing
+        if tensors and self._have(thing) is None and thing.grad_fn is None:  # of an output the memory alone
+            place = address_of(thing)
+            own = [each for each in tensors if place and address_of(each) == place and each.shape == thing.shape]
+            tensor = own[0] if own else thing
+        known = self._have(tensor) is not None or self._comes_from_known(tensor)
+        return tensor if known else None, version_of(tensor)
+
+    def _packed(self, node: Any, thing: Any, how: Any, tensors: Sequence[Any]) -> tuple[Any, ...] | None:
+        if how is None:
+            return None
+        copy = self._copy(thing) if isinstance(thing, torch.Tensor) else None
+        return copy, 0, _packing(how, thing), self._storage(thing, None) if copy is not None else None
 
     def _comes_from_known(self, tensor: torch.Tensor) -> bool:
         """Whether it is worth describing: its node is known, or it is a view of a tensor that no node has made."""
@@ -549,8 +527,9 @@ class TorchDescriber(Describer):
         base = tensor._base
         return base is not None and base.grad_fn is None
 
-    def _storage(self, tensor: torch.Tensor, serial: int | None) -> tuple[int, int] | None:
-        """The number of the storage that a saved tensor shows, and its bytes, unless the tensor, if known, tells it."""
+    def _storage(self, thing: Any, tensor: Any) -> tuple[int, int] | None:
+        serial = None if tensor is None else self._tag(tensor)
+        tensor = thing if tensor is None else tensor
         if _is_wrapped(tensor):
             return None
         try:
