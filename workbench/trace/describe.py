@@ -1,68 +1,40 @@
-"""What a recorder puts down of tensors, nodes and hooks, and what the user's variables call them."""
+"""What a recorder puts down of the workbench's own tensors, nodes and hooks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
+from types import FrameType
 from typing import Any
 from weakref import WeakValueDictionary, ref
 
 import numpy as np
 
 from ..events import next_tag, tag, tag_of_new
-from .assignments import loops_of
-from .describer import Describer, class_of, retained
-from .listing import listing
+from .describer import Describer, class_of
+from .engine import ACCUMULATE
+from .hooks import name_of
+from .names import named_in
 from .raw_events import Hooks
 from .records import CheckpointDropped, CheckpointKept, LevelEntered
 from .source import OWN
 from .stacks import Stack, user_frames, variables
 from .values import LIMIT, Value, kept
+from .workbench_engine import (
+    LeafNode,
+    entry_of,
+    grad_of,
+    has_hooks,
+    hooks_of,
+    is_tensor,
+    maker_of,
+    memory_of,
+    told_by,
+    version_of,
+    zeros_of,
+)
 
-
-def is_tensor(thing: object) -> bool:
-    """Whether it is one of the engine's tensors."""
-    return hasattr(type(thing), "_meta")
-
-
-def maker_of(tensor: Any) -> Any:
-    """The node that made a tensor: of a view the one it had when the user last asked, as asking makes it a new one."""
-    meta = tensor._meta
-    return tensor._fn if meta is None or meta.base is None else meta.view_fn
-
-
-def version_of(tensor: Any) -> int:
-    """How often a tensor was written; nobody counts that of one made in inference mode."""
-    if tensor._storage is None and (tensor._fn is None or not tensor._fn.keeps_result):
-        return 0  # most have never been written
-    return 0 if tensor.is_inference() else tensor._version
-
-
-def entry_of(node: Any) -> Any:
-    """The entry of the innermost scope that a node was made in (autograd/scopes.py)."""
-    return getattr(getattr(node, "extra", None), "scope", None)
-
-
-def grad_of(tensor: Any) -> Any:
-    """The gradient that a tensor has; `grad` itself may warn."""
-    return None if tensor._meta is None else tensor._meta.grad
-
-
-def memory_of(tensor: Any) -> Any:
-    """The array that owns the memory a tensor shows, if it is one that can be asked for it."""
-    array = getattr(tensor, "_array", None)
-    return array if type(array) is not np.ndarray or array.base is None else array.base
-
-
-def zeros_of(node: Any) -> tuple[int, ...]:
-    """The outputs of a custom node for which it is given zeros where no gradient arrives."""
-    hands = getattr(node.__class__, "hands_zeros", None)
-    return () if hands is None else tuple([nr for nr in range(node.outputs) if hands(node, nr)])
-
-
-ACCUMULATE = "torch::autograd::AccumulateGrad"
-_type_of: Callable[[object], type[object]] = type  # a type checker does not know what `type` is of anything
+_FRAMES = 6  # functions that one transformed function may lie in, and its variables be known
 _CUTTING = frozenset(("data", "detach", "detach_"))  # what is done to end the way of a gradient
 _NOWHERE: tuple[int | None, int] = None, 0  # where a leaf comes from
 
@@ -110,7 +82,7 @@ class WorkbenchDescriber(Describer):
         self._retaining: tuple[int, int] | None = None  # the node whose tensors are said to keep what has come
 
     def _is_tensor(self, thing: Any) -> bool:
-        return hasattr(_type_of(thing), "_meta")
+        return hasattr(class_of(thing), "_meta")
 
     def _tag(self, tensor: Any) -> int:
         try:  # as `tag`, in half the time
@@ -201,7 +173,7 @@ class WorkbenchDescriber(Describer):
             if meta is not None and meta.grad is not None:
                 grad = self._copy(meta.grad)
                 self._hold(tensor)
-        if not hasattr(_type_of(tensor), "_level"):
+        if not hasattr(class_of(tensor), "_level"):
             value = kept(tensor._array, self._limit)
         else:
             value = self._whole(tensor)
@@ -398,7 +370,7 @@ class WorkbenchDescriber(Describer):
     def on_unrecorded(self, name: str, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         cuts = self._cuts
         for arg in args:  # most of what is computed without a node has nothing to do with gradients
-            if not hasattr(_type_of(arg), "_array"):
+            if not hasattr(class_of(arg), "_array"):
                 if arg.__class__ in (list, tuple):
                     break
             elif arg._rg or arg._meta is not None or (cuts.known and getattr(arg, "_tag", 0) in cuts.known):
@@ -436,7 +408,7 @@ class WorkbenchDescriber(Describer):
         """Put down the hooks of these nodes, where they are others than before."""
         places: list[tuple[int, Hooks]] = []
         for node in nodes:
-            if not _has_hooks(node.extra) and (node.arity or not _told_by(node)):
+            if not has_hooks(node.extra) and (node.arity or not told_by(node)):
                 if not self._hooks:
                     continue
                 hooks: Hooks = ()
@@ -454,7 +426,7 @@ class WorkbenchDescriber(Describer):
             if (maker := maker_of(tensor)) is not None:
                 nodes.append(maker)
             elif tensor._meta is not None:
-                nodes.append(_Leaf(tensor))
+                nodes.append(LeafNode(tensor))
         self._meet(nodes)
 
     def on_asks(self, task: Any, node: Any, kind: str, output_nr: int, hook: Any, given: Any) -> None:
@@ -499,135 +471,3 @@ class WorkbenchDescriber(Describer):
             return (self._copy(given.grad),)
         several: Any = given if given.__class__ is tuple else (given,)
         return tuple([self._copy(each) for each in several])
-
-
-_ITEMS = 100  # of a list or a dict that are looked at
-_OF_IPYTHON = ("In", "Out")
-_SEVERAL = frozenset((list, tuple, dict))
-# What most variables hold that are no tensors.
-_NO_TENSORS = frozenset((ModuleType, FunctionType, BuiltinFunctionType, type, bool, int, float, str, type(None)))
-_FRAMES = 6  # functions that one transformed function may lie in, and its variables be known
-
-
-def _is_parameter(tensor: Any) -> bool:
-    if is_tensor(tensor):
-        return tensor.requires_grad and maker_of(tensor) is None
-    # Of a view, to ask whether it is a leaf may make a node.
-    return tensor.requires_grad and tensor._base is None and tensor.is_leaf
-
-
-def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> list[tuple[str, Any]]:
-    """The tensors that a frame's variables hold, each by its best name first.
-
-    After variables come the parameters and buffers of modules, as these call them, then what lists and dicts hold. The
-    variable of a loop comes last, and never names a parameter: it holds another in the next round.
-    """
-    named: list[tuple[str, Any]] = []
-    parameters: list[tuple[str, Any]] = []
-    items: list[tuple[str, Any]] = []
-    cells: Any = ()
-    held = [pair for pair in variables(frame) if _type_of(pair[1]) not in _NO_TENSORS and pair[0][:1] != "_"]
-    for name, thing in held:
-        kind = _type_of(thing)
-        if kind in _SEVERAL:
-            if name not in _OF_IPYTHON:
-                items += _items(name, thing, is_tensor)
-            elif name == "In" and kind is list:
-                cells = cells or thing
-        elif is_tensor(thing):
-            named.append((name, thing))
-        elif hasattr(kind, "named_parameters"):
-            parameters += _parameters(name, thing, is_tensor)
-    if loops := listing(frame.f_code).loop_names | loops_of(cells):
-        passing = [(name, t) for name, t in named if name in loops and not _is_parameter(t)]
-        named = [pair for pair in named if pair[0] not in loops]
-        return [*named, *parameters, *items, *passing]
-    return [*named, *parameters, *items]
-
-
-def _parameters(name: str, thing: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
-    """What a module that is a variable calls its parameters and buffers: "net.layers.0.weight"."""
-    if "_parameters" in getattr(thing, "__dict__", ()):
-        for path, module in thing.named_modules(prefix=name):
-            for held in (module._parameters, module._buffers):  # those of another engine's module are its own
-                yield from ((f"{path}.{own}", tensor) for own, tensor in held.items() if is_tensor(tensor))
-
-
-def _items(name: str, thing: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
-    """The tensors in a list, a tuple or a dict: "params[0]", "state['w']"."""
-    if thing.__class__ is dict:
-        pairs: Iterable[tuple[Any, Any]] = islice(thing.items(), _ITEMS)
-        yield from ((f"{name}[{k!r}]", each) for k, each in pairs if is_tensor(each) and isinstance(k, str | int))
-    else:
-        several: Iterable[Any] = islice(thing, _ITEMS)
-        yield from ((f"{name}[{at}]", each) for at, each in enumerate(several) if is_tensor(each))
-
-
-class _Leaf:
-    """A leaf as the node that takes its gradient, which comes and goes."""
-
-    arity = 0
-
-    def __init__(self, variable: Any) -> None:
-        self.variable, self.extra, self._tag = variable, variable._meta.extra, tag(variable)
-
-    def name(self) -> str:
-        return ACCUMULATE
-
-
-def _has_hooks(extra: Any) -> bool:
-    """Whether there are any among the rare facts of a node."""
-    return extra is not None and bool(extra.tensor_hooks or extra.retainers or extra.pre_hooks or extra.post_hooks)
-
-
-def hooks_of(node: Any) -> Hooks:
-    """The hooks at a node, and those on the tensors that it made, or on its leaf, in the order in which they run."""
-    extra: Any = node.extra
-    found: list[tuple[Any, ...]] = []
-    if extra is not None:
-        for nr, hooks in _all(extra.tensor_hooks).items():
-            found += [("tensor", nr, *name_of(hook)) for hook in hooks.values()]
-        kept = [nr for nr, tensor in _all(extra.retainers).items() if tensor() is not None]
-        found += [retained(nr) for nr in kept]
-        found += [("before", 0, *name_of(hook)) for hook in _all(extra.pre_hooks).values()]
-        found += [("after", 0, *name_of(hook)) for hook in _all(extra.post_hooks).values()]
-    if not node.arity and (told := _told_by(node)):
-        found += [("accumulated", 0, *name_of(hook)) for hook in told.values()]
-    return tuple(found)
-
-
-def _all(hooks: dict[int, Any] | None) -> dict[int, Any]:
-    return hooks or {}
-
-
-def reached_from(node: Any) -> list[Any]:
-    """A node and all that its gradients can go to."""
-    reached = {node: None}
-    stack = [node]
-    while stack:
-        for to, _ in stack.pop().next_functions:
-            if to is not None and to not in reached:
-                reached[to] = None
-                stack.append(to)
-    return list(reached)
-
-
-def _told_by(node: Any) -> Any:
-    """The hooks after an accumulation of what may be the node of a leaf."""
-    meta = node.variable._meta if node.name() == ACCUMULATE else None
-    return None if meta is None else meta.post_accumulate
-
-
-def name_of(hook: Any) -> tuple[str, tuple[str, int] | None]:
-    """What a hook is called, and the line of the user's where it is defined."""
-    hook = getattr(hook, "__wrapped__", hook)
-    hook = getattr(hook, "func", hook)
-    code = getattr(hook, "__code__", None)
-    if code is not None:
-        users = not code.co_filename.startswith(OWN)
-        return code.co_name, (code.co_filename, code.co_firstlineno) if users else None
-    call = getattr(type(hook).__call__, "__code__", None)  # of an object that can be called
-    name = getattr(hook, "__name__", type(hook).__name__)
-    if call is None or call.co_filename.startswith(OWN):
-        return name, None
-    return name, (call.co_filename, call.co_firstlineno)

@@ -10,6 +10,7 @@ from .assignments import assignments
 from .cuts import Cuts, Way
 from .engine import Engine
 from .formulas import text_of
+from .hooks import retained
 from .raw_events import RawEvents
 from .records import TensorsFound
 from .stacks import Stack, stepping
@@ -193,11 +194,6 @@ class Describer(RawEvents, Engine):
     def _find(self, node: Any) -> int:
         """Put down a node that was born unheard, after all it came from; its serial number."""
         raise NotImplementedError
-
-
-def retained(nr: int) -> tuple[Any, ...]:
-    """What is put down of `retain_grad` on an output, as of a hook."""
-    return "retained", nr, "retain_grad", None
 
 
 def in_brackets(several: list[Any]) -> list[Any]:

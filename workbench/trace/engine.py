@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
+ACCUMULATE = "torch::autograd::AccumulateGrad"  # what both engines call the node that takes a leaf's gradient
+
 
 class Engine(Protocol):
     """The questions about tensors and nodes; `describe.py` answers for the workbench, bridges/torch for PyTorch."""

@@ -18,16 +18,9 @@ import numpy as np
 
 from ..events import SCHEMA, Event, next_tag, tag
 from .call_records import LevelLeft
-from .describe import (
-    WorkbenchDescriber,
-    grad_of,
-    is_tensor,
-    maker_of,
-    named_in,
-    reached_from,
-    version_of,
-    zeros_of,
-)
+from .describe import WorkbenchDescriber
+from .hooks import nodes_behind
+from .names import named_in
 from .records import (
     BackwardFinished,
     EventsLetGo,
@@ -48,6 +41,7 @@ from .schema import (
 )
 from .stacks import Stack, line_of, spot_of, user_frame
 from .values import LIMIT
+from .workbench_engine import grad_of, is_tensor, maker_of, version_of, zeros_of
 
 
 class EventRecorder(WorkbenchDescriber):
@@ -455,7 +449,7 @@ class Recorder(EventRecorder):
         maker = maker_of(tensor)
         if maker is not None:
             self._find(maker)
-            self._meet(reached_from(maker))
+            self._meet(nodes_behind([maker]))
         self.look_up(frame)
         found: dict[int, tuple[Any, ...]] = {}
         self._describe(tensor, found)

@@ -18,8 +18,7 @@ import torch
 
 from ...events import next_tag
 from ...trace.call_records import HookRan
-from ...trace.describe import name_of
-from ...trace.describer import retained
+from ...trace.hooks import name_of, retained
 from ...trace.records import (
     GradAccumulated,
     NodeCreated,

@@ -21,14 +21,13 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ...events import next_tag
-from ...trace.describe import named_in
 from ...trace.describer import Describer
+from ...trace.engine import ACCUMULATE
 from ...trace.facts import TensorSeen
+from ...trace.names import named_in
 from ...trace.reader import Reader
 from ...trace.stacks import Stack
 from ...trace.values import Value, kept
-
-ACCUMULATE = "torch::autograd::AccumulateGrad"
 
 _RESULTS = ("result", "output")  # what a node calls its own output where it has saved that
 _IN_TORCH = torch.__name__ + "."
@@ -578,18 +577,6 @@ def raw_saved(node: Any, kind: NodeKind) -> list[tuple[str, Any, Any]]:
         elif raw is not None:
             kept.append((name, raw.data, raw.unpack_hook))
     return kept
-
-
-def nodes_behind(starts: list[Any]) -> list[Any]:
-    """These nodes and all that their gradients can go to."""
-    met = {node: None for node in starts if node is not None}
-    todo = list(met)
-    while todo:
-        for to, _ in todo.pop().next_functions:
-            if to is not None and to not in met:
-                met[to] = None
-                todo.append(to)
-    return list(met)
 
 
 def _packing(hook: Any, kept: Any) -> tuple[Any, ...]:

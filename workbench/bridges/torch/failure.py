@@ -15,10 +15,11 @@ from heapq import heapify, heappop, heappush
 from types import FrameType
 from typing import Any, Literal
 
+from ...trace.hooks import nodes_behind
 from ...trace.records import NodeCreated
 from ...trace.schema import Record, replaced, value_of
 from ...trace.source import is_users
-from .describe import AccumulateGrad, is_python, nodes_behind
+from .describe import AccumulateGrad, is_python
 from .driver import node_of
 from .operations import unobserved
 from .recorder import TorchRecorder
