@@ -84,8 +84,8 @@ class EventRecorder(WorkbenchDescriber):
             attributes, zeros = self._attributes(node, found), zeros_of(node)
         pushing = self._pushing[-1][1] if self._pushing else None
         scope = None if node.extra is None else node.extra.scope
-        told = own, node.name(), kind, False, edges, tuple(given), found, saved, self.sampler.stack()
-        self._put_node(*told, scope, 1, attributes, zeros, pushing)
+        name, args, stack = node.name(), tuple(given), self.sampler.stack()
+        self._put_node(own, name, kind, False, edges, args, found, saved, stack, scope, 1, attributes, zeros, pushing)
 
     def on_backward(self, task: Any) -> None:
         self._sent, self._arrived = {}, None
