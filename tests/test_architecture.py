@@ -52,7 +52,7 @@ def test_a_file_that_the_page_names_is_there(name: str) -> None:
     [
         ("ops/core/op.py", "define"),
         ("autograd/engine.py", "GraphTask"),
-        ("trace/describe.py", "_kept"),
+        ("trace/describer.py", "_kept"),
         ("trace/recorder.py", "_saved_of"),
         ("trace/reader.py", "Reader"),
         ("trace/paths.py", "Paths"),
@@ -68,7 +68,7 @@ def test_a_file_that_the_page_names_is_there(name: str) -> None:
         ("views/saved.py", "slot_rows"),
         ("views/value_display.py", "label_of"),
         ("trace/values.py", "_summary"),
-        ("trace/describe.py", "named_in"),
+        ("trace/names.py", "named_in"),
         ("trace/records.py", "TensorWritten"),
         ("trace/records.py", "NodeStarted"),
         ("autograd/function.py", "_pack"),

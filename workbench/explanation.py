@@ -92,7 +92,7 @@ class Explanation:
                 break
 
     def _at(self, error: BaseException) -> None:
-        from .trace.describe import named_in
+        from .trace.names import named_in
         from .trace.source import is_users
         from .trace.stacks import line_of, user_frame
 

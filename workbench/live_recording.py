@@ -12,7 +12,7 @@ from .recording import Trace, record
 from .scene.displays import display_of
 from .scene.model import Scene
 from .scene.storyboard import Storyboard
-from .trace.describe import named_in
+from .trace.names import named_in
 from .trace.reader import Reader
 from .trace.recorder import Recorder
 from .trace.stacks import user_frame

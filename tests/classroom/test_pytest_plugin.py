@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -54,7 +55,7 @@ ARGUMENTS = ("-p", "pytest_workbench", "-p", "no:cacheprovider")
 @pytest.fixture
 def folder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with tests, of which pytest runs in a process of its own."""
-    monkeypatch.setenv("PYTHONPATH", str(CHECKOUT))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(CHECKOUT), str(CHECKOUT / "assets" / "pytest")]))
     pytester.makepyfile(test_some=TESTS)
     return pytester.path
 

@@ -6,7 +6,7 @@ import sys
 
 import workbench as torch
 from workbench.recording import record
-from workbench.trace.describe import named_in
+from workbench.trace.names import named_in
 
 
 def names(trace):

@@ -16,7 +16,7 @@ from ..autograd.tensor import wrap
 from ..bridges.torch.driver import Driver, array_of
 from ..bridges.torch.operations import unobserved
 from ..events import next_tag, tag
-from ..trace.describe import named_in
+from ..trace.names import named_in
 from ..trace.recorder import Recorder
 from ..trace.stacks import user_frame
 from .stepper import Stepper

@@ -24,7 +24,7 @@ from ..scene.layout import LayoutUnavailable
 from ..scene.model import Box, Detail, Plot, Scene, StoryStep, changed
 from ..scene.picture import Picture, playing
 from ..scene.storyboard import Storyboard
-from ..trace.describe import named_in
+from ..trace.names import named_in
 from ..trace.recorder import Recorder
 from ..trace.stacks import user_frame
 from ..trace.timeline import Ending

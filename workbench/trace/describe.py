@@ -1,72 +1,40 @@
-"""What a recorder puts down of tensors, nodes and hooks, and what the user's variables call them."""
+"""What a recorder puts down of the workbench's own tensors, nodes and hooks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
+from types import FrameType
 from typing import Any
 from weakref import WeakValueDictionary, ref
 
 import numpy as np
 
 from ..events import next_tag, tag, tag_of_new
-from .assignments import loops_of
-from .call_records import HookRan, HooksFound
-from .cuts import Way
 from .describer import Describer, class_of
-from .listing import listing
-from .records import CheckpointDropped, CheckpointKept, LevelEntered, NodeCreated
-from .schema import Raw, value_of
+from .engine import ACCUMULATE
+from .hooks import name_of
+from .names import named_in
+from .raw_events import Hooks
+from .records import CheckpointDropped, CheckpointKept, LevelEntered
 from .source import OWN
 from .stacks import Stack, user_frames, variables
 from .values import LIMIT, Value, kept
+from .workbench_engine import (
+    LeafNode,
+    entry_of,
+    grad_of,
+    has_hooks,
+    hooks_of,
+    is_tensor,
+    maker_of,
+    memory_of,
+    told_by,
+    version_of,
+    zeros_of,
+)
 
-
-def is_tensor(thing: object) -> bool:
-    """Whether it is one of the engine's tensors."""
-    return hasattr(type(thing), "_meta")
-
-
-def maker_of(tensor: Any) -> Any:
-    """The node that made a tensor: of a view the one it had when the user last asked, as asking makes it a new one."""
-    meta = tensor._meta
-    return tensor._fn if meta is None or meta.base is None else meta.view_fn
-
-
-def version_of(tensor: Any) -> int:
-    """How often a tensor was written; nobody counts that of one made in inference mode."""
-    if tensor._storage is None and (tensor._fn is None or not tensor._fn.keeps_result):
-        return 0  # most have never been written
-    return 0 if tensor.is_inference() else tensor._version
-
-
-def entry_of(node: Any) -> Any:
-    """The entry of the innermost scope that a node was made in (autograd/scopes.py)."""
-    return getattr(getattr(node, "extra", None), "scope", None)
-
-
-def grad_of(tensor: Any) -> Any:
-    """The gradient that a tensor has; `grad` itself may warn."""
-    return None if tensor._meta is None else tensor._meta.grad
-
-
-def memory_of(tensor: Any) -> Any:
-    """The array that owns the memory a tensor shows, if it is one that can be asked for it."""
-    array = getattr(tensor, "_array", None)
-    return array if type(array) is not np.ndarray or array.base is None else array.base
-
-
-def zeros_of(node: Any) -> tuple[int, ...]:
-    """The outputs of a custom node for which it is given zeros where no gradient arrives."""
-    hands = getattr(node.__class__, "hands_zeros", None)
-    return () if hands is None else tuple([nr for nr in range(node.outputs) if hands(node, nr)])
-
-
-Hooks = tuple[tuple[Any, ...], ...]  # of each its kind, which output it is on, its name and line
-
-ACCUMULATE = "torch::autograd::AccumulateGrad"
-_type_of: Callable[[object], type[object]] = type  # a type checker does not know what `type` is of anything
+_FRAMES = 6  # functions that one transformed function may lie in, and its variables be known
 _CUTTING = frozenset(("data", "detach", "detach_"))  # what is done to end the way of a gradient
 _NOWHERE: tuple[int | None, int] = None, 0  # where a leaf comes from
 
@@ -109,17 +77,48 @@ class WorkbenchDescriber(Describer):
         self._storages: dict[int, tuple[Callable[[], Any], int]] = {}
         self._repeating = 0  # checkpoints that are run again
         self._again: list[Any] = []  # what they have kept: two nodes may save the same, which no node of the graph made
-        self._hooks: dict[int, Hooks] = {}  # place -> what was put down of its hooks
         # By task and node: a hook, what it has been given, and the leaf whose gradient that is.
         self._given: dict[tuple[int, int], tuple[Any, ...]] = {}
-        self._after: list[Raw] = []  # what hooks did after an accumulation that is still to be told
         self._retaining: tuple[int, int] | None = None  # the node whose tensors are said to keep what has come
 
     def _is_tensor(self, thing: Any) -> bool:
-        return hasattr(_type_of(thing), "_meta")
+        return hasattr(class_of(thing), "_meta")
 
     def _tag(self, tensor: Any) -> int:
-        return tag(tensor)
+        try:  # as `tag`, in half the time
+            serial: int = tensor._tag
+        except AttributeError:
+            return tag(tensor)
+        return serial
+
+    def _number(self, node: Any) -> int | None:
+        serial: int | None = getattr(node, "_tag", None)
+        return serial if serial in self._nodes else None
+
+    def _maker(self, tensor: Any) -> Any:
+        return maker_of(tensor)
+
+    def _output_nr(self, tensor: Any) -> int:
+        nr: int = tensor._nr
+        return nr
+
+    def _version(self, tensor: Any) -> int:
+        return version_of(tensor)
+
+    def _value(self, tensor: Any, serial: int) -> Any:
+        return self._copy(tensor)
+
+    def _is_part(self, tensor: Any) -> bool:
+        return self._base(tensor) is not None or self._is_known(tensor._tag) or bool(self._sharing(tensor))
+
+    def _tensor_of(self, grad: Any) -> Any:
+        memory = memory_of(grad)
+        found = self._slots.get(id(memory))
+        tensor = None if found is None else found()
+        return tensor if tensor is not None and memory_of(grad_of(tensor)) is memory else None
+
+    def _leaf(self, node: Any) -> Any:
+        return node.variable if node.name() == ACCUMULATE else None
 
     def _copy(self, thing: Any) -> Any:
         if type(thing) is np.ndarray:
@@ -155,7 +154,7 @@ class WorkbenchDescriber(Describer):
         return tuple(copies)
 
     def _describe(self, tensor: Any, found: dict[int, Any]) -> int:
-        """Put down a tensor as it is now."""
+        # In one function, as is PyTorch's: half a dozen questions more for each tensor cost a recorded step 3 %.
         serial = tag_of_new(tensor)
         self._tensors.add(serial)
         meta = tensor._meta
@@ -174,7 +173,7 @@ class WorkbenchDescriber(Describer):
             if meta is not None and meta.grad is not None:
                 grad = self._copy(meta.grad)
                 self._hold(tensor)
-        if not hasattr(_type_of(tensor), "_level"):
+        if not hasattr(class_of(tensor), "_level"):
             value = kept(tensor._array, self._limit)
         else:
             value = self._whole(tensor)
@@ -213,8 +212,7 @@ class WorkbenchDescriber(Describer):
         """Whether this chapter of the recording has told of a tensor, or one before it."""
         return tensor in self._tensors or (bool(self._before) and any([tensor in known for known in self._before]))
 
-    def _describe_others(self, written: Any, found: dict[int, Any]) -> None:
-        """Put down what shares the memory that was written: it has new values by that, and perhaps a new history."""
+    def _describe_others(self, written: Any, found: dict[int, Any], stack: Stack) -> None:
         for each in self._sharing(written):
             if (maker := maker_of(each)) is not None:
                 self._place(maker, found)
@@ -228,61 +226,29 @@ class WorkbenchDescriber(Describer):
         known = [each for each in list(self._alike.values()) if each is not written and self._is_known(each._tag)]
         return [each for each in known if each._storage is written._storage is not None]
 
-    def _argument(self, tensor: Any, found: dict[int, Any]) -> int:
-        serial = tag(tensor)
-        # A leaf is looked at each time: `x.grad = None` and `x.data` change it without a word.
-        if serial not in found and (maker_of(tensor) is None or not self._is_as_told(serial)):
-            self._describe(tensor, found)
-        return serial
-
-    def _is_as_told(self, tensor: int) -> bool:
-        """Whether a tensor is known, and nothing that shares its memory was written since."""
-        return tensor in self._tensors and not (self._shares and tensor in self._outdated)
-
-    def _place(self, node: Any, found: dict[int, Any]) -> int:
-        """The serial number of where a gradient goes: the node's, or the leaf's for its AccumulateGrad."""
-        if getattr(node, "_tag", None) in self._nodes:
-            return tag(node)
-        if node.name() == ACCUMULATE:
-            variable = node.variable
-            return tag(variable) if tag(variable) in found else self._describe(variable, found)
-        self._find(node)
-        return tag(node)
-
-    def _edges(self, node: Any, found: dict[int, Any]) -> tuple[Any, ...]:
-        edges: list[tuple[int | None, int]] = []
-        for to, nr in node.next_functions:
-            serial = None if to is None else getattr(to, "_tag", None)
-            edges.append((serial if to is None or serial in self._nodes else self._place(to, found), nr))
-        return tuple(edges)
+    def _is_same(self, tensor: Any, serial: int) -> bool:
+        # A leaf is looked at each time: `x.grad = None` and `x.data` change it without a word. What shares memory is no
+        # more as it was told once that was written.
+        told = serial in self._tensors and not (self._shares and serial in self._outdated)
+        return told and maker_of(tensor) is not None
 
     def _saved(self, node: Any, tensors: list[Any], found: dict[int, Any]) -> tuple[Any, ...]:
         """What a node has saved: a tensor by its number, as is an array of one of `tensors`; others by value."""
         return self._kept(node, node.saved_items(), tensors, found)
 
-    def _kept(self, node: Any, items: Any, tensors: list[Any], found: dict[int, Any]) -> tuple[Any, ...]:
-        saved: list[Any] = []
-        for name, thing, version in items:
-            array = thing if type(thing) is np.ndarray else getattr(thing, "_array", thing)
-            if not hasattr(array, "size"):
-                if hasattr(thing, "hook"):
-                    saved.append((name, None, *self._packed(node, thing, tensors)))
-                continue  # else nothing is saved there, or it is freed
-            own = next((tensor for tensor in tensors if tensor._array is array), None)
-            known = None if own is None else own._tag
-            if own is None and is_tensor(thing):
-                own, known = thing, tag(thing)
-                if known not in self._tensors:
-                    self._describe(thing, found)
-            copy, storage = self._copy(array) if own is None else None, self._storage(array, own)
-            saved.append((name, known, copy, version, None, storage))
-        return tuple(saved)
+    def _saved_as(self, thing: Any, how: Any, tensors: Sequence[Any]) -> tuple[Any, int] | None:
+        array = thing if type(thing) is np.ndarray else getattr(thing, "_array", thing)
+        if not hasattr(array, "size"):
+            return None
+        for tensor in tensors:
+            if tensor._array is array:
+                return tensor, how
+        return (thing if is_tensor(thing) else None), how
 
-    def _storage(self, array: Any, tensor: Any) -> tuple[int, int] | None:
-        """The number of the storage that a saved array shows, and its bytes, unless its tensor, if known, tells it."""
+    def _storage(self, thing: Any, tensor: Any) -> tuple[int, int] | None:
+        memory = array = getattr(thing, "_array", thing)
         if not _is_array(array):
             return None
-        memory = array
         while _is_array(memory.base):
             memory = memory.base
         owner = None if tensor is None else self._base(tensor) or tensor._tag
@@ -296,9 +262,10 @@ class WorkbenchDescriber(Describer):
         told = entry[1] == owner and memory.nbytes == seen.nbytes
         return None if told else (entry[1], memory.nbytes)
 
-    def _packed(self, node: Any, packed: Any, tensors: list[Any]) -> tuple[Any, ...]:
-        """What a hook returned, the version, and the hook and the tensor it was given, if that is one of `tensors`."""
-        hook, kept = packed.hook, packed.value
+    def _packed(self, node: Any, thing: Any, how: Any, tensors: Sequence[Any]) -> tuple[Any, ...] | None:
+        if not hasattr(thing, "hook"):
+            return None  # nothing is saved there, or it is freed
+        packed, hook, kept = thing, thing.hook, thing.value
         array = getattr(kept, "_array", kept)
         users = hasattr(hook, "co_filename") and not hook.co_filename.startswith(OWN)
         line = (hook.co_filename, hook.co_firstlineno) if users else None
@@ -315,14 +282,13 @@ class WorkbenchDescriber(Describer):
             return []
         return [each for each in node.__dict__.items() if not hasattr(node.__class__, each[0])]
 
-    def _find(self, node: Any) -> None:
-        """Put down a node that was born unheard, after all it came from."""
-        stack = [(node, False)]
+    def _find(self, node: Any) -> int:
+        own, stack = tag(node), [(node, False)]
         while stack:
             node, after = stack.pop()
             if after:
                 found: dict[int, Any] = {}
-                edges = self._edges(node, found)
+                edges = self._edges(node.next_functions, found)
                 saved = self._saved(node, [], found)
                 self._put_found(node, edges, saved, found)
             elif tag(node) not in self._nodes:
@@ -331,6 +297,7 @@ class WorkbenchDescriber(Describer):
                 stack += [
                     (to, False) for to, _ in reversed(node.next_functions) if to is not None and to.name() != ACCUMULATE
                 ]
+        return own
 
     def _put_found(
         self,
@@ -343,8 +310,8 @@ class WorkbenchDescriber(Describer):
     ) -> None:
         """Add the raw event of a node whose birth nobody heard."""
         self._unheard |= stack is None
-        told = node._tag, node.name(), class_of(node), True, edges, (), tuple(found.values()), saved, stack
-        self._raw.append((NodeCreated, *told, None, (), entry_of(node), node.outputs, runs, zeros_of(node)))
+        told = node._tag, node.name(), class_of(node), True, edges, (), found, saved, stack
+        self._put_node(*told, entry_of(node), node.outputs, zeros=zeros_of(node), runs=runs)
 
     def _serial(self, node: Any) -> int:
         """The serial number under which a node is known: the leaf's for its AccumulateGrad."""
@@ -373,7 +340,7 @@ class WorkbenchDescriber(Describer):
 
     def _is_news(self, tensor: Any, serial: int) -> bool:
         maker = maker_of(tensor)
-        return maker is not None and not self._is_as_told(serial) and tag(maker) in self._nodes
+        return maker is not None and not self._is_same(tensor, serial) and self._number(maker) is not None
 
     def _learn_names(self) -> None:
         """Inside a transform a variable is gone before anybody else asks for its name.
@@ -401,7 +368,7 @@ class WorkbenchDescriber(Describer):
     def on_unrecorded(self, name: str, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         cuts = self._cuts
         for arg in args:  # most of what is computed without a node has nothing to do with gradients
-            if not hasattr(_type_of(arg), "_array"):
+            if not hasattr(class_of(arg), "_array"):
                 if arg.__class__ in (list, tuple):
                     break
             elif arg._rg or arg._meta is not None or (cuts.known and getattr(arg, "_tag", 0) in cuts.known):
@@ -416,16 +383,6 @@ class WorkbenchDescriber(Describer):
             integers = each._array.dtype.kind != "f"
             word = name if name in _CUTTING else str(each._array.dtype) if integers else "no_grad"
             cuts.note(word, [(tag(of), self._way(of)) for of in given], tag(each))
-
-    def _way(self, tensor: Any) -> Way | None:
-        """Where a tensor's gradient goes."""
-        if not tensor.requires_grad:
-            return None
-        maker = maker_of(tensor)
-        if maker is None:
-            return Way(tag(tensor), 0, True)
-        serial = getattr(maker, "_tag", None)
-        return Way(serial if serial in self._nodes else None, tensor._nr, False)
 
     def on_keeps(self, node: Any, items: list[Any]) -> None:
         found: dict[int, tuple[Any, ...]] = {}
@@ -447,20 +404,18 @@ class WorkbenchDescriber(Describer):
 
     def _meet(self, nodes: Iterable[Any]) -> None:
         """Put down the hooks of these nodes, where they are others than before."""
-        news: list[tuple[int, Hooks]] = []
+        places: list[tuple[int, Hooks]] = []
         for node in nodes:
-            if not _has_hooks(node.extra) and (node.arity or not _told_by(node)):
+            if not has_hooks(node.extra) and (node.arity or not told_by(node)):
                 if not self._hooks:
                     continue
                 hooks: Hooks = ()
             else:
                 hooks = hooks_of(node)
             serial = self._serial(node)
-            if hooks != self._hooks.get(serial, ()) and (serial in self._nodes or serial in self._tensors):
-                self._hooks[serial] = hooks
-                news.append((serial, hooks))
-        if news:
-            self._raw.append((HooksFound, tuple(news)))
+            if serial in self._nodes or serial in self._tensors:
+                places.append((serial, hooks))
+        self._put_hooks(places)
 
     def _meet_those_of(self, tensors: Iterable[Any]) -> None:
         """The same of the nodes of tensors, and of leaves, which may have no node yet."""
@@ -469,7 +424,7 @@ class WorkbenchDescriber(Describer):
             if (maker := maker_of(tensor)) is not None:
                 nodes.append(maker)
             elif tensor._meta is not None:
-                nodes.append(_Leaf(tensor))
+                nodes.append(LeafNode(tensor))
         self._meet(nodes)
 
     def on_asks(self, task: Any, node: Any, kind: str, output_nr: int, hook: Any, given: Any) -> None:
@@ -486,37 +441,25 @@ class WorkbenchDescriber(Describer):
         several: Any = returned
         fits = is_tensor(returned) or (type(returned) is tuple and len(several) == len(before))
         after = self._carried(hook[0], returned if fits and hook[0] != "accumulated" else given)
-        told = (HookRan, task._tag, serial, hook, before, after)
-        if hook[0] == "accumulated":
-            self._after.append(told)
-        else:
-            self._raw.append(told)
+        self._put_hook(task._tag, serial, hook, before, after)
 
     def _retain(self, task: Any, node: Any) -> None:
         """Put down once what tensors keep of the gradient that has come to their node, before its own hooks run."""
         if node.extra is None or not node.extra.retainers or self._retaining == (tag(task), tag(node)):
             return
         self._retaining = tag(task), tag(node)
-        for nr, own in node.extra.retainers.items():
-            if (tensor := own()) is not None:
-                which, kept = ("retained", nr, "retain_grad", None), (self._copy(tensor.grad),)
-                self._raw.append((HookRan, task._tag, self._serial(node), which, kept, kept))
+        self._put_retained(task._tag, self._serial(node), node.extra.retainers.items())
 
     def _is_after(self, task: Any, node: Any) -> bool:
         """Whether a leaf's node that fails does so in a hook after the accumulation, which then was done."""
         asked = self._given.get((tag(task), tag(node)))
-        told = [each for each in self._after if each[1:3] == (tag(task), self._serial(node))]
+        told = [each for each in self._late if each[1:3] == (tag(task), self._serial(node))]
         return bool(told) or (asked is not None and asked[0][0] == "accumulated")
-
-    def _take_after(self, leaf: int) -> list[Raw]:
-        """What hooks did since a gradient was added to a leaf's."""
-        told, self._after = [each for each in self._after if value_of(each, "node") == leaf], []
-        return told
 
     def forget(self, task: Any) -> None:
         """Forget what hooks had begun in a task that is over."""
         serial = tag(task)
-        self._after = [each for each in self._after if value_of(each, "task") != serial]
+        self._forget_late(serial)
         for key in [key for key in self._given if key[0] == serial]:
             del self._given[key]
 
@@ -526,135 +469,3 @@ class WorkbenchDescriber(Describer):
             return (self._copy(given.grad),)
         several: Any = given if given.__class__ is tuple else (given,)
         return tuple([self._copy(each) for each in several])
-
-
-_ITEMS = 100  # of a list or a dict that are looked at
-_OF_IPYTHON = ("In", "Out")
-_SEVERAL = frozenset((list, tuple, dict))
-# What most variables hold that are no tensors.
-_NO_TENSORS = frozenset((ModuleType, FunctionType, BuiltinFunctionType, type, bool, int, float, str, type(None)))
-_FRAMES = 6  # functions that one transformed function may lie in, and its variables be known
-
-
-def _is_parameter(tensor: Any) -> bool:
-    if is_tensor(tensor):
-        return tensor.requires_grad and maker_of(tensor) is None
-    # Of a view, to ask whether it is a leaf may make a node.
-    return tensor.requires_grad and tensor._base is None and tensor.is_leaf
-
-
-def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> list[tuple[str, Any]]:
-    """The tensors that a frame's variables hold, each by its best name first.
-
-    After variables come the parameters and buffers of modules, as these call them, then what lists and dicts hold. The
-    variable of a loop comes last, and never names a parameter: it holds another in the next round.
-    """
-    named: list[tuple[str, Any]] = []
-    parameters: list[tuple[str, Any]] = []
-    items: list[tuple[str, Any]] = []
-    cells: Any = ()
-    held = [pair for pair in variables(frame) if _type_of(pair[1]) not in _NO_TENSORS and pair[0][:1] != "_"]
-    for name, thing in held:
-        kind = _type_of(thing)
-        if kind in _SEVERAL:
-            if name not in _OF_IPYTHON:
-                items += _items(name, thing, is_tensor)
-            elif name == "In" and kind is list:
-                cells = cells or thing
-        elif is_tensor(thing):
-            named.append((name, thing))
-        elif hasattr(kind, "named_parameters"):
-            parameters += _parameters(name, thing, is_tensor)
-    if loops := listing(frame.f_code).loop_names | loops_of(cells):
-        passing = [(name, t) for name, t in named if name in loops and not _is_parameter(t)]
-        named = [pair for pair in named if pair[0] not in loops]
-        return [*named, *parameters, *items, *passing]
-    return [*named, *parameters, *items]
-
-
-def _parameters(name: str, thing: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
-    """What a module that is a variable calls its parameters and buffers: "net.layers.0.weight"."""
-    if "_parameters" in getattr(thing, "__dict__", ()):
-        for path, module in thing.named_modules(prefix=name):
-            for held in (module._parameters, module._buffers):  # those of another engine's module are its own
-                yield from ((f"{path}.{own}", tensor) for own, tensor in held.items() if is_tensor(tensor))
-
-
-def _items(name: str, thing: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
-    """The tensors in a list, a tuple or a dict: "params[0]", "state['w']"."""
-    if thing.__class__ is dict:
-        pairs: Iterable[tuple[Any, Any]] = islice(thing.items(), _ITEMS)
-        yield from ((f"{name}[{k!r}]", each) for k, each in pairs if is_tensor(each) and isinstance(k, str | int))
-    else:
-        several: Iterable[Any] = islice(thing, _ITEMS)
-        yield from ((f"{name}[{at}]", each) for at, each in enumerate(several) if is_tensor(each))
-
-
-class _Leaf:
-    """A leaf as the node that takes its gradient, which comes and goes."""
-
-    arity = 0
-
-    def __init__(self, variable: Any) -> None:
-        self.variable, self.extra, self._tag = variable, variable._meta.extra, tag(variable)
-
-    def name(self) -> str:
-        return ACCUMULATE
-
-
-def _has_hooks(extra: Any) -> bool:
-    """Whether there are any among the rare facts of a node."""
-    return extra is not None and bool(extra.tensor_hooks or extra.retainers or extra.pre_hooks or extra.post_hooks)
-
-
-def hooks_of(node: Any) -> Hooks:
-    """The hooks at a node, and those on the tensors that it made, or on its leaf, in the order in which they run."""
-    extra: Any = node.extra
-    found: list[tuple[Any, ...]] = []
-    if extra is not None:
-        for nr, hooks in _all(extra.tensor_hooks).items():
-            found += [("tensor", nr, *name_of(hook)) for hook in hooks.values()]
-        kept = [nr for nr, tensor in _all(extra.retainers).items() if tensor() is not None]
-        found += [("retained", nr, "retain_grad", None) for nr in kept]
-        found += [("before", 0, *name_of(hook)) for hook in _all(extra.pre_hooks).values()]
-        found += [("after", 0, *name_of(hook)) for hook in _all(extra.post_hooks).values()]
-    if not node.arity and (told := _told_by(node)):
-        found += [("accumulated", 0, *name_of(hook)) for hook in told.values()]
-    return tuple(found)
-
-
-def _all(hooks: dict[int, Any] | None) -> dict[int, Any]:
-    return hooks or {}
-
-
-def reached_from(node: Any) -> list[Any]:
-    """A node and all that its gradients can go to."""
-    reached = {node: None}
-    stack = [node]
-    while stack:
-        for to, _ in stack.pop().next_functions:
-            if to is not None and to not in reached:
-                reached[to] = None
-                stack.append(to)
-    return list(reached)
-
-
-def _told_by(node: Any) -> Any:
-    """The hooks after an accumulation of what may be the node of a leaf."""
-    meta = node.variable._meta if node.name() == ACCUMULATE else None
-    return None if meta is None else meta.post_accumulate
-
-
-def name_of(hook: Any) -> tuple[str, tuple[str, int] | None]:
-    """What a hook is called, and the line of the user's where it is defined."""
-    hook = getattr(hook, "__wrapped__", hook)
-    hook = getattr(hook, "func", hook)
-    code = getattr(hook, "__code__", None)
-    if code is not None:
-        users = not code.co_filename.startswith(OWN)
-        return code.co_name, (code.co_filename, code.co_firstlineno) if users else None
-    call = getattr(type(hook).__call__, "__code__", None)  # of an object that can be called
-    name = getattr(hook, "__name__", type(hook).__name__)
-    if call is None or call.co_filename.startswith(OWN):
-        return name, None
-    return name, (call.co_filename, call.co_firstlineno)

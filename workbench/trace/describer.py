@@ -2,66 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import FrameType
 from typing import Any
 
 from .assignments import assignments
-from .cuts import Cuts
+from .cuts import Cuts, Way
+from .engine import Engine
 from .facts import Cut
 from .formulas import text_of
-from .reader import Reader
+from .hooks import retained
+from .raw_events import RawEvents
 from .records import TensorsFound
-from .schema import Raw, Record
-from .stacks import StackSampler
+from .stacks import Stack, stepping
 
 _PLAIN = (int, float, bool, str, type(None))
+class_of: Callable[[object], Any] = type  # `__class__` may say another
 
 
-def class_of(thing: object) -> Any:
-    """Its class: `__class__` may say another."""
-    return type(thing)
-
-
-class Describer:
+class Describer(RawEvents, Engine):
     """Puts down what it is shown, each thing under its serial number, in raw events that a Reader makes records of."""
 
-    _reading: type[Reader] = Reader
     _arrays: tuple[type, ...] = ()  # what the engine computes with, where that is no tensor
 
     def __init__(self, limit: int) -> None:
+        super().__init__()
         self._limit = limit
-        self.sampler = StackSampler()
-        self._raw: list[Raw] = []
-        self._gone = 0  # records that were let go
         self._tensors: set[int] = set()
-        self._names: dict[int, str] = {}  # tensor -> the first variable found that holds it
         self._detached: dict[int, int] = {}  # tensor -> the one that it was detached from
         self._cuts = Cuts()
-        self._read_anew()
 
-    # What a trace asks for.
-
-    def records(self, count: int | None = None) -> list[Record]:
-        """Everything put down so far, or up to when `count` was this number."""
-        self._flush_deaths()
-        if len(self._names) != self._named:  # a name belongs to its tensor from the beginning
-            self._read_anew()
-        records = self._reader.read(self._raw)
-        if count is None:
-            return records
-        left = count - self._gone
-        return records[: left + bool(self._gone)] if left > 0 else []
-
-    @property
-    def count(self) -> int:
-        """How many records there were so far."""
-        return self._gone + len(self._raw) - bool(self._gone)  # the first then tells of those that are gone
-
-    def id_of(self, serial: int) -> str | None:
-        """The id by which the records speak of a node or a tensor, if they do."""
-        self.records()
-        return self._reader.id_of(serial)
+    # What is asked of cuts.
 
     def cut_before(self, serial: int) -> Cut | None:
         """Where the way of a tensor's gradient is cut, also of one that no record knows."""
@@ -74,24 +45,7 @@ class Describer:
         found = [each for each, cut in self._cuts.known.items() if cut.way.place == serial]
         return frozenset([id for each in found if (id := self.id_of(each)) is not None])
 
-    def _read_anew(self) -> None:
-        self._reader, self._named = self._reading(self._names), len(self._names)
-
-    def _changed(self, at: int) -> None:
-        """The raw event there is no longer what it was."""
-        if self._reader.read_already > at:
-            self._read_anew()
-
-    def _flush_deaths(self) -> None:
-        """Put down the nodes that were let go since the last event."""
-        raise NotImplementedError
-
     # What is put down.
-
-    def _tell(self, found: dict[int, Any]) -> None:
-        """Put down tensors as they are, if there are any."""
-        if found:
-            self._raw.append((TensorsFound, tuple(found.values())))
 
     def _tell_assigned(self, frame: FrameType) -> None:
         """Put down what the program assigns to variables of the names that are known."""
@@ -142,34 +96,117 @@ class Describer:
                 told.append((called, text, own, copy))
         return tuple(told)
 
-    # What differs from engine to engine.
+    # Where gradients go.
 
-    def _is_tensor(self, thing: Any) -> bool:
-        """Whether it is one of the engine's tensors."""
+    def _way(self, tensor: Any) -> Way | None:
+        """Where a tensor's gradient goes."""
+        if not tensor.requires_grad:
+            return None
+        maker = self._maker(tensor)
+        if maker is None:
+            return Way(self._tag(tensor), 0, True)
+        return Way(self._number(maker), self._output_nr(tensor), False)
+
+    def _edges(self, goes: Iterable[tuple[Any, int]], found: dict[int, Any]) -> tuple[tuple[int | None, int], ...]:
+        """Where the gradients that a node sends arrive, by serial numbers; `goes` are its `next_functions`."""
+        edges: list[tuple[int | None, int]] = []
+        for to, nr in goes:
+            serial = None if to is None else self._number(to)
+            edges.append((self._place(to, found) if to is not None and serial is None else serial, nr))
+        return tuple(edges)
+
+    def _place(self, node: Any, found: dict[int, Any]) -> int:
+        """The serial number of where a gradient goes: the node's, or the leaf's for its AccumulateGrad."""
+        if (serial := self._number(node)) is not None:
+            return serial
+        if (leaf := self._leaf(node)) is None:
+            return self._find(node)
+        serial = self._tag(leaf)
+        return serial if serial in found or self._is_same(leaf, serial) else self._describe(leaf, found)
+
+    def _argument(self, tensor: Any, found: dict[int, Any]) -> int:
+        """Put down a tensor that an operation was called with, if it is not as it was told of; its serial number."""
+        serial = self._tag(tensor)
+        if serial not in found and not self._is_same(tensor, serial):
+            self._describe(tensor, found)
+        return serial
+
+    # Nodes.
+
+    def _kept(self, node: Any, items: Any, tensors: Sequence[Any], found: dict[int, Any]) -> tuple[Any, ...]:
+        """What a node has saved: a tensor that is known by its number, others by value, what a hook packed by both.
+
+        The `items` are names, what is saved there, and the version or what unpacks it. What was saved of one of
+        `tensors` is known by that.
+        """
+        saved: list[tuple[Any, ...]] = []
+        for name, thing, how in items:
+            if (known := self._saved_as(thing, how, tensors)) is None:
+                packed = self._packed(node, thing, how, tensors)
+                saved += () if packed is None else ((name, None, *packed),)
+                continue
+            tensor, version = known
+            own = copy = None
+            if tensor is None:
+                copy = self._copy(thing)
+            elif (own := self._tag(tensor)) not in self._tensors:
+                self._describe(tensor, found)
+            saved.append((name, own, copy, version, None, self._storage(thing, tensor)))
+        return tuple(saved)
+
+    # The user's hooks.
+
+    def _put_retained(self, task: int, place: int, tensors: Iterable[tuple[int, Any]]) -> None:
+        """Put down what tensors, known weakly by the output that they are, keep of the gradient that has come."""
+        for nr, own in tensors:
+            if (tensor := own()) is not None:
+                kept = (self._copy(tensor.grad),)
+                self._put_hook(task, place, retained(nr), kept, kept)
+
+    # Writes.
+
+    def _put_write(self, tensor: Any, name: str, stack: Stack | None = None) -> None:
+        """Put down a write into a tensor, and what shares its memory as it is now."""
+        self._put_grad_in(tensor, name, stack)
+        serial, found = self._tag(tensor), dict[int, Any]()
+        if serial not in self._tensors:
+            if not self._is_part(tensor):
+                return  # of no graph yet
+            self._describe(tensor, found)
+        stack = stack or self.sampler.stack(4)
+        slices = self._slices(tensor, found, stack)
+        self._describe_others(tensor, found, stack)
+        self._tell(found)
+        maker = self._maker(tensor)
+        node, nr = None if maker is None else self._number(maker), self._output_nr(tensor)
+        by = stepping() if maker is None and tensor.requires_grad else None
+        self._put_written(serial, name, self._version(tensor), self._value(tensor, serial), node, nr, stack, slices, by)
+
+    def _put_grad_in(self, written: Any, name: str, stack: Stack | None) -> None:
+        """Put down the gradient of a tensor whose gradient's memory was written."""
+        if (tensor := self._tensor_of(written)) is not None:
+            self._put_grad(tensor, name, stack)
+
+    # What each engine's describer puts down in its own way.
+
+    def _put_grad(self, tensor: Any, name: str = "", stack: Stack | None = None) -> None:
+        """Put down what a known tensor's gradient is now."""
         raise NotImplementedError
 
-    def _tag(self, tensor: Any) -> int:
-        """The serial number of a tensor."""
+    def _slices(self, written: Any, found: dict[int, Any], stack: Stack) -> int | None:
+        """The node that a write through a view has given its base, if that is new."""
         raise NotImplementedError
 
-    def _copy(self, thing: Any) -> Any:
-        """What is kept of the values of a tensor, or of an array."""
+    def _describe_others(self, written: Any, found: dict[int, Any], stack: Stack) -> None:
+        """Put down what shares the memory that was written: it has new values by that, and perhaps a new history."""
         raise NotImplementedError
 
     def _describe(self, tensor: Any, found: dict[int, Any]) -> int:
         """Put down a tensor as it is now; its serial number."""
         raise NotImplementedError
 
-    def _argument(self, tensor: Any, found: dict[int, Any]) -> int:
-        """Put down a tensor that an operation was called with, if it is not as it was told of; its serial number."""
-        raise NotImplementedError
-
-    def _is_news(self, tensor: Any, serial: int) -> bool:
-        """Whether a tensor that a variable holds is to be told of: the node that made it is known."""
-        raise NotImplementedError
-
-    def _put_on(self, node: Any) -> Iterable[tuple[str, Any]]:
-        """What the user's forward has put on `ctx`, by its names."""
+    def _find(self, node: Any) -> int:
+        """Put down a node that was born unheard, after all it came from; its serial number."""
         raise NotImplementedError
 
 

@@ -18,34 +18,19 @@ import numpy as np
 
 from ..events import SCHEMA, Event, next_tag, tag
 from .call_records import LevelLeft
-from .describe import (
-    WorkbenchDescriber,
-    grad_of,
-    is_tensor,
-    maker_of,
-    memory_of,
-    named_in,
-    reached_from,
-    version_of,
-    zeros_of,
-)
+from .describe import WorkbenchDescriber
+from .hooks import nodes_behind
+from .names import named_in
 from .records import (
     BackwardFinished,
-    BackwardStarted,
     EventsLetGo,
     Failed,
-    GradAccumulated,
-    GradCaptured,
     GradChanged,
     NodeCreated,
-    NodeFinished,
     NodesGone,
-    NodeStarted,
     OperationRan,
-    SavedFreed,
     TangentPushed,
     TensorsFound,
-    TensorShown,
     TensorWritten,
 )
 from .schema import (
@@ -54,8 +39,9 @@ from .schema import (
     replaced,
     value_of,
 )
-from .stacks import Stack, line_of, spot_of, stepping, user_frame
+from .stacks import Stack, line_of, spot_of, user_frame
 from .values import LIMIT
+from .workbench_engine import grad_of, is_tensor, maker_of, version_of, zeros_of
 
 
 class EventRecorder(WorkbenchDescriber):
@@ -81,7 +67,7 @@ class EventRecorder(WorkbenchDescriber):
         if self._open:
             self._learn_names()
         found: dict[int, tuple[Any, ...]] = {}
-        edges = self._edges(node, found)
+        edges = self._edges(node.next_functions, found)
         given: list[Any] = []
         tensors: list[Any] = []
         for arg in args:
@@ -98,8 +84,8 @@ class EventRecorder(WorkbenchDescriber):
             attributes, zeros = self._attributes(node, found), zeros_of(node)
         pushing = self._pushing[-1][1] if self._pushing else None
         scope = None if node.extra is None else node.extra.scope
-        told = own, node.name(), kind, False, edges, tuple(given), tuple(found.values()), saved, self.sampler.stack()
-        self._raw.append((NodeCreated, *told, pushing, attributes, scope, 1, None, zeros))
+        name, args, stack = node.name(), tuple(given), self.sampler.stack()
+        self._put_node(own, name, kind, False, edges, args, found, saved, stack, scope, 1, attributes, zeros, pushing)
 
     def on_backward(self, task: Any) -> None:
         self._sent, self._arrived = {}, None
@@ -119,7 +105,7 @@ class EventRecorder(WorkbenchDescriber):
         self._tell(found)
         self._meet(getattr(task, "_waiting", ()))
         keep, create, stack = task.keep_graph, task.create_graph, self.sampler.stack()
-        self._raw.append((BackwardStarted, tag(task), roots, targets, keep, create, stack))
+        self._put_backward(tag(task), roots, targets, keep, create, stack)
         self._tasks.add(task._tag)
         self._going.append(weakref.ref(task))
 
@@ -138,7 +124,7 @@ class EventRecorder(WorkbenchDescriber):
             serial = tag(node if variable is None else variable)
             if variable is not None:
                 self._arrive(variable, grads, copies)
-        self._raw.append((NodeStarted, task._tag, serial, copies))
+        self._put_started(task._tag, serial, copies)
 
     def on_ran(self, task: Any, node: Any, grads: Any) -> None:
         self._running = False
@@ -149,7 +135,7 @@ class EventRecorder(WorkbenchDescriber):
         for grad, copy in zip(grads, copies, strict=True):
             if type(copy) is tuple and type(grad) is np.ndarray:
                 sent[id(grad)] = weakref.ref(grad), copy
-        self._raw.append((NodeFinished, task._tag, node._tag, copies))
+        self._put_finished(task._tag, node._tag, copies)
 
     def _arrive(self, leaf: Any, grads: Any, copies: tuple[Any, ...]) -> None:
         """What arrives at a leaf is its `.grad` afterwards, if it has none yet."""
@@ -161,28 +147,24 @@ class EventRecorder(WorkbenchDescriber):
 
     def on_freed(self, node: Any) -> None:
         if tag(node) in self._nodes:
-            self._raw.append((SavedFreed, node._tag))
+            self._put_freed(node._tag)
 
     def on_accumulated(self, task: Any, node: Any, variable: Any) -> None:
         grad = variable.grad
         self._hold(variable)
         copy = self._arrived if self._arrived is not None and grad is not None else self._copy(grad)
         self._arrived = None
-        after = self._take_after(variable._tag) if self._after else ()
-        self._raw += [
-            (GradAccumulated, tag(task), variable._tag, value_of(after[0], "before")[0] if after else copy),
-            *after,
-        ]
+        self._put_accumulated(tag(task), variable._tag, copy, self._take_late(variable._tag))
 
     def on_regraded(self, tensor: Any) -> None:
         self._put_grad(tensor)
 
     def on_captured(self, task: Any, node: Any, output_nr: int, grad: Any) -> None:
-        self._raw.append((GradCaptured, tag(task), self._serial(node), output_nr, self._copy(grad)))
+        self._put_captured(tag(task), self._serial(node), output_nr, self._copy(grad))
 
     def on_finished(self, task: Any) -> None:
         self._end(task)
-        self._raw.append((BackwardFinished, tag(task)))
+        self._put_over(tag(task))
 
     def _end(self, task: Any) -> None:
         self._running = False
@@ -196,24 +178,9 @@ class EventRecorder(WorkbenchDescriber):
             super().on_unrecorded(name, args, outputs)
 
     def on_wrote(self, tensor: Any, name: str, node: Any = None) -> None:
-        self._put_grad_in(tensor, name)
         if node is not None:
             self._correct(tensor, node)
-        found: dict[int, tuple[Any, ...]] = {}
-        if tag(tensor) not in self._tensors:
-            if self._base(tensor) is None and not self._is_known(tensor._tag) and not self._sharing(tensor):
-                return  # no part of the graph yet
-            self._describe(tensor, found)
-        stack = self.sampler.stack()
-        slices = self._put_slices(tensor, found, stack)
-        self._describe_others(tensor, found)
-        self._tell(found)
-        maker = maker_of(tensor)
-        serial = tag(maker) if maker is not None and tag(maker) in self._nodes else None
-        now = self._copy(tensor)
-        own, version, nr = tensor._tag, version_of(tensor), tensor.output_nr
-        by = stepping() if maker is None and tensor.requires_grad else None
-        self._raw.append((TensorWritten, own, name, version, now, serial, nr, stack, slices, by))
+        self._put_write(tensor, name)
 
     def on_failed(self, task: Any, node: Any, error: BaseException) -> None:
         if hasattr(node, "variable") and self._is_after(task, node):
@@ -223,10 +190,8 @@ class EventRecorder(WorkbenchDescriber):
         serial = None if node is None else self._serial(node)
         if serial not in self._nodes and serial not in self._tensors:
             serial = None
-        # The words alone: the exception's traceback would keep every tensor of the failed call.
-        words = (type(error).__name__, str(error))
         heard = None if task is None or tag(task) not in self._tasks else task._tag
-        self._raw.append((Failed, heard, serial, *words))
+        self._put_failed(heard, serial, type(error).__name__, str(error))
 
     # What a write in place changes of what was put down before: whose result its node has saved, whose history.
 
@@ -255,23 +220,16 @@ class EventRecorder(WorkbenchDescriber):
         self._raw[at] = created
         self._changed(at)
 
-    def _put_grad(self, tensor: Any, name: str = "") -> None:
-        """Put down what a known tensor's gradient is now; what a hook after its accumulation does is told with that."""
+    def _put_grad(self, tensor: Any, name: str = "", stack: Stack | None = None) -> None:
+        # What a hook after its accumulation does is told with that.
         if self._is_known(tag(tensor)) and not any([of == tensor._tag for *_, of in self._given.values()]):
             if tensor._tag not in self._tensors:  # an earlier chapter has told of it
                 found: dict[int, tuple[Any, ...]] = {}
                 self._describe(tensor, found)
-                self._raw.append((TensorsFound, tuple(found.values())))
+                self._tell(found)
             self._hold(tensor)
-            self._raw.append((GradChanged, tensor._tag, self._copy(grad_of(tensor)), name, self.sampler.stack()))
-
-    def _put_grad_in(self, written: Any, name: str) -> None:
-        """The same, if the memory of a gradient was written."""
-        memory = memory_of(written)
-        found = self._slots.get(id(memory))
-        tensor = None if found is None else found()
-        if tensor is not None and memory_of(grad_of(tensor)) is memory:
-            self._put_grad(tensor, name)
+            grad = self._copy(grad_of(tensor))
+            self._put_grad_changed(tensor._tag, grad, name, stack or self.sampler.stack())
 
     def _saved_of(self, node: Any, written: Any, found: dict[int, Any]) -> list[tuple[Any, ...]]:
         """What a node has saved; of what is written the values too, as these are told only after it."""
@@ -281,8 +239,7 @@ class EventRecorder(WorkbenchDescriber):
             for name, own, copy, *more in saved
         ]
 
-    def _put_slices(self, written: Any, found: dict[int, Any], stack: Stack) -> int | None:
-        """Put down the node that a write through a view has given its base; its number, if it is new."""
+    def _slices(self, written: Any, found: dict[int, Any], stack: Stack) -> int | None:
         base = None if written._meta is None else written._meta.base
         slices = None if base is None else maker_of(base)
         inner = getattr(slices, "fn", None)
@@ -292,7 +249,7 @@ class EventRecorder(WorkbenchDescriber):
         if not known and tag(inner) not in self._nodes:
             return None
         self._know(slices)
-        edges = self._edges(slices, found)
+        edges = self._edges(slices.next_functions, found)
         if not known:  # a constant until now: what is written is told again, as a view of it
             self._describe(base, found)
             self._describe(written, found)
@@ -457,7 +414,7 @@ class Recorder(EventRecorder):
         """Put down the nodes that were let go since the last event."""
         if self._dead and self._lives is not None:
             dead = [self._lives.pop(self._dead.pop(0), None) for _ in range(len(self._dead))]
-            self._raw.append((NodesGone, tuple([serial for serial in dead if serial is not None])))
+            self._put_gone([serial for serial in dead if serial is not None])
 
     def records(self, count: int | None = None) -> list[Record]:
         """Everything heard so far, or up to when `count` was this number: nothing, if all that was let go."""
@@ -492,12 +449,12 @@ class Recorder(EventRecorder):
         maker = maker_of(tensor)
         if maker is not None:
             self._find(maker)
-            self._meet(reached_from(maker))
+            self._meet(nodes_behind([maker]))
         self.look_up(frame)
         found: dict[int, tuple[Any, ...]] = {}
         self._describe(tensor, found)
-        self._raw.append((TensorsFound, tuple(found.values())))
-        self._raw.append((TensorShown, tensor._tag, line_of(frame)))
+        self._tell(found)
+        self._put_shown(tensor._tag, line_of(frame))
 
     # The last events only.
 
@@ -583,10 +540,10 @@ class ErrorRecorder(Recorder):
             maker = maker_of(tensor)
             if tag(tensor) in self._tensors and (maker is None or tag(maker) in self._nodes):
                 self._describe(tensor, found)
-        self._raw.append((TensorsFound, tuple(found.values())))
+        self._tell(found)
         self._learn(named)
         node, *words = failure
-        self._raw.append((Failed, None, node if node in self._nodes or node in self._tensors else None, *words))
+        self._put_failed(None, node if node in self._nodes or node in self._tensors else None, *words)
 
     def _saved(self, node: Any, tensors: list[Any], found: dict[int, Any]) -> tuple[Any, ...]:
         """A node keeps the array of its own output, which the user may hold as a tensor."""

@@ -17,20 +17,14 @@ from weakref import ref
 import torch
 
 from ...events import next_tag
-from ...trace.call_records import HookRan, HooksFound
-from ...trace.describe import name_of
+from ...trace.call_records import HookRan
+from ...trace.hooks import name_of, retained
 from ...trace.records import (
-    BackwardFinished,
-    BackwardStarted,
-    Failed,
     GradAccumulated,
-    GradCaptured,
     NodeCreated,
     NodeFinished,
-    NodeStarted,
-    SavedFreed,
 )
-from ...trace.schema import Raw, value_of
+from ...trace.schema import value_of
 from ...trace.source import OWN
 from ...trace.stacks import user_frame
 from ...trace.values import Value, read
@@ -109,11 +103,9 @@ class BackwardRecorder(OperationRecorder):
         super().__init__(limit)
         self._going: list[Task] = []
         self._sent: dict[int, tuple[Any, int, Any]] = {}  # what was recorded of the gradients that a node has just sent
-        self._hooks: dict[int, tuple[Any, ...]] = {}
         self.hooks_on_nodes = False  # whether anybody has registered one since the recording began
         self._retaining: dict[int, list[tuple[int, Any]]] = {}  # node -> outputs that keep their gradient
         self.failed: tuple[int, str, Any] | None = None  # a hook that raised: its place and kind, what it was given
-        self._late: list[Raw] = []  # what hooks did after the accumulation that is still to be recorded
 
     def run_backward(self, inner: Any, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a backward, and tell of it."""
@@ -171,7 +163,7 @@ class BackwardRecorder(OperationRecorder):
         self._wrap_hooks(task)
         stack = self.sampler.stack(3)
         wanted = None if targets is None else tuple(targets)
-        self._raw.append((BackwardStarted, task.serial, tuple(roots), wanted, task.keeps, task.creates, stack))
+        self._put_backward(task.serial, tuple(roots), wanted, task.keeps, task.creates, stack)
 
     def _place_of(self, thing: Any, found: dict[int, Any]) -> tuple[int, int]:
         """Where the gradient of a tensor, or of a graph's edge, arrives: a node or a leaf, and which output of it."""
@@ -307,7 +299,7 @@ class BackwardRecorder(OperationRecorder):
         if task.creates:
             self._note_nodes_of(grads)
         self._note_retained(task, serial)
-        self._raw.append((NodeStarted, task.serial, serial, self._copies(grads)))
+        self._put_started(task.serial, serial, self._copies(grads))
 
     def ends(self, task: Task, serial: int, saves: bool, sent: Any, received: Any) -> None:
         """A node has run."""
@@ -318,17 +310,17 @@ class BackwardRecorder(OperationRecorder):
         if task.running != serial:
             if self._retaining:
                 self._note_retained(task, serial)
-            self._raw.append((NodeStarted, task.serial, serial, self._copies(received)))
+            self._put_started(task.serial, serial, self._copies(received))
         if task.creates:
             self._note_nodes_of(sent)
         task.running, task.last = None, serial
         copies = self._copies(sent, True)
-        self._raw.append((NodeFinished, task.serial, serial, copies))
+        self._put_finished(task.serial, serial, copies)
         if saves and not task.keeps:
-            self._raw.append((SavedFreed, serial))
+            self._put_freed(serial)
         if task.queue is not None:
             for place in task.queue.ran(serial, copies):
-                self._put_captured(task, place)
+                self._note_captured(task, place)
 
     def _note_nodes_of(self, grads: Any) -> None:
         """Record the nodes that made gradients, which a backward records."""
@@ -345,19 +337,14 @@ class BackwardRecorder(OperationRecorder):
         """A hook of the user's has run."""
         self._sent = {}  # it may have written into what was sent
         if self._going:
-            told = (HookRan, self._going[-1].serial, place, which, before, after)
-            (self._late if which[0] == "accumulated" else self._raw).append(told)
+            self._put_hook(self._going[-1].serial, place, which, before, after)
 
     def _note_retained(self, task: Task, serial: int) -> None:
         """Record what tensors keep of the gradient that has come to the node that made them."""
         if task.retained == serial:
             return
         task.retained = serial
-        for nr, own in self._retaining.get(serial, ()):
-            tensor = own()
-            if tensor is not None:
-                kept = (self._copy(tensor.grad),)
-                self._raw.append((HookRan, task.serial, serial, _retained(nr), kept, kept))
+        self._put_retained(task.serial, serial, self._retaining.get(serial, ()))
 
     def arrives(self, task: Task, serial: int, leaf: torch.Tensor, received: Any) -> None:
         """A leaf has a new gradient."""
@@ -367,7 +354,7 @@ class BackwardRecorder(OperationRecorder):
         before = self._grads.get(serial)
         self._grads[serial] = id(grad)
         self._versions.pop(serial, None)
-        copy, late, self._late = None, self._late, []
+        copy, late = None, self._take_late(serial)
         if grad is not None:
             self._hold(leaf, grad)
             first = before == id(None) and received[0] is not None and grad.dtype is received[0].dtype
@@ -377,9 +364,8 @@ class BackwardRecorder(OperationRecorder):
             else:
                 copy = copies[0] if first else self._copy(grad)
         if task.running != serial:
-            self._raw.append((NodeStarted, task.serial, serial, copies))
-        self._raw.append((GradAccumulated, task.serial, serial, copy))
-        self._raw += late
+            self._put_started(task.serial, serial, copies)
+        self._put_accumulated(task.serial, serial, copy, late)
         task.running, task.last = None, serial
 
     def _copies(self, grads: Any, sent: bool = False) -> tuple[Any, ...]:
@@ -400,22 +386,21 @@ class BackwardRecorder(OperationRecorder):
             copies.append(copy)
         return tuple(copies)
 
-    def _put_captured(self, task: Task, place: int) -> None:
+    def _note_captured(self, task: Task, place: int) -> None:
         """All gradients of a place have come, of which some are handed to the caller."""
         for (at, nr), wanted in task.captures.items():
             if at == place:
                 task.captured[wanted[0]] = len(self._raw)
-                self._raw.append((GradCaptured, task.serial, place, nr, None))
+                self._put_captured(task.serial, place, nr, None)
 
     # The end.
 
     def _finish(self, task: Task, found: Any) -> None:
         self._flush_deaths()
         for (place, nr), wanted in task.captures.items() if found else ():
-            told = (GradCaptured, task.serial, place, nr, self._copy(found[wanted[0]]))
             at, end = task.captured.get(wanted[0]), len(self._raw)
             self._note_nodes_of([found[wanted[0]]])
-            self._raw.append(told)
+            self._put_captured(task.serial, place, nr, self._copy(found[wanted[0]]))
             if at is not None:  # the place where it was captured
                 news = self._raw[end:]
                 self._raw[end:] = []
@@ -423,7 +408,7 @@ class BackwardRecorder(OperationRecorder):
                 later = {index: where + len(news) - 1 for index, where in task.captured.items() if where > at}
                 task.captured.update(later)
                 self._changed(at)
-        self._raw.append((BackwardFinished, task.serial))
+        self._put_over(task.serial)
 
     def asked(self, run: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Call what runs a backward; record what PyTorch refuses before anything runs."""
@@ -441,14 +426,15 @@ class BackwardRecorder(OperationRecorder):
 
     def _failed(self, task: Task, outputs: Any, error: BaseException) -> None:
         self._flush_deaths()
-        at, hook, self.failed, late, self._late = task.running, self.failed, None, self._late, []
+        at, hook, self.failed = task.running, self.failed, None
         if hook is not None:
             at, kind, given = hook
+            late = self._take_late(at)
             if kind == "accumulated" or late:
                 came = value_of(late[0], "before") if late else given
                 if task.running != at:
-                    self._raw.append((NodeStarted, task.serial, at, came))
-                self._raw += [(GradAccumulated, task.serial, at, *came), *late]
+                    self._put_started(task.serial, at, came)
+                self._put_accumulated(task.serial, at, came[0] if came else None, late)
         elif at is None and "returned nan values in its" in str(error):
             at = task.last
         elif at is None:
@@ -464,12 +450,13 @@ class BackwardRecorder(OperationRecorder):
             if at is not None and not misfits:
                 came = queue.came.get(at, {})
                 copies = tuple([came.get(nr) for nr in range(max(came, default=0) + 1)])
-                self._raw.append((NodeStarted, task.serial, at, copies))
+                self._put_started(task.serial, at, copies)
+        self._forget_late(task.serial)
         self.look_up(user_frame())
         self._note_failure(task.serial, at, error)
 
     def _note_failure(self, task: int | None, at: int | None, error: BaseException) -> None:
-        self._raw.append((Failed, task, at, type(error).__name__, str(error)))
+        self._put_failed(task, at, type(error).__name__, str(error))
         if not hasattr(error, "_workbench_failure"):  # else a backward inside of this one has failed
             name = next((value_of(raw, "name") for raw in self._raw if raw[:2] == (NodeCreated, at)), "")
             with suppress(AttributeError):  # of a type that has no room for it
@@ -487,7 +474,7 @@ class BackwardRecorder(OperationRecorder):
                 found = [(kind, nr, *name_of(hook)) for hook in (hooks or {}).values()]
                 kinds[kind].setdefault(place, []).extend(found)
             if tensor is not None and tensor.retains_grad and place != self._have(tensor):
-                kinds["retained"].setdefault(place, []).append(_retained(nr))
+                kinds["retained"].setdefault(place, []).append(retained(nr))
                 self._retaining.setdefault(place, []).append((nr, ref(tensor)))
         looked_at = set(kinds["tensor"])
         for place, before in self._hooks.items():  # nobody has looked at those of a node that cannot run
@@ -496,19 +483,8 @@ class BackwardRecorder(OperationRecorder):
                 if place not in looked_at:
                     places[place] = [each for each in before if each[0] == kind]
         order = (kinds["tensor"], kinds["retained"], on_nodes, kinds["accumulated"])  # in which they run
-        news = []
-        for place in dict.fromkeys([each for places in order for each in places]):
-            hooks = tuple([hook for places in order for hook in places.get(place, ())])
-            if hooks != self._hooks.get(place, ()):
-                self._hooks[place] = hooks
-                news.append((place, hooks))
-        if news:
-            self._raw.append((HooksFound, tuple(news)))
-
-
-def _retained(nr: int) -> tuple[Any, ...]:
-    """What is recorded of `retain_grad` on an output."""
-    return "retained", nr, "retain_grad", None
+        all_places = dict.fromkeys([each for places in order for each in places])
+        self._put_hooks([(at, tuple([hook for places in order for hook in places.get(at, ())])) for at in all_places])
 
 
 def _sum_of(one: Value) -> Value:

@@ -21,16 +21,13 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ...events import next_tag
-from ...trace.cuts import Way
-from ...trace.describe import named_in
 from ...trace.describer import Describer
+from ...trace.engine import ACCUMULATE
 from ...trace.facts import TensorSeen
+from ...trace.names import named_in
 from ...trace.reader import Reader
-from ...trace.records import NodeCreated, NodesGone
 from ...trace.stacks import Stack
 from ...trace.values import Value, kept
-
-ACCUMULATE = "torch::autograd::AccumulateGrad"
 
 _RESULTS = ("result", "output")  # what a node calls its own output where it has saved that
 _IN_TORCH = torch.__name__ + "."
@@ -206,7 +203,7 @@ class TorchDescriber(Describer):
         """Record the nodes that have died since the last event."""
         if self._dead:
             dead = [self._dead.pop(0) for _ in range(len(self._dead))]
-            self._raw.append((NodesGone, tuple(dead)))
+            self._put_gone(dead)
 
     def _is_tensor(self, thing: Any) -> bool:
         return isinstance(thing, torch.Tensor)
@@ -231,6 +228,22 @@ class TorchDescriber(Describer):
     def _token(self, node: Any) -> Token | None:
         token: Token | None = node.metadata.get(self._key)
         return token
+
+    def _number(self, node: Any) -> int | None:
+        token: Token | None = None if type(node) is AccumulateGrad else node.metadata.get(self._key)
+        return None if token is None else token.serial
+
+    def _maker(self, tensor: torch.Tensor) -> Any:
+        return maker_of(tensor)
+
+    def _output_nr(self, tensor: torch.Tensor) -> int:
+        return tensor.output_nr
+
+    def _version(self, tensor: torch.Tensor) -> int:
+        return version_of(tensor)
+
+    def _leaf(self, node: Any) -> Any:
+        return node.variable if type(node) is AccumulateGrad else None
 
     def _serial(self, node: Any) -> int | None:
         """The serial number under which a node is known: the leaf's for its AccumulateGrad."""
@@ -277,16 +290,6 @@ class TorchDescriber(Describer):
             self._note_sharer(tensor, serial)
             self._note_sharer(base, self._tag(base))
         return serial
-
-    def _way(self, tensor: torch.Tensor) -> Way | None:
-        """Where a tensor's gradient goes."""
-        if not tensor.requires_grad:
-            return None
-        made = maker_of(tensor)
-        if made is None:
-            return Way(self._tag(tensor), 0, True)
-        token = self._token(made)
-        return Way(None if token is None else token.serial, tensor.output_nr, False)
 
     def _note_sharer(self, tensor: torch.Tensor, serial: int) -> None:
         self._sharers[serial] = self._known[id(tensor)][0]
@@ -344,12 +347,9 @@ class TorchDescriber(Describer):
         return not tensor.is_leaf or self._grads.get(serial) == id(tensor.grad)
 
     def _argument(self, tensor: torch.Tensor, found: dict[int, Any]) -> int:
-        serial = self._tag(tensor)
-        if serial in self._before:
+        if self._before and (serial := self._tag(tensor)) in self._before:
             return self._as_before(serial, found)
-        if serial not in found and not self._is_same(tensor, serial):
-            self._describe(tensor, found)
-        return serial
+        return super()._argument(tensor, found)
 
     def _as_before(self, serial: int, found: dict[int, Any]) -> int:
         """Record a tensor that was written as it was before that: what computed the new values was given this."""
@@ -461,41 +461,13 @@ class TorchDescriber(Describer):
             found[copy] = copy, value, 0, True, serial, each.output_nr, None, None, None, None
         if not outs and not written:
             self._note_unseen(serial, places, items, inner, found)
-        saved = self._saved(items, outs, found) if items else ()
+        saved = self._kept(node, items, outs, found) if items else ()
         attributes = self._attributes(node, found) if kind.is_python else ()
-        cls: Any = None if kind.is_compiled else type(node)
-        self._raw.append(
-            (
-                NodeCreated,
-                serial,
-                node.name(),
-                cls,
-                old,
-                tuple(edges),
-                tuple(given),
-                tuple(found.values()),
-                saved,
-                None if old else stack,
-                None,
-                attributes,
-                None if stack is None else entry,
-                len(places),
-                None,
-                zeros_of(node) if kind.is_python else (),
-            )
-        )
-
-    def _edges(self, goes: Any, found: dict[int, Any]) -> list[tuple[int | None, int]]:
-        key = self._key
-        edges: list[tuple[int | None, int]] = []
-        for edge in goes:
-            to, nr = edge
-            if to is None:
-                edges.append(edge)
-            else:
-                token: Token | None = None if type(to) is AccumulateGrad else to.metadata.get(key)
-                edges.append((self._place(to, found) if token is None else token.serial, nr))
-        return edges
+        zeros = zeros_of(node) if kind.is_python else ()
+        cls = None if kind.is_compiled else type(node)
+        stack, entry = None if old else stack, None if stack is None else entry
+        told = serial, node.name(), cls, old, edges, tuple(given), found, saved, stack, entry
+        self._put_node(*told, len(places), attributes, zeros)
 
     def _note_unseen(
         self,
@@ -525,42 +497,27 @@ class TorchDescriber(Describer):
             if result is not None and nr == 0 and self._have(result) is None:
                 self._known[id(result)] = weakref.ref(result), own  # for as long as it is looked at here
 
-    def _place(self, node: Any, found: dict[int, Any]) -> int:
-        """The serial number of where a gradient goes: the node's, or the leaf's for its AccumulateGrad."""
-        if type(node) is AccumulateGrad:
-            leaf = node.variable
-            serial = self._tag(leaf)
-            return serial if serial in found or self._is_same(leaf, serial) else self._describe(leaf, found)
-        token: Token | None = node.metadata.get(self._key)
-        if token is not None:
-            return token.serial
+    def _find(self, node: Any) -> int:
         self._note_nodes(node, (), [], None, 1 << 64, None, False)
-        return self._place(node, found)
+        token: Token = node.metadata[self._key]
+        return token.serial
 
-    def _saved(self, items: list[tuple[str, Any, Any]], outs: Sequence[Any], found: dict[int, Any]) -> tuple[Any, ...]:
-        """What a node has saved: a tensor that is known by its number, others by value, what a hook packed by both."""
-        told = []
-        for name, thing, hook in items:
-            if hook is not None:
-                copy = self._copy(thing) if isinstance(thing, torch.Tensor) else None
-                storage = self._storage(thing, None) if copy is not None else None
-                told.append((name, None, copy, 0, _packing(hook, thing), storage))
-                continue
-            if not isinstance(thing, torch.Tensor):
-                continue
-            tensor = thing
-            if outs and self._have(thing) is None and thing.grad_fn is None:  # of an output the memory alone
-                place = address_of(thing)
-                own = [out for out in outs if place and address_of(out) == place and out.shape == thing.shape]
-                tensor = own[0] if own else thing
-            serial = self._have(tensor)
-            if serial is None and self._comes_from_known(tensor):
-                serial = self._tag(tensor)
-            if serial is not None and serial not in self._tensors:
-                self._describe(tensor, found)
-            copy = self._copy(tensor) if serial is None else None
-            told.append((name, serial, copy, version_of(tensor), None, self._storage(tensor, serial)))
-        return tuple(told)
+    def _saved_as(self, thing: Any, how: Any, tensors: Sequence[Any]) -> tuple[Any, int] | None:
+        if how is not None or not isinstance(thing, torch.Tensor):
+            return None
+        tensor = thing
+        if tensors and self._have(thing) is None and thing.grad_fn is None:  # of an output the memory alone
+            place = address_of(thing)
+            own = [each for each in tensors if place and address_of(each) == place and each.shape == thing.shape]
+            tensor = own[0] if own else thing
+        known = self._have(tensor) is not None or self._comes_from_known(tensor)
+        return tensor if known else None, version_of(tensor)
+
+    def _packed(self, node: Any, thing: Any, how: Any, tensors: Sequence[Any]) -> tuple[Any, ...] | None:
+        if how is None:
+            return None
+        copy = self._copy(thing) if isinstance(thing, torch.Tensor) else None
+        return copy, 0, _packing(how, thing), self._storage(thing, None) if copy is not None else None
 
     def _comes_from_known(self, tensor: torch.Tensor) -> bool:
         """Whether it is worth describing: its node is known, or it is a view of a tensor that no node has made."""
@@ -569,8 +526,9 @@ class TorchDescriber(Describer):
         base = tensor._base
         return base is not None and base.grad_fn is None
 
-    def _storage(self, tensor: torch.Tensor, serial: int | None) -> tuple[int, int] | None:
-        """The number of the storage that a saved tensor shows, and its bytes, unless the tensor, if known, tells it."""
+    def _storage(self, thing: Any, tensor: Any) -> tuple[int, int] | None:
+        serial = None if tensor is None else self._tag(tensor)
+        tensor = thing if tensor is None else tensor
         if _is_wrapped(tensor):
             return None
         try:
@@ -619,18 +577,6 @@ def raw_saved(node: Any, kind: NodeKind) -> list[tuple[str, Any, Any]]:
         elif raw is not None:
             kept.append((name, raw.data, raw.unpack_hook))
     return kept
-
-
-def nodes_behind(starts: list[Any]) -> list[Any]:
-    """These nodes and all that their gradients can go to."""
-    met = {node: None for node in starts if node is not None}
-    todo = list(met)
-    while todo:
-        for to, _ in todo.pop().next_functions:
-            if to is not None and to not in met:
-                met[to] = None
-                todo.append(to)
-    return list(met)
 
 
 def _packing(hook: Any, kept: Any) -> tuple[Any, ...]:

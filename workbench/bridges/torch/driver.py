@@ -16,8 +16,10 @@ import torch
 
 from ...autograd.node import AccumulateGrad, Node, accumulator, meta_of
 from ...autograd.tensor import Tensor, wrap
+from ...trace.engine import ACCUMULATE
+from ...trace.hooks import nodes_behind
 from .. import NO_NUMBERS, NOT_RUN
-from .describe import ACCUMULATE, is_python, kind_of_node, nodes_behind, raw_saved, version_of
+from .describe import is_python, kind_of_node, raw_saved, version_of
 from .operations import unobserved
 
 _PLAIN = (torch.float16, torch.float32, torch.float64)

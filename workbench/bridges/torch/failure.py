@@ -15,10 +15,11 @@ from heapq import heapify, heappop, heappush
 from types import FrameType
 from typing import Any, Literal
 
-from ...trace.records import Failed, NodeCreated, TensorsFound
+from ...trace.hooks import nodes_behind
+from ...trace.records import NodeCreated
 from ...trace.schema import Record, replaced, value_of
 from ...trace.source import is_users
-from .describe import AccumulateGrad, is_python, nodes_behind
+from .describe import AccumulateGrad, is_python
 from .driver import node_of
 from .operations import unobserved
 from .recorder import TorchRecorder
@@ -100,12 +101,12 @@ class _GraphFinder(TorchRecorder):
         self.look_up(frame)
         for output in ran.outputs:
             self._describe(output, found)
-        self._raw.append((TensorsFound, tuple(found.values())))
+        self._tell(found)
         serial = None if node is None else self._serial(node)
         written = _WRITTEN.search(str(error))
         if slot and written is not None:
             self._saved_then(serial, slot, int(written[1]))
-        self._raw.append((Failed, None, serial, type(error).__name__, str(error)))
+        self._put_failed(None, serial, type(error).__name__, str(error))
         return "" if node is None else str(node.name()).rpartition("::")[2]
 
     def _saved_then(self, node: int | None, slot: str, version: int) -> None:

@@ -25,8 +25,8 @@ from ...autograd.scopes import Entry, place, settings_of
 from ...events import next_tag
 from ...trace.call_records import OperationsUnseen
 from ...trace.cuts import Way
-from ...trace.records import COMPILED, GradChanged, TensorWritten
-from ...trace.stacks import stepping
+from ...trace.records import COMPILED
+from ...trace.stacks import Stack
 from .. import LOST
 from .describe import TorchDescriber, _functorch, _sequence, is_python, maker_of, memory_of, version_of
 
@@ -127,7 +127,7 @@ class OperationRecorder(TorchDescriber):
             self._note_nodes(made, given, own, stack, since, self._entry, written=wrote_into)
         self._before = {}
         for tensor, *_ in written:
-            self._wrote(tensor, name, stack)
+            self._put_write(tensor, name, stack)
 
     def _note_cuts(self, name: str, given: Any, outs: list[torch.Tensor], before: list[tuple[Any, ...]]) -> None:
         """Note where the way of a gradient ends: of results that take none, though something given does."""
@@ -165,22 +165,24 @@ class OperationRecorder(TorchDescriber):
             self._note_sharer(source, of)
             self._detached[serial] = of if base is None or not self._is_told(base) else self._tag(base)
 
-    def _wrote(self, tensor: torch.Tensor, name: str, stack: Any) -> None:
-        """Record a write into a tensor, and what shares its memory as it is now."""
-        self._note_grad_in(tensor, name, stack)
+    def _put_write(self, tensor: torch.Tensor, name: str, stack: Stack | None = None) -> None:
+        super()._put_write(tensor, name, stack)
         serial = self._tag(tensor)
-        found: dict[int, tuple[Any, ...]] = {}
-        if serial not in self._tensors:
-            others = self._sharing(tensor)
-            if maker_of(tensor) is None and self._base(tensor, serial) is None and not others:
-                return  # no part of the graph yet
-            self._describe(tensor, found)
-        base = tensor._base
-        slices = None
-        if base is not None and (made := base.grad_fn) is not None and made.name().endswith("CopySlices"):
-            token = self._token(made)
-            slices = None if token is None else token.serial
-        for other in self._sharing(tensor):
+        if serial in self._tensors and tensor.is_leaf:
+            self._versions.pop(serial, None)  # it is told of again as an argument
+        elif serial in self._tensors:
+            self._versions[serial] = version_of(tensor)
+
+    def _is_part(self, tensor: torch.Tensor) -> bool:
+        made = maker_of(tensor) is not None or self._base(tensor, self._tag(tensor)) is not None
+        return made or bool(self._sharing(tensor))
+
+    def _slices(self, written: torch.Tensor, found: dict[int, Any], stack: Stack) -> int | None:
+        made = None if written._base is None else written._base.grad_fn
+        return self._number(made) if made is not None and made.name().endswith("CopySlices") else None
+
+    def _describe_others(self, written: torch.Tensor, found: dict[int, Any], stack: Stack) -> None:
+        for other in self._sharing(written):
             self._values.pop(self._tag(other), None)  # written through `.data`, it has the same version
             if other._base is not None:
                 self._describe_view(other, found)
@@ -188,17 +190,6 @@ class OperationRecorder(TorchDescriber):
             if (made := other.grad_fn) is not None and self._token(made) is None:
                 self._note_nodes(made, (), [], stack, 1 << 64, self._entry, False)
             self._describe(other, found)
-        self._tell(found)
-        made = maker_of(tensor)
-        token = None if made is None else self._token(made)
-        if tensor.is_leaf:
-            self._versions.pop(serial, None)  # it is told of again as an argument
-        else:
-            self._versions[serial] = version_of(tensor)
-        node = None if token is None else token.serial
-        now, nr = self._value(tensor, serial), tensor.output_nr
-        by = stepping() if made is None and tensor.requires_grad else None
-        self._raw.append((TensorWritten, serial, name, version_of(tensor), now, node, nr, stack, slices, by))
 
     def _sharing(self, written: torch.Tensor) -> list[torch.Tensor]:
         """The other known tensors that show the memory of the one that was written."""
@@ -223,27 +214,25 @@ class OperationRecorder(TorchDescriber):
         """A tensor's `.grad` was set."""
         if self._is_told(tensor):
             self._flush_deaths()
-            self._note_grad(tensor, "", self.sampler.stack(3))
+            self._put_grad(tensor, "", self.sampler.stack(3))
 
-    def _note_grad(self, leaf: torch.Tensor, name: str, stack: Any) -> None:
-        serial, grad = self._tag(leaf), leaf.grad
+    def _put_grad(self, tensor: torch.Tensor, name: str = "", stack: Stack | None = None) -> None:
+        serial, grad = self._tag(tensor), tensor.grad
         if self._grads.get(serial) == id(None) and grad is None:
             return  # it had none: zero_grad() clears all
         self._grads[serial] = id(grad)
         self._versions.pop(serial, None)
         if grad is not None:
-            self._hold(leaf, grad)
-        self._raw.append((GradChanged, serial, self._copy(grad), name, stack))
+            self._hold(tensor, grad)
+        self._put_grad_changed(serial, self._copy(grad), name, stack or self.sampler.stack(4))
 
-    def _note_grad_in(self, written: torch.Tensor, name: str, stack: Any) -> None:
-        """The same, if a gradient was written."""
-        grad, leaf = self._grad_owners.get(id(written), (None, None))
-        if self.hooks_of is not None and leaf is not None and self._have(leaf()) == self.hooks_of:
-            return  # told of the hook
-        if grad is not None and grad() is written and leaf is not None:
-            tensor = leaf()
-            if tensor is not None and tensor.grad is written:
-                self._note_grad(tensor, name, stack)
+    def _tensor_of(self, grad: torch.Tensor) -> torch.Tensor | None:
+        held, leaf = self._grad_owners.get(id(grad), (None, None))
+        tensor = None if leaf is None else leaf()
+        if tensor is None or held is None or held() is not grad or tensor.grad is not grad:
+            return None
+        told = self.hooks_of is not None and self._have(tensor) == self.hooks_of  # of the hook
+        return None if told else tensor
 
     # Functions and modules.
 

@@ -11,7 +11,6 @@ from typing import Any
 import torch
 
 from ...trace.line_recorder import LineWatcher, unwatch, watch
-from ...trace.records import TensorsFound, TensorShown
 from ...trace.source import leave_out
 from ...trace.stacks import line_of, user_frame
 from .. import WRONG_VALUES
@@ -125,8 +124,8 @@ class TorchRecorder(BackwardRecorder):
         if frame is not None:
             self._tell_assigned(frame)
         self._describe(tensor, found)
-        self._raw.append((TensorsFound, tuple(found.values())))
-        self._raw.append((TensorShown, self._tag(tensor), line_of(frame)))
+        self._tell(found)
+        self._put_shown(self._tag(tensor), line_of(frame))
 
 
 def _set_modes(modes: list[Any], same: int) -> None:

@@ -1,0 +1,83 @@
+"""What a describer asks of an engine. Whoever answers these questions for an engine has it recorded and drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+ACCUMULATE = "torch::autograd::AccumulateGrad"  # what both engines call the node that takes a leaf's gradient
+
+
+class Engine(Protocol):
+    """The questions about tensors and nodes; `describe.py` answers for the workbench, bridges/torch for PyTorch."""
+
+    def _is_tensor(self, thing: Any) -> bool:
+        """Whether it is one of the engine's tensors."""
+        raise NotImplementedError
+
+    def _tag(self, tensor: Any) -> int:
+        """The serial number of a tensor."""
+        raise NotImplementedError
+
+    def _number(self, node: Any) -> int | None:
+        """The serial number of a node that was put down; None of any other, and of what takes a leaf's gradient."""
+        raise NotImplementedError
+
+    def _maker(self, tensor: Any) -> Any:
+        """The node that made a tensor, if one did; who asks changes nothing."""
+        raise NotImplementedError
+
+    def _output_nr(self, tensor: Any) -> int:
+        """Which output of that node it is."""
+        raise NotImplementedError
+
+    def _leaf(self, node: Any) -> Any:
+        """The leaf whose gradient a node takes; None of any other node."""
+        raise NotImplementedError
+
+    def _is_same(self, tensor: Any, serial: int) -> bool:
+        """Whether a tensor is as it was told of."""
+        raise NotImplementedError
+
+    def _version(self, tensor: Any) -> int:
+        """How often a tensor was written."""
+        raise NotImplementedError
+
+    def _value(self, tensor: Any, serial: int) -> Any:
+        """What is kept of the values that a tensor has now."""
+        raise NotImplementedError
+
+    def _is_part(self, tensor: Any) -> bool:
+        """Whether a tensor that was not told of has to do with the graph: by its memory, or by what made it."""
+        raise NotImplementedError
+
+    def _tensor_of(self, grad: Any) -> Any:
+        """The tensor whose gradient this is, or shows the memory of it; None if there is none."""
+        raise NotImplementedError
+
+    def _copy(self, thing: Any) -> Any:
+        """What is kept of the values of a tensor, or of an array."""
+        raise NotImplementedError
+
+    def _saved_as(self, thing: Any, how: Any, tensors: Sequence[Any]) -> tuple[Any, int] | None:
+        """Of what a node has saved the tensor, if the trace knows it, and the version; None of what a hook packed.
+
+        It may be one of `tensors`. How it is saved is what the engine told with it.
+        """
+        raise NotImplementedError
+
+    def _packed(self, node: Any, thing: Any, how: Any, tensors: Sequence[Any]) -> tuple[Any, ...] | None:
+        """Of what a hook packed a copy, the version, and what `Packing` tells; None if nothing is saved there."""
+        raise NotImplementedError
+
+    def _storage(self, thing: Any, tensor: Any) -> tuple[int, int] | None:
+        """The number of the storage that a saved thing shows, and its bytes, unless its tensor, if known, tells it."""
+        raise NotImplementedError
+
+    def _is_news(self, tensor: Any, serial: int) -> bool:
+        """Whether a tensor that a variable holds is to be told of: the node that made it is known."""
+        raise NotImplementedError
+
+    def _put_on(self, node: Any) -> Iterable[tuple[str, Any]]:
+        """What the user's forward has put on `ctx`, by its names."""
+        raise NotImplementedError

@@ -1,0 +1,40 @@
+"""What is put down of hooks, and of the nodes where they may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .source import OWN
+
+
+def name_of(hook: Any) -> tuple[str, tuple[str, int] | None]:
+    """What a hook is called, and the line of the user's where it is defined."""
+    hook = getattr(hook, "__wrapped__", hook)
+    hook = getattr(hook, "func", hook)
+    code = getattr(hook, "__code__", None)
+    if code is not None:
+        users = not code.co_filename.startswith(OWN)
+        return code.co_name, (code.co_filename, code.co_firstlineno) if users else None
+    call = getattr(type(hook).__call__, "__code__", None)  # of an object that can be called
+    name = getattr(hook, "__name__", type(hook).__name__)
+    if call is None or call.co_filename.startswith(OWN):
+        return name, None
+    return name, (call.co_filename, call.co_firstlineno)
+
+
+def retained(nr: int) -> tuple[Any, ...]:
+    """What is put down of `retain_grad` on an output, as of a hook."""
+    return "retained", nr, "retain_grad", None
+
+
+def nodes_behind(starts: Iterable[Any]) -> list[Any]:
+    """These nodes and all that their gradients can go to."""
+    met = {node: None for node in starts if node is not None}
+    todo = list(met)
+    while todo:
+        for to, _ in todo.pop().next_functions:
+            if to is not None and to not in met:
+                met[to] = None
+                todo.append(to)
+    return list(met)

@@ -1,0 +1,74 @@
+"""What the user's variables call tensors, those of the workbench or of another engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
+from typing import Any
+
+from .assignments import loops_of
+from .describer import class_of
+from .listing import listing
+from .stacks import variables
+from .workbench_engine import is_tensor, maker_of
+
+_ITEMS = 100  # of a list or a dict that are looked at
+_OF_IPYTHON = ("In", "Out")
+_SEVERAL = frozenset((list, tuple, dict))
+# What most variables hold that are no tensors.
+_NO_TENSORS = frozenset((ModuleType, FunctionType, BuiltinFunctionType, type, bool, int, float, str, type(None)))
+
+
+def _is_parameter(tensor: Any) -> bool:
+    if is_tensor(tensor):
+        return tensor.requires_grad and maker_of(tensor) is None
+    # Of a view, to ask whether it is a leaf may make a node.
+    return tensor.requires_grad and tensor._base is None and tensor.is_leaf
+
+
+def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> list[tuple[str, Any]]:
+    """The tensors that a frame's variables hold, each by its best name first.
+
+    After variables come the parameters and buffers of modules, as these call them, then what lists and dicts hold. The
+    variable of a loop comes last, and never names a parameter: it holds another in the next round.
+    """
+    named: list[tuple[str, Any]] = []
+    parameters: list[tuple[str, Any]] = []
+    items: list[tuple[str, Any]] = []
+    cells: Any = ()
+    held = [pair for pair in variables(frame) if class_of(pair[1]) not in _NO_TENSORS and pair[0][:1] != "_"]
+    for name, thing in held:
+        kind = class_of(thing)
+        if kind in _SEVERAL:
+            if name not in _OF_IPYTHON:
+                items += _items(name, thing, is_tensor)
+            elif name == "In" and kind is list:
+                cells = cells or thing
+        elif is_tensor(thing):
+            named.append((name, thing))
+        elif hasattr(kind, "named_parameters"):
+            parameters += _parameters(name, thing, is_tensor)
+    if loops := listing(frame.f_code).loop_names | loops_of(cells):
+        passing = [(name, t) for name, t in named if name in loops and not _is_parameter(t)]
+        named = [pair for pair in named if pair[0] not in loops]
+        return [*named, *parameters, *items, *passing]
+    return [*named, *parameters, *items]
+
+
+def _parameters(name: str, thing: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
+    """What a module that is a variable calls its parameters and buffers: "net.layers.0.weight"."""
+    if "_parameters" in getattr(thing, "__dict__", ()):
+        for path, module in thing.named_modules(prefix=name):
+            for held in (module._parameters, module._buffers):  # those of another engine's module are its own
+                yield from ((f"{path}.{own}", tensor) for own, tensor in held.items() if is_tensor(tensor))
+
+
+def _items(name: str, thing: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
+    """The tensors in a list, a tuple or a dict: "params[0]", "state['w']"."""
+    if thing.__class__ is dict:
+        pairs: Iterable[tuple[Any, Any]] = islice(thing.items(), _ITEMS)
+        yield from ((f"{name}[{k!r}]", each) for k, each in pairs if is_tensor(each) and isinstance(k, str | int))
+    else:
+        several: Iterable[Any] = islice(thing, _ITEMS)
+        yield from ((f"{name}[{at}]", each) for at, each in enumerate(several) if is_tensor(each))

@@ -1,0 +1,215 @@
+"""What a recorder has put down: raw events, of which a Reader makes records when somebody asks.
+
+Each event that several engines have is put down by one method: a value that is added to it is added here and in its
+record, for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .call_records import HookRan, HooksFound
+from .reader import Reader
+from .records import (
+    BackwardFinished,
+    BackwardStarted,
+    Failed,
+    GradAccumulated,
+    GradCaptured,
+    GradChanged,
+    NodeCreated,
+    NodeFinished,
+    NodesGone,
+    NodeStarted,
+    SavedFreed,
+    TensorsFound,
+    TensorShown,
+    TensorWritten,
+)
+from .schema import Raw, Record, value_of
+from .stacks import Line, Stack, StackSampler
+
+Hooks = tuple[tuple[Any, ...], ...]  # of each its kind, which output it is on, its name and line
+Copies = tuple[Any, ...]  # what was kept of gradients
+
+
+class RawEvents:
+    """Keeps raw events, each thing in them under its serial number, and makes records of them."""
+
+    _reading: type[Reader] = Reader
+
+    def __init__(self) -> None:
+        self.sampler = StackSampler()
+        self._raw: list[Raw] = []
+        self._gone = 0  # records that were let go
+        self._names: dict[int, str] = {}  # tensor -> the first variable found that holds it
+        self._hooks: dict[int, Hooks] = {}  # place -> what was put down of its hooks
+        self._late: list[Raw] = []  # what hooks did after an accumulation that is still to be told
+        self._read_anew()
+
+    # What a trace asks for.
+
+    def records(self, count: int | None = None) -> list[Record]:
+        """Everything put down so far, or up to when `count` was this number."""
+        self._flush_deaths()
+        if len(self._names) != self._named:  # a name belongs to its tensor from the beginning
+            self._read_anew()
+        records = self._reader.read(self._raw)
+        if count is None:
+            return records
+        left = count - self._gone
+        return records[: left + bool(self._gone)] if left > 0 else []
+
+    @property
+    def count(self) -> int:
+        """How many records there were so far."""
+        return self._gone + len(self._raw) - bool(self._gone)  # the first then tells of those that are gone
+
+    def id_of(self, serial: int) -> str | None:
+        """The id by which the records speak of a node or a tensor, if they do."""
+        self.records()
+        return self._reader.id_of(serial)
+
+    def _read_anew(self) -> None:
+        self._reader, self._named = self._reading(self._names), len(self._names)
+
+    def _changed(self, at: int) -> None:
+        """The raw event there is no longer what it was."""
+        if self._reader.read_already > at:
+            self._read_anew()
+
+    def _flush_deaths(self) -> None:
+        """Put down the nodes that were let go since the last event."""
+        raise NotImplementedError
+
+    # Tensors.
+
+    def _tell(self, found: dict[int, Any]) -> None:
+        """Put down tensors as they are, if there are any."""
+        if found:
+            self._raw.append((TensorsFound, tuple(found.values())))
+
+    def _put_written(
+        self,
+        tensor: int,
+        name: str,
+        version: int,
+        value: Any,
+        node: int | None,
+        output_nr: int,
+        stack: Stack,
+        slices: int | None,
+        optimizer: str | None,
+    ) -> None:
+        """Put down a write, which made the tensor an output of a node; that of its base `slices` it, if that is new."""
+        self._raw.append((TensorWritten, tensor, name, version, value, node, output_nr, stack, slices, optimizer))
+
+    def _put_grad_changed(self, tensor: int, grad: Any, name: str, stack: Stack) -> None:
+        """Put down that a tensor's gradient is another, or was written by the operation of this name."""
+        self._raw.append((GradChanged, tensor, grad, name, stack))
+
+    def _put_shown(self, tensor: int, line: Line) -> None:
+        """Put down that somebody looks at the graph of a tensor."""
+        self._raw.append((TensorShown, tensor, line))
+
+    # Nodes.
+
+    def _put_node(
+        self,
+        serial: int,
+        name: str,
+        kind: type | None,
+        found: bool,
+        edges: tuple[Any, ...],
+        given: tuple[Any, ...],
+        tensors: dict[int, Any],
+        saved: tuple[Any, ...],
+        stack: Stack | None,
+        entry: Any,
+        outputs: int = 1,
+        attributes: tuple[Any, ...] = (),
+        zeros: tuple[int, ...] = (),
+        pushing: int | None = None,
+        runs: int | None = None,
+    ) -> None:
+        """Put down a node; NodeCreated says what each of these is. One `found` was there before anybody listened."""
+        told = NodeCreated, serial, name, kind, found, edges, given, tuple(tensors.values()), saved, stack
+        more = pushing, attributes, entry, outputs, runs, zeros
+        self._raw.append(told + more)  # in half the time of unpacking them
+
+    def _put_gone(self, nodes: Iterable[int]) -> None:
+        """Put down nodes that nothing holds any more."""
+        self._raw.append((NodesGone, tuple(nodes)))
+
+    # A backward, by its serial number.
+
+    def _put_backward(
+        self,
+        task: int,
+        roots: tuple[tuple[int, int, Any], ...],
+        targets: tuple[int, ...] | None,
+        keep_graph: bool,
+        create_graph: bool,
+        stack: Stack,
+    ) -> None:
+        """Put down that it begins: the places and outputs where, with the seeds; the places that are wanted."""
+        self._raw.append((BackwardStarted, task, roots, targets, keep_graph, create_graph, stack))
+
+    def _put_started(self, task: int, place: int, grads: Copies) -> None:
+        """Put down that a node or a leaf has all its gradients, and runs."""
+        self._raw.append((NodeStarted, task, place, grads))
+
+    def _put_finished(self, task: int, node: int, grads: Copies) -> None:
+        """Put down what a node sends."""
+        self._raw.append((NodeFinished, task, node, grads))
+
+    def _put_freed(self, node: int) -> None:
+        """Put down that a node's saved tensors are freed."""
+        self._raw.append((SavedFreed, node))
+
+    def _put_captured(self, task: int, place: int, output_nr: int, grad: Any) -> None:
+        """Put down a gradient that is handed to the caller."""
+        self._raw.append((GradCaptured, task, place, output_nr, grad))
+
+    def _put_over(self, task: int) -> None:
+        """Put down that it is over."""
+        self._raw.append((BackwardFinished, task))
+
+    def _put_failed(self, task: int | None, place: int | None, error: str, message: str) -> None:
+        """Put down an error by its words alone: its traceback would keep every tensor of the failed call."""
+        self._raw.append((Failed, task, place, error, message))
+
+    # The user's hooks.
+
+    def _put_hooks(self, places: Iterable[tuple[int, Hooks]]) -> None:
+        """Put down which hooks are at these places, where they are others than before."""
+        news: list[tuple[int, Hooks]] = []
+        for place, hooks in places:
+            if hooks != self._hooks.get(place, ()):
+                self._hooks[place] = hooks
+                news.append((place, hooks))
+        if news:
+            self._raw.append((HooksFound, tuple(news)))
+
+    def _put_hook(
+        self, task: int, place: int, hook: tuple[Any, ...], before: tuple[Any, ...], after: tuple[Any, ...]
+    ) -> None:
+        """Put down what a hook did; after an accumulation that is told once the accumulation is."""
+        (self._late if hook[0] == "accumulated" else self._raw).append((HookRan, task, place, hook, before, after))
+
+    def _take_late(self, leaf: int) -> list[Raw]:
+        """What hooks did since a gradient was added to a leaf's."""
+        if not self._late:
+            return []
+        told, self._late = [each for each in self._late if value_of(each, "node") == leaf], []
+        return told
+
+    def _forget_late(self, task: int) -> None:
+        """Forget what hooks of a task that is over did after an accumulation that nobody told of."""
+        self._late = [each for each in self._late if value_of(each, "task") != task]
+
+    def _put_accumulated(self, task: int, leaf: int, grad: Any, late: list[Raw]) -> None:
+        """Put down a leaf's new gradient: as it was before hooks, and what these did after that."""
+        self._raw.append((GradAccumulated, task, leaf, value_of(late[0], "before")[0] if late else grad))
+        self._raw += late
