@@ -14,13 +14,16 @@ from .bridges import is_of_torch
 from .health.inquiry import Answer, Asked, Inquiry, LiveGraph, Shared
 from .health.why import answer
 from .trace.call_records import HookRan
-from .trace.describe import ACCUMULATE, grad_of, is_tensor, maker_of, named_in, reached_from, version_of
+from .trace.engine import ACCUMULATE
 from .trace.frame import Frame, TensorState
+from .trace.hooks import nodes_behind
+from .trace.names import named_in
 from .trace.recorder import Recorder
 from .trace.schema import Record
 from .trace.stacks import user_frame
 from .trace.timeline import Timeline
 from .trace.values import read, series
+from .trace.workbench_engine import grad_of, is_tensor, maker_of, version_of
 
 if TYPE_CHECKING:
     from .recording import Trace
@@ -169,7 +172,7 @@ def _inquire(tensor: Any, loss: Any, frame: FrameType | None) -> Inquiry:
     for each in (tensor, loss):
         if each is not None:
             recorder.show(_subject(each), frame)
-    nodes = [] if loss is None or (maker := maker_of(_subject(loss))) is None else reached_from(maker)
+    nodes = [] if loss is None or (maker := maker_of(_subject(loss))) is None else nodes_behind([maker])
     shared = _shared(tensor, loss, nodes, held)
     for _, _, source in shared:
         if (maker := maker_of(_subject(source))) is not None:

@@ -158,7 +158,7 @@ def test_an_error_in_a_backward_has_its_page_and_its_own_traceback(tmp_path: Pat
 
 
 def test_a_failing_test_of_pytorch_has_its_page(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(CHECKOUT))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(CHECKOUT), str(CHECKOUT / "assets" / "pytest")]))
     pytester.makepyfile(
         test_torch="""
         def test_fails():

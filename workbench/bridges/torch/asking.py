@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from ...health.inquiry import Asked, Inquiry, LiveGraph, Shared
-from ...trace.describe import named_in
+from ...trace.hooks import nodes_behind
+from ...trace.names import named_in
 from ...trace.values import read
 from .describe import (
     LIMIT,
@@ -20,7 +21,6 @@ from .describe import (
     maker_of,
     memory_of,
     name_of,
-    nodes_behind,
     raw_saved,
     version_of,
 )
