@@ -38,7 +38,7 @@ RUNS_LESSONS = re.compile(
 
 CHECKOUT = Path(__file__).parents[1]
 # The order in which the rooms' tests run: first those that everything stands on, last those that take longest.
-ROOMS = ("engine", "ops", "function", "transforms", "tests", "trace", "bridges", "stepper", "views", "scene")
+ROOMS = ("engine", "ops", "function", "transforms", "tests", "trace", "health", "bridges", "stepper", "views", "scene")
 ROOMS += ("notebooks", "classroom", "browser")
 
 # Where the whole is checked, many examples are drawn, the same on every machine; elsewhere each run draws a few others.

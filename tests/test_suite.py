@@ -60,7 +60,7 @@ def test_every_room_is_in_the_quick_run_and_the_basic_ones_come_first() -> None:
     files = [file for file, _ in groupby(line.partition("::")[0] for line in said if "::" in line)]
     assert len(files) == len(set(files))
     rooms = [room for room, _ in groupby(Path(file).parent.name for file in files)]
-    first = ["engine", "ops", "function", "transforms", "tests", "trace"]
+    first = ["engine", "ops", "function", "transforms", "tests", "trace", "health"]
     last = ["stepper", "views", "scene", "notebooks", "classroom", "browser"]
     assert [room for room in rooms if room != "bridges"] == first + last
     assert sum("::" in line for line in said) > 15_000
