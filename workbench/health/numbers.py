@@ -16,6 +16,7 @@ _LAYERS = 1e3  # a factor over all layers that is told
 _ROUNDS_VANISH = 1e8  # the past of a recurrent net is forgotten by design: only what leaves nothing of it is told
 _ROUNDS_EXPLODE = 1e4
 _GROWS = 100.0  # values of layers
+_EACH = 1.25  # a factor of each layer, below which there is no trend
 _ONE_PLACE = 0.6  # a trend is none where one place makes more than this part of it
 _HUGE = 1e10  # numbers that something had let grow before they overflowed
 _LEAST_DEAD = 16  # numbers of an output that is zero everywhere
@@ -266,9 +267,9 @@ def _gradients(chain: Sequence[RecordedNode], norms: Sequence[float], is_recurre
     if min(norms) <= 0:
         return
     factor, count = first / last, len(chain) - 1
-    if not _is_spread(norms, factor) or factor == 1:
-        return
     each = factor ** (1 / count)
+    if 1 / _EACH < each < _EACH or not _is_spread(norms, factor):
+        return
     step, where = ("round", "rounds") if is_recurrent else ("layer", "layers")
     facts = (
         f"its norm is {last:.3g} at {told(chain[-1])} and {first:.3g} at "
@@ -301,7 +302,7 @@ def _values(chain: Sequence[RecordedNode], norms: Sequence[float], is_recurrent:
     if min(norms) <= 0:
         return
     factor, count = norms[-1] / norms[0], len(chain) - 1
-    if factor < _GROWS or not _is_spread(norms, factor):
+    if factor < _GROWS or factor ** (1 / count) < _EACH or not _is_spread(norms, factor):
         return
     step, where = ("round", "rounds") if is_recurrent else ("layer", "layers")
     yield Finding(

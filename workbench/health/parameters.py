@@ -35,7 +35,9 @@ def no_way(run: TrainingRun) -> Iterator[Finding]:
             continue
         roots = [root.node for root in backward.roots]
         leaves = [run.parameters[id] for id in roots if id in run.parameters]
-        reached = [each for each in held if each.id in backward.ran]
+        inside = [each for each in run.backwards if each.inner and backward.event < each.event < (backward.end or 0)]
+        ran = {id for each in (backward, *inside) for id in each.ran}
+        reached = [each for each in held if each.id in ran]
         if len(leaves) == len(roots) and not any(each.is_held or each.updates for each in leaves):
             sentence = (
                 f"The loss that backward starts at ({place(backward.source)}) depends on nothing: "

@@ -529,7 +529,7 @@ class TrainingRun:
         """The same where there is no loop: a step is over with the last update before the next backward's graph."""
         found: list[tuple[int, int]] = []
         begin = 0
-        for at, next_at in zip(began, [*began[1:], len(self.events)], strict=True):
+        for at, next_at in zip(began, [*began, len(self.events)][1:], strict=False):
             between = [each for each in updated if at < each < next_at]
             if between or not updated or next_at == len(self.events):
                 end = between[-1] + 1 if between and next_at != len(self.events) else next_at
