@@ -145,7 +145,7 @@ def recurrent(torch, detached):
     """A state that goes on from one step to the next."""
     nn = torch.nn
     cell, head = nn.Linear(9, 5), nn.Linear(5, 3)
-    optimizer = torch.optim.SGD([*cell.parameters(), *head.parameters()], lr=1e-9)
+    optimizer = torch.optim.SGD([*cell.parameters(), *head.parameters()], lr=0.01)
     x, y = torch.randn(5, 2, 4), torch.tensor([0, 2])
 
     def run():
@@ -157,6 +157,8 @@ def recurrent(torch, detached):
             loss = nn.functional.cross_entropy(head(h), y)
             optimizer.zero_grad()
             loss.backward(retain_graph=not detached)
+            if detached:
+                optimizer.step()
 
     return run
 
@@ -164,7 +166,7 @@ def recurrent(torch, detached):
 @each_engine
 def test_a_graph_that_grows_is_told_with_what_leads_to_the_steps_before(engine):
     findings = found(engine, lambda torch: recurrent(torch, False))
-    assert [each.rule for each in findings] == ["graph grows"]
+    assert [each.rule for each in findings] == ["graph grows", "no updates"]  # a step is not possible
     assert "The graph grows with every step" in findings[0].sentence
     assert f"the result of tanh ({where(recurrent, 'torch.tanh')}" in findings[0].sentence
 
@@ -241,3 +243,85 @@ def test_findings_print_as_text_and_are_data(engine):
     assert trace.frame(data["event"] + 1).tensors.keys() >= {*data["ids"]}
     empty = str(found(engine, loop))
     assert empty.startswith("No findings: 4 backwards, 4 parameters, ") and "ties that are broken" in empty
+
+
+def idle(torch, order):
+    """A training whose weights are never updated, or whose gradients are cleared before that."""
+    net = small(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    x, y = classes(torch)
+
+    def run():
+        for _ in range(4):
+            if order != "cleared":
+                optimizer.zero_grad()
+            loss = torch.nn.functional.cross_entropy(net(x), y)
+            loss.backward()
+            if order == "cleared":
+                optimizer.zero_grad()
+                optimizer.step()
+
+    return run
+
+
+@each_engine
+@pytest.mark.parametrize(
+    ("order", "advice"), [("cleared", "between `backward()`"), ("none", "`optimizer.step()` miss")]
+)
+def test_a_training_without_updates_is_asked_about(engine, order, advice):
+    findings = found(engine, lambda torch: idle(torch, order))
+    assert [(each.rule, each.certain) for each in findings] == [("no updates", False)]
+    assert advice in findings[0].next_step and where(idle, "loss.backward()") in findings[0].sentence
+
+
+@each_engine
+def test_asking_what_an_input_does_is_healthy(engine):
+    def program(torch):
+        net = small(torch)
+
+        def run():
+            for _ in range(4):
+                x = torch.randn(1, 6).requires_grad_()
+                net.zero_grad()
+                net(x).sum().backward()
+
+        return run
+
+    assert not found(engine, program)
+
+
+@each_engine
+def test_weights_that_are_written_by_hand_are_healthy(engine):
+    def program(torch):
+        w = torch.zeros(3, 1, requires_grad=True)
+        x = torch.randn(20, 3)
+        y = x.sum(1, keepdim=True)
+
+        def run():
+            for _ in range(4):
+                ((x @ w - y) ** 2).mean().backward()
+                with torch.no_grad():
+                    w.sub_(0.1 * w.grad)
+                w.grad.zero_()
+
+        return run
+
+    assert not found(engine, program)
+
+
+@pytest.mark.oracle
+def test_weights_that_are_written_through_data_are_healthy():
+    def program(torch):
+        w = torch.zeros(3, 1, requires_grad=True)
+        x = torch.randn(20, 3)
+        y = x.sum(1, keepdim=True)
+
+        def run():
+            for _ in range(4):
+                ((x @ w - y) ** 2).mean().backward()
+                w.data -= 0.1 * w.grad.data
+                w.grad.data.zero_()
+
+        return run
+
+    assert not found("torch", program)

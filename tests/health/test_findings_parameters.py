@@ -290,3 +290,62 @@ def test_a_network_that_gives_targets_is_healthy(engine):
         return run
 
     assert not found(engine, program)
+
+
+def without(torch, given):
+    """A function of the user's whose backward leaves out the weight."""
+
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, w):
+            ctx.save_for_backward(x, w)
+            return x @ w
+
+        @staticmethod
+        def backward(ctx, grad):
+            x, w = ctx.saved_tensors
+            return grad @ w.t(), x.t() @ grad if given else None
+
+    nn = torch.nn
+    w, head = nn.Parameter(torch.randn(6, 8)), nn.Linear(8, 3)
+    optimizer = torch.optim.SGD([w, *head.parameters()], lr=0.01)
+    x, y = classes(torch)
+
+    def run():
+        for _ in range(3):
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(head(Scaled.apply(x, w)), y).backward()
+            optimizer.step()
+
+    return run
+
+
+@each_engine
+def test_a_backward_that_returns_none_is_told_with_its_call(engine):
+    findings = found(engine, lambda torch: without(torch, False))
+    assert [(each.rule, each.certain) for each in findings] == [("no gradient", True)]
+    assert "w never gets a gradient in 3 backwards: the backward of Scaled (" in findings[0].sentence
+    assert where(without, "Scaled.apply") in findings[0].sentence
+
+
+@each_engine
+def test_a_backward_that_returns_all_is_healthy(engine):
+    assert not found(engine, lambda torch: without(torch, True))
+
+
+@each_engine
+def test_an_image_that_is_trained_by_a_model_is_healthy(engine):
+    def program(torch):
+        net = model(torch)
+        image = torch.randn(2, 6, requires_grad=True)
+        optimizer = torch.optim.Adam([image], lr=0.01)
+
+        def run():
+            for _ in range(3):
+                optimizer.zero_grad()
+                (net(image) - 1).pow(2).sum().backward()
+                optimizer.step()
+
+        return run
+
+    assert not found(engine, program)

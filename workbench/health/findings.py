@@ -10,7 +10,7 @@ from typing import Any
 
 from ..trace.timeline import Timeline
 from ..trace.values import series
-from . import loop, memory, numbers, parameters
+from . import layers, loop, memory, numbers, parameters
 from .finding import Finding, plural
 from .training_run import TrainingRun
 
@@ -23,6 +23,7 @@ RULES: dict[str, Rule] = {
     "a loss that depends on no weight": parameters.no_way,
     "parameters without a gradient": parameters.never_reached,
     "parameters that no step changes": parameters.never_updated,
+    "a training that updates nothing": loop.no_updates,
     "parameters twice in an optimiser": parameters.twice_in_optimizer,
     "gradients that are not cleared": loop.not_cleared,
     "updates that change nothing": loop.unchanged,
@@ -32,6 +33,9 @@ RULES: dict[str, Rule] = {
     "dead units": numbers.dead_units,
     "gradients that vanish or explode": numbers.trends,
     "gradients of exactly zero": numbers.zero_gradients,
+    "a softmax of a softmax": layers.softmax_twice,
+    "targets that are broadcast": layers.broadcast_target,
+    "statistics that stay in a training": layers.statistics_stay,
     "ties that are broken": parameters.broken_tie,
     "frozen weights between others": parameters.frozen_between,
     "saved tensors that dominate memory": memory.saved_tensors,

@@ -12,6 +12,7 @@ from .finding import Finding, listed, named, place, plural, told
 from .training_run import TrainedParameter, TrainingRun, Update, is_same, rms, size_of
 
 _STEPS = 3  # before it is told that nothing changes
+_LAST_STEPS = 7  # in which nodes that are alive are counted
 _GROWTHS = 3  # times that a graph must have grown
 _LARGE_RATIO = 3.0  # of an update by which the loss hardly rises
 _HUGE_RATIO = 10.0  # of one after which nobody knows the loss
@@ -45,7 +46,7 @@ def not_cleared(run: TrainingRun) -> Iterator[Finding]:
             since = parameter.gradients[before.arrived : update.arrived]
             if before.grad is None or not since or since[0].before is None or since[0].after is None:
                 continue
-            if since[0].own is not None and is_same(since[0].own, since[0].after):
+            if is_same(since[0].own, since[0].after):
                 continue  # cleared by a way that the recording did not see
             if not any(before.event < at < update.event for at in parameter.cleared):
                 dirty.append((parameter, update))
@@ -123,6 +124,32 @@ def _stays(parameter: TrainedParameter) -> bool:
     updates = parameter.updates
     return len(updates) >= _STEPS and all(
         is_same(update.before, update.after) and not update.after.nonfinite for update in updates
+    )
+
+
+def no_updates(run: TrainingRun) -> Iterator[Finding]:
+    """Gradients come in each step and are cleared, and nothing is ever updated by them."""
+    if run.is_training:
+        return
+    held = [each for each in run.trained if each.is_held and each.gradients]
+    cleared = [each for each in held if len(each.gradients) >= _STEPS and len(each.cleared) >= _STEPS - 1]
+    others = [each for each in run.parameters.values() if not each.is_held and each.gradients]
+    if not cleared or others or len(run.steps) < _STEPS:
+        return
+    last = run.backwards[-1]
+    now = any(each.cleared[-1] > last.event for each in cleared)
+    yield Finding(
+        "no updates",
+        False,
+        f"Is it meant that no weight changes? In {plural(len(run.backwards), 'backward')} ({place(last.source)}) "
+        f"{named(cleared)} {'gets' if len(cleared) == 1 else 'get'} a gradient, and it is cleared each time before "
+        "anything is updated by it.",
+        "Is `zero_grad()` called between `backward()` and `step()`?"
+        if now
+        else "Is `optimizer.step()` missing, or does the optimiser hold the parameters of another model?",
+        last.source,
+        last.event,
+        tuple([each.id for each in cleared]),
     )
 
 
@@ -209,6 +236,7 @@ def growing_graph(run: TrainingRun) -> Iterator[Finding]:
 def kept_graphs(run: TrainingRun) -> Iterator[Finding]:
     """Graphs of steps that are over stay alive, more of them each step."""
     steps = [step for step in run.steps if step.backwards]
+    steps = steps[-_LAST_STEPS:]
     made = [node for node in run.nodes.values() if not node.made.found and not node.inside]
     alive: list[int] = []
     for last, step in zip(steps, steps[1:], strict=False):

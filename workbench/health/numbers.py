@@ -12,6 +12,8 @@ from .training_run import RecordedNode, TrainedParameter, TrainingRun, TrainingS
 
 _LEAST_LAYERS = 4  # that a trend needs
 _LEAST_ROUNDS = 8
+_LONGEST = 400  # of a chain, its last nodes
+_FAR = 3_000  # nodes between two of a chain
 _LAYERS = 1e3  # a factor over all layers that is told
 _ROUNDS_VANISH = 1e8  # the past of a recurrent net is forgotten by design: only what leaves nothing of it is told
 _ROUNDS_EXPLODE = 1e4
@@ -233,7 +235,7 @@ def _reused(run: TrainingRun, step: TrainingStep) -> int:
 def _on_one_way(run: TrainingRun, group: Sequence[RecordedNode]) -> list[RecordedNode]:
     """Those of a group that the last was computed from, each from the one before it."""
     chain = [group[-1]]
-    for node in reversed(group[:-1]):
+    for node in reversed(group[-_LONGEST:-1]):
         if _is_computed_from(run, chain[-1], node):
             chain.append(node)
     chain.reverse()
@@ -242,7 +244,7 @@ def _on_one_way(run: TrainingRun, group: Sequence[RecordedNode]) -> list[Recorde
 
 def _is_computed_from(run: TrainingRun, later: RecordedNode, node: RecordedNode) -> bool:
     left, seen = [later.id], {later.id}
-    while left:
+    while left and len(seen) < _FAR:
         at = run.nodes.get(left.pop())
         if at is None or at.event < node.event:
             continue
@@ -352,7 +354,7 @@ def _dead_by_bias(run: TrainingRun, nodes: Sequence[RecordedNode]) -> Finding | 
             if parameter is None or len(parameter.shape) != 1:
                 continue
             samples = size_of(nodes[0].outputs[0]) // max(parameter.shape[0], 1)
-            grads = [each.own.values for each in parameter.gradients if each.own is not None]
+            grads = [each.own.values for each in parameter.gradients]
             if len(grads) < _STEPS or samples < _FEW_SAMPLES or any(grad is None for grad in grads):
                 continue
             units = parameter.shape[0]
@@ -385,7 +387,7 @@ def zero_gradients(run: TrainingRun) -> Iterator[Finding]:
     weights = [
         each
         for each in run.trained
-        if len(each.gradients) >= _STEPS and all(got.own is not None and is_zero(got.own) for got in each.gradients)
+        if len(each.gradients) >= _STEPS and all(is_zero(got.own) for got in each.gradients)
     ]
     if not weights:
         return

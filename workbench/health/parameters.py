@@ -12,9 +12,9 @@ from .finding import Finding, named, place, plural, told
 from .training_run import RecordedNode, TrainedParameter, TrainingRun, Update, distance, is_same, size_of
 
 _WORDS = {
-    "detach": "`detach` cuts the way of its gradient",
-    "data": "`.data` cuts the way of its gradient",
-    "no_grad": "it is computed under `no_grad`",
+    "detach": "`detach` cuts the way back",
+    "data": "`.data` cuts the way back",
+    "no_grad": "what is computed from there on is under `no_grad`",
 }
 _LEAST = 4  # numbers of a weight that can be told from another's by its values
 _MATRIX = 2
@@ -87,7 +87,7 @@ def never_reached(run: TrainingRun) -> Iterator[Finding]:
     if not whole:
         return
     reached = [each for each in run.trained if each.gradients]
-    missing = [each for each in run.trained if not each.gradients and each.used and _came_before(run, each)]
+    missing = [each for each in run.parameters.values() if not each.gradients and each.used and _came_before(run, each)]
     if not reached or not missing:
         return
     groups: dict[object, list[tuple[TrainedParameter, _End]]] = {}
@@ -99,7 +99,8 @@ def never_reached(run: TrainingRun) -> Iterator[Finding]:
         parameters, end = [parameter for parameter, _ in group], group[0][1]
         if end.kind == "cut" and all(_is_copied(each, reached) for each in parameters):
             continue
-        certain = any(_root(each) in roots for each in parameters) and end.kind != "lost"
+        ours = end.kind == "none" and end.node is not None and end.node.made.custom
+        certain = ours or (any(_root(each) in roots for each in parameters) and end.kind != "lost")
         yield _never(parameters, end, certain, len(whole))
 
 
@@ -153,14 +154,14 @@ def _end(run: TrainingRun, parameter: TrainedParameter) -> _End:
 def _never(parameters: Sequence[TrainedParameter], end: _End, certain: bool, backwards: int) -> Finding:
     names, count = named(parameters), plural(backwards, "backward")
     if end.kind == "cut" and end.cut is not None:
-        why = f"{_WORDS.get(end.cut.word, f'the way of its gradient ends by {end.cut.word}')} at {place(end.line)}"
+        why = f"{_WORDS.get(end.cut.word, f'the way back ends by {end.cut.word}')} at {place(end.line)}"
         next_step = "Leave that out where the gradient is to pass, or freeze the parameters if it is meant."
     elif end.kind == "none" and end.node is not None:
-        why = f"the backward of {told(end.node)} returns no gradient for it"
+        why = f"the backward of {told(end.node)} returns none"
         next_step = "Return a gradient for each input that requires one, in the order of the arguments of forward."
     else:
         what = f" (last {told(end.node)})" if end.node is not None else ""
-        why = f"what was computed from it{what} is no part of what backward starts at"
+        why = f"what was computed{what} is no part of what backward starts at"
         next_step = (
             "Look at how the loss is made of the model's outputs: what goes through `item()`, `numpy()`, "
             "`argmax()` or `torch.tensor(...)` has no way back."
@@ -177,7 +178,7 @@ def _never(parameters: Sequence[TrainedParameter], end: _End, certain: bool, bac
 
 def never_updated(run: TrainingRun) -> Iterator[Finding]:
     """Parameters that get gradients and that no step changes, while it changes others."""
-    updated = [each for each in run.trained if any(update.optimizer for update in each.updates)]
+    updated = [each for each in run.trained if each.is_held and any(update.optimizer for update in each.updates)]
     last = max([update.event for each in updated for update in each.updates], default=0)
     left = [
         each
@@ -190,11 +191,11 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
     few = len(left) <= _FEW * len(run.trained)
     certain = few and all(_root(each) in roots for each in left)
     update = updated[0].updates[0]
-    norm = max([got.own.norm for got in left[0].gradients if got.own is not None], default=0.0)
-    one = len(left) == 1
-    what = f"{named(left)} {'gets' if one else 'get'} a gradient (of norm up to {norm:.3g} for {left[0].name})"
-    step = f"no step of {update.optimizer} ({place(update.source)}) changes {'it' if one else 'them'}"
-    sentence = f"{what}, and {step}." if certain else f"Is it meant that {step}? {what[0].upper()}{what[1:]}."
+    norm = max([got.own.norm for got in left[0].gradients], default=0.0)
+    them = "it" if len(left) == 1 else "them"
+    step = f"no step of {update.optimizer} ({place(update.source)}) changes {named(left)}"
+    came = f"a gradient comes to {them} (of norm up to {norm:.3g} for {left[0].name})"
+    sentence = f"N{step[1:]}, though {came}." if certain else f"Is it meant that {step}? But {came}."
     yield Finding(
         "not in the optimiser",
         certain,

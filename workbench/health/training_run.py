@@ -14,6 +14,7 @@ An event is told by its index in `trace.events`; `trace.frame(index + 1)` is the
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -94,7 +95,7 @@ class ArrivedGradient:
 
     event: int
     task: str
-    own: Value | None  # what this backward brought
+    own: Value  # what this backward brought
     before: Value | None  # the `.grad` that it was added to, None if there was none or it had been cleared
     after: Value | None  # `.grad` then; None where the gradient was handed to the caller of `grad()`
 
@@ -289,6 +290,7 @@ class TrainingRun:
         if seen.level is not None:
             return
         id = seen.id
+        before = self._values.get(id)
         self.tensors[id], self._values[id] = seen, seen.value
         if seen.cut is not None:
             self.cuts.setdefault(id, (at, seen.cut))
@@ -297,6 +299,8 @@ class TrainingRun:
         if seen.requires_grad:
             if id not in self.parameters:
                 self.parameters[id] = TrainedParameter(id, seen, seen.value)
+            elif before is not None and before is not seen.value and not is_same(before, seen.value):
+                self._note_update(at, id, "", before, seen.value, None, None)  # by a way that was not seen
             elif self.parameters[id].seen.name is None and seen.name is not None:
                 self.parameters[id].seen = seen
             self._grads[id] = seen.grad
@@ -395,11 +399,12 @@ class TrainingRun:
             if before is not None and is_zero(before):
                 before = None
             own = self._came.get(id, event.grad)
-            self.parameters[id].gradients.append(ArrivedGradient(at, event.task, own, before, event.grad))
+            if own is not None:  # else a node has returned none for it
+                self.parameters[id].gradients.append(ArrivedGradient(at, event.task, own, before, event.grad))
         self._grads[id] = event.grad
 
     def _capture(self, at: int, event: GradCaptured) -> None:
-        if event.node in self.parameters:
+        if event.node in self.parameters and event.grad is not None:
             self.parameters[event.node].gradients.append(ArrivedGradient(at, event.task, event.grad, None, None))
 
     def _change(self, at: int, event: GradChanged) -> None:
@@ -410,26 +415,30 @@ class TrainingRun:
     def _write(self, at: int, event: TensorWritten) -> None:
         id = event.tensor
         before, self._values[id] = self._values.get(id), event.value
-        if id not in self.parameters and id in self.tensors and self.tensors[id].base in self.parameters:
-            before_base = self._values.get(self.tensors[id].base or "")
-            if before_base is None or before_base.shape != event.value.shape:
+        base = self.tensors[id].base if id in self.tensors and id not in self.parameters else None
+        if base in self.parameters:  # through `w.data`
+            before = self._values.get(base)
+            if before is None or before.shape != event.value.shape or is_same(before, event.value):
                 return
-            id, before = self.tensors[id].base or "", before_base  # through `w.data`
-            self._values[id] = event.value
-        parameter = self.parameters.get(id)
-        if parameter is None or before is None or event.node is not None or self._going or not self.backwards:
+            id, self._values[base] = base, event.value
+        if id in self.parameters and before is not None and event.node is None:
+            self._note_update(at, id, event.name, before, event.value, event.optimizer, event.source)
+
+    def _note_update(
+        self, at: int, id: str, name: str, before: Value, after: Value, optimizer: str | None, source: SourceLine | None
+    ) -> None:
+        """A weight is another after a backward; what one line of the program writes in a row is one update."""
+        if self._going or not self.backwards:
             return
-        who = event.optimizer, event.source
+        parameter, who = self.parameters[id], (optimizer, source)
         if parameter.updates and self._since.get(id) == who:
             last = parameter.updates[-1]
-            last.event, last.after = at, event.value
-            last.names.append(event.name)
+            last.event, last.after = at, after
+            last.names.append(name)
             return
         self._since[id] = who
-        arrived = len(parameter.gradients)
-        grad = self._grads.get(id)
-        update = Update(at, [event.name], before, event.value, grad, arrived, event.optimizer, event.source)
-        parameter.updates.append(update)
+        arrived, grad = len(parameter.gradients), self._grads.get(id)
+        parameter.updates.append(Update(at, [name], before, after, grad, arrived, optimizer, source))
 
     def _gone(self, at: int, event: NodesGone) -> None:
         for id in event.nodes:
@@ -493,7 +502,7 @@ class TrainingRun:
                 steps[at].backwards.append(backward)
         for id, parameter in self.parameters.items():
             for step, arrived in _placed(steps, parameter.gradients):
-                step.gradients[id] = arrived.after or arrived.own
+                step.gradients[id] = arrived.own if arrived.after is None else arrived.after
             for step, update in _placed(steps, parameter.updates):
                 step.updates[id] = update
                 if update.grad is not None:
@@ -560,9 +569,14 @@ class TrainingRun:
 
     def nodes_of(self, step: TrainingStep) -> Iterator[RecordedNode]:
         """The nodes that the forward of a step made."""
-        for node in self.nodes.values():
-            if step.begin <= node.event < step.end and not node.inside and not node.made.found:
-                yield node
+        at = bisect_left(self._forward, step.begin, key=lambda node: node.event)
+        while at < len(self._forward) and self._forward[at].event < step.end:
+            yield self._forward[at]
+            at += 1
+
+    @cached_property
+    def _forward(self) -> list[RecordedNode]:
+        return [node for node in self.nodes.values() if not node.inside and not node.made.found]
 
     def leads_to(self, id: str) -> set[str]:
         """All nodes that were computed from a node's or a leaf's result, as far as gradients come back from them."""

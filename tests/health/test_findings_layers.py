@@ -1,0 +1,91 @@
+"""What is found about how a model is put together, and about what it keeps in memory."""
+
+from __future__ import annotations
+
+from both_engines import each_engine, found, train, where
+
+
+def classes(torch, samples=12):
+    return torch.randn(samples, 6), torch.arange(samples) % 3
+
+
+def chances(torch, last):
+    nn = torch.nn
+    net = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3), *last)
+    return train(torch, net, *classes(torch))
+
+
+@each_engine
+def test_a_softmax_before_a_cross_entropy_is_asked_about(engine):
+    findings = found(engine, lambda torch: chances(torch, [torch.nn.Softmax(-1)]))
+    assert [(each.rule, each.certain) for each in findings] == [("softmax twice", False)]
+    assert "is given what softmax in Sequential/3" in findings[0].sentence
+    assert where(train, "loss_of(net(x), y)") in findings[0].sentence
+
+
+@each_engine
+def test_scores_in_a_cross_entropy_are_healthy(engine):
+    assert not found(engine, lambda torch: chances(torch, []))
+
+
+def compared(torch, squeezed, samples=12, **more):
+    """A loss by hand."""
+    net = torch.nn.Linear(6, 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    x, y = torch.randn(samples, 6), torch.randn(samples)
+
+    def run():
+        for _ in range(3):
+            out = net(x)
+            if squeezed:
+                out = out.squeeze(1)
+            loss = ((out - y) ** 2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    return run
+
+
+@each_engine
+def test_a_target_that_is_broadcast_is_asked_about(engine):
+    findings = found(engine, lambda torch: compared(torch, False))
+    assert [(each.rule, each.certain) for each in findings] == [("broadcast", False)]
+    assert "(12, 1) and (12,) make 12 x 12 differences" in findings[0].sentence
+    assert where(compared, "(out - y)") in findings[0].sentence
+
+
+@each_engine
+def test_a_target_of_the_same_shape_is_healthy(engine):
+    assert not found(engine, lambda torch: compared(torch, True))
+
+
+@each_engine
+def test_one_place_that_keeps_most_of_the_memory_is_asked_about(engine):
+    findings = found(engine, lambda torch: compared(torch, False, 4200))
+    assert [each.rule for each in findings] == ["broadcast", "saved tensors"]
+    assert "MiB for backward" in findings[1].sentence and where(compared, "(out - y)") in findings[1].sentence
+
+
+def normed(torch, mode):
+    nn = torch.nn
+    net = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))
+    if mode != "train":
+        net.eval()
+    if mode == "frozen":
+        net[1].weight.requires_grad_(False)
+        net[1].bias.requires_grad_(False)
+    return train(torch, net, *classes(torch), lr=0.01)
+
+
+@each_engine
+def test_statistics_that_stay_while_their_layer_trains_are_asked_about(engine):
+    findings = found(engine, lambda torch: normed(torch, "eval"))
+    assert [(each.rule, each.certain) for each in findings] == [("eval while training", False)]
+    assert "Sequential/1" in findings[0].sentence
+
+
+@each_engine
+def test_statistics_that_move_or_are_frozen_are_healthy(engine):
+    assert not found(engine, lambda torch: normed(torch, "train"))
+    assert not found(engine, lambda torch: normed(torch, "frozen"))

@@ -1,0 +1,104 @@
+"""Rules about how a model is put together: a softmax of a softmax, a target that is broadcast, statistics that stay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..trace.values import Value
+from .finding import Finding, listed, plural, told
+from .training_run import RecordedNode, TrainingRun
+
+_RESHAPES = {"view", "reshape", "reshape_alias", "unsafe_view", "transpose", "t", "permute", "squeeze", "unsqueeze"}
+_RESHAPES |= {"flatten", "slice", "select", "alias", "clone", "to_copy"}
+_DIFFERENCES = {"sub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
+_COLUMN = 2  # dimensions of predictions that stand below each other
+
+
+def softmax_twice(run: TrainingRun) -> Iterator[Finding]:
+    """A loss that takes scores and is given what a softmax made of them."""
+    for node in run.nodes.values():
+        if node.made.operation != "log_softmax" or node.inside:
+            continue
+        source = _source(run, node)
+        if source is not None and source.made.operation in ("softmax", "sigmoid"):
+            yield Finding(
+                "softmax twice",
+                False,
+                f"Is it meant that {told(node)} is given what {told(source)} gives? "
+                "A cross entropy applies a softmax itself; of chances between 0 and 1 it makes nearly equal ones.",
+                f"Give the scores to the loss, without the {source.made.operation} before it.",
+                source.line,
+                node.event,
+                (source.id, node.id),
+            )
+            return
+
+
+def _source(run: TrainingRun, node: RecordedNode) -> RecordedNode | None:
+    """The node that made what this one is given, whatever shape that was given since."""
+    found: RecordedNode | None = node
+    while found is not None and (found is node or found.made.operation in _RESHAPES):
+        found = next((run.nodes[edge.target] for edge in found.made.edges if edge.target in run.nodes), None)
+    return found
+
+
+def broadcast_target(run: TrainingRun) -> Iterator[Finding]:
+    """The difference of n predictions, each in a row of its own, and n targets in one row: n times n numbers."""
+    for node in run.nodes.values():
+        if node.made.operation not in _DIFFERENCES or node.inside or len(node.inputs) < 2:
+            continue
+        column, row = _column_and_row(node.inputs)
+        if column is None or row is None:
+            continue
+        count = row.shape[0]
+        given = [run.tensors[id] for id in node.input_ids if id in run.tensors and id not in run.parameters]
+        data = [seen for seen in given if not seen.requires_grad and seen.value.shape in (row.shape, column.shape)]
+        if not data:
+            continue
+        yield Finding(
+            "broadcast",
+            False,
+            f"Is it meant that {told(node)} compares every prediction with every target? Shapes {column.shape} and "
+            f"{row.shape} make {count:,} x {count:,} differences, and the loss is their average.",
+            "Give both one shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`.",
+            node.line,
+            node.event,
+            (node.id,),
+        )
+        return
+
+
+def _column_and_row(inputs: list[Value]) -> tuple[Value | None, Value | None]:
+    """Of the inputs of an operation one of shape (n, 1) and one of shape (n,), n being more than 1."""
+    for column in inputs:
+        if len(column.shape) == _COLUMN and column.shape[1] == 1 and column.shape[0] > 1:
+            row = next((value for value in inputs if value.shape == column.shape[:1]), None)
+            if row is not None:
+                return column, row
+    return None, None
+
+
+def statistics_stay(run: TrainingRun) -> Iterator[Finding]:
+    """Every batch norm computes with its running statistics while its own weights are trained."""
+    norms = [node for node in run.nodes.values() if "BatchNorm" in node.made.name and not node.inside]
+    if not norms or not run.is_training or not all(map(_is_evaluating, norms)):
+        return
+    trained = [run.parameters[edge.target] for edge in norms[0].made.edges if edge.target in run.parameters]
+    if not any(each.updates for each in trained):
+        return
+    yield Finding(
+        "eval while training",
+        False,
+        f"Is it meant that {told(norms[0])} runs in eval mode while its weights are trained? In "
+        f"{plural(len(norms), 'call')} of {listed([node.made.scope or 'batch norm' for node in norms])} it computes "
+        "with its running statistics, which stay as they are.",
+        "Call `model.train()` before the training goes on; `model.eval()` stays in force until then.",
+        norms[0].line,
+        norms[0].event,
+        (norms[0].id,),
+    )
+
+
+def _is_evaluating(node: RecordedNode) -> bool:
+    flags = [arg.text for arg in node.made.args if arg.tensor is None and arg.text in ("True", "False")]
+    return flags[:1] == ["False"]
