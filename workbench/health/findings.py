@@ -10,7 +10,7 @@ from typing import Any
 
 from ..trace.timeline import Timeline
 from ..trace.values import series
-from . import functions, layers, loop, memory, numbers, parameters, scaling, units, updates
+from . import causes, functions, layers, loop, memory, numbers, parameters, scaling, units, updates
 from .finding import Finding, plural
 from .training_run import TrainingRun
 
@@ -22,6 +22,7 @@ RULES: dict[str, Rule] = {
     "numbers that are not finite": numbers.not_finite,
     "a loss that depends on no weight": parameters.no_way,
     "parameters without a gradient": parameters.never_reached,
+    "layers before which gradients are off": causes.without_gradients,
     "parameters that no step changes": parameters.never_updated,
     "a training that updates nothing": loop.no_updates,
     "layers that no model registers": updates.not_registered,

@@ -47,25 +47,38 @@ def broadcast_target(run: TrainingRun) -> Iterator[Finding]:
     for node in run.nodes.values():
         if node.made.operation not in _DIFFERENCES or node.inside or len(node.inputs) < 2:
             continue
-        column, row = _column_and_row(node.inputs)
+        column, row = _column_and_row(_given(run, node))
         if column is None or row is None:
             continue
         count = row.shape[0]
         given = [run.tensors[id] for id in node.input_ids if id in run.tensors and id not in run.parameters]
-        data = [seen for seen in given if not seen.requires_grad and seen.value.shape in (row.shape, column.shape)]
-        if not data:
+        if all(seen.requires_grad for seen in given):
             continue
         yield Finding(
             "broadcast",
             False,
-            f"Is it meant that {told(node)} compares every prediction with every target? Shapes {column.shape} and "
-            f"{row.shape} make {count:,} x {count:,} differences, and the loss is their average.",
+            f"Is it meant that {told(node)} broadcasts predictions and targets, and compares each with every other? "
+            f"Shapes {column.shape} and {row.shape} make {count:,} x {count:,} differences, whose average is the loss.",
             "Give both one shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`.",
             node.line,
             node.event,
             (node.id,),
         )
         return
+
+
+def _given(run: TrainingRun, node: RecordedNode) -> list[Value]:
+    """What an operation was given, as it was before it was expanded to one shape."""
+    found: list[Value] = []
+    for id, value in zip(node.input_ids, node.inputs, strict=True):
+        seen = run.tensors.get(id)
+        made = run.nodes.get(seen.node or "") if seen is not None else run.nodes.get(id)
+        base = run.tensors.get(seen.base or "") if seen is not None else None
+        if made is not None and made.made.operation == "expand" and made.inputs:
+            found.append(made.inputs[0])
+        else:
+            found.append(base.value if base is not None and base.value.shape == value.shape[-1:] else value)
+    return found
 
 
 def _column_and_row(inputs: list[Value]) -> tuple[Value | None, Value | None]:

@@ -179,15 +179,15 @@ def large_updates(run: TrainingRun) -> Iterator[Finding]:
     many = f"; so it is with {plural(len(found) - 1, 'other parameter')}" if len(found) > 1 else ""
     known = len(losses) == 2 and None not in losses
     exact = "" if update.before.values is not None and update.after.values is not None else "at least "
+    who = f"the step of {update.optimizer or 'the program'} ({place(update.source)})"
     facts = (
-        f"the step of {update.optimizer or 'the program'} ({place(update.source)}) changes {parameter.name} by "
-        f"{exact}{ratio:.3g} times its own norm in step {number_of_step} (from {update.before.norm:.3g} to "
-        f"{update.after.norm:.3g})"
+        f"changes {parameter.name} by {exact}{ratio:.3g} times its own norm in step {number_of_step} "
+        f"(from {update.before.norm:.3g} to {update.after.norm:.3g})"
     )
     yield Finding(
         "large update",
         known,
-        f"{facts[0].upper()}{facts[1:]}{rise}{many}." if known else f"Is it meant that {facts}{many}?",
+        f"T{who[1:]} is too large: it {facts}{rise}{many}." if known else f"Is it meant that {who} {facts}{many}?",
         "Try a learning rate that is ten to a hundred times smaller; an update is usually 0.001 of its weight.",
         update.source,
         update.event,

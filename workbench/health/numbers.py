@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ..trace.values import Value, number
+from .causes import grown, scale_of, scales
 from .finding import Finding, listed, place, plural, span, told
 from .training_run import RecordedNode, TrainedParameter, TrainingRun, TrainingStep, is_zero, size_of
 
@@ -69,7 +70,10 @@ def not_finite(run: TrainingRun) -> Iterator[Finding]:
 
 def _matters(run: TrainingRun, step: TrainingStep, bad: Sequence[tuple[str, Value]]) -> bool:
     """Whether what is not finite was used, or nothing came after it: a step that a scaler leaves out is meant."""
-    if any(id in step.updates for id, _ in bad) or step is run.steps[-1] or not run.is_training:
+    used = any(id in step.updates for id, _ in bad)
+    if not used and scale_of(run, step, scales(run)):  # a step that is left out
+        return False
+    if used or step is run.steps[-1] or not run.is_training:
         return True
     return any(grad is not None and grad.nonfinite for grad in run.steps[-1].gradients.values())
 
@@ -164,7 +168,7 @@ def _from_backward(run: TrainingRun, step: TrainingStep, bad: Sequence[tuple[str
     node = min(wrong, key=lambda each: each.finished[0])
     sent = next(grad for grad in node.sent if grad is not None and grad.nonfinite)
     ranges = listed([span(value) for value in node.inputs if value.is_known])
-    inputs = f" where its inputs were {ranges}" if ranges else ""
+    inputs = f" where its inputs were {ranges}{grown(run, node)}" if ranges else ""
     return Finding(
         "not finite",
         True,

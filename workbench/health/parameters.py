@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..trace.facts import Cut, SourceLine
-from .finding import Finding, named, place, plural, told
+from .causes import alike
+from .finding import Finding, listed, named, place, plural, told
 from .training_run import RecordedNode, TrainedParameter, TrainingRun, Update, distance, is_same, size_of
 
 _WORDS = {
@@ -94,7 +95,7 @@ def never_reached(run: TrainingRun) -> Iterator[Finding]:
     for parameter in missing:
         end = _end(run, parameter)
         groups.setdefault((end.kind, end.line, end.cut and end.cut.word), []).append((parameter, end))
-    roots = {_root(each) for each in reached}
+    roots = {_root(each) for each in reached} - {""}  # of one without a name nobody knows whose it is
     for group in groups.values():
         parameters, end = [parameter for parameter, _ in group], group[0][1]
         if end.kind == "cut" and all(_is_copied(each, reached) for each in parameters):
@@ -192,10 +193,11 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
     certain = few and all(_root(each) in roots for each in left)
     update = updated[0].updates[0]
     norm = max([got.own.norm for got in left[0].gradients], default=0.0)
-    them = "it" if len(left) == 1 else "them"
-    step = f"no step of {update.optimizer} ({place(update.source)}) changes {named(left)}"
+    one = len(left) == 1
+    never, them = f"{named(left)} {'is' if one else 'are'} never updated", "it" if one else "them"
+    step = f"no step of {update.optimizer} ({place(update.source)}) changes {them}"
     came = f"a gradient comes to {them} (of norm up to {norm:.3g} for {left[0].name})"
-    sentence = f"N{step[1:]}, though {came}." if certain else f"Is it meant that {step}? But {came}."
+    sentence = f"{never}: {step}, though {came}." if certain else f"Is it meant that {never}? A{came[1:]}, and {step}."
     yield Finding(
         "not in the optimiser",
         certain,
@@ -257,8 +259,8 @@ def broken_tie(run: TrainingRun) -> Iterator[Finding]:
     yield Finding(
         "broken tie",
         False,
-        f"Are {one.name} and {other.name} meant to be one weight? They have the same {size_of(one.value)} numbers at "
-        f"the start and are two parameters{apart}.",
+        f"Are {one.name} and {other.name} meant to be tied, as one weight? They begin with the same "
+        f"{size_of(one.value)} numbers and are two parameters{apart}.",
         f"To tie them, let both modules hold the same parameter: `{other.name} = {one.name}`; "
         "a copy, or loading a state, makes two of it.",
         node.line if node is not None else None,
@@ -300,9 +302,11 @@ def frozen_between(run: TrainingRun) -> Iterator[Finding]:
     yield Finding(
         "frozen",
         False,
-        f"Is {' and '.join(names[:3])} meant to be frozen? {'It takes' if one else 'They take'} no gradient in "
-        f"{told(node)}, and {plural(len(trained), 'weight')} before and after {'it' if one else 'them'} "
-        f"{'trains' if len(trained) == 1 else 'train'}.",
+        f"{'Is' if one else 'Are'} {listed(names)} meant to be frozen? "
+        f"{'It takes' if one else 'They take'} no gradient in {told(node)}, and "
+        f"{plural(len(trained), 'weight')} before and after {'it' if one else 'them'} "
+        f"{'trains' if len(trained) == 1 else 'train'}."
+        f"{alike(names, [each.name for each in trained])}",
         f"If not: `{names[0]}.requires_grad_(True)`, and give it to the optimiser.",
         node.line,
         node.event,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from statistics import median
 
-from ..trace.records import GradChanged, TensorWritten
+from ..trace.records import GradChanged
 from ..trace.values import Value
+from .causes import scale_of, scales
 from .finding import Finding, named, place, plural, told
 from .loop import large_updates
 from .numbers import not_finite
@@ -18,8 +18,7 @@ _MANY = 16  # numbers of a sum
 _NORMAL = 2.0**-14  # the least float16 that has all its digits
 _WAYS = {"neg", "view", "squeeze", "reshape", "add", "to_copy"}  # from a loss to where backward starts
 _MASKS = {"relu", "threshold", "clamp_min", "clamp", "where", "masked_fill", "dropout"}
-_SCALE = 16.0  # of a loss that is scaled for float16
-_NEAR = 0.01
+_SHRUNK = 1 / 64  # more than a mean over some processes or batches makes of a gradient
 
 
 def summed_loss(run: TrainingRun) -> Iterator[Finding]:
@@ -123,26 +122,21 @@ def _behind(run: TrainingRun, node: RecordedNode) -> set[str]:
 
 
 def clipped_scaled(run: TrainingRun) -> Iterator[Finding]:
-    """Gradients of a loss that was scaled are made smaller before the scale is taken off again."""
-    scaled = {event.tensor for event in run.events if isinstance(event, TensorWritten) and "update_scale" in event.name}
-    steps: list[tuple[TrainingStep, float, GradChanged]] = []
+    """Gradients of a loss that was scaled are made much smaller before the scale is taken off again."""
+    found: list[tuple[TrainingStep, float, GradChanged]] = []
+    scaled = scales(run)
     for step in run.steps:
-        scale = _scale_of(run, step, scaled)
-        first = scale and _first_change(run, step)
-        if scale and first:
-            factor, event = first
-            if "unscale" in event.name or abs(factor * scale - 1) < _NEAR or factor >= 1:
-                return
-            steps.append((step, scale, event))
-    if not steps:
+        scale = scale_of(run, step, scaled)
+        if scale and (event := _shrunk_first(run, step)) is not None:
+            found.append((step, scale, event))
+    if not found:
         return
-    step, scale, event = steps[0]
+    step, scale, event = found[0]
     yield Finding(
         "clipped while scaled",
         True,
         f"Gradients are clipped while they are still scaled by {scale:,.0f}: {event.name} ({place(event.source)}) "
-        f"changes them first, and they are unscaled after that, so that little is left of them, in "
-        f"{plural(len(steps), 'step')}.",
+        f"changes them before they are unscaled, so that little is left of them, in {plural(len(found), 'step')}.",
         "Call `scaler.unscale_(optimizer)` before the gradients are clipped.",
         event.source,
         step.begin,
@@ -150,39 +144,22 @@ def clipped_scaled(run: TrainingRun) -> Iterator[Finding]:
     )
 
 
-def _scale_of(run: TrainingRun, step: TrainingStep, scaled: set[str]) -> float:
-    """By which number a scaler has multiplied the loss of a step; 0 if none has."""
-    for backward in step.backwards[-1:]:
-        for root in backward.roots:
-            node = run.nodes.get(root.node)
-            given = [arg.tensor for arg in node.made.args if arg.tensor in scaled] if node is not None else []
-            if node is not None and node.made.operation == "mul" and given:
-                factors = [value for id, value in zip(node.input_ids, node.inputs, strict=True) if id in given]
-                return next((value.norm for value in factors if value.norm >= _SCALE), 0.0)
-    return 0.0
-
-
-def _first_change(run: TrainingRun, step: TrainingStep) -> tuple[float, GradChanged] | None:
-    """What changes gradients first after the last backward of a step, and by which factor."""
+def _shrunk_first(run: TrainingRun, step: TrainingStep) -> GradChanged | None:
+    """What has made a gradient much smaller after the last backward of a step, if it was unscaled only after that."""
     end = step.backwards[-1].end
-    if end is None:
-        return None
-    first: GradChanged | None = None
-    factors: list[float] = []
-    for event in run.events[end : step.end]:
+    shrunk: GradChanged | None = None
+    for event in run.events[end : step.end] if end is not None else ():
         if not isinstance(event, GradChanged) or event.grad is None:
             continue
-        if first is None:
-            first = event
-        if (event.name, event.source) != (first.name, first.source):
-            break
-        before = _before(run.parameters.get(event.tensor), step)
-        if before:
-            factors.append(event.grad.norm / before)
-    return (median(factors), first) if first is not None and factors else None
+        if "unscale" in event.name:
+            return shrunk
+        if event.grad.norm < _SHRUNK * _before(run.parameters.get(event.tensor), step):
+            shrunk = shrunk or event
+    return None
 
 
 def _before(parameter: TrainedParameter | None, step: TrainingStep) -> float:
     """The norm of a gradient as the last backward of a step left it."""
-    arrived = [each for each in parameter.gradients if step.begin <= each.event < step.end] if parameter else []
-    return arrived[-1].after.norm if arrived and arrived[-1].after is not None else 0.0
+    arrived = reversed(parameter.gradients if parameter is not None else [])
+    last = next((each for each in arrived if each.event < step.end), None)
+    return last.after.norm if last is not None and last.event >= step.begin and last.after is not None else 0.0

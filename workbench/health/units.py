@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..trace.values import Value
-from .finding import Finding, named, plural, told
+from .finding import Finding, named, place, plural
 from .training_run import TrainedParameter, TrainingRun
 
 _UNITS = 4
@@ -22,7 +22,7 @@ def equal_units(run: TrainingRun) -> Iterator[Finding]:
     parameters = [parameter for parameter, _ in found]
     first, steps = found[0]
     node = run.nodes[first.used[0]] if first.used else None
-    which = f"in {told(node)} " if node is not None else ""
+    which = f"of {first.scope or 'a layer'} ({place(node.line)}) " if node is not None else ""
     yield Finding(
         "equal units",
         True,
@@ -62,6 +62,4 @@ def _is_alike(value: Value) -> bool:
         return False
     count = len(value.values) // value.shape[0]
     first = value.values[:count]
-    return all(
-        abs(number - first[at % count]) <= most for at, number in enumerate(value.values[count:])
-    )
+    return all(abs(number - first[at % count]) <= most for at, number in enumerate(value.values[count:]))

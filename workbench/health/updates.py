@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
@@ -41,7 +42,7 @@ def taken_back(run: TrainingRun) -> Iterator[Finding]:
 def _by_backward(run: TrainingRun, parameter: TrainedParameter) -> Iterator[tuple[int, list[Update]]]:
     """The updates of a parameter that lie between the same two backwards."""
     began = [each.event for each in run.backwards]
-    for at, updates in groupby(parameter.updates, lambda update: sum(event < update.event for event in began)):
+    for at, updates in groupby(parameter.updates, lambda update: bisect(began, update.event)):
         yield at, list(updates)
 
 
@@ -75,9 +76,8 @@ def two_steps(run: TrainingRun) -> Iterator[Finding]:
         _, one, other = group[0]
         parameters = [parameter for parameter, *_ in group]
         certain = len(group) < updated
-        steps = (
-            f"the step of {one.optimizer} ({place(one.source)}) and by that of {other.optimizer} ({place(other.source)})"
-        )
+        steps = f"the step of {one.optimizer} ({place(one.source)}) and "
+        steps += f"by that of {other.optimizer} ({place(other.source)})"
         is_or_are = "is" if len(group) == 1 else "are"
         yield Finding(
             "two optimisers",
