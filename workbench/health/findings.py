@@ -35,6 +35,7 @@ RULES: dict[str, Rule] = {
     "gradients of exactly zero": numbers.zero_gradients,
     "a softmax of a softmax": layers.softmax_twice,
     "targets that are broadcast": layers.broadcast_target,
+    "padding in a loss": layers.padded_targets,
     "statistics that stay in a training": layers.statistics_stay,
     "ties that are broken": parameters.broken_tie,
     "frozen weights between others": parameters.frozen_between,

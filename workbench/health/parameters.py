@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..trace.facts import Cut, SourceLine
-from .finding import Finding, named, place, plural, told
+from .finding import Finding, listed, named, place, plural, told
 from .training_run import RecordedNode, TrainedParameter, TrainingRun, Update, distance, is_same, size_of
 
 _WORDS = {
@@ -183,7 +183,9 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
     left = [
         each
         for each in run.trained
-        if each.is_held and not each.updates and any(got.event < last and got.after for got in each.gradients)
+        if not each.updates
+        and (each.is_held or each.seen.name is None)
+        and any(got.event < last and got.after for got in each.gradients)
     ]
     if not updated or not left:
         return
@@ -196,11 +198,14 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
     step = f"no step of {update.optimizer} ({place(update.source)}) changes {named(left)}"
     came = f"a gradient comes to {them} (of norm up to {norm:.3g} for {left[0].name})"
     sentence = f"N{step[1:]}, though {came}." if certain else f"Is it meant that {step}? But {came}."
+    unknown = all(each.seen.name is None for each in left)
     yield Finding(
         "not in the optimiser",
         certain,
         sentence,
-        "Give the optimiser all parameters, after the model has its last ones: "
+        "No module knows them by a name: those of a plain list are not among its parameters; take an `nn.ModuleList`."
+        if unknown
+        else "Give the optimiser all parameters, after the model has its last ones: "
         "a layer that was replaced, or added, after that is not among them.",
         update.source,
         left[0].gradients[-1].event,
@@ -296,13 +301,12 @@ def frozen_between(run: TrainingRun) -> Iterator[Finding]:
         return
     names = [run.frozen[id].name or "" for id in frozen]
     node = next(iter(frozen.values()))
-    one = len(names) == 1
+    verb, them, it = ("Is", "It takes", "it") if len(names) == 1 else ("Are", "They take", "them")
     yield Finding(
         "frozen",
         False,
-        f"Is {' and '.join(names[:3])} meant to be frozen? {'It takes' if one else 'They take'} no gradient in "
-        f"{told(node)}, and {plural(len(trained), 'weight')} before and after {'it' if one else 'them'} "
-        f"{'trains' if len(trained) == 1 else 'train'}.",
+        f"{verb} {listed(names)} meant to be frozen? {them} no gradient ({place(node.line)}), and "
+        f"{plural(len(trained), 'weight')} before and after {it} {'trains' if len(trained) == 1 else 'train'}.",
         f"If not: `{names[0]}.requires_grad_(True)`, and give it to the optimiser.",
         node.line,
         node.event,
