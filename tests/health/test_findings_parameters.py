@@ -349,3 +349,33 @@ def test_an_image_that_is_trained_by_a_model_is_healthy(engine):
         return run
 
     assert not found(engine, program)
+
+
+def listed(torch, kind):
+    """A model that holds its layers in a list."""
+    nn = torch.nn
+
+    class Layers(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = kind([nn.Linear(6, 6), nn.Linear(6, 6)])
+            self.out = nn.Linear(6, 3)
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = torch.tanh(layer(x))
+            return self.out(x)
+
+    return train(torch, Layers(), *classes(torch))
+
+
+@each_engine
+def test_layers_in_a_plain_list_are_asked_about(engine):
+    findings = found(engine, lambda torch: listed(torch, list))
+    assert [(each.rule, each.certain) for each in findings] == [("not in the optimiser", False)]
+    assert "the (6, 6) parameter used in " in findings[0].sentence and "ModuleList" in findings[0].next_step
+
+
+@each_engine
+def test_layers_in_a_list_of_modules_are_healthy(engine):
+    assert not found(engine, lambda torch: listed(torch, torch.nn.ModuleList))

@@ -109,39 +109,6 @@ def test_two_optimisers_that_take_turns_are_healthy(engine):
     assert not found(engine, in_turn)
 
 
-def branches(torch, held: bool):
-    """A model whose branches stand in a list, or in a list that registers them."""
-    nn = torch.nn
-
-    class Model(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.gate = nn.Linear(6, 8)
-            layers = [nn.Linear(8, 3) for _ in range(2)]
-            self.branches = nn.ModuleList(layers) if held else layers
-
-        def forward(self, x):
-            h = torch.tanh(self.gate(x))
-            return sum(branch(h) for branch in self.branches)  # of a list
-
-    return Model()
-
-
-@each_engine
-def test_layers_in_a_list_are_a_question(engine):
-    findings = found(engine, lambda torch: train(torch, branches(torch, held=False), *classes(torch)))
-    finding = findings[0]
-    assert finding.rule == "not registered" and not finding.certain
-    assert "are never updated?" in finding.sentence and "not registered as parameters of it" in finding.sentence
-    assert "ModuleList" in finding.next_step
-    assert finding.line is not None and "of a list" in finding.line.text
-
-
-@each_engine
-def test_layers_in_a_list_of_modules_are_healthy(engine):
-    assert not found(engine, lambda torch: train(torch, branches(torch, held=True), *classes(torch)))
-
-
 def filled(torch, number: float, wide: int = 8):
     """Weights that all begin with one number, or that begin at random."""
     net = torch.nn.Sequential(torch.nn.Linear(6, wide), torch.nn.Tanh(), torch.nn.Linear(wide, 3))

@@ -80,7 +80,8 @@ def span(value: Value) -> str:
         return "not finite"
     if value.min == value.max:
         return "zero everywhere" if value.min == 0 else f"{number(value.min)} everywhere"
-    return f"from {number(value.min)} to {number(value.max)}"
+    ends = number(value.min), number(value.max)
+    return f"about {ends[0]}" if ends[0] == ends[1] else f"from {ends[0]} to {ends[1]}"
 
 
 def plural(count: int, word: str) -> str:

@@ -16,6 +16,8 @@ _LEAST_ROUNDS = 8
 _LONGEST = 400  # of a chain, its last nodes
 _FAR = 3_000  # nodes between two of a chain
 _LAYERS = 1e3  # a factor over all layers that is told
+_LAYERS_VANISH = 1e4  # what layers of ReLUs with PyTorch's own init let vanish is less
+_WEAK = 0.2  # a factor a layer that no init of ReLUs has
 _ROUNDS_VANISH = 1e8  # the past of a recurrent net is forgotten by design: only what leaves nothing of it is told
 _ROUNDS_EXPLODE = 1e4
 _GROWS = 100.0  # values of layers
@@ -24,6 +26,9 @@ _ONE_PLACE = 0.6  # a trend is none where one place makes more than this part of
 _HUGE = 1e10  # numbers that something had let grow before they overflowed
 _LEAST_DEAD = 16  # numbers of an output that is zero everywhere
 _DEAD = 0.5  # the share of units that is told
+_MANY_SAMPLES = 64
+_MOST_DEAD = 0.9
+_LOW = 4.0
 _FEW_SAMPLES = 4  # in a smaller batch a unit is off by chance
 _STEPS = 3  # before exact zeros are told
 
@@ -34,9 +39,17 @@ _HINTS = {
     "pow": "Look at an input that is 0 or negative: its power, or the derivative of it, is not finite there.",
     "exp": "Its input is too large: subtract the largest first, or stay with logarithms (`logsumexp`, `log_softmax`).",
     "softmax": "A row whose scores are all -inf has no softmax: leave one position of each row unmasked.",
+    "acos": "Its derivative is infinite at -1 and 1: clamp its input to a little less, or use `atan2`.",
     "norm": "Its derivative does not exist at 0: add a small number to what is normalised.",
 }
-_ALSO = {"rsqrt": "sqrt", "linalg_vector_norm": "norm", "log_softmax": "softmax", "log2": "log", "reciprocal": "div"}
+_ALSO = {
+    "rsqrt": "sqrt",
+    "linalg_vector_norm": "norm",
+    "log_softmax": "softmax",
+    "log2": "log",
+    "reciprocal": "div",
+    "asin": "acos",
+}
 
 
 def not_finite(run: TrainingRun) -> Iterator[Finding]:
@@ -283,7 +296,7 @@ def _gradients(chain: Sequence[RecordedNode], norms: Sequence[float], is_recurre
     )
     ids = tuple([node.id for node in chain])
     event = (chain[0].started or [chain[0].event])[0]
-    if factor < 1 / (_ROUNDS_VANISH if is_recurrent else _LAYERS):
+    if factor < 1 / (_ROUNDS_VANISH if is_recurrent else _LAYERS if each < _WEAK else _LAYERS_VANISH):
         next_step = (
             "Look at the recurrent weight's size; gates (LSTM, GRU) or a shorter way through time keep it alive."
             if is_recurrent
@@ -363,9 +376,17 @@ def _dead_by_bias(run: TrainingRun, nodes: Sequence[RecordedNode]) -> Finding | 
                 continue
             units = parameter.shape[0]
             dead = [unit for unit in range(units) if all(grad is not None and grad[unit] == 0 for grad in grads)]
-            if units >= _FEW_SAMPLES and _DEAD * units <= len(dead) < units:
+            share = len(dead) / units
+            sure = samples >= _MANY_SAMPLES and share >= _MOST_DEAD
+            if units >= _FEW_SAMPLES and _DEAD <= share < 1 and (sure or _lies_low(nodes)):
                 return _dead(parameter, nodes[0], dead, len(grads))
     return None
+
+
+def _lies_low(nodes: Sequence[RecordedNode]) -> bool:
+    """Whether what ReLUs get reaches much further below zero than above: not by chance, then."""
+    given = [node.inputs[0] for node in nodes if node.inputs]
+    return any(each.min is not None and each.max is not None and -each.min > _LOW * each.max for each in given)
 
 
 def _dead(parameter: TrainedParameter, node: RecordedNode, dead: Sequence[int], steps: int) -> Finding:

@@ -184,7 +184,9 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
     left = [
         each
         for each in run.trained
-        if each.is_held and not each.updates and any(got.event < last and got.after for got in each.gradients)
+        if not each.updates
+        and (each.is_held or each.seen.name is None)
+        and any(got.event < last and got.after for got in each.gradients)
     ]
     if not updated or not left:
         return
@@ -198,11 +200,14 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
     step = f"no step of {update.optimizer} ({place(update.source)}) changes {them}"
     came = f"a gradient comes to {them} (of norm up to {norm:.3g} for {left[0].name})"
     sentence = f"{never}: {step}, though {came}." if certain else f"Is it meant that {never}? A{came[1:]}, and {step}."
+    unknown = all(each.seen.name is None for each in left)
     yield Finding(
         "not in the optimiser",
         certain,
         sentence,
-        "Give the optimiser all parameters, after the model has its last ones: "
+        "No module knows them by a name: those of a plain list are not among its parameters; take an `nn.ModuleList`."
+        if unknown
+        else "Give the optimiser all parameters, after the model has its last ones: "
         "a layer that was replaced, or added, after that is not among them.",
         update.source,
         left[0].gradients[-1].event,
@@ -298,14 +303,12 @@ def frozen_between(run: TrainingRun) -> Iterator[Finding]:
         return
     names = [run.frozen[id].name or "" for id in frozen]
     node = next(iter(frozen.values()))
-    one = len(names) == 1
+    verb, them, it = ("Is", "It takes", "it") if len(names) == 1 else ("Are", "They take", "them")
     yield Finding(
         "frozen",
         False,
-        f"{'Is' if one else 'Are'} {listed(names)} meant to be frozen? "
-        f"{'It takes' if one else 'They take'} no gradient in {told(node)}, and "
-        f"{plural(len(trained), 'weight')} before and after {'it' if one else 'them'} "
-        f"{'trains' if len(trained) == 1 else 'train'}."
+        f"{verb} {listed(names)} meant to be frozen? {them} no gradient ({place(node.line)}), and "
+        f"{plural(len(trained), 'weight')} before and after {it} {'trains' if len(trained) == 1 else 'train'}."
         f"{alike(names, [each.name for each in trained])}",
         f"If not: `{names[0]}.requires_grad_(True)`, and give it to the optimiser.",
         node.line,

@@ -1,4 +1,4 @@
-"""Rules about updates: those that are taken back, two by one gradient, weights that no optimiser knows of."""
+"""Rules about updates: those that are taken back, and two by one gradient."""
 
 from __future__ import annotations
 
@@ -92,39 +92,3 @@ def two_steps(run: TrainingRun) -> Iterator[Finding]:
             other.event,
             tuple([each.id for each in parameters]),
         )
-
-
-def not_registered(run: TrainingRun) -> Iterator[Finding]:
-    """Leaves without a module's name that layers use in step after step, and that nothing updates."""
-    updated = [each for each in run.trained if each.is_held and any(update.optimizer for update in each.updates)]
-    if not updated:
-        return
-    roots = {each.scope.partition("/")[0] for each in updated}
-    left = [
-        each
-        for each in run.parameters.values()
-        if not each.seen.name
-        and not each.updates
-        and "/" in each.scope
-        and each.scope.partition("/")[0] in roots
-        and sum(got.after is not None for got in each.gradients) >= _STEPS
-    ]
-    if not left:
-        return
-    step = updated[0].updates[0]
-    one = len(left) == 1
-    root = left[0].scope.partition("/")[0]
-    node = run.nodes[left[0].used[0]]
-    yield Finding(
-        "not registered",
-        False,
-        f"Is it meant that {named(left)} {'is' if one else 'are'} never updated? A gradient comes to "
-        f"{'it' if one else 'them'} in {plural(len(left[0].gradients), 'backward')}, and no step of {step.optimizer} "
-        f"({place(step.source)}) changes {'it' if one else 'them'}: {'it is' if one else 'they are'} used in {root}, "
-        f"but not registered as {'a parameter' if one else 'parameters'} of it.",
-        "Hold modules in `nn.ModuleList` or `nn.ModuleDict`: what stands in a list or a dict is not among "
-        "`parameters()`.",
-        node.line,
-        left[0].gradients[-1].event,
-        tuple([each.id for each in left]),
-    )
