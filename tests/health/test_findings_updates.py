@@ -204,3 +204,28 @@ def test_a_prefix_that_freezes_more_than_one_layer_is_told(engine, prefix, is_to
     finding = next(each for each in findings if each.rule == "frozen")
     assert not finding.certain
     assert ("begin as that of net.blocks.1, which does not train either" in finding.sentence) == is_told
+
+
+def warmed_up(torch):
+    """A state that is computed without gradients first, by the weights that train."""
+    cell, head = torch.nn.Linear(8, 8), torch.nn.Linear(8, 3)
+    optimizer = torch.optim.SGD([*cell.parameters(), *head.parameters()], lr=0.1)
+    x, y = torch.randn(12, 8), torch.arange(12) % 3
+
+    def run():
+        for _ in range(4):
+            with torch.no_grad():
+                state = torch.tanh(cell(x))
+            for _ in range(3):
+                state = torch.tanh(cell(state))
+            loss = torch.nn.functional.cross_entropy(head(state), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    return run
+
+
+@each_engine
+def test_a_state_that_is_warmed_up_without_gradients_is_healthy(engine):
+    assert not found(engine, warmed_up)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from os.path import commonprefix
 
@@ -50,15 +51,17 @@ def without_gradients(run: TrainingRun) -> Iterator[Finding]:
             cut = seen.cut if seen is not None and "float" in seen.value.dtype and not seen.requires_grad else None
             if cut is not None and cut.word == "no_grad" and cut.node is None:
                 found.setdefault((node.made.name, node.made.scope, node.line, cut.source), []).append((node, cut))
+    began = [each.event for each in run.backwards]
     for all in found.values():
-        if len(all) < _STEPS or not run.is_training:
+        steps = len({bisect(began, node.event) for node, _ in all})
+        if steps < _STEPS or not run.is_training:  # weights that train elsewhere are known after the first of them
             continue
         node, cut = all[0]
         yield Finding(
             "under no_grad",
             False,
             f"Is it meant that no gradient passes on from {told(node)}? What it is given was computed under `no_grad` "
-            f"({place(cut.source)}), from weights that take a gradient, in {plural(len(all), 'call')}.",
+            f"({place(cut.source)}), from weights that take a gradient, in {plural(steps, 'step')}.",
             "If those weights are to train, leave `no_grad` out; if not, `requires_grad_(False)` says so.",
             cut.source or node.line,
             node.event,
