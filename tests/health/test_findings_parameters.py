@@ -379,3 +379,38 @@ def test_layers_in_a_plain_list_are_asked_about(engine):
 @each_engine
 def test_layers_in_a_list_of_modules_are_healthy(engine):
     assert not found(engine, lambda torch: listed(torch, torch.nn.ModuleList))
+
+
+def rewrapped(torch, wrong):
+    """A model whose predictions are put into a new tensor, or beside whose training an input is looked at."""
+    net, other = model(torch), torch.nn.Linear(6, 1)
+    other.weight.requires_grad_(False)
+    other.bias.requires_grad_(False)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    x, y = classes(torch)
+
+    def run():
+        for _ in range(3):
+            looked_at = torch.randn(1, 6).requires_grad_()
+            other(looked_at).sum().backward()
+            out = net(x)
+            if wrong:
+                out = torch.tensor(out.detach().numpy(), requires_grad=True)
+            loss = torch.nn.functional.cross_entropy(out, y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    return run
+
+
+@each_engine
+def test_predictions_in_a_new_tensor_have_no_way_back(engine):
+    findings = found(engine, lambda torch: rewrapped(torch, True))
+    assert findings[0].rule == "loss depends on no weight" and findings[0].certain
+    assert "comes to no weight" in findings[0].sentence and "net.encoder.0.weight" in findings[0].sentence
+
+
+@each_engine
+def test_a_backward_to_an_input_beside_a_training_is_healthy(engine):
+    assert not found(engine, lambda torch: rewrapped(torch, False))

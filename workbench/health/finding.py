@@ -52,9 +52,13 @@ def place(line: SourceLine | None) -> str:
     """`train.py:18 \\`h = self.fc(x)\\``, or that the line is not known."""
     if line is None:
         return "a line that is not known"
-    text = line.text.strip()
-    text = text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
+    text = shortened(line.text.strip(), _TEXT)
     return f"{line.file}:{line.line} `{text}`" if text else f"{line.file}:{line.line}"
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def told(node: RecordedNode) -> str:

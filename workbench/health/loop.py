@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from ..trace.values import number
-from .finding import Finding, listed, named, place, plural, told
+from .finding import Finding, listed, named, place, plural, shortened, told
 from .training_run import TrainedParameter, TrainingRun, Update, is_same, rms, size_of
 
+_MESSAGE = 200  # characters of an error's that a sentence tells
 _STEPS = 3  # before it is told that nothing changes
 _LAST_STEPS = 7  # in which nodes that are alive are counted
 _GROWTHS = 3  # times that a graph must have grown
@@ -27,10 +28,11 @@ def stopped(run: TrainingRun) -> Iterator[Finding]:
     at, failure = run.failures[-1]
     node = run.nodes.get(failure.node or "")
     where = f" in the backward of {told(node)}" if node is not None else ""
+    message = shortened(failure.message.partition("\n")[0], _MESSAGE)
     yield Finding(
         "stopped",
         True,
-        f"An error stopped the program{where}: {failure.error}: {failure.message}",
+        f"An error stopped the program{where}: {failure.error}: {message}",
         "`workbench.explain(error)` draws what led to it.",
         node.line if node is not None else None,
         at,

@@ -36,20 +36,17 @@ def no_way(run: TrainingRun) -> Iterator[Finding]:
             continue
         roots = [root.node for root in backward.roots]
         leaves = [run.parameters[id] for id in roots if id in run.parameters]
-        inside = [each for each in run.backwards if each.inner and backward.event < each.event < (backward.end or 0)]
-        ran = {id for each in (backward, *inside) for id in each.ran}
-        reached = [each for each in held if each.id in ran]
         if len(leaves) == len(roots) and not any(each.is_held or each.updates for each in leaves):
             sentence = (
                 f"The loss that backward starts at ({place(backward.source)}) depends on nothing: "
                 f"{leaves[0].name} is a leaf, so no operation leads back from it and no weight gets a gradient."
             )
-        elif held and not reached and any(each.used for each in held) and not _is_of_inputs(run, backward.ran):
+        elif (used := _used_before(run, held, backward.event)) and not any(each.gradients for each in held):
             others = [run.parameters[id] for id in backward.ran if id in run.parameters]
             ends = f": its way ends at {named(others)}" if others else ""
             sentence = (
                 f"Backward ({place(backward.source)}) comes to no weight{ends}; none of "
-                f"{named([each for each in held if each.used])} gets a gradient by it."
+                f"{named(used)} gets a gradient by it."
             )
         else:
             continue
@@ -66,9 +63,8 @@ def no_way(run: TrainingRun) -> Iterator[Finding]:
         return
 
 
-def _is_of_inputs(run: TrainingRun, ran: Sequence[str]) -> bool:
-    """Whether a backward comes to a leaf that is neither a weight nor made for it: data that is optimised."""
-    return any(id in run.parameters and run.parameters[id].seen.name and run.parameters[id].updates for id in ran)
+def _used_before(run: TrainingRun, parameters: Sequence[TrainedParameter], event: int) -> list[TrainedParameter]:
+    return [each for each in parameters if each.used and run.nodes[each.used[0]].event < event]
 
 
 @dataclass(frozen=True, slots=True)
