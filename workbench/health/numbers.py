@@ -19,6 +19,8 @@ _LAYERS = 1e3  # a factor over all layers that is told
 _LAYERS_VANISH = 1e4  # what layers of ReLUs with PyTorch's own init let vanish is less
 _WEAK = 0.2  # a factor a layer that no init of ReLUs has
 _ROUNDS_VANISH = 1e8  # the past of a recurrent net is forgotten by design: only what leaves nothing of it is told
+_ROUNDS_USUAL = 1e20  # the same by factors a round that the usual init of a recurrent net has
+_WEAK_ROUND = 0.4  # a smaller factor has no usual init
 _ROUNDS_EXPLODE = 1e4
 _GROWS = 100.0  # values of layers
 _EACH = 1.25  # a factor of each layer, below which there is no trend
@@ -235,7 +237,10 @@ def _chains(run: TrainingRun, step: TrainingStep) -> Iterator[tuple[list[Recorde
             continue
         chain = _on_one_way(run, group)
         if len(chain) >= _LEAST_LAYERS:
-            yield chain, recurrent * 2 >= len(chain)
+            several = len(chain) // recurrent if recurrent >= _LEAST_ROUNDS and not len(chain) % recurrent else 1
+            chain = chain[several - 1 :: several]  # of a round that has several of the kind, the last
+            is_recurrent = recurrent * 2 >= len(chain)
+            yield chain, is_recurrent
 
 
 def _reused(run: TrainingRun, step: TrainingStep) -> int:
@@ -296,18 +301,29 @@ def _gradients(chain: Sequence[RecordedNode], norms: Sequence[float], is_recurre
     )
     ids = tuple([node.id for node in chain])
     event = (chain[0].started or [chain[0].event])[0]
-    if factor < 1 / (_ROUNDS_VANISH if is_recurrent else _LAYERS if each < _WEAK else _LAYERS_VANISH):
+    if factor < 1 / _vanishing(each, is_recurrent):
         next_step = (
             "Look at the recurrent weight's size; gates (LSTM, GRU) or a shorter way through time keep it alive."
             if is_recurrent
             else "Try another nonlinearity than sigmoid or tanh, a normalisation, a residual way or another init."
         )
-        sentence = f"The gradient vanishes on its way to the {'first rounds' if is_recurrent else 'input'}: {facts}."
-        yield Finding("vanishing", True, sentence, next_step, chain[0].line, event, ids)
+        certain = not is_recurrent or each < _WEAK_ROUND
+        way = f"on its way to the {'first rounds' if is_recurrent else 'input'}"
+        sentence = f"The gradient vanishes {way}: {facts}."
+        if not certain:
+            sentence = f"Is it meant that the gradient vanishes {way}? {facts[0].upper()}{facts[1:]}."
+        yield Finding("vanishing", certain, sentence, next_step, chain[0].line, event, ids)
     elif factor > (_ROUNDS_EXPLODE if is_recurrent else _LAYERS):
         sentence = f"The gradient explodes on its way to the {'first rounds' if is_recurrent else 'input'}: {facts}."
         next_step = "Clip the gradients' norm, and look at the scale of the weights that each of these applies."
         yield Finding("exploding", True, sentence, next_step, chain[0].line, event, ids)
+
+
+def _vanishing(each: float, is_recurrent: bool) -> float:
+    """The factor from the first to the last that is told, by that of each layer or round."""
+    if is_recurrent:
+        return _ROUNDS_VANISH if each < _WEAK_ROUND else _ROUNDS_USUAL
+    return _LAYERS if each < _WEAK else _LAYERS_VANISH
 
 
 def _short(node: RecordedNode, other: RecordedNode) -> str:
