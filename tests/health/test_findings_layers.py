@@ -89,3 +89,35 @@ def test_statistics_that_stay_while_their_layer_trains_are_asked_about(engine):
 def test_statistics_that_move_or_are_frozen_are_healthy(engine):
     assert not found(engine, lambda torch: normed(torch, "train"))
     assert not found(engine, lambda torch: normed(torch, "frozen"))
+
+
+def padded(torch, ignored, classes=9):
+    """A language model of texts that are padded."""
+    nn = torch.nn
+    words, head = nn.Embedding(9, 5, padding_idx=0), nn.Linear(5, classes)
+    optimizer = torch.optim.SGD([*words.parameters(), *head.parameters()], lr=0.1)
+    texts = torch.tensor([[1, 2, 0, 0, 0], [3, 4, 5, 2, 1]])
+
+    def run():
+        for _ in range(3):
+            scores = head(words(texts[:, :-1])).flatten(0, 1)
+            loss = nn.functional.cross_entropy(scores, texts[:, 1:].flatten(), **ignored)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    return run
+
+
+@each_engine
+def test_padding_in_a_loss_is_asked_about(engine):
+    findings = found(engine, lambda torch: padded(torch, {}))
+    assert [(each.rule, each.certain) for each in findings] == [("padding in the loss", False)]
+    assert "38% of the targets are 0" in findings[0].sentence and "all 8 are counted" in findings[0].sentence
+    assert where(padded, "cross_entropy") in findings[0].sentence
+
+
+@each_engine
+def test_padding_that_is_left_out_is_healthy(engine):
+    assert not found(engine, lambda torch: padded(torch, {"ignore_index": 0}))
+    assert not found(engine, lambda torch: padded(torch, {}, 7))  # classes of another kind

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from both_engines import each_engine, found, recorded, train, where
 
+import workbench
+
 
 def small(torch, out=3):
     nn = torch.nn
@@ -325,3 +327,23 @@ def test_weights_that_are_written_through_data_are_healthy():
         return run
 
     assert not found("torch", program)
+
+
+@each_engine
+def test_a_trace_from_a_file_has_the_same_findings(engine, tmp_path):
+    trace = recorded(engine, lambda torch: loop(torch, "never"))
+    trace.save(tmp_path / "trace.json")
+    assert workbench.load(tmp_path / "trace.json").findings() == trace.findings() != []
+
+
+def test_of_the_last_events_of_a_long_training_no_false_thing_is_told():
+    torch = workbench
+    net = small(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    x, y = classes(torch)
+    with workbench.record(last=150) as trace:
+        for _ in range(20):
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(net(x), y).backward()
+            optimizer.step()
+    assert not trace.findings()

@@ -274,3 +274,26 @@ def test_a_head_that_begins_with_zeros_is_healthy(engine):
         return train(torch, net, *classes(torch), kind="Adam", lr=0.01)
 
     assert not found(engine, program)
+
+
+@each_engine
+@pytest.mark.parametrize(("kind", "length", "rules"), [("RNN", 30, []), ("RNN", 80, ["vanishing"]), ("GRU", 40, [])])
+def test_the_usual_recurrent_nets_are_asked_about_only_where_nothing_of_the_past_is_left(engine, kind, length, rules):
+    def program(torch):
+        nn = torch.nn
+
+        class Reader(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.memory = getattr(nn, kind)(5, 16, batch_first=True)
+                self.head = nn.Linear(16, 3)
+
+            def forward(self, x):
+                return self.head(self.memory(x)[0][:, -1])
+
+        return train(torch, Reader(), torch.randn(6, length, 5), torch.arange(6) % 3, kind="Adam", lr=1e-3)
+
+    findings = found(engine, program)
+    assert [each.rule for each in findings] == rules
+    assert not any(each.certain for each in findings)
+    assert all(f"over {length} rounds" in each.sentence for each in findings)

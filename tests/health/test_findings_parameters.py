@@ -349,3 +349,68 @@ def test_an_image_that_is_trained_by_a_model_is_healthy(engine):
         return run
 
     assert not found(engine, program)
+
+
+def listed(torch, kind):
+    """A model that holds its layers in a list."""
+    nn = torch.nn
+
+    class Layers(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = kind([nn.Linear(6, 6), nn.Linear(6, 6)])
+            self.out = nn.Linear(6, 3)
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = torch.tanh(layer(x))
+            return self.out(x)
+
+    return train(torch, Layers(), *classes(torch))
+
+
+@each_engine
+def test_layers_in_a_plain_list_are_asked_about(engine):
+    findings = found(engine, lambda torch: listed(torch, list))
+    assert [(each.rule, each.certain) for each in findings] == [("not in the optimiser", False)]
+    assert "the (6, 6) parameter used in " in findings[0].sentence and "ModuleList" in findings[0].next_step
+
+
+@each_engine
+def test_layers_in_a_list_of_modules_are_healthy(engine):
+    assert not found(engine, lambda torch: listed(torch, torch.nn.ModuleList))
+
+
+def rewrapped(torch, wrong):
+    """A model whose predictions are put into a new tensor, or beside whose training an input is looked at."""
+    net, other = model(torch), torch.nn.Linear(6, 1)
+    other.weight.requires_grad_(False)
+    other.bias.requires_grad_(False)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    x, y = classes(torch)
+
+    def run():
+        for _ in range(3):
+            looked_at = torch.randn(1, 6).requires_grad_()
+            other(looked_at).sum().backward()
+            out = net(x)
+            if wrong:
+                out = torch.tensor(out.detach().numpy(), requires_grad=True)
+            loss = torch.nn.functional.cross_entropy(out, y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    return run
+
+
+@each_engine
+def test_predictions_in_a_new_tensor_have_no_way_back(engine):
+    findings = found(engine, lambda torch: rewrapped(torch, True))
+    assert findings[0].rule == "loss depends on no weight" and findings[0].certain
+    assert "comes to no weight" in findings[0].sentence and "net.encoder.0.weight" in findings[0].sentence
+
+
+@each_engine
+def test_a_backward_to_an_input_beside_a_training_is_healthy(engine):
+    assert not found(engine, lambda torch: rewrapped(torch, False))

@@ -52,9 +52,13 @@ def place(line: SourceLine | None) -> str:
     """`train.py:18 \\`h = self.fc(x)\\``, or that the line is not known."""
     if line is None:
         return "a line that is not known"
-    text = line.text.strip()
-    text = text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
+    text = shortened(line.text.strip(), _TEXT)
     return f"{line.file}:{line.line} `{text}`" if text else f"{line.file}:{line.line}"
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def told(node: RecordedNode) -> str:
@@ -80,7 +84,8 @@ def span(value: Value) -> str:
         return "not finite"
     if value.min == value.max:
         return "zero everywhere" if value.min == 0 else f"{number(value.min)} everywhere"
-    return f"from {number(value.min)} to {number(value.max)}"
+    ends = number(value.min), number(value.max)
+    return f"about {ends[0]}" if ends[0] == ends[1] else f"from {ends[0]} to {ends[1]}"
 
 
 def plural(count: int, word: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..trace.timeline import Timeline
 from ..trace.values import series
-from . import layers, loop, memory, numbers, parameters
+from . import causes, functions, layers, loop, memory, numbers, parameters, scaling, units, updates
 from .finding import Finding, plural
 from .training_run import TrainingRun
 
@@ -22,19 +22,28 @@ RULES: dict[str, Rule] = {
     "numbers that are not finite": numbers.not_finite,
     "a loss that depends on no weight": parameters.no_way,
     "parameters without a gradient": parameters.never_reached,
+    "layers before which gradients are off": causes.without_gradients,
     "parameters that no step changes": parameters.never_updated,
     "a training that updates nothing": loop.no_updates,
     "parameters twice in an optimiser": parameters.twice_in_optimizer,
+    "parameters in two optimisers": updates.two_steps,
+    "steps that are taken back": updates.taken_back,
     "gradients that are not cleared": loop.not_cleared,
     "updates that change nothing": loop.unchanged,
+    "gradients clipped while they are scaled": scaling.clipped_scaled,
+    "gradients too small for float16": scaling.underflow,
     "updates larger than their weights": loop.large_updates,
+    "a loss that is a sum": scaling.summed_loss,
     "graphs that grow": loop.growing_graph,
     "graphs that are kept": loop.kept_graphs,
+    "units that stay equal": units.equal_units,
     "dead units": numbers.dead_units,
+    "backwards of Functions": functions.not_the_derivative,
     "gradients that vanish or explode": numbers.trends,
     "gradients of exactly zero": numbers.zero_gradients,
     "a softmax of a softmax": layers.softmax_twice,
     "targets that are broadcast": layers.broadcast_target,
+    "padding in a loss": layers.padded_targets,
     "statistics that stay in a training": layers.statistics_stay,
     "ties that are broken": parameters.broken_tie,
     "frozen weights between others": parameters.frozen_between,

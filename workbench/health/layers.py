@@ -1,4 +1,4 @@
-"""Rules about how a model is put together: a softmax of a softmax, a target that is broadcast, statistics that stay."""
+"""Rules about how a model is put together: a softmax of a softmax, a target that is broadcast, padding in a loss."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from .training_run import RecordedNode, TrainingRun
 _RESHAPES = {"view", "reshape", "reshape_alias", "unsafe_view", "transpose", "t", "permute", "squeeze", "unsqueeze"}
 _RESHAPES |= {"flatten", "slice", "select", "alias", "clone", "to_copy"}
 _DIFFERENCES = {"sub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
+_PADDED = 0.1  # the share of targets that is told
+_WITH_PADDING = (1, 4)  # numbers of an embedding's options where one is its padding, of ours and of PyTorch's
 _COLUMN = 2  # dimensions of predictions that stand below each other
 
 
@@ -47,25 +49,38 @@ def broadcast_target(run: TrainingRun) -> Iterator[Finding]:
     for node in run.nodes.values():
         if node.made.operation not in _DIFFERENCES or node.inside or len(node.inputs) < 2:
             continue
-        column, row = _column_and_row(node.inputs)
+        column, row = _column_and_row(_given(run, node))
         if column is None or row is None:
             continue
         count = row.shape[0]
         given = [run.tensors[id] for id in node.input_ids if id in run.tensors and id not in run.parameters]
-        data = [seen for seen in given if not seen.requires_grad and seen.value.shape in (row.shape, column.shape)]
-        if not data:
+        if all(seen.requires_grad for seen in given):
             continue
         yield Finding(
             "broadcast",
             False,
-            f"Is it meant that {told(node)} compares every prediction with every target? Shapes {column.shape} and "
-            f"{row.shape} make {count:,} x {count:,} differences, and the loss is their average.",
+            f"Is it meant that {told(node)} broadcasts predictions and targets, and compares each with every other? "
+            f"Shapes {column.shape} and {row.shape} make {count:,} x {count:,} differences, whose average is the loss.",
             "Give both one shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`.",
             node.line,
             node.event,
             (node.id,),
         )
         return
+
+
+def _given(run: TrainingRun, node: RecordedNode) -> list[Value]:
+    """What an operation was given, as it was before it was expanded to one shape."""
+    found: list[Value] = []
+    for id, value in zip(node.input_ids, node.inputs, strict=True):
+        seen = run.tensors.get(id)
+        made = run.nodes.get(seen.node or "") if seen is not None else run.nodes.get(id)
+        base = run.tensors.get(seen.base or "") if seen is not None else None
+        if made is not None and made.made.operation == "expand" and made.inputs:
+            found.append(made.inputs[0])
+        else:
+            found.append(base.value if base is not None and base.value.shape == value.shape[-1:] else value)
+    return found
 
 
 def _column_and_row(inputs: list[Value]) -> tuple[Value | None, Value | None]:
@@ -102,3 +117,43 @@ def statistics_stay(run: TrainingRun) -> Iterator[Finding]:
 def _is_evaluating(node: RecordedNode) -> bool:
     flags = [arg.text for arg in node.made.args if arg.tensor is None and arg.text in ("True", "False")]
     return flags[:1] == ["False"]
+
+
+def padded_targets(run: TrainingRun) -> Iterator[Finding]:
+    """A loss that averages over the targets that stand for padding."""
+    embeddings = [node for node in run.nodes.values() if node.made.operation == "embedding" and not node.inside]
+    padding = [(_padding(node), node) for node in embeddings]
+    for node in run.nodes.values():
+        if node.made.operation not in ("nll_loss", "nll_loss2d", "nll_loss_nd") or node.inside:
+            continue
+        counted = [saved for saved in node.made.saved if saved.name == "total_weight"]
+        targets = next((value for value in node.inputs if value.dtype.startswith("int") and value.values), None)
+        scores = next((value for value in node.inputs if len(value.shape) >= _COLUMN), None)
+        if targets is None or scores is None or not counted or targets.values is None:
+            continue
+        held = run.tensors.get(counted[0].tensor or "")
+        count = counted[0].value or (held.value if held else None)
+        if count is None or count.norm != len(targets.values):
+            continue  # some are left out, or weighted
+        for index, embedding in padding:
+            padded = sum(value == index for value in targets.values) / len(targets.values)
+            words = [value.shape[0] for value in embedding.inputs if len(value.shape) == _COLUMN]
+            if index is not None and padded >= _PADDED and scores.shape[1] in words:
+                yield Finding(
+                    "padding in the loss",
+                    False,
+                    f"Is it meant that {told(node)} averages over padding? {padded:.0%} of the targets are {index}, "
+                    f"which {told(embedding)} takes for padding, and all {len(targets.values)} are counted.",
+                    f"Leave them out: `cross_entropy(..., ignore_index={index})`.",
+                    node.line,
+                    node.event,
+                    (node.id, embedding.id),
+                )
+                return
+
+
+def _padding(embedding: RecordedNode) -> int | None:
+    """The index that an embedding takes for padding."""
+    texts = [arg.text for arg in embedding.made.args if arg.tensor is None]
+    told = len(texts) in _WITH_PADDING and texts[0].isdigit()  # PyTorch leaves out one that is None
+    return int(texts[0]) if told else None

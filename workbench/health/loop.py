@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from ..trace.values import number
-from .finding import Finding, listed, named, place, plural, told
+from .finding import Finding, listed, named, place, plural, shortened, told
 from .training_run import TrainedParameter, TrainingRun, Update, is_same, rms, size_of
 
+_MESSAGE = 200  # characters of an error's that a sentence tells
 _STEPS = 3  # before it is told that nothing changes
 _LAST_STEPS = 7  # in which nodes that are alive are counted
 _GROWTHS = 3  # times that a graph must have grown
@@ -27,10 +28,11 @@ def stopped(run: TrainingRun) -> Iterator[Finding]:
     at, failure = run.failures[-1]
     node = run.nodes.get(failure.node or "")
     where = f" in the backward of {told(node)}" if node is not None else ""
+    message = shortened(failure.message.partition("\n")[0], _MESSAGE)
     yield Finding(
         "stopped",
         True,
-        f"An error stopped the program{where}: {failure.error}: {failure.message}",
+        f"An error stopped the program{where}: {failure.error}: {message}",
         "`workbench.explain(error)` draws what led to it.",
         node.line if node is not None else None,
         at,
@@ -179,15 +181,15 @@ def large_updates(run: TrainingRun) -> Iterator[Finding]:
     many = f"; so it is with {plural(len(found) - 1, 'other parameter')}" if len(found) > 1 else ""
     known = len(losses) == 2 and None not in losses
     exact = "" if update.before.values is not None and update.after.values is not None else "at least "
+    who = f"the step of {update.optimizer or 'the program'} ({place(update.source)})"
     facts = (
-        f"the step of {update.optimizer or 'the program'} ({place(update.source)}) changes {parameter.name} by "
-        f"{exact}{ratio:.3g} times its own norm in step {number_of_step} (from {update.before.norm:.3g} to "
-        f"{update.after.norm:.3g})"
+        f"changes {parameter.name} by {exact}{ratio:.3g} times its own norm in step {number_of_step} "
+        f"(from {update.before.norm:.3g} to {update.after.norm:.3g})"
     )
     yield Finding(
         "large update",
         known,
-        f"{facts[0].upper()}{facts[1:]}{rise}{many}." if known else f"Is it meant that {facts}{many}?",
+        f"T{who[1:]} is too large: it {facts}{rise}{many}." if known else f"Is it meant that {who} {facts}{many}?",
         "Try a learning rate that is ten to a hundred times smaller; an update is usually 0.001 of its weight.",
         update.source,
         update.event,

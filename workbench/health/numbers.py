@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ..trace.values import Value, number
+from .causes import grown, scale_of, scales
 from .finding import Finding, listed, place, plural, span, told
 from .training_run import RecordedNode, TrainedParameter, TrainingRun, TrainingStep, is_zero, size_of
 
@@ -15,7 +16,11 @@ _LEAST_ROUNDS = 8
 _LONGEST = 400  # of a chain, its last nodes
 _FAR = 3_000  # nodes between two of a chain
 _LAYERS = 1e3  # a factor over all layers that is told
+_LAYERS_VANISH = 1e4  # what layers of ReLUs with PyTorch's own init let vanish is less
+_WEAK = 0.2  # a factor a layer that no init of ReLUs has
 _ROUNDS_VANISH = 1e8  # the past of a recurrent net is forgotten by design: only what leaves nothing of it is told
+_ROUNDS_USUAL = 1e20  # the same by factors a round that the usual init of a recurrent net has
+_WEAK_ROUND = 0.4  # a smaller factor has no usual init
 _ROUNDS_EXPLODE = 1e4
 _GROWS = 100.0  # values of layers
 _EACH = 1.25  # a factor of each layer, below which there is no trend
@@ -23,6 +28,9 @@ _ONE_PLACE = 0.6  # a trend is none where one place makes more than this part of
 _HUGE = 1e10  # numbers that something had let grow before they overflowed
 _LEAST_DEAD = 16  # numbers of an output that is zero everywhere
 _DEAD = 0.5  # the share of units that is told
+_MANY_SAMPLES = 64
+_MOST_DEAD = 0.9
+_LOW = 4.0
 _FEW_SAMPLES = 4  # in a smaller batch a unit is off by chance
 _STEPS = 3  # before exact zeros are told
 
@@ -33,9 +41,17 @@ _HINTS = {
     "pow": "Look at an input that is 0 or negative: its power, or the derivative of it, is not finite there.",
     "exp": "Its input is too large: subtract the largest first, or stay with logarithms (`logsumexp`, `log_softmax`).",
     "softmax": "A row whose scores are all -inf has no softmax: leave one position of each row unmasked.",
+    "acos": "Its derivative is infinite at -1 and 1: clamp its input to a little less, or use `atan2`.",
     "norm": "Its derivative does not exist at 0: add a small number to what is normalised.",
 }
-_ALSO = {"rsqrt": "sqrt", "linalg_vector_norm": "norm", "log_softmax": "softmax", "log2": "log", "reciprocal": "div"}
+_ALSO = {
+    "rsqrt": "sqrt",
+    "linalg_vector_norm": "norm",
+    "log_softmax": "softmax",
+    "log2": "log",
+    "reciprocal": "div",
+    "asin": "acos",
+}
 
 
 def not_finite(run: TrainingRun) -> Iterator[Finding]:
@@ -69,7 +85,10 @@ def not_finite(run: TrainingRun) -> Iterator[Finding]:
 
 def _matters(run: TrainingRun, step: TrainingStep, bad: Sequence[tuple[str, Value]]) -> bool:
     """Whether what is not finite was used, or nothing came after it: a step that a scaler leaves out is meant."""
-    if any(id in step.updates for id, _ in bad) or step is run.steps[-1] or not run.is_training:
+    used = any(id in step.updates for id, _ in bad)
+    if not used and scale_of(run, step, scales(run)):  # a step that is left out
+        return False
+    if used or step is run.steps[-1] or not run.is_training:
         return True
     return any(grad is not None and grad.nonfinite for grad in run.steps[-1].gradients.values())
 
@@ -164,7 +183,7 @@ def _from_backward(run: TrainingRun, step: TrainingStep, bad: Sequence[tuple[str
     node = min(wrong, key=lambda each: each.finished[0])
     sent = next(grad for grad in node.sent if grad is not None and grad.nonfinite)
     ranges = listed([span(value) for value in node.inputs if value.is_known])
-    inputs = f" where its inputs were {ranges}" if ranges else ""
+    inputs = f" where its inputs were {ranges}{grown(run, node)}" if ranges else ""
     return Finding(
         "not finite",
         True,
@@ -218,7 +237,10 @@ def _chains(run: TrainingRun, step: TrainingStep) -> Iterator[tuple[list[Recorde
             continue
         chain = _on_one_way(run, group)
         if len(chain) >= _LEAST_LAYERS:
-            yield chain, recurrent * 2 >= len(chain)
+            several = len(chain) // recurrent if recurrent >= _LEAST_ROUNDS and not len(chain) % recurrent else 1
+            chain = chain[several - 1 :: several]  # of a round that has several of the kind, the last
+            is_recurrent = recurrent * 2 >= len(chain)
+            yield chain, is_recurrent
 
 
 def _reused(run: TrainingRun, step: TrainingStep) -> int:
@@ -279,18 +301,29 @@ def _gradients(chain: Sequence[RecordedNode], norms: Sequence[float], is_recurre
     )
     ids = tuple([node.id for node in chain])
     event = (chain[0].started or [chain[0].event])[0]
-    if factor < 1 / (_ROUNDS_VANISH if is_recurrent else _LAYERS):
+    if factor < 1 / _vanishing(each, is_recurrent):
         next_step = (
             "Look at the recurrent weight's size; gates (LSTM, GRU) or a shorter way through time keep it alive."
             if is_recurrent
             else "Try another nonlinearity than sigmoid or tanh, a normalisation, a residual way or another init."
         )
-        sentence = f"The gradient vanishes on its way to the {'first rounds' if is_recurrent else 'input'}: {facts}."
-        yield Finding("vanishing", True, sentence, next_step, chain[0].line, event, ids)
+        certain = not is_recurrent or each < _WEAK_ROUND
+        way = f"on its way to the {'first rounds' if is_recurrent else 'input'}"
+        sentence = f"The gradient vanishes {way}: {facts}."
+        if not certain:
+            sentence = f"Is it meant that the gradient vanishes {way}? {facts[0].upper()}{facts[1:]}."
+        yield Finding("vanishing", certain, sentence, next_step, chain[0].line, event, ids)
     elif factor > (_ROUNDS_EXPLODE if is_recurrent else _LAYERS):
         sentence = f"The gradient explodes on its way to the {'first rounds' if is_recurrent else 'input'}: {facts}."
         next_step = "Clip the gradients' norm, and look at the scale of the weights that each of these applies."
         yield Finding("exploding", True, sentence, next_step, chain[0].line, event, ids)
+
+
+def _vanishing(each: float, is_recurrent: bool) -> float:
+    """The factor from the first to the last that is told, by that of each layer or round."""
+    if is_recurrent:
+        return _ROUNDS_VANISH if each < _WEAK_ROUND else _ROUNDS_USUAL
+    return _LAYERS if each < _WEAK else _LAYERS_VANISH
 
 
 def _short(node: RecordedNode, other: RecordedNode) -> str:
@@ -359,9 +392,17 @@ def _dead_by_bias(run: TrainingRun, nodes: Sequence[RecordedNode]) -> Finding | 
                 continue
             units = parameter.shape[0]
             dead = [unit for unit in range(units) if all(grad is not None and grad[unit] == 0 for grad in grads)]
-            if units >= _FEW_SAMPLES and _DEAD * units <= len(dead) < units:
+            share = len(dead) / units
+            sure = samples >= _MANY_SAMPLES and share >= _MOST_DEAD
+            if units >= _FEW_SAMPLES and _DEAD <= share < 1 and (sure or _lies_low(nodes)):
                 return _dead(parameter, nodes[0], dead, len(grads))
     return None
+
+
+def _lies_low(nodes: Sequence[RecordedNode]) -> bool:
+    """Whether what ReLUs get reaches much further below zero than above: not by chance, then."""
+    given = [node.inputs[0] for node in nodes if node.inputs]
+    return any(each.min is not None and each.max is not None and -each.min > _LOW * each.max for each in given)
 
 
 def _dead(parameter: TrainedParameter, node: RecordedNode, dead: Sequence[int], steps: int) -> Finding:

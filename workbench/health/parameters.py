@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..trace.facts import Cut, SourceLine
-from .finding import Finding, named, place, plural, told
+from .causes import alike
+from .finding import Finding, listed, named, place, plural, told
 from .training_run import RecordedNode, TrainedParameter, TrainingRun, Update, distance, is_same, size_of
 
 _WORDS = {
@@ -35,20 +36,17 @@ def no_way(run: TrainingRun) -> Iterator[Finding]:
             continue
         roots = [root.node for root in backward.roots]
         leaves = [run.parameters[id] for id in roots if id in run.parameters]
-        inside = [each for each in run.backwards if each.inner and backward.event < each.event < (backward.end or 0)]
-        ran = {id for each in (backward, *inside) for id in each.ran}
-        reached = [each for each in held if each.id in ran]
         if len(leaves) == len(roots) and not any(each.is_held or each.updates for each in leaves):
             sentence = (
                 f"The loss that backward starts at ({place(backward.source)}) depends on nothing: "
                 f"{leaves[0].name} is a leaf, so no operation leads back from it and no weight gets a gradient."
             )
-        elif held and not reached and any(each.used for each in held) and not _is_of_inputs(run, backward.ran):
+        elif (used := _used_before(run, held, backward.event)) and not any(each.gradients for each in held):
             others = [run.parameters[id] for id in backward.ran if id in run.parameters]
             ends = f": its way ends at {named(others)}" if others else ""
             sentence = (
                 f"Backward ({place(backward.source)}) comes to no weight{ends}; none of "
-                f"{named([each for each in held if each.used])} gets a gradient by it."
+                f"{named(used)} gets a gradient by it."
             )
         else:
             continue
@@ -65,9 +63,8 @@ def no_way(run: TrainingRun) -> Iterator[Finding]:
         return
 
 
-def _is_of_inputs(run: TrainingRun, ran: Sequence[str]) -> bool:
-    """Whether a backward comes to a leaf that is neither a weight nor made for it: data that is optimised."""
-    return any(id in run.parameters and run.parameters[id].seen.name and run.parameters[id].updates for id in ran)
+def _used_before(run: TrainingRun, parameters: Sequence[TrainedParameter], event: int) -> list[TrainedParameter]:
+    return [each for each in parameters if each.used and run.nodes[each.used[0]].event < event]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +91,7 @@ def never_reached(run: TrainingRun) -> Iterator[Finding]:
     for parameter in missing:
         end = _end(run, parameter)
         groups.setdefault((end.kind, end.line, end.cut and end.cut.word), []).append((parameter, end))
-    roots = {_root(each) for each in reached}
+    roots = {_root(each) for each in reached} - {""}  # of one without a name nobody knows whose it is
     for group in groups.values():
         parameters, end = [parameter for parameter, _ in group], group[0][1]
         if end.kind == "cut" and all(_is_copied(each, reached) for each in parameters):
@@ -183,7 +180,9 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
     left = [
         each
         for each in run.trained
-        if each.is_held and not each.updates and any(got.event < last and got.after for got in each.gradients)
+        if not each.updates
+        and (each.is_held or each.seen.name is None)
+        and any(got.event < last and got.after for got in each.gradients)
     ]
     if not updated or not left:
         return
@@ -192,15 +191,19 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
     certain = few and all(_root(each) in roots for each in left)
     update = updated[0].updates[0]
     norm = max([got.own.norm for got in left[0].gradients], default=0.0)
-    them = "it" if len(left) == 1 else "them"
-    step = f"no step of {update.optimizer} ({place(update.source)}) changes {named(left)}"
+    one = len(left) == 1
+    never, them = f"{named(left)} {'is' if one else 'are'} never updated", "it" if one else "them"
+    step = f"no step of {update.optimizer} ({place(update.source)}) changes {them}"
     came = f"a gradient comes to {them} (of norm up to {norm:.3g} for {left[0].name})"
-    sentence = f"N{step[1:]}, though {came}." if certain else f"Is it meant that {step}? But {came}."
+    sentence = f"{never}: {step}, though {came}." if certain else f"Is it meant that {never}? A{came[1:]}, and {step}."
+    unknown = all(each.seen.name is None for each in left)
     yield Finding(
         "not in the optimiser",
         certain,
         sentence,
-        "Give the optimiser all parameters, after the model has its last ones: "
+        "No module knows them by a name: those of a plain list are not among its parameters; take an `nn.ModuleList`."
+        if unknown
+        else "Give the optimiser all parameters, after the model has its last ones: "
         "a layer that was replaced, or added, after that is not among them.",
         update.source,
         left[0].gradients[-1].event,
@@ -257,8 +260,8 @@ def broken_tie(run: TrainingRun) -> Iterator[Finding]:
     yield Finding(
         "broken tie",
         False,
-        f"Are {one.name} and {other.name} meant to be one weight? They have the same {size_of(one.value)} numbers at "
-        f"the start and are two parameters{apart}.",
+        f"Are {one.name} and {other.name} meant to be tied, as one weight? They begin with the same "
+        f"{size_of(one.value)} numbers and are two parameters{apart}.",
         f"To tie them, let both modules hold the same parameter: `{other.name} = {one.name}`; "
         "a copy, or loading a state, makes two of it.",
         node.line if node is not None else None,
@@ -296,13 +299,13 @@ def frozen_between(run: TrainingRun) -> Iterator[Finding]:
         return
     names = [run.frozen[id].name or "" for id in frozen]
     node = next(iter(frozen.values()))
-    one = len(names) == 1
+    verb, them, it = ("Is", "It takes", "it") if len(names) == 1 else ("Are", "They take", "them")
     yield Finding(
         "frozen",
         False,
-        f"Is {' and '.join(names[:3])} meant to be frozen? {'It takes' if one else 'They take'} no gradient in "
-        f"{told(node)}, and {plural(len(trained), 'weight')} before and after {'it' if one else 'them'} "
-        f"{'trains' if len(trained) == 1 else 'train'}.",
+        f"{verb} {listed(names)} meant to be frozen? {them} no gradient ({place(node.line)}), and "
+        f"{plural(len(trained), 'weight')} before and after {it} {'trains' if len(trained) == 1 else 'train'}."
+        f"{alike(names, [each.name for each in trained])}",
         f"If not: `{names[0]}.requires_grad_(True)`, and give it to the optimiser.",
         node.line,
         node.event,

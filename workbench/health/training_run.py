@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -485,10 +486,15 @@ class TrainingRun:
     def trained(self) -> list[TrainedParameter]:
         """Those of the parameters that are weights: held by a module or updated; all of them, if none is.
 
+        One without a name is, if another without one is used in the same module: a weight and its bias, say.
+
         Others take a gradient for another reason, as the input of a network that is differentiated by it.
         """
         all = list(self.parameters.values())
-        return [each for each in all if each.is_held or each.updates] or all
+        unnamed = Counter([each.scope for each in all if each.seen.name is None and each.scope])
+        return [
+            each for each in all if each.is_held or each.updates or (each.seen.name is None and unnamed[each.scope] > 1)
+        ] or all
 
     @cached_property
     def steps(self) -> list[TrainingStep]:

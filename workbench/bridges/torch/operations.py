@@ -102,6 +102,8 @@ class OperationRecorder(TorchDescriber):
         if name in _SHARE and outs and isinstance(args[0], torch.Tensor):
             self._share(outs[0], args[0])
         written = [each for each in before if version_of(each[0]) != each[1]]
+        if name == _UNSCALES:
+            written = before[: len(args[0])]
         new = []
         key = self._key
         for each in outs:
@@ -304,6 +306,7 @@ def _told_of(before: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return [each for each in before if len(each) > 2]
 
 
+_UNSCALES = "_amp_foreach_non_finite_check_and_unscale_"  # of gradients, whose versions it leaves as they are
 _kinds: dict[Any, tuple[str, str, bool]] = {}  # of what is called: what it does, its name, whether it may write
 
 

@@ -1,0 +1,113 @@
+"""What stands behind a finding: where numbers became huge, what was computed under no_grad, names that begin alike."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Sequence
+from os.path import commonprefix
+
+from ..trace.facts import Cut
+from ..trace.records import TensorWritten
+from ..trace.values import Value
+from .finding import Finding, place, plural, told
+from .training_run import RecordedNode, TrainingRun, TrainingStep
+
+_HUGE = 1e10  # numbers that something has let grow
+_STEPS = 3
+_SCALE = 16.0  # of a loss that is scaled for float16
+
+
+def grown(run: TrainingRun, node: RecordedNode) -> str:
+    """`; they had grown to 4.97e+35 in exp (…)`: by which node before this one; nothing where none is huge."""
+    found: RecordedNode | None = None
+    left, seen = [node.id], {node.id}
+    while left:
+        at = run.nodes.get(left.pop())
+        if at is None:
+            continue
+        if at is not node and _largest(at.outputs) > _HUGE and _largest(at.inputs) <= _HUGE:
+            found = at if found is None or at.event < found.event else found
+        for edge in at.made.edges:
+            if edge.target is not None and edge.target not in seen:
+                seen.add(edge.target)
+                left.append(edge.target)
+    return f", which had grown to {_largest(found.outputs):.3g} in {told(found)}" if found is not None else ""
+
+
+def _largest(values: Sequence[Value]) -> float:
+    ends = [abs(end) for value in values for end in (value.min, value.max) if end is not None]
+    return max(ends, default=0.0)
+
+
+def without_gradients(run: TrainingRun) -> Iterator[Finding]:
+    """A layer that trains is given what weights have computed under `no_grad`, in each step."""
+    found: dict[object, list[tuple[RecordedNode, Cut]]] = {}
+    for node in run.nodes.values():
+        if node.inside or not node.made.scope or not _has_weight(run, node):
+            continue
+        for arg in node.made.args:
+            seen = run.tensors.get(arg.tensor or "")
+            cut = seen.cut if seen is not None and "float" in seen.value.dtype and not seen.requires_grad else None
+            if cut is not None and cut.word == "no_grad" and cut.node is None:
+                found.setdefault((node.made.name, node.made.scope, node.line, cut.source), []).append((node, cut))
+    began = [each.event for each in run.backwards]
+    for all in found.values():
+        steps = len({bisect(began, node.event) for node, _ in all})
+        if steps < _STEPS or not run.is_training:  # weights that train elsewhere are known after the first of them
+            continue
+        node, cut = all[0]
+        yield Finding(
+            "under no_grad",
+            False,
+            f"Is it meant that no gradient passes on from {told(node)}? What it is given was computed under `no_grad` "
+            f"({place(cut.source)}), from weights that take a gradient, in {plural(steps, 'step')}.",
+            "If those weights are to train, leave `no_grad` out; if not, `requires_grad_(False)` says so.",
+            cut.source or node.line,
+            node.event,
+            (node.id,),
+        )
+        return
+
+
+def _has_weight(run: TrainingRun, node: RecordedNode) -> bool:
+    """Whether a node applies a weight that is updated, maybe a transposed one."""
+    targets = [edge.target for edge in node.made.edges]
+    targets += [edge.target for id in targets if id in run.nodes for edge in run.nodes[id].made.edges]
+    weights = [run.parameters[id] for id in targets if id in run.parameters]
+    return any(each.updates and len(each.shape) > 1 for each in weights)
+
+
+def alike(names: Iterable[str], trained: Iterable[str]) -> str:
+    """That names of layers with a number begin as the name of another layer, which does not train either.
+
+    `blocks.10` and `blocks.11` begin as `blocks.1`: who freezes by the beginning of a name freezes all three.
+    """
+    parts = [re.match(r"(.*?\.)(\d\d+)\.", name) for name in names]
+    matched = [part for part in parts if part is not None]
+    if not matched or len(matched) < len(parts) or len({part[1] for part in matched}) > 1:
+        return ""
+    numbers = [part[2] for part in matched]
+    begin = commonprefix(numbers)
+    begin = begin[:-1] if begin in numbers else begin
+    prefix = matched[0][1] + begin
+    if not begin or any(name.startswith(prefix) for name in trained):
+        return ""
+    return f" Their names begin as that of {prefix}, which does not train either: were they frozen by that prefix?"
+
+
+def scales(run: TrainingRun) -> set[str]:
+    """The tensors that scalers of losses keep: the number by which each multiplies one."""
+    return {event.tensor for event in run.events if isinstance(event, TensorWritten) and "update_scale" in event.name}
+
+
+def scale_of(run: TrainingRun, step: TrainingStep, scaled: set[str]) -> float:
+    """By which of these numbers a scaler has multiplied the loss of a step; 0 if none has."""
+    for backward in step.backwards[-1:] if scaled else ():
+        for root in backward.roots:
+            node = run.nodes.get(root.node)
+            given = [arg.tensor for arg in node.made.args if arg.tensor in scaled] if node is not None else []
+            if node is not None and node.made.operation == "mul" and given:
+                factors = [value for id, value in zip(node.input_ids, node.inputs, strict=True) if id in given]
+                return next((value.norm for value in factors if value.norm >= _SCALE), 0.0)
+    return 0.0

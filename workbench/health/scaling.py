@@ -1,0 +1,165 @@
+"""Rules about the scale of a loss: a sum where a mean was meant, gradients too small for float16 or clipped scaled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ..trace.records import GradChanged
+from ..trace.values import Value
+from .causes import scale_of, scales
+from .finding import Finding, named, place, plural, told
+from .loop import large_updates
+from .numbers import not_finite
+from .training_run import RecordedNode, TrainedParameter, TrainingRun, TrainingStep, is_zero, size_of
+
+_STEPS = 3
+_MANY = 16  # numbers of a sum
+_NORMAL = 2.0**-14  # the least float16 that has all its digits
+_WAYS = {"neg", "view", "squeeze", "reshape", "add", "to_copy"}  # from a loss to where backward starts
+_MASKS = {"relu", "threshold", "clamp_min", "clamp", "where", "masked_fill", "dropout"}
+_SHRUNK = 1 / 64  # more than a mean over some processes or batches makes of a gradient
+
+
+def summed_loss(run: TrainingRun) -> Iterator[Finding]:
+    """The loss is a sum over many numbers, and its updates are too large."""
+    trouble = next(large_updates(run), None) or next(not_finite(run), None)
+    backward = next((each for each in run.backwards if not each.inner), None)
+    if trouble is None or backward is None:
+        return
+    for root in backward.roots:
+        node, count = _sum_before(run, root.node)
+        if node is None:
+            continue
+        yield Finding(
+            "loss is a sum",
+            False,
+            f"Is the loss meant to be a sum and not a mean? {told(node)} is a sum over {count:,} numbers, so every "
+            f"gradient is {count:,} times that of their mean, and the updates are as much larger.",
+            'Take the mean (`reduction="mean"`), or a learning rate that is smaller by that factor.',
+            node.line,
+            node.event,
+            (node.id,),
+        )
+        return
+
+
+def _sum_before(run: TrainingRun, root: str) -> tuple[RecordedNode | None, int]:
+    """The node that sums up the loss, and how many numbers it sums."""
+    left = [root]
+    while left:
+        node = run.nodes.get(left.pop())
+        if node is None or not node.outputs or size_of(node.outputs[0]) != 1:
+            continue
+        name = node.made.operation
+        if name.endswith("loss") and any(arg.text == "sum" for arg in node.made.args) and len(node.inputs) > 1:
+            count = size_of(node.inputs[1])
+        elif name == "sum" and node.inputs:
+            count = size_of(node.inputs[0])
+        else:
+            left += [edge.target for edge in node.made.edges if edge.target and name in _WAYS]
+            continue
+        if count >= _MANY:
+            return node, count
+    return None, 0
+
+
+def underflow(run: TrainingRun) -> Iterator[Finding]:
+    """Gradients in float16 become zero, as they are too small for it."""
+    lost: dict[object, list[RecordedNode]] = {}
+    for node in run.nodes.values():
+        came = [grad for grad in node.gradients if grad is not None]
+        if came and node.finished and not node.inside and node.made.operation not in _MASKS and _fades(node, came):
+            lost.setdefault((node.made.name, node.made.scope, node.line), []).append(node)
+    zero = [each for each in run.trained if each.gradients and all(_is_nothing(got.own) for got in each.gradients)]
+    for nodes in lost.values():
+        ways = {id for node in nodes for id in _behind(run, node)}
+        gone = [each for each in zero if each.id in ways]
+        if len(nodes) < _STEPS or not gone:
+            continue
+        node = nodes[0]
+        most = max(_largest(grad) for grad in node.gradients if grad is not None)
+        yield Finding(
+            "underflow",
+            True,
+            f"Gradients underflow in float16: {told(node)} receives numbers of at most {most:.2g}, near the least that "
+            f"float16 has, and sends exact zeros on, in {plural(len(nodes), 'backward')}; so the gradient of "
+            f"{named(gone)} is zero.",
+            "Scale the loss (`torch.amp.GradScaler`), or compute in bfloat16 or float32.",
+            node.line,
+            node.finished[0],
+            (node.id, *[each.id for each in gone]),
+        )
+        return
+
+
+def _fades(node: RecordedNode, came: list[Value]) -> bool:
+    """Whether a node is given gradients near the least that float16 has, and sends zeros on."""
+    half = all(grad.dtype == "float16" and 0 < _largest(grad) < _NORMAL for grad in came)
+    sent = [grad for grad in node.sent if grad is not None]
+    return half and any(map(is_zero, sent))
+
+
+def _largest(value: Value) -> float:
+    return max([abs(end) for end in (value.min, value.max) if end is not None], default=math.nan)
+
+
+def _is_nothing(grad: Value | None) -> bool:
+    return grad is not None and is_zero(grad)
+
+
+def _behind(run: TrainingRun, node: RecordedNode) -> set[str]:
+    """All nodes and leaves that a node's gradient goes on to."""
+    found: set[str] = set()
+    left = [node.id]
+    while left:
+        at = run.nodes.get(left.pop())
+        for edge in at.made.edges if at is not None else ():
+            if edge.target is not None and edge.target not in found:
+                found.add(edge.target)
+                left.append(edge.target)
+    return found
+
+
+def clipped_scaled(run: TrainingRun) -> Iterator[Finding]:
+    """Gradients of a loss that was scaled are made much smaller before the scale is taken off again."""
+    found: list[tuple[TrainingStep, float, GradChanged]] = []
+    scaled = scales(run)
+    for step in run.steps:
+        scale = scale_of(run, step, scaled)
+        if scale and (event := _shrunk_first(run, step)) is not None:
+            found.append((step, scale, event))
+    if not found:
+        return
+    step, scale, event = found[0]
+    yield Finding(
+        "clipped while scaled",
+        True,
+        f"Gradients are clipped while they are still scaled by {scale:,.0f}: {event.name} ({place(event.source)}) "
+        f"changes them before they are unscaled, so that little is left of them, in {plural(len(found), 'step')}.",
+        "Call `scaler.unscale_(optimizer)` before the gradients are clipped.",
+        event.source,
+        step.begin,
+        tuple(step.gradients),
+    )
+
+
+def _shrunk_first(run: TrainingRun, step: TrainingStep) -> GradChanged | None:
+    """What has made a gradient much smaller after the last backward of a step, if it was unscaled only after that."""
+    end = step.backwards[-1].end
+    shrunk: GradChanged | None = None
+    for event in run.events[end : step.end] if end is not None else ():
+        if not isinstance(event, GradChanged) or event.grad is None:
+            continue
+        if "unscale" in event.name:
+            return shrunk
+        if event.grad.norm < _SHRUNK * _before(run.parameters.get(event.tensor), step):
+            shrunk = shrunk or event
+    return None
+
+
+def _before(parameter: TrainedParameter | None, step: TrainingStep) -> float:
+    """The norm of a gradient as the last backward of a step left it."""
+    arrived = reversed(parameter.gradients if parameter is not None else [])
+    last = next((each for each in arrived if each.event < step.end), None)
+    return last.after.norm if last is not None and last.event >= step.begin and last.after is not None else 0.0

@@ -1,0 +1,94 @@
+"""Rules about updates: those that are taken back, and two by one gradient."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Iterator
+from itertools import groupby, pairwise
+
+from .finding import Finding, listed, named, place, plural
+from .training_run import TrainedParameter, TrainingRun, Update, distance
+
+_STEPS = 3  # before it is told that each of them is so
+_TWICE = 2  # steps by one gradient
+_BACK = 0.9  # of a step that is taken back
+
+
+def taken_back(run: TrainingRun) -> Iterator[Finding]:
+    """What an optimiser's step changed is written over before the next gradient comes, in each step."""
+    found: dict[object, list[tuple[TrainedParameter, list[tuple[Update, Update, float]]]]] = {}
+    for parameter in run.trained:
+        pairs = list(_undone(run, parameter))
+        stepped = sum(1 for _, group in _by_backward(run, parameter) if any(each.optimizer for each in group))
+        if len(pairs) >= _STEPS and len(pairs) == stepped:
+            found.setdefault((pairs[0][0].source, pairs[0][1].source), []).append((parameter, pairs))
+    for group in found.values():
+        step, write, _ = group[0][1][0]
+        least = min(share for _, pairs in group for *_, share in pairs)
+        yield Finding(
+            "step taken back",
+            False,
+            f"Is it meant that each step of {step.optimizer} ({place(step.source)}) is taken back? Before the next "
+            f"backward {listed(dict.fromkeys(write.names))} ({place(write.source)}) writes other numbers over "
+            f"{named([parameter for parameter, _ in group])}, outside of the optimiser: {least:.0%} of the change is "
+            f"undone, in each of {plural(len(group[0][1]), 'step')}.",
+            "Look at which of both is to be written: an average of weights is copied from the weights, not back.",
+            write.source,
+            write.event,
+            tuple([parameter.id for parameter, _ in group]),
+        )
+
+
+def _by_backward(run: TrainingRun, parameter: TrainedParameter) -> Iterator[tuple[int, list[Update]]]:
+    """The updates of a parameter that lie between the same two backwards."""
+    began = [each.event for each in run.backwards]
+    for at, updates in groupby(parameter.updates, lambda update: bisect(began, update.event)):
+        yield at, list(updates)
+
+
+def _undone(run: TrainingRun, parameter: TrainedParameter) -> Iterator[tuple[Update, Update, float]]:
+    """Each step with what wrote over it, and the share of the change that is undone."""
+    for _, updates in _by_backward(run, parameter):
+        step = next((each for each in updates if each.optimizer), None)
+        last = updates[-1]
+        if step is None or last.optimizer is not None or not step.size or last.after.nonfinite:
+            continue
+        share = 1 - distance(step.before, last.after) / step.size
+        if share >= _BACK:
+            yield step, last, share
+
+
+def two_steps(run: TrainingRun) -> Iterator[Finding]:
+    """Two optimisers change the same weights by the same gradient."""
+    found: dict[object, list[tuple[TrainedParameter, Update, Update]]] = {}
+    for parameter in run.trained:
+        same: dict[object, list[tuple[Update, Update]]] = {}
+        for one, other in pairwise(parameter.updates):
+            by = (one.optimizer, one.source), (other.optimizer, other.source)
+            if one.optimizer and other.optimizer and one.arrived == other.arrived > 0 and by[0] != by[1]:
+                same.setdefault(by, []).append((one, other))
+        for by, pairs in same.items():
+            if len(pairs) >= _TWICE:
+                found.setdefault(by, []).append((parameter, *pairs[0]))
+                break
+    updated = sum(bool(each.updates) for each in run.trained)
+    for group in found.values():
+        _, one, other = group[0]
+        parameters = [parameter for parameter, *_ in group]
+        certain = len(group) < updated
+        steps = f"the step of {one.optimizer} ({place(one.source)}) and "
+        steps += f"by that of {other.optimizer} ({place(other.source)})"
+        is_or_are = "is" if len(group) == 1 else "are"
+        yield Finding(
+            "two optimisers",
+            certain,
+            f"{named(parameters)} {is_or_are} changed twice by the same gradient, by {steps}: "
+            f"{is_or_are if len(group) == 1 else 'they are'} in more than one optimiser."
+            if certain
+            else f"{is_or_are.capitalize()} {named(parameters)} meant to be in two optimisers? One gradient changes "
+            f"{'it' if len(group) == 1 else 'them'} twice: by {steps}.",
+            "Give each weight to one optimiser; groups of one optimiser can have rates of their own.",
+            other.source,
+            other.event,
+            tuple([each.id for each in parameters]),
+        )
