@@ -29,6 +29,7 @@ from .describe import (
     version_of,
     zeros_of,
 )
+from .module_names import ModuleNames
 from .records import (
     BackwardFinished,
     BackwardStarted,
@@ -54,7 +55,7 @@ from .schema import (
     replaced,
     value_of,
 )
-from .stacks import Stack, line_of, spot_of, stepping, user_frame
+from .stacks import Stack, line_of, outermost_module, spot_of, stepping, user_frame
 from .values import LIMIT
 
 
@@ -68,6 +69,8 @@ class EventRecorder(WorkbenchDescriber):
         self._open: list[int] = []  # the levels in force, as far as they were heard to begin
         self._pushing: list[tuple[int, int | None]] = []  # the numbers of levels where tangents are being computed
         self._running = False  # whether a node is
+        self._outermost = ModuleNames(is_tensor, tag, self._names)
+        self._module_call = 0  # the last of an outermost module
         # What was put down of the arrays that a node has just sent: none of the user's code comes between that and
         # their arrival, so they need not be summed up again. And of what is about to be a leaf's gradient.
         self._sent: dict[int, tuple[weakref.ref[Any], Any]] = {}
@@ -97,9 +100,20 @@ class EventRecorder(WorkbenchDescriber):
         if hasattr(kind, "_forward_cls"):  # the class answers sooner than the node
             attributes, zeros = self._attributes(node, found), zeros_of(node)
         pushing = self._pushing[-1][1] if self._pushing else None
-        scope = None if node.extra is None else node.extra.scope
+        if (scope := None if node.extra is None else node.extra.scope) is not None:
+            self._meet_module(scope)
         told = own, node.name(), kind, False, edges, tuple(given), tuple(found.values()), saved, self.sampler.stack()
         self._raw.append((NodeCreated, *told, pushing, attributes, scope, 1, None, zeros))
+
+    def _meet_module(self, scope: Any) -> None:
+        """Learn the names of what the outermost module holds that is being called, once in each of its calls."""
+        call = None
+        while scope is not None:
+            call, scope = scope if scope.kind else call, scope.outer
+        if call is not None and call.serial != self._module_call:
+            self._module_call = call.serial
+            if (module := outermost_module()) is not None:
+                self._outermost.called(module, self.sampler.frames)
 
     def on_backward(self, task: Any) -> None:
         self._sent, self._arrived = {}, None

@@ -4,6 +4,9 @@
 import of this package. The trace of a program is that of the same program under the workbench, as far as PyTorch lets
 anybody see:
 
+- Calls of modules and parameters have the path of the outermost module that was called, `net.layer1.0.conv1.weight`,
+  wherever the program holds that: in a variable, `self.net`, a list. One that nobody reaches has its class's name. Of a
+  graph that nobody recorded the parameters tell which module made a node.
 - Of nodes inside of one operation (of `nn.functional.linear`, or made by `create_graph`) the arguments are unknown, and
   their values unless a node has saved them or `values="all"` asks for them.
 - A write through a view is told by its CopySlices node alone: PyTorch shows nobody the node that this runs.

@@ -183,6 +183,7 @@ class TorchDescriber(Describer):
         self.inside: list[torch.Tensor] = []  # results inside of the operation that runs, where somebody shows them
         self._birth = f"{self._key}: birth"
         self._entry: Any = None  # of the innermost module that is being called
+        self._scopes: dict[Any, Any] = {}  # of nodes that nobody has heard of, as far as they were found out
         self._begin = _sequence()  # nodes with a lower number were there before
         # Of tensors, by their addresses: a weak reference, the serial number, and the version when last looked at.
         self._known: dict[int, tuple[Any, int]] = {}
@@ -381,7 +382,9 @@ class TorchDescriber(Describer):
         begin = self._begin
         for node, serial, goes, items, kind in order:
             number = node._sequence_nr()
-            born: Any = (stack, entry) if number >= since else node.metadata.get(self._birth, (None, None))
+            born: Any = (
+                (stack, entry) if number >= since else node.metadata.get(self._birth) or (None, self._scopes.get(node))
+            )
             if node is made and taken:
                 given, own, wrote = args, outs, written
             else:
@@ -478,7 +481,7 @@ class TorchDescriber(Describer):
                 None if old else stack,
                 None,
                 attributes,
-                None if stack is None else entry,
+                entry,
                 len(places),
                 None,
                 zeros_of(node) if kind.is_python else (),

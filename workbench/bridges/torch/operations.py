@@ -25,10 +25,20 @@ from ...autograd.scopes import Entry, place, settings_of
 from ...events import next_tag
 from ...trace.call_records import OperationsUnseen
 from ...trace.cuts import Way
+from ...trace.module_names import ModuleNames
 from ...trace.records import COMPILED, GradChanged, TensorWritten
 from ...trace.stacks import stepping
 from .. import LOST
-from .describe import TorchDescriber, _functorch, _sequence, is_python, maker_of, memory_of, version_of
+from .describe import (
+    TorchDescriber,
+    _functorch,
+    _sequence,
+    is_python,
+    is_tensor,
+    maker_of,
+    memory_of,
+    version_of,
+)
 
 _level, _innermost = _functorch.maybe_current_level, _functorch.peek_interpreter_stack
 
@@ -83,6 +93,7 @@ class OperationRecorder(TorchDescriber):
         self._thread = threading.get_ident()
         self._calls: list[tuple[Any, Entry | None]] = []  # the modules being called, and the entry before each
         self._module_names: WeakKeyDictionary[Any, dict[int, str]] = WeakKeyDictionary()
+        self._outermost = ModuleNames(is_tensor, self._tag, self._names)
         self.hooks_of: int | None = None  # the leaf or node whose hook is being called
 
     # Operations.
@@ -280,7 +291,7 @@ class OperationRecorder(TorchDescriber):
                     break
 
     def _name_of(self, module: Any) -> str:
-        """What a module is called: as the one that calls it holds it, `layers/0`, or by its class."""
+        """What a module is called: as the one that calls it holds it, `layers/0`, or as the program does."""
         if self._calls:
             caller = self._calls[-1][0]
             names = self._module_names.get(caller)
@@ -289,6 +300,8 @@ class OperationRecorder(TorchDescriber):
                 self._module_names[caller] = names
             if id(module) in names:
                 return names[id(module)]
+        if isinstance(module, torch.nn.Module):
+            return self._outermost.called(module, self.sampler.frames).replace(".", "/")
         return _class_of(module)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from itertools import islice
 from types import FrameType
 from typing import Any
 
@@ -13,10 +14,11 @@ import torch
 from ...trace.line_recorder import LineWatcher, unwatch, watch
 from ...trace.records import TensorsFound, TensorShown
 from ...trace.source import leave_out
-from ...trace.stacks import line_of, user_frame
+from ...trace.stacks import line_of, user_frame, user_frames
 from .. import WRONG_VALUES
 from .backward import BackwardRecorder, Wrappers
-from .describe import LIMIT, is_python, kind_of_node, raw_saved, version_of
+from .describe import LIMIT, is_python, kind_of_node, nodes_behind, raw_saved, version_of
+from .found_scopes import FRAMES, found_out
 from .operations import BirthHook, CompiledCalls, InnerValues, ModuleHooks, OperationMode, unobserved
 
 leave_out(os.path.dirname(str(torch.__file__)) + os.sep)
@@ -106,6 +108,7 @@ class TorchRecorder(BackwardRecorder):
             self._compiled = None
         vars(self).pop("_mode", None)
         self.look_up(frame)
+        self._outermost.learn()
         self._flush_deaths()
         self._hooked.clear()
         self.inside.clear()
@@ -120,7 +123,11 @@ class TorchRecorder(BackwardRecorder):
         found: dict[int, tuple[Any, ...]] = {}
         made = tensor.grad_fn
         if made is not None:
+            about = found_out(nodes_behind([made]), [*islice(user_frames(), FRAMES)])
+            self._scopes = about.scopes
             self._place(made, found)
+            self._scopes = {}
+            self._learn(about.named)
         self.look_up(frame)
         if frame is not None:
             self._tell_assigned(frame)
