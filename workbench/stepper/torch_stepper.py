@@ -11,25 +11,48 @@ import torch
 
 from ..autograd.backward import make_task, seeds_of
 from ..autograd.engine import GraphTask
-from ..autograd.node import extra_of
+from ..autograd.node import AccumulateGrad, Node, extra_of
 from ..autograd.tensor import wrap
 from ..bridges.torch.driver import Driver, array_of
+from ..bridges.torch.driver import numbers_of as real_numbers
 from ..bridges.torch.found_scopes import FRAMES, found_out
 from ..bridges.torch.operations import unobserved
 from ..events import tag
+from ..trace.facts import SourceLine
 from ..trace.recorder import Recorder
+from ..trace.source import Line, source
 from ..trace.stacks import user_frame, user_frames
 from .stepper import Stepper
-from .steps import NO_HISTORY, NOT_IN_TASK, Breakpoint, are_equal, numbers_of
+from .steps import NO_HISTORY, NOT_IN_TASK, Breakpoint, are_equal, node_name, numbers_of
 
 NO_RECORDING = "A stepped backward of PyTorch's records no graph of its own: leave create_graph away."
 RUN_AGAIN = (
     "Going back, PyTorch's backward was stopped and run again up to here: hooks and Functions' backward ran again."
 )
+NO_WAY_BACK = (
+    "Going back runs PyTorch's backward again, and a part that torch.compile has made reuses the memory that it would "
+    "need: set torch._functorch.config.donated_buffer = False before you compile."
+)
+COMPLEX = "Complex numbers are shown by their absolute values."
+NO_NUMBERS_SHOWN = "Tensors at whose numbers nobody can look are shown as nan."
+NO_LINES = "not known: record the forward with workbench.record(torch), or run it in anomaly mode"
+NO_LINE = "not known of {}"
 KEEPS_GRAPH = (
     "A stepper keeps the graph, so that it can go back: for a part that torch.compile has made, set "
     "torch._functorch.config.donated_buffer = False before you step."
 )
+
+
+class _MirrorRecorder(Recorder):
+    """Puts down the mirror of a graph, of each node the line that made the real one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: dict[Node, Line] = {}
+
+    def _put_found(self, node: Any, *told: Any) -> None:
+        super()._put_found(node, *told)
+        self._raw[-1] += (self.lines.get(node),)
 
 
 class TorchStepper(Stepper):
@@ -40,20 +63,29 @@ class TorchStepper(Stepper):
     the gradients that have come so far.
     """
 
-    def __init__(self, task: GraphTask, inputs: Sequence[Any] | None, graph: Recorder, driver: Driver) -> None:
-        self._driver = driver
+    def __init__(self, task: GraphTask, inputs: Sequence[Any] | None, graph: _MirrorRecorder, driver: Driver) -> None:
+        self._driver, self._lines = driver, graph.lines
         self._wanted: tuple[Any, ...] | None = None  # the real inputs, if gradients are handed to the caller
         super().__init__(task, inputs, graph)
+        self.warnings += [COMPLEX] * driver.has_complex + [NO_NUMBERS_SHOWN] * driver.has_unknown
         weakref.finalize(self, driver.stop)
         driver.begin()
 
     @property
     def grads(self) -> dict[Any, Any]:
-        """The gradients so far: each leaf's `.grad`, or of each of the `inputs` asked for what arrived there."""
+        """The gradients so far: each leaf's `.grad`, or of each of the `inputs` asked for what arrived there.
+
+        A complex one of these is there when all have run.
+        """
         if self._wanted is None:
             return {leaf: leaf.grad for leaf in self._driver.leaves}
-        found = [None if each is None else torch.from_numpy(numbers_of(each).copy()) for each in self._task.captured]
-        return dict(zip(self._wanted, found, strict=True))
+        if self._driver.result is not None:
+            return dict(zip(self._wanted, self._driver.result, strict=True))
+        so_far = zip(self._wanted, self._task.captured, strict=True)
+        return {
+            wanted: None if found is None or wanted.is_complex() else torch.from_numpy(numbers_of(found).copy())
+            for wanted, found in so_far
+        }
 
     def _run_next(self) -> None:
         node = None
@@ -75,6 +107,8 @@ class TorchStepper(Stepper):
 
     def back(self, n: int = 1) -> Stepper:
         """Undo the last `n` steps, by running the backward again up to there."""
+        if n and self._driver.gives_away:
+            raise RuntimeError(NO_WAY_BACK)
         super().back(n)
         if n:
             self._driver.again([(step.node, _of(step.node, step.edits)) for step in self.steps])
@@ -98,8 +132,24 @@ class TorchStepper(Stepper):
     def edit(self, node: Any, input_nr: int, value: Any) -> Stepper:
         """Change the gradient that waits at a node, before the node runs."""
         if isinstance(value, torch.Tensor):
-            value = wrap(array_of(value))
+            value = wrap(real_numbers(value))
         return super().edit(self._own(node), input_nr, value)
+
+    def line(self, place: Any = None) -> SourceLine | None:
+        """The line of the program that made the node which runs next, or a tensor's, or a node, if that is known.
+
+        A recording around the forward tells it, or anomaly mode.
+        """
+        node = self.current if place is None else self._found(self._own(place))
+        return None if node is None else source(self._lines.get(node))
+
+    def _line_told(self) -> list[str]:
+        node = self.current
+        if node is None or type(node) is AccumulateGrad:
+            return []
+        if (line := self.line()) is not None:
+            return [f"{node_name(node)} was made at {line.file}:{line.line}: {line.text}"]
+        return [NO_LINE.format(node_name(node)) if self._lines else NO_LINES]
 
     def _own(self, place: Any) -> Any:
         """What stands here for a tensor or a node of PyTorch's."""
@@ -131,25 +181,29 @@ def step_torch(
     wanted = None if inputs is None else (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
     seeds_given = [None if each is None else wrap(array_of(each)) for each in grads]
 
-    def whole() -> None:
+    def whole() -> Any:
         if wanted is None:
-            torch.autograd.backward(outputs, grads, retain_graph=True)
-        else:
-            torch.autograd.grad(outputs, wanted, grads, retain_graph=True, allow_unused=True)
+            return torch.autograd.backward(outputs, grads, retain_graph=keeps)
+        return torch.autograd.grad(outputs, wanted, grads, retain_graph=keeps, allow_unused=True)
 
     for each in outputs:
         if not each.requires_grad:
             torch.autograd.backward(outputs, grads)  # raises what it has to say
     with unobserved():
         driver = Driver(outputs, whole)
+        keeps = not driver.gives_away or bool(retain_graph)
         mirrored = [driver.tensor(each) for each in outputs]
         targets = None if wanted is None else [_target(driver, each) for each in wanted]
         task = make_task(mirrored, seeds_of(mirrored, seeds_given), True, False, targets)
         frame = user_frame()
         found = found_out(list(driver.mirrors), [*islice(user_frames(), FRAMES)])
-        for real, scope in found.scopes.items():
-            extra_of(driver.mirrors[real]).scope = scope
-        graph = Recorder()
+        graph = _MirrorRecorder()
+        for real, (line, scope) in found.places.items():
+            mirror = driver.mirrors[real]
+            if scope is not None:
+                extra_of(mirror).scope = scope
+            if line is not None:
+                graph.lines[mirror] = line
         graph(("backward", task))
         held = [(name, driver.tensor(thing)) for name, thing in found.named if thing.requires_grad]
         known = [(name, tensor) for name, tensor in held if tensor is not None]

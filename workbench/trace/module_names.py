@@ -170,7 +170,7 @@ def _within(way: _Way) -> Iterator[_Way]:
                 yield _Way(each, _dotted(way.short, name) if is_module else name, _dotted(way.whole, name), depth)
     elif way.whole:
         several: Any = thing
-        pairs: Iterable[tuple[Any, Any]] = several.items() if class_of(thing) is dict else enumerate(several)
+        pairs: Any = several.items() if class_of(thing) is dict else enumerate(several)
         for key, each in [*islice(pairs, _ITEMS)]:
             if isinstance(key, str | int):
                 yield _Way(each, f"{way.short}[{key!r}]", f"{way.whole}[{key!r}]", depth)

@@ -15,7 +15,9 @@ anybody see:
 - What runs in another thread is not recorded. Inside of function transforms (torch.func) the graph that `grad` makes
   is; of operations inside of `vmap` and `jvp` that make no node a trace says how many there were.
 - A call of what `torch.compile` has made is one box, `(compiled)`: it runs compiled, and nobody sees inside. A stepper
-  keeps the graph, which PyTorch allows a compiled part only with torch._functorch.config.donated_buffer=False.
+  goes back only if PyTorch can keep the graph, for a compiled part with torch._functorch.config.donated_buffer=False.
+- A stepper tells the line of a node if a recording was around the forward, or anomaly mode was on. It shows a sparse
+  gradient with its zeros, a complex one by its absolute values, and as nan what is on no device or nested.
 """
 
 from __future__ import annotations

@@ -183,7 +183,7 @@ class TorchDescriber(Describer):
         self.inside: list[torch.Tensor] = []  # results inside of the operation that runs, where somebody shows them
         self._birth = f"{self._key}: birth"
         self._entry: Any = None  # of the innermost module that is being called
-        self._scopes: dict[Any, Any] = {}  # of nodes that nobody has heard of, as far as they were found out
+        self._born: dict[Any, tuple[Any, Any]] = {}  # of nodes that it did not hear of: line and scope, if found out
         self._begin = _sequence()  # nodes with a lower number were there before
         # Of tensors, by their addresses: a weak reference, the serial number, and the version when last looked at.
         self._known: dict[int, tuple[Any, int]] = {}
@@ -382,9 +382,7 @@ class TorchDescriber(Describer):
         begin = self._begin
         for node, serial, goes, items, kind in order:
             number = node._sequence_nr()
-            born: Any = (
-                (stack, entry) if number >= since else node.metadata.get(self._birth) or (None, self._scopes.get(node))
-            )
+            born: Any = (stack, entry) if number >= since else node.metadata.get(self._birth, (None, None))
             if node is made and taken:
                 given, own, wrote = args, outs, written
             else:
@@ -466,6 +464,7 @@ class TorchDescriber(Describer):
             self._note_unseen(serial, places, items, inner, found)
         saved = self._saved(items, outs, found) if items else ()
         attributes = self._attributes(node, found) if kind.is_python else ()
+        line, entry = (None, entry) if stack is not None else self._born.get(node, (None, None))
         cls: Any = None if kind.is_compiled else type(node)
         self._raw.append(
             (
@@ -485,6 +484,7 @@ class TorchDescriber(Describer):
                 len(places),
                 None,
                 zeros_of(node) if kind.is_python else (),
+                line,
             )
         )
 

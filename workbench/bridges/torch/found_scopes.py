@@ -12,6 +12,7 @@ from ...autograd.scopes import Entry
 from ...events import next_tag
 from ...trace.describe import named_in
 from ...trace.module_names import modules_holding, parameters_of
+from .birthplaces import Birthplace, birthplaces
 from .describe import AccumulateGrad, is_tensor
 
 FRAMES = 8  # of the functions around the one that asks, whose variables are looked at
@@ -19,10 +20,10 @@ _VIEWS = ("T", "Transpose", "Permute", "View", "UnsafeView", "Expand")  # of a p
 
 
 class Found(NamedTuple):
-    """What is found out of a graph: the names of tensors, the best first, and the scope of each node that has one."""
+    """What is found out of a graph: the names of tensors, the best first, and of nodes where they were made."""
 
     named: list[tuple[str, Any]]
-    scopes: dict[Any, Entry]
+    places: dict[Any, Birthplace]
 
 
 def found_out(nodes: list[Any], frames: list[FrameType]) -> Found:
@@ -39,7 +40,11 @@ def found_out(nodes: list[Any], frames: list[FrameType]) -> Found:
             paths.setdefault(id(tensor), path.rpartition(".")[0])
             named.append((path, tensor))
     made_in = {node: paths[id(leaf)] for node, leaf in leaves if id(leaf) in paths}
-    return Found(named, scopes_of(nodes, made_in, kinds))
+    scopes, places = scopes_of(nodes, made_in, kinds), birthplaces(nodes)
+    for node, scope in scopes.items():
+        if (known := places.get(node)) is None or known.scope is None:
+            places[node] = Birthplace(None if known is None else known.line, scope)
+    return Found(named, places)
 
 
 def scopes_of(nodes: Iterable[Any], modules: dict[Any, str], kinds: dict[str, str]) -> dict[Any, Entry]:

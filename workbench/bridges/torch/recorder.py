@@ -17,6 +17,7 @@ from ...trace.source import leave_out
 from ...trace.stacks import line_of, user_frame, user_frames
 from .. import WRONG_VALUES
 from .backward import BackwardRecorder, Wrappers
+from .birthplaces import recorders
 from .describe import LIMIT, is_python, kind_of_node, nodes_behind, raw_saved, version_of
 from .found_scopes import FRAMES, found_out
 from .operations import BirthHook, CompiledCalls, InnerValues, ModuleHooks, OperationMode, unobserved
@@ -35,6 +36,7 @@ class TorchRecorder(BackwardRecorder):
         self.all = False  # whether results inside of operations are looked at too
         self._parts: list[Any] = []  # hooks, modes and wrappers, to be removed in the end
         self._compiled: CompiledCalls | None = None
+        recorders[self._key] = self
         self._suspender: TorchRecorder | None = None  # which has suspended it
         self._mode_at: int | None = None  # of the mode among all modes, where it is suspended
 
@@ -124,9 +126,9 @@ class TorchRecorder(BackwardRecorder):
         made = tensor.grad_fn
         if made is not None:
             about = found_out(nodes_behind([made]), [*islice(user_frames(), FRAMES)])
-            self._scopes = about.scopes
+            self._born.update(about.places)
             self._place(made, found)
-            self._scopes = {}
+            self._born.clear()
             self._learn(about.named)
         self.look_up(frame)
         if frame is not None:
