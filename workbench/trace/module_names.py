@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from types import BuiltinFunctionType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -42,6 +42,7 @@ class ModuleNames:
     def called(self, module: Any, frames: Callable[[], list[FrameType]]) -> str:
         """An outermost module is called; its name: at first that by which the first of these frames holds it.
 
+        One that lies in another which was called before has that one's name for it.
         Its parameters may be others than at its last call, whoever put them there.
         """
         name = self._modules.get(module)
@@ -52,7 +53,8 @@ class ModuleNames:
             return name
         around = frames()
         taken = {*self._modules.values()}
-        names = (name for frame in around for name in names_in(frame, module))
+        inside = (_dotted(outer, path) for each, outer in self._modules.items() for path in _paths(each, module))
+        names = chain(inside, (name for frame in around for name in names_in(frame, module)))
         name = next((each for each in names if each not in taken), None) or _apart(type(module).__name__, taken)
         self._modules[module] = name
         self._learn(name, module, self._variables(around[0]) if around else {})
@@ -137,7 +139,12 @@ def names_in(frame: FrameType, module: Any) -> Iterator[str]:
         if way.thing is module:
             yield from dict.fromkeys([name for name in (way.short, way.whole) if name])
         elif _is_module(way.thing):
-            yield from (_dotted(way.short, path) for path, part in way.thing.named_modules() if part is module)
+            yield from (_dotted(way.short, path) for path in _paths(way.thing, module))
+
+
+def _paths(outer: Any, module: Any) -> list[str]:
+    """What a module is called by one that holds it."""
+    return [path for path, part in outer.named_modules() if part is module]
 
 
 def _ways(frame: FrameType) -> Iterator[_Way]:

@@ -12,8 +12,10 @@ anybody see:
 - A write through a view is told by its CopySlices node alone: PyTorch shows nobody the node that this runs.
 - Hooks on tensors and nodes are told, and what each made of its gradient; one that is registered while a backward runs
   is known from the next backward on. A hook that packs what is saved is known by the function that unpacks it.
-- What runs in another thread is not recorded. Inside of function transforms (torch.func) the graph that `grad` makes
-  is; of operations inside of `vmap` and `jvp` that make no node a trace says how many there were.
+- What runs in another thread is not recorded, but for the nodes of a backward, which PyTorch runs in a GPU's own
+  thread, and what a checkpoint computes again there. Nobody waits for a GPU until the trace is read. Inside of function
+  transforms (torch.func) the graph that `grad` makes is recorded; of operations inside of `vmap` and `jvp` that make no
+  node a trace says how many there were.
 - A call of what `torch.compile` has made is one box, `(compiled)`: it runs compiled, and nobody sees inside. A stepper
   goes back only if PyTorch can keep the graph, for a compiled part with torch._functorch.config.donated_buffer=False.
 - A stepper tells the line of a node if a recording was around the forward, or anomaly mode was on. It shows a sparse

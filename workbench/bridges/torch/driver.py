@@ -1,6 +1,7 @@
 """A backward of PyTorch's own engine that stops before each node, and its graph as nodes of the workbench's.
 
-The real backward runs in a thread of its own, held before each node by a hook. A mirror of its graph lets all that
+The real backward runs in a thread of its own, held before each node by a hook, which PyTorch calls in that thread or in
+a device's own. A mirror of its graph lets all that
 looks at a backward of the workbench look at this one: a mirror's gradients are those that the real node sent.
 """
 
@@ -20,6 +21,7 @@ from .. import NO_NUMBERS, NOT_RUN
 from .describe import ACCUMULATE, is_python, kind_of_node, nodes_behind, raw_saved, unknown, version_of
 from .operations import unobserved
 
+task_id: Callable[[], int] = torch._C._current_graph_task_id  # type: ignore[attr-defined]
 _PLAIN = (torch.float16, torch.float32, torch.float64)
 
 
@@ -114,6 +116,7 @@ class Driver:
                     [(None if to is None else self.mirrors[to], nr) for to, nr in real.next_functions]
                 )
         self._thread: threading.Thread | None = None
+        self._task = self._before = -1  # the engine's own numbers of this backward, and of one before it
         self._go, self._here = threading.Semaphore(0), threading.Semaphore(0)
         self._stopping = self._let = self._over = False
         self._at: Any = None  # the real node it is held before, and what came to that
@@ -169,6 +172,7 @@ class Driver:
                 handles.append(real.register_prehook(lambda grads, real=real: self._hold(real, grads)))
                 if real.name() != ACCUMULATE:
                     handles.append(real.register_hook(lambda sent, came, real=real: self._note(real, sent)))
+            self._task, self._before = -1, _number_of_a_backward()
             self.result = self._run()
         except BaseException as error:
             if not self._stopping:
@@ -180,7 +184,14 @@ class Driver:
             self._here.release()
 
     def _is_own(self) -> bool:
-        return threading.current_thread() is self._thread
+        """Whether a hook is called for this backward: one of a device runs in that device's thread.
+
+        Its number is the first after that of the one that was run for this.
+        """
+        number = task_id()
+        if self._task == -1 and number > self._before:
+            self._task = number
+        return number == self._task
 
     def _hold(self, real: Any, grads: Any) -> Any:
         if not self._is_own():
@@ -267,6 +278,15 @@ class Driver:
             self._go.release()
             if threading.current_thread() is not thread:
                 thread.join(timeout=5)
+
+
+def _number_of_a_backward() -> int:
+    """The number that the engine gives a backward which is run now, in any thread: those that begin later have more."""
+    found: list[int] = []
+    leaf = torch.zeros((), requires_grad=True)
+    leaf.register_hook(lambda grad: found.append(task_id()))
+    torch.autograd.backward(leaf)
+    return found[0]
 
 
 def _gives_away(node: Any) -> bool:

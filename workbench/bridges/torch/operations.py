@@ -96,6 +96,14 @@ class OperationRecorder(TorchDescriber):
         self._outermost = ModuleNames(is_tensor, self._tag, self._names)
         self.hooks_of: int | None = None  # the leaf or node whose hook is being called
 
+    def hears(self) -> bool:
+        """Whether what happens in this thread is part of the recording."""
+        return threading.get_ident() == self._thread or self.is_in_backward()
+
+    def is_in_backward(self) -> bool:
+        """Whether this thread runs a node of a backward that is recorded: of a device it is that device's own."""
+        return False
+
     # Operations.
 
     def before(self, tensor: torch.Tensor) -> tuple[Any, ...]:
@@ -458,7 +466,7 @@ class ModuleHooks:
         ]
 
     def _enter(self, module: Any, args: Any) -> None:
-        if threading.get_ident() != self._recorder._thread:
+        if not self._recorder.hears():
             return
         try:
             with unobserved():
@@ -472,7 +480,7 @@ class ModuleHooks:
             warn_lost("a module's name", error)
 
     def _leave(self, module: Any, args: Any, out: Any) -> None:
-        if threading.get_ident() != self._recorder._thread:
+        if not self._recorder.hears():
             return
         try:
             alone = self._alone
