@@ -115,8 +115,8 @@ def test_lists_and_dicts_and_loops_over_them_tell_models_apart() -> None:
         for net in nets:
             net(x).sum().backward()
         named["a"](x).sum().backward()
-    assert modules(trace) == inside("nets[0]", "nets[1]", "named['a']")
-    assert {"nets[0]/head", "nets[1]/head", "named['a']/head"} <= called(trace)
+    assert modules(trace) == inside("nets[0]", "nets[1]", 'named["a"]')
+    assert {"nets[0]/head", "nets[1]/head", 'named["a"]/head'} <= called(trace)
 
 
 def test_two_models_that_one_function_is_given_keep_the_names_of_who_gives_them() -> None:

@@ -180,7 +180,8 @@ def _within(way: _Way) -> Iterator[_Way]:
         pairs: Any = several.items() if class_of(thing) is dict else enumerate(several)
         for key, each in [*islice(pairs, _ITEMS)]:
             if isinstance(key, str | int):
-                yield _Way(each, f"{way.short}[{key!r}]", f"{way.whole}[{key!r}]", depth)
+                item = f'["{key}"]' if isinstance(key, str) and '"' not in key else f"[{key!r}]"  # as it is written
+                yield _Way(each, way.short + item, way.whole + item, depth)
 
 
 def _is_module(thing: Any) -> bool:
