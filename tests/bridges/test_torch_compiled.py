@@ -68,7 +68,7 @@ def test_a_compiled_part_is_neither_compiled_again_nor_run_otherwise() -> None:
     assert (backend.compiled, backend.ran) == (2, 4) and torch.equal(plain, w.grad)
     module(compiled(x, w))
     assert (backend.compiled, backend.ran) == (2, 6)
-    assert "In Sequential (compiled): " in repr(trace.show(depth=9)) and "scaled (compiled)" in trace.to_json()
+    assert "In net (compiled): " in repr(trace.show(depth=9)) and "scaled (compiled)" in trace.to_json()
     assert "3 operations (compiled)" in repr(trace.show())
 
 

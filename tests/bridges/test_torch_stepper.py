@@ -306,9 +306,9 @@ def test_what_cannot_be_stepped_is_refused_in_a_sentence() -> None:
         workbench.step(net_and_loss()[1], create_graph=True)
     with pytest.raises(RuntimeError, match="does not require grad"):
         workbench.step(torch.ones(1))
-    x = torch.ones(2, dtype=torch.complex64, requires_grad=True)
+    s = workbench.step(net_and_loss()[1])
     with pytest.raises(TypeError, match="real floating-point gradients"):
-        workbench.step((x * x).abs().sum())
+        s.edit("mean", 0, torch.tensor(1j))
 
 
 def test_a_sparse_gradient_is_stepped_through_as_its_numbers() -> None:
@@ -326,3 +326,115 @@ def test_a_sparse_gradient_is_stepped_through_as_its_numbers() -> None:
         assert net.weight.grad.is_sparse and torch.equal(net.weight.grad.to_dense(), want)
         assert "EmbeddingBackward0" in str(s) and s.back(2).run().done
         assert torch.equal(net.weight.grad.to_dense(), want)
+
+
+def test_a_recording_around_the_forward_tells_the_lines_and_so_does_anomaly_mode() -> None:
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh())
+    x = torch.ones(2, 3)
+    s = workbench.step(net(x).sum())
+    assert s.line() is None and "line:    not known: record the forward" in repr(s)
+    with workbench.record(torch):
+        loss = net(x).sum()  # recorded
+        within = workbench.step(loss)
+    with torch.autograd.set_detect_anomaly(True):
+        loss = net(x).sum()  # detected
+    for s, mark in ((within, "# recorded"), (workbench.step(loss), "# detected")):
+        assert s.line() is not None and s.line().text.endswith(mark) and s.line().file == "test_torch_stepper.py"
+        s.step()
+        assert f"line:    TanhBackward0 was made at test_torch_stepper.py:{s.line('tanh').line}: loss" in repr(s)
+        assert s.line(net[0].weight) is None
+        assert {step.scope for step in s.run().steps if step.op == "addmm"} == {"net/0"}
+
+
+def test_a_trace_that_is_kept_tells_the_lines_later() -> None:
+    net = torch.nn.Linear(3, 4)
+    with workbench.record(torch) as trace:
+        loss = net(torch.ones(2, 3)).sum()
+    s = workbench.step(loss).run()
+    shown = [event for event in s._graph.records() if type(event).__name__ == "NodeCreated"]
+    assert {each.source.text for each in shown} == {"loss = net(torch.ones(2, 3)).sum()"} and trace.events
+    assert "loss = net(torch.ones(2, 3)).sum()" in str(workbench.show(loss).storyboard.scene.boxes)
+
+
+def embedded() -> tuple[Any, list[Any]]:
+    table, linear = torch.nn.Embedding(6, 3, sparse=True), torch.nn.Linear(3, 2)
+    loss = linear(table(torch.tensor([1, 1, 4]))).pow(2).sum() + table(torch.tensor([2])).sum()
+    return loss, [*table.parameters(), *linear.parameters()]
+
+
+def transformed() -> tuple[Any, list[Any]]:
+    z, w = torch.randn(3, dtype=torch.complex64, requires_grad=True), torch.randn(3, requires_grad=True)
+    y = torch.fft.fft(z * w)
+    return y.abs().pow(2).sum() + (z * z).imag.sum(), [z, w]
+
+
+def jagged() -> tuple[Any, list[Any]]:
+    w = torch.randn(3, 3, requires_grad=True)
+    return (torch.nested.as_nested_tensor([w, w[:2]], layout=torch.jagged) * 2).values().sum(), [w]
+
+
+def dense(grad: Any) -> Any:
+    return grad.to_dense() if grad.is_sparse else grad
+
+
+@pytest.mark.parametrize(
+    ("program", "warning"),
+    [(embedded, ""), (transformed, "by their absolute values"), (jagged, "shown as nan")],
+)
+def test_sparse_complex_and_nested_gradients_are_stepped_to_the_same_bits(program: Any, warning: str) -> None:
+    torch.manual_seed(0)
+    loss, leaves = program()
+    loss.backward()
+    torch.manual_seed(0)
+    other, stepped = program()
+    s = workbench.step(other).run()
+    s.back(3)
+    s.run()
+    assert (
+        s.done
+        and s.error is None
+        and all(
+            a.grad.layout == b.grad.layout and torch.equal(dense(a.grad), dense(b.grad))
+            for a, b in zip(leaves, stepped, strict=True)
+        )
+    )
+    assert warning in repr(s)
+    Stage(s)
+
+
+def test_what_a_complex_input_gets_is_complex() -> None:
+    z = torch.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+    loss = (z * z).real.sum()
+    (plain,) = torch.autograd.grad(loss, z, retain_graph=True)
+    s = workbench.step(loss, inputs=z)
+    assert s.grads[z] is None
+    assert torch.equal(s.run().grads[z], plain)
+
+
+def test_a_leaf_without_numbers_is_stepped_as_nan() -> None:
+    w = torch.randn(3, 3, device="meta", requires_grad=True)
+    s = workbench.step((w * 2).sum()).run()
+    assert s.done and w.grad.is_meta and "nan" in repr(s)
+
+
+def test_a_compiled_part_that_gives_its_memory_away_is_stepped_once() -> None:
+    class CompiledFunction(torch.autograd.Function):  # as PyTorch names it
+        metadata = type("Metadata", (), {"bw_donated_idxs": [0]})
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            if torch._C._autograd._get_current_graph_task_keep_graph():
+                raise RuntimeError("set torch._functorch.config.donated_buffer=False")
+            return 2 * grad * ctx.saved_tensors[0]
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    s = workbench.step(CompiledFunction.apply(x).sum())
+    s.run()
+    assert s.done and x.grad.tolist() == [2.0, 4.0]
+    with pytest.raises(RuntimeError, match="donated_buffer = False before you compile"):
+        s.back()

@@ -299,6 +299,25 @@ def test_nothing_is_kept_of_calls_that_are_over() -> None:
     assert gone() is None and scopes(out)[-1] == "Net"
 
 
+class Trainer:
+    """Holds its model as no variable does."""
+
+    def __init__(self) -> None:
+        self.net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+
+    def step(self) -> None:
+        self.net(batch(w)).sum().backward()
+
+
+def test_parameters_are_named_wherever_the_model_is_held() -> None:
+    trainers = [Trainer(), Trainer()]
+    with w.record() as trace:
+        for trainer in trainers:
+            trainer.step()
+    names = {seen.name for event in trace.events for seen in getattr(event, "tensors", ()) if seen.requires_grad}
+    assert {"net.0.weight", "net.1.bias", "trainers[1].net.0.weight", "trainers[1].net.1.bias"} <= names
+
+
 def test_parameters_are_named_by_the_module_that_has_them() -> None:
     net, x = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 1))), batch(w)
     weight = net[0].weight

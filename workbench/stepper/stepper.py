@@ -200,6 +200,10 @@ class PausedBackward:
     def __repr__(self) -> str:
         return told(self)
 
+    def _line_told(self) -> list[str]:
+        """The line that made the node which is next, where that is another engine's; or that nobody knows it."""
+        return []
+
     def _tell(self) -> None:
         for each in tuple(self._audience):
             each()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import torch
@@ -11,26 +12,47 @@ import torch
 from ..autograd.backward import make_task, seeds_of
 from ..autograd.engine import GraphTask
 from ..autograd.node import AccumulateGrad, Node, extra_of
-from ..autograd.scopes import Entry
 from ..autograd.tensor import wrap
 from ..bridges.torch.driver import Driver, array_of
+from ..bridges.torch.driver import numbers_of as real_numbers
+from ..bridges.torch.found_scopes import FRAMES, found_out
 from ..bridges.torch.operations import unobserved
-from ..events import next_tag, tag
-from ..trace.names import named_in
+from ..events import tag
+from ..trace.facts import SourceLine
 from ..trace.recorder import Recorder
-from ..trace.stacks import user_frame
+from ..trace.source import Line, source
+from ..trace.stacks import user_frame, user_frames
 from .stepper import Stepper
-from .steps import NO_HISTORY, NOT_IN_TASK, Breakpoint, are_equal, numbers_of
+from .steps import NO_HISTORY, NOT_IN_TASK, Breakpoint, are_equal, node_name, numbers_of
 
 NO_RECORDING = "A stepped backward of PyTorch's records no graph of its own: leave create_graph away."
 RUN_AGAIN = (
     "Going back, PyTorch's backward was stopped and run again up to here: hooks and Functions' backward ran again."
 )
+NO_WAY_BACK = (
+    "Going back runs PyTorch's backward again, and a part that torch.compile has made reuses the memory that it would "
+    "need: set torch._functorch.config.donated_buffer = False before you compile."
+)
+COMPLEX = "Complex numbers are shown by their absolute values."
+NO_NUMBERS_SHOWN = "Tensors at whose numbers nobody can look are shown as nan."
+NO_LINES = "not known: record the forward with workbench.record(torch), or run it in anomaly mode"
+NO_LINE = "not known of {}"
 KEEPS_GRAPH = (
     "A stepper keeps the graph, so that it can go back: for a part that torch.compile has made, set "
     "torch._functorch.config.donated_buffer = False before you step."
 )
-_VIEWS = ("T", "Transpose", "Permute", "View", "UnsafeView", "Expand")  # of a parameter, before it is used
+
+
+class _MirrorRecorder(Recorder):
+    """Puts down the mirror of a graph, of each node the line that made the real one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: dict[Node, Line] = {}
+
+    def _put_found(self, node: Any, *told: Any) -> None:
+        super()._put_found(node, *told)
+        self._raw[-1] += (self.lines.get(node),)
 
 
 class TorchStepper(Stepper):
@@ -41,20 +63,29 @@ class TorchStepper(Stepper):
     the gradients that have come so far.
     """
 
-    def __init__(self, task: GraphTask, inputs: Sequence[Any] | None, graph: Recorder, driver: Driver) -> None:
-        self._driver = driver
+    def __init__(self, task: GraphTask, inputs: Sequence[Any] | None, graph: _MirrorRecorder, driver: Driver) -> None:
+        self._driver, self._lines = driver, graph.lines
         self._wanted: tuple[Any, ...] | None = None  # the real inputs, if gradients are handed to the caller
         super().__init__(task, inputs, graph)
+        self.warnings += [COMPLEX] * driver.has_complex + [NO_NUMBERS_SHOWN] * driver.has_unknown
         weakref.finalize(self, driver.stop)
         driver.begin()
 
     @property
     def grads(self) -> dict[Any, Any]:
-        """The gradients so far: each leaf's `.grad`, or of each of the `inputs` asked for what arrived there."""
+        """The gradients so far: each leaf's `.grad`, or of each of the `inputs` asked for what arrived there.
+
+        A complex one of these is there when all have run.
+        """
         if self._wanted is None:
             return {leaf: leaf.grad for leaf in self._driver.leaves}
-        found = [None if each is None else torch.from_numpy(numbers_of(each).copy()) for each in self._task.captured]
-        return dict(zip(self._wanted, found, strict=True))
+        if self._driver.result is not None:
+            return dict(zip(self._wanted, self._driver.result, strict=True))
+        so_far = zip(self._wanted, self._task.captured, strict=True)
+        return {
+            wanted: None if found is None or wanted.is_complex() else torch.from_numpy(numbers_of(found).copy())
+            for wanted, found in so_far
+        }
 
     def _run_next(self) -> None:
         node = None
@@ -76,6 +107,8 @@ class TorchStepper(Stepper):
 
     def back(self, n: int = 1) -> Stepper:
         """Undo the last `n` steps, by running the backward again up to there."""
+        if n and self._driver.gives_away:
+            raise RuntimeError(NO_WAY_BACK)
         super().back(n)
         if n:
             self._driver.again([(step.node, _of(step.node, step.edits)) for step in self.steps])
@@ -99,8 +132,24 @@ class TorchStepper(Stepper):
     def edit(self, node: Any, input_nr: int, value: Any) -> Stepper:
         """Change the gradient that waits at a node, before the node runs."""
         if isinstance(value, torch.Tensor):
-            value = wrap(array_of(value))
+            value = wrap(real_numbers(value))
         return super().edit(self._own(node), input_nr, value)
+
+    def line(self, place: Any = None) -> SourceLine | None:
+        """The line of the program that made the node which runs next, or a tensor's, or a node, if that is known.
+
+        A recording around the forward tells it, or anomaly mode.
+        """
+        node = self.current if place is None else self._found(self._own(place))
+        return None if node is None else source(self._lines.get(node))
+
+    def _line_told(self) -> list[str]:
+        node = self.current
+        if node is None or type(node) is AccumulateGrad:
+            return []
+        if (line := self.line()) is not None:
+            return [f"{node_name(node)} was made at {line.file}:{line.line}: {line.text}"]
+        return [NO_LINE.format(node_name(node)) if self._lines else NO_LINES]
 
     def _own(self, place: Any) -> Any:
         """What stands here for a tensor or a node of PyTorch's."""
@@ -132,32 +181,31 @@ def step_torch(
     wanted = None if inputs is None else (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
     seeds_given = [None if each is None else wrap(array_of(each)) for each in grads]
 
-    def whole() -> None:
+    def whole() -> Any:
         if wanted is None:
-            torch.autograd.backward(outputs, grads, retain_graph=True)
-        else:
-            torch.autograd.grad(outputs, wanted, grads, retain_graph=True, allow_unused=True)
+            return torch.autograd.backward(outputs, grads, retain_graph=keeps)
+        return torch.autograd.grad(outputs, wanted, grads, retain_graph=keeps, allow_unused=True)
 
     for each in outputs:
         if not each.requires_grad:
             torch.autograd.backward(outputs, grads)  # raises what it has to say
     with unobserved():
         driver = Driver(outputs, whole)
+        keeps = not driver.gives_away or bool(retain_graph)
         mirrored = [driver.tensor(each) for each in outputs]
         targets = None if wanted is None else [_target(driver, each) for each in wanted]
         task = make_task(mirrored, seeds_of(mirrored, seeds_given), True, False, targets)
         frame = user_frame()
-        named = named_in(frame, _is_tensor) if frame is not None else []
-        paths = modules_of(named)
-        parameters: dict[Node, str] = {
-            node: paths[id(real.variable)]
-            for real, node in driver.mirrors.items()
-            if type(node) is AccumulateGrad and id(real.variable) in paths
-        }
-        give_scopes(driver.mirrors.values(), parameters)
-        graph = Recorder()
+        found = found_out(list(driver.mirrors), [*islice(user_frames(), FRAMES)])
+        graph = _MirrorRecorder()
+        for real, (line, scope) in found.places.items():
+            mirror = driver.mirrors[real]
+            if scope is not None:
+                extra_of(mirror).scope = scope
+            if line is not None:
+                graph.lines[mirror] = line
         graph(("backward", task))
-        held = [(name, driver.tensor(thing)) for name, thing in named if thing.requires_grad]
+        held = [(name, driver.tensor(thing)) for name, thing in found.named if thing.requires_grad]
         known = [(name, tensor) for name, tensor in held if tensor is not None]
         graph.name({tag(tensor): name for name, tensor in reversed(known)})
         graph._learn(known)
@@ -171,91 +219,6 @@ def step_torch(
     return s
 
 
-def _is_tensor(thing: Any) -> bool:
-    return isinstance(thing, torch.Tensor) and thing.is_floating_point()
-
-
 def _target(driver: Driver, tensor: torch.Tensor) -> Any:
     own = driver.tensor(tensor)
     return wrap(array_of(tensor), True) if own is None else own  # no gradient will come to that
-
-
-# Which module made a node: the graph of PyTorch does not say, but its parameters and the variables do.
-
-
-def give_scopes(nodes: Iterable[Node], modules: dict[Node, str]) -> None:
-    """Give nodes the scopes of modules, as "net/0"; `modules` has the dotted path of each leaf that is a parameter.
-
-    A node that uses a module's parameters was made in it, and so was what lies between two nodes of one module; but a
-    Function may be applied to them anywhere.
-    """
-    order = _inputs_first(nodes)
-    paths = {leaf: path.replace(".", "/") for leaf, path in modules.items()}
-    prefixes = {path: _prefixes(path) for path in set(paths.values())}
-    bits = {path: 1 << i for i, path in enumerate(sorted({each for all in prefixes.values() for each in all}))}
-    own: dict[Node, str] = {}
-    for node in order:
-        if type(node) is AccumulateGrad or hasattr(type(node), "_forward_cls"):
-            continue
-        used = [paths[to] for to, _ in node.edges() if to in paths]
-        if used:
-            own[node] = _common(used)
-            if node.name().removesuffix("Backward0") in _VIEWS:
-                paths[node] = own[node]
-                prefixes.setdefault(own[node], _prefixes(own[node]))
-    masks = {node: sum(bits[each] for each in _prefixes(path)) for node, path in own.items() if path}
-    below: dict[Node, int] = {}  # of what it was computed from, and its own
-    above = masks.copy()  # of what was computed from it, and its own
-    for node in order:
-        below[node] = masks.get(node, 0)
-        for to, _ in node.edges():
-            below[node] |= 0 if to is None else below[to]
-    for node in reversed(order):
-        for to, _ in node.edges():
-            if to is not None:
-                above[to] = above.get(to, 0) | above.get(node, 0)
-    entries: dict[str, Entry] = {}
-    for node in order:
-        around = below[node] & above.get(node, 0)
-        if around and type(node) is not AccumulateGrad:
-            path = max([each for each, bit in bits.items() if around & bit], key=len)
-            extra_of(node).scope = _entry(own.get(node) or path, entries)
-
-
-def _inputs_first(nodes: Iterable[Node]) -> list[Node]:
-    order: dict[Node, None] = {}
-    todo = [(node, False) for node in nodes]
-    met: set[Node] = set()
-    while todo:
-        node, after = todo.pop()
-        if after:
-            order[node] = None
-        elif node not in met:
-            met.add(node)
-            todo.append((node, True))
-            todo += [(to, False) for to, _ in node.edges() if to is not None]
-    return list(order)
-
-
-def _prefixes(path: str) -> list[str]:
-    parts = path.split("/")
-    return ["/".join(parts[: i + 1]) for i in range(len(parts))]
-
-
-def _common(paths: list[str]) -> str:
-    shared = [each for each in _prefixes(paths[0]) if all(f"{path}/".startswith(f"{each}/") for path in paths)]
-    return shared[-1] if shared else ""
-
-
-def _entry(path: str, entries: dict[str, Entry]) -> Entry:
-    if path not in entries:
-        outer, _, name = path.rpartition("/")
-        entries[path] = Entry((path, name, next_tag(), _entry(outer, entries) if outer else None, (), 0, "", ""))
-    return entries[path]
-
-
-def modules_of(named: Iterable[tuple[str, Any]]) -> dict[int, str]:
-    """By their addresses the parameters that `named_in` found in modules, with the dotted path of the module."""
-    return {
-        id(thing): name.rpartition(".")[0] for name, thing in reversed(list(named)) if "." in name and "[" not in name
-    }

@@ -10,6 +10,7 @@ from typing import Any
 from .assignments import loops_of
 from .describer import class_of
 from .listing import listing
+from .module_names import parameters_of
 from .stacks import variables
 from .workbench_engine import is_tensor, maker_of
 
@@ -48,20 +49,12 @@ def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> 
         elif is_tensor(thing):
             named.append((name, thing))
         elif hasattr(kind, "named_parameters"):
-            parameters += _parameters(name, thing, is_tensor)
+            parameters += parameters_of(name, thing, is_tensor)
     if loops := listing(frame.f_code).loop_names | loops_of(cells):
         passing = [(name, t) for name, t in named if name in loops and not _is_parameter(t)]
         named = [pair for pair in named if pair[0] not in loops]
         return [*named, *parameters, *items, *passing]
     return [*named, *parameters, *items]
-
-
-def _parameters(name: str, thing: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
-    """What a module that is a variable calls its parameters and buffers: "net.layers.0.weight"."""
-    if "_parameters" in getattr(thing, "__dict__", ()):
-        for path, module in thing.named_modules(prefix=name):
-            for held in (module._parameters, module._buffers):  # those of another engine's module are its own
-                yield from ((f"{path}.{own}", tensor) for own, tensor in held.items() if is_tensor(tensor))
 
 
 def _items(name: str, thing: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:

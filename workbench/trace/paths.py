@@ -9,6 +9,7 @@ from typing import Any
 
 from .facts import Part
 from .listing import Listing, Loop, listing
+from .records import COMPILED
 from .source import OWN
 from .stacks import Stack
 
@@ -30,8 +31,8 @@ class _Frame:
 
 
 _Point = tuple[Listing, int]  # of a frame: its instructions, and the one it is at
-# A scope's title and serial, the frame that entered it and where that was; of a module also whether it has no name but
-# its class's, its class and its numbers.
+# A scope's title and serial, the frame that entered it and where that was; of a module also whether none holds it, its
+# class and its numbers.
 _Entered = tuple[str, int, int, int | None, bool, str, str]
 _CALLED = re.compile(r"""([^\W\d][\w.]*(?:\[(?:-?\w+|'[^']*'|"[^"]*")\][\w.]*)*)\(""")  # the variable of a call
 _CALLS = frozenset(("__call__", "_wrapped_call_impl", "_call_impl", "inner"))  # of a module, before its forward
@@ -112,7 +113,8 @@ class Paths:
         for scope in reversed(scopes):
             if scope.serial not in self._places:
                 self._places[scope.serial] = self._place(scope, codes[-2::-2], scope.depth - 1 - below)
-            title, unnamed = scope_title(scope.name, scope.kind), scope.name == scope.kind
+            outermost = scope.outer is None and scope.kind and not scope.name.endswith(COMPILED)
+            title, unnamed = scope_title(scope.name, scope.kind), bool(outermost) or scope.name == scope.kind
             found.append((title, scope.serial, *self._places[scope.serial], unnamed, scope.kind, scope.settings))
         return found
 
@@ -263,6 +265,7 @@ class Paths:
                 while loops and (inside > place or loops[0] in entry):
                     rows += _round(frame, loops.pop(0))
                 called = _CALLED.match(source.text(frame.offset)) if unnamed else None
+                scope = module[0] if called else scope  # a call tells best what it calls
                 statement = self._statement(frame)[0] if inside > place else 0
                 rows.append(("scope", serial, 0, scope, statement, called[1] if called else "", *module))
             for loop in loops:

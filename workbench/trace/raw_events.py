@@ -132,10 +132,11 @@ class RawEvents:
         zeros: tuple[int, ...] = (),
         pushing: int | None = None,
         runs: int | None = None,
+        line: Line = None,
     ) -> None:
         """Put down a node; NodeCreated says what each of these is. One `found` was there before anybody listened."""
         told = NodeCreated, serial, name, kind, found, edges, given, tuple(tensors.values()), saved, stack
-        more = pushing, attributes, entry, outputs, runs, zeros
+        more = pushing, attributes, entry, outputs, runs, zeros, line
         self._raw.append(told + more)  # in half the time of unpacking them
 
     def _put_gone(self, nodes: Iterable[int]) -> None:

@@ -20,6 +20,7 @@ from ..events import SCHEMA, Event, next_tag, tag
 from .call_records import LevelLeft
 from .describe import WorkbenchDescriber
 from .hooks import nodes_behind
+from .module_names import ModuleNames
 from .names import named_in
 from .records import (
     BackwardFinished,
@@ -39,7 +40,7 @@ from .schema import (
     replaced,
     value_of,
 )
-from .stacks import Stack, line_of, spot_of, user_frame
+from .stacks import Stack, line_of, outermost_module, spot_of, user_frame
 from .values import LIMIT
 from .workbench_engine import grad_of, is_tensor, maker_of, version_of, zeros_of
 
@@ -54,6 +55,8 @@ class EventRecorder(WorkbenchDescriber):
         self._open: list[int] = []  # the levels in force, as far as they were heard to begin
         self._pushing: list[tuple[int, int | None]] = []  # the numbers of levels where tangents are being computed
         self._running = False  # whether a node is
+        self._outermost = ModuleNames(is_tensor, tag, self._names)
+        self._module_call = 0  # the last of an outermost module
         # What was put down of the arrays that a node has just sent: none of the user's code comes between that and
         # their arrival, so they need not be summed up again. And of what is about to be a leaf's gradient.
         self._sent: dict[int, tuple[weakref.ref[Any], Any]] = {}
@@ -83,9 +86,20 @@ class EventRecorder(WorkbenchDescriber):
         if hasattr(kind, "_forward_cls"):  # the class answers sooner than the node
             attributes, zeros = self._attributes(node, found), zeros_of(node)
         pushing = self._pushing[-1][1] if self._pushing else None
-        scope = None if node.extra is None else node.extra.scope
+        if (scope := None if node.extra is None else node.extra.scope) is not None:
+            self._meet_module(scope)
         name, args, stack = node.name(), tuple(given), self.sampler.stack()
         self._put_node(own, name, kind, False, edges, args, found, saved, stack, scope, 1, attributes, zeros, pushing)
+
+    def _meet_module(self, scope: Any) -> None:
+        """Learn the names of what the outermost module holds that is being called, once in each of its calls."""
+        call = None
+        while scope is not None:
+            call, scope = scope if scope.kind else call, scope.outer
+        if call is not None and call.serial != self._module_call:
+            self._module_call = call.serial
+            if (module := outermost_module()) is not None:
+                self._outermost.called(module, self.sampler.frames)
 
     def on_backward(self, task: Any) -> None:
         self._sent, self._arrived = {}, None

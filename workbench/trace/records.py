@@ -14,7 +14,7 @@ from .formulas import formula_of, methods_of, name_of, text_of
 from .frame import EdgeState, Frame, Key, NodeState, OperationState
 from .listing import Spot, read_spot
 from .schema import Building, Changed, Known, Place, Reached, Reading, Record, Tensors, asks, by, kind_of_event
-from .source import source
+from .source import Line, source
 from .stacks import Stack
 from .values import Value, read, said, series, value
 
@@ -254,8 +254,12 @@ class NodeCreated(Building):
         outputs: int = 1,
         runs: int | None = None,
         zeros: tuple[int, ...] = (),
+        line: Line = None,
     ) -> NodeCreated | TensorsFound:
-        """The record; of a found node that an earlier chapter has told of, its tensors."""
+        """The record; of a found node that an earlier chapter has told of, its tensors.
+
+        Of one whose birth nobody heard, somebody else may have told the line.
+        """
         if found and node in at.ids:
             return TensorsFound(at.seen(tensors))
         id, seen, ids = at.id(node, "n"), at.seen(tensors), at.ids
@@ -270,7 +274,7 @@ class NodeCreated(Building):
             tensors=seen,
             saved=tuple([at.saved(*each) for each in saved]),
             code=at.code(kind),
-            source=at.source(stack),
+            source=source(line) if stack is None else at.source(stack),
             pushing="dual" if pushing == 0 else at.place(pushing),
             attributes=tuple([Attribute(*each) for each in told]),
             scope=None if entry is None else entry.path,

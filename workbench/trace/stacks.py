@@ -9,7 +9,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from .listing import Spot, listing, listings
-from .source import OWN, Line, is_users
+from .source import LAYERS, OWN, Line, is_users
 
 _OPTIMIZED = inspect.CO_OPTIMIZED
 _COPIES = sys.version_info < (3, 13)
@@ -89,6 +89,15 @@ class StackSampler:
         last = len(found) - 2
         return below, tuple(found), tuple([((last - at) // 2, names, held) for at, names, held in looping])
 
+    def frames(self) -> list[FrameType]:
+        """The frames of the user's code, the outermost first: from where the recording began, if it is on the stack."""
+        found: list[FrameType] = []
+        for frame in user_frames():
+            found.append(frame)
+            if frame.f_code is self._code and id(frame) == self._address:
+                break
+        return found[::-1]
+
 
 def line_in(stack: Stack) -> tuple[str, int] | None:
     """The file and the line of the user's code; in a thread that runs nothing of the user's, of a library's."""
@@ -133,6 +142,18 @@ def _held(frame: FrameType, names: tuple[str, ...]) -> tuple[int, ...]:
     if _COPIES and frame.f_code.co_flags & _OPTIMIZED and sys.getrefcount(local) <= 3:
         local.clear()  # as above
     return held
+
+
+def outermost_module() -> Any:
+    """The outermost module of the workbench's own that is being called, if one is."""
+    found = None
+    frame: FrameType | None = _frame_at(1)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_qualname == "Module.__call__" and code.co_filename.startswith(LAYERS):
+            found = frame
+        frame = frame.f_back
+    return None if found is None else dict(local_variables(found)).get("self")
 
 
 # What every step of an optimiser goes through, in the workbench and in PyTorch; its `self` is the optimiser.

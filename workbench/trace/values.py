@@ -155,6 +155,16 @@ def _summary(array: Any) -> tuple[float, float | None, float | None, float | Non
         return norm, float(finite.min()), float(finite.max()), float(finite.mean()), others
 
 
+class Pending:
+    """What is kept of a tensor on another device, and asked for when it is read: until then nothing waits for that."""
+
+    __slots__ = ()
+
+    def value(self) -> Value:
+        """What is known of the tensor."""
+        raise NotImplementedError
+
+
 def kept(array: Any, limit: int) -> Any:
     """What a recorder keeps of an array: of one within the limit a copy, else a summary; `read` makes a Value of it.
 
@@ -177,7 +187,9 @@ def read(thing: Any) -> Value:
         if len(thing) == 2:  # of a dtype that NumPy does not have
             return replace(Value.of(thing[0], thing[0].size), dtype=thing[1])
         return Value.of(thing[0], 0) if len(thing) == 1 else Value(*thing)
-    return thing if isinstance(thing, Value) else Value.of(thing, thing.size)
+    if isinstance(thing, Value):
+        return thing
+    return thing.value() if isinstance(thing, Pending) else Value.of(thing, thing.size)
 
 
 def value(copy: Any) -> Value | None:

@@ -4,17 +4,24 @@
 import of this package. The trace of a program is that of the same program under the workbench, as far as PyTorch lets
 anybody see:
 
+- Calls of modules and parameters have the path of the outermost module that was called, `net.layer1.0.conv1.weight`,
+  wherever the program holds that: in a variable, `self.net`, a list. One that nobody reaches has its class's name. Of a
+  graph that nobody recorded the parameters tell which module made a node.
 - Of nodes inside of one operation (of `nn.functional.linear`, or made by `create_graph`) the arguments are unknown, and
   their values unless a node has saved them or `values="all"` asks for them.
 - A write through a view is told by its CopySlices node alone: PyTorch shows nobody the node that this runs.
 - Hooks on tensors and nodes are told, and what each made of its gradient; one that is registered while a backward runs
   is known from the next backward on. A hook that packs what is saved is known by the function that unpacks it.
-- What runs in another thread is not recorded. Inside of function transforms (torch.func) the graph that `grad` makes
-  is; of operations inside of `vmap` and `jvp` that make no node a trace says how many there were.
+- What runs in another thread is not recorded, but for the nodes of a backward, which PyTorch runs in a GPU's own
+  thread, and what a checkpoint computes again there. Nobody waits for a GPU until the trace is read. Inside of function
+  transforms (torch.func) the graph that `grad` makes is recorded; of operations inside of `vmap` and `jvp` that make no
+  node a trace says how many there were.
 - PyTorch ends the process, out of stack, where a chain of some 50,000 nodes is let go at once at which anybody has
   looked from Python, as each recording and picture does.
 - A call of what `torch.compile` has made is one box, `(compiled)`: it runs compiled, and nobody sees inside. A stepper
-  keeps the graph, which PyTorch allows a compiled part only with torch._functorch.config.donated_buffer=False.
+  goes back only if PyTorch can keep the graph, for a compiled part with torch._functorch.config.donated_buffer=False.
+- A stepper tells the line of a node if a recording was around the forward, or anomaly mode was on. It shows a sparse
+  gradient with its zeros, a complex one by its absolute values, and as nan what is on no device or nested.
 """
 
 from __future__ import annotations

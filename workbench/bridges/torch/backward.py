@@ -7,7 +7,6 @@ before that, too.
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
@@ -285,6 +284,11 @@ class BackwardRecorder(OperationRecorder):
                 return False
             task.id = _task_id()
         return task.id == _task_id()
+
+    def is_in_backward(self) -> bool:
+        """Whether this thread runs a node of a backward that is recorded, and of which a hook was called."""
+        number = _task_id() if self._going else -1
+        return number != -1 and any([task.id == number for task in self._going])
 
     def is_on_now(self) -> bool:
         """Whether what runs is part of the innermost backward that is recorded."""
@@ -640,10 +644,9 @@ class Wrappers:
         self._had = function.__dict__.get("_register_hook")
         register_hook = function._register_hook
         self._run = graph._engine_run_backward
-        thread = recorder._thread
 
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
-            if threading.get_ident() != thread:
+            if not recorder.hears():
                 return self._apply.__get__(None, cls)(*args, **kwargs)
             since = _sequence()
             out = self._apply.__get__(None, cls)(*args, **kwargs)
@@ -655,7 +658,7 @@ class Wrappers:
             return out
 
         def run(outputs: Any, *args: Any, **kwargs: Any) -> Any:
-            if threading.get_ident() != thread:
+            if not recorder.hears():
                 return self._run(outputs, *args, **kwargs)
             if mode in torch.overrides._get_current_function_mode_stack():
                 return recorder.run_backward(self._run, outputs, args, kwargs)

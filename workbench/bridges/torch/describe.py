@@ -2,8 +2,8 @@
 
 Nothing of the program is kept or changed. A tensor is known by a weak reference, a node by a token in its `metadata`,
 which goes with it. Of a tensor's numbers all are kept if they are few, else what sums them up: one in memory is read
-through NumPy, which no mode of PyTorch's sees, one on another device is summed up there and never copied as a whole
-beyond the limit.
+through NumPy, which no mode of PyTorch's sees, one on another device is summed up there, never copied as a whole beyond
+the limit, and waited for when it is read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ...trace.facts import TensorSeen
 from ...trace.names import named_in
 from ...trace.reader import Reader
 from ...trace.stacks import Stack
-from ...trace.values import Value, kept
+from ...trace.values import Pending, Value, kept, read
 
 _RESULTS = ("result", "output")  # what a node calls its own output where it has saved that
 _IN_TORCH = torch.__name__ + "."
@@ -60,6 +60,8 @@ _TRANSFORMS = _c.DispatchKeySet(_keys.FuncTorchDynamicLayerFrontMode) | _c.Dispa
 )
 _is_wrapped = _functorch.is_functorch_wrapped_tensor
 _data: Any = torch.Tensor.data
+_any_tensor: Any = torch.Tensor
+_dispatch = _any_tensor.__torch_dispatch__  # what a tensor has that is not another class's in disguise
 _detach = _data.__get__  # unlike `detach()`, no dispatch mode of the user's sees it
 
 
@@ -180,6 +182,7 @@ class TorchDescriber(Describer):
         self.inside: list[torch.Tensor] = []  # results inside of the operation that runs, where somebody shows them
         self._birth = f"{self._key}: birth"
         self._entry: Any = None  # of the innermost module that is being called
+        self._born: dict[Any, tuple[Any, Any]] = {}  # of nodes that it did not hear of: line and scope, if found out
         self._begin = _sequence()  # nodes with a lower number were there before
         # Of tensors, by their addresses: a weak reference, the serial number, and the version when last looked at.
         self._known: dict[int, tuple[Any, int]] = {}
@@ -465,9 +468,9 @@ class TorchDescriber(Describer):
         attributes = self._attributes(node, found) if kind.is_python else ()
         zeros = zeros_of(node) if kind.is_python else ()
         cls = None if kind.is_compiled else type(node)
-        stack, entry = None if old else stack, None if stack is None else entry
-        told = serial, node.name(), cls, old, edges, tuple(given), found, saved, stack, entry
-        self._put_node(*told, len(places), attributes, zeros)
+        line, entry = (None, entry) if stack is not None else self._born.get(node, (None, None))
+        told = serial, node.name(), cls, old, edges, tuple(given), found, saved, None if old else stack, entry
+        self._put_node(*told, len(places), attributes, zeros, line=line)
 
     def _note_unseen(
         self,
@@ -688,27 +691,69 @@ def _summed_up(array: Any) -> tuple[Any, ...] | None:
 
 
 def _elsewhere(tensor: torch.Tensor, limit: int) -> Any:
-    """Of a tensor that NumPy has no kind for, or that is on another device."""
-    shape, kind = tuple(tensor.shape), _kind(tensor.dtype, tensor.device)
+    """Of a tensor that NumPy has no kind for, or that is on another device: it is not waited for."""
     if tensor.device.type == "meta" or tensor.layout is not torch.strided or tensor.is_quantized:
         return unknown(tensor)
-    with torch.no_grad():
-        plain = _detach(tensor)
-        if plain.is_complex():
-            kind += " (absolute values)"
-            plain = plain.abs()
-        if plain.numel() <= limit:
-            if plain.dtype not in _PLAIN:
-                plain = plain.float() if plain.is_floating_point() else plain.double()
-            return plain.cpu().numpy(), kind  # summed up when it is read
-        plain = plain.double() if plain.device.type != "mps" else plain.float()
-        finite = plain.isfinite()
-        others = int(plain.numel() - finite.sum())
-        norm = float(plain.norm())
-        some = plain[finite] if others else plain
-        if not some.numel():
-            return shape, kind, None, norm, None, None, None, others
-        return shape, kind, None, norm, float(some.min()), float(some.max()), float(some.mean()), others
+    if _is_wrapped(tensor):
+        return _inside(tensor, limit)
+    kind: Any = type(tensor)
+    if kind.__torch_dispatch__ is not _dispatch:
+        return unknown(tensor)  # fake, or spread over processes: to ask later may wait for the others in vain
+    return _Elsewhere(tensor, limit)
+
+
+class _Elsewhere(Pending):
+    """The values of a small tensor, or what sums up a large one, where the tensor is, until somebody reads them."""
+
+    __slots__ = ("_shape", "_kind", "_there", "_is_whole", "_value")
+
+    def __init__(self, tensor: torch.Tensor, limit: int) -> None:
+        self._shape, self._kind = tuple(tensor.shape), _kind(tensor.dtype, tensor.device)
+        self._value: Value | None = None
+        with torch.no_grad():
+            plain = _detach(tensor)
+            if plain.is_complex():
+                self._kind += " (absolute values)"
+                plain = plain.abs()
+            self._is_whole = plain.numel() <= limit
+            self._there = plain.clone() if self._is_whole else _sums(plain)
+
+    def value(self) -> Value:
+        """What is known of the tensor: this waits until its device has computed that."""
+        if self._value is None:
+            with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch(), torch.no_grad():
+                self._value = self._read()
+            del self._there
+        return self._value
+
+    def _read(self) -> Value:
+        there = self._there.cpu()
+        if self._is_whole:
+            if there.dtype not in _PLAIN:
+                there = there.float() if there.is_floating_point() else there.double()
+            return read((there.numpy(), self._kind))
+        count, scaled, total, peak, low, high, is_nan = there.tolist()
+        others = math.prod(self._shape) - int(count)
+        norm = math.nan if is_nan else math.inf if others else scaled * peak
+        if not count:
+            return Value(self._shape, self._kind, None, norm, None, None, None, others)
+        return Value(self._shape, self._kind, None, norm, low, high, total / count * peak, others)
+
+
+def _sums(plain: torch.Tensor) -> torch.Tensor:
+    """How many values are finite; of these norm and sum, divided by the largest, that, the two ends; if one is nan.
+
+    No copy has 64 bits unless the values do. Divided by the largest, the squares stay in range.
+    """
+    exact = torch.float32 if plain.device.type == "mps" else torch.float64
+    plain = plain if plain.dtype in _FLOATS else plain.float()
+    finite = plain.isfinite()
+    low = plain.where(finite, math.inf).amin()
+    high = plain.where(finite, -math.inf).amax()
+    peak = torch.maximum(low.abs(), high.abs())
+    scaled = plain.where(finite, 0) / peak.where(peak > 0, 1)
+    found = finite.sum(), torch.linalg.vector_norm(scaled), scaled.sum(), peak, low, high, plain.isnan().any()
+    return torch.stack([each.to(exact) for each in found])
 
 
 @cache

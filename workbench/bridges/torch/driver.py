@@ -1,6 +1,7 @@
 """A backward of PyTorch's own engine that stops before each node, and its graph as nodes of the workbench's.
 
-The real backward runs in a thread of its own, held before each node by a hook. A mirror of its graph lets all that
+The real backward runs in a thread of its own, held before each node by a hook, which PyTorch calls in that thread or in
+a device's own. A mirror of its graph lets all that
 looks at a backward of the workbench look at this one: a mirror's gradients are those that the real node sent.
 """
 
@@ -19,9 +20,10 @@ from ...autograd.tensor import Tensor, wrap
 from ...trace.engine import ACCUMULATE
 from ...trace.hooks import nodes_behind
 from .. import NO_NUMBERS, NOT_RUN
-from .describe import is_python, kind_of_node, raw_saved, version_of
+from .describe import is_python, kind_of_node, raw_saved, unknown, version_of
 from .operations import unobserved
 
+task_id: Callable[[], int] = torch._C._current_graph_task_id  # type: ignore[attr-defined]
 _PLAIN = (torch.float16, torch.float32, torch.float64)
 
 
@@ -71,12 +73,26 @@ def _mirror_of_function(function: type) -> type[Mirror]:
 
 
 def array_of(tensor: torch.Tensor) -> Any:
-    """A tensor's numbers; TypeError for those that NumPy cannot hold."""
+    """A tensor's numbers: of a sparse one with its zeros, of a complex one absolute values, nan where nobody can look.
+
+    What PyTorch computes with is never made of these.
+    """
+    with unobserved():
+        try:
+            plain = tensor.detach() if tensor.layout is torch.strided else tensor.detach().to_dense()
+            plain = plain.abs() if plain.is_complex() else plain
+            if plain.dtype not in _PLAIN:
+                plain = plain.float() if plain.is_floating_point() else plain.double()
+            return plain.cpu().numpy()
+        except (RuntimeError, TypeError, NotImplementedError):  # on no device, nested, fake, of a transform
+            return np.broadcast_to(np.float32(np.nan), unknown(tensor)[0])
+
+
+def numbers_of(tensor: torch.Tensor) -> Any:
+    """The numbers of a gradient that the user gives; TypeError unless they are real ones."""
     if not tensor.is_floating_point() or tensor.device.type == "meta":
         raise TypeError(NO_NUMBERS.format(tensor.dtype))
-    with unobserved():
-        plain = tensor.detach() if tensor.layout is torch.strided else tensor.detach().to_dense()
-        return (plain if plain.dtype in _PLAIN else plain.float()).cpu().numpy()
+    return array_of(tensor)
 
 
 class Driver:
@@ -89,6 +105,10 @@ class Driver:
         self.tensors: dict[int, tuple[torch.Tensor, Tensor]] = {}  # leaves and outputs, with what stands for them
         reals = nodes_behind([node_of(each) for each in outputs])
         self._reals = reals
+        self.gives_away = any(_gives_away(real) for real in reals)  # memory that it needs to run again
+        places = [place for real in reals for place in real._input_metadata]
+        self.has_complex = any(place.dtype.is_complex for place in places)
+        self.has_unknown = any(place.device.type == "meta" or place.is_nested_tensor for place in places)
         for real in reals:
             self.mirrors[real] = self._leaf(real) if real.name() == ACCUMULATE else self._mirror(real)
         for real in reals:
@@ -98,6 +118,7 @@ class Driver:
                     [(None if to is None else self.mirrors[to], nr) for to, nr in real.next_functions]
                 )
         self._thread: threading.Thread | None = None
+        self._task = self._before = -1  # the engine's own numbers of this backward, and of one before it
         self._go, self._here = threading.Semaphore(0), threading.Semaphore(0)
         self._stopping = self._let = self._over = False
         self._at: Any = None  # the real node it is held before, and what came to that
@@ -105,6 +126,7 @@ class Driver:
         self._edited: tuple[Any, ...] | None = None
         self._sent: dict[Any, tuple[Any, ...]] = {}
         self._error: BaseException | None = None
+        self.result: Any = None  # what the whole backward has returned
 
     # The mirror of the graph.
 
@@ -139,7 +161,7 @@ class Driver:
     def begin(self) -> None:
         """Run up to the first node."""
         self._stopping = self._let = self._over = False
-        self._error, self._edited, self._sent, self._at = None, None, {}, None
+        self._error, self._edited, self._sent, self._at, self.result = None, None, {}, None, None
         self._go, self._here = threading.Semaphore(0), threading.Semaphore(0)
         self._thread = threading.Thread(target=self._backward, name="a stepped backward", daemon=True)
         self._thread.start()
@@ -152,7 +174,8 @@ class Driver:
                 handles.append(real.register_prehook(lambda grads, real=real: self._hold(real, grads)))
                 if real.name() != ACCUMULATE:
                     handles.append(real.register_hook(lambda sent, came, real=real: self._note(real, sent)))
-            self._run()
+            self._task, self._before = -1, _number_of_a_backward()
+            self.result = self._run()
         except BaseException as error:
             if not self._stopping:
                 self._error = error
@@ -163,7 +186,14 @@ class Driver:
             self._here.release()
 
     def _is_own(self) -> bool:
-        return threading.current_thread() is self._thread
+        """Whether a hook is called for this backward: one of a device runs in that device's thread.
+
+        Its number is the first after that of the one that was run for this.
+        """
+        number = task_id()
+        if self._task == -1 and number > self._before:
+            self._task = number
+        return number == self._task
 
     def _hold(self, real: Any, grads: Any) -> Any:
         if not self._is_own():
@@ -250,6 +280,23 @@ class Driver:
             self._go.release()
             if threading.current_thread() is not thread:
                 thread.join(timeout=5)
+
+
+def _number_of_a_backward() -> int:
+    """The number that the engine gives a backward which is run now, in any thread: those that begin later have more."""
+    found: list[int] = []
+    leaf = torch.zeros((), requires_grad=True)
+    leaf.register_hook(lambda grad: found.append(task_id()))
+    torch.autograd.backward(leaf)
+    return found[0]
+
+
+def _gives_away(node: Any) -> bool:
+    """Whether what `torch.compile` has made reuses the memory of what it has saved: then its graph cannot be kept."""
+    of_torch: Any = torch  # its stubs leave this out
+    if not kind_of_node(type(node)).is_compiled or not of_torch._functorch.config.donated_buffer:
+        return False
+    return getattr(getattr(node._forward_cls, "metadata", None), "bw_donated_idxs", []) != []
 
 
 def node_of(output: Any) -> Any:

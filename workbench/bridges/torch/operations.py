@@ -25,10 +25,20 @@ from ...autograd.scopes import Entry, place, settings_of
 from ...events import next_tag
 from ...trace.call_records import OperationsUnseen
 from ...trace.cuts import Way
+from ...trace.module_names import ModuleNames
 from ...trace.records import COMPILED
 from ...trace.stacks import Stack
 from .. import LOST
-from .describe import TorchDescriber, _functorch, _sequence, is_python, maker_of, memory_of, version_of
+from .describe import (
+    TorchDescriber,
+    _functorch,
+    _sequence,
+    is_python,
+    is_tensor,
+    maker_of,
+    memory_of,
+    version_of,
+)
 
 _level, _innermost = _functorch.maybe_current_level, _functorch.peek_interpreter_stack
 
@@ -83,7 +93,16 @@ class OperationRecorder(TorchDescriber):
         self._thread = threading.get_ident()
         self._calls: list[tuple[Any, Entry | None]] = []  # the modules being called, and the entry before each
         self._module_names: WeakKeyDictionary[Any, dict[int, str]] = WeakKeyDictionary()
+        self._outermost = ModuleNames(is_tensor, self._tag, self._names)
         self.hooks_of: int | None = None  # the leaf or node whose hook is being called
+
+    def hears(self) -> bool:
+        """Whether what happens in this thread is part of the recording."""
+        return threading.get_ident() == self._thread or self.is_in_backward()
+
+    def is_in_backward(self) -> bool:
+        """Whether this thread runs a node of a backward that is recorded: of a device it is that device's own."""
+        return False
 
     # Operations.
 
@@ -271,7 +290,7 @@ class OperationRecorder(TorchDescriber):
                     break
 
     def _name_of(self, module: Any) -> str:
-        """What a module is called: as the one that calls it holds it, `layers/0`, or by its class."""
+        """What a module is called: as the one that calls it holds it, `layers/0`, or as the program does."""
         if self._calls:
             caller = self._calls[-1][0]
             names = self._module_names.get(caller)
@@ -280,6 +299,8 @@ class OperationRecorder(TorchDescriber):
                 self._module_names[caller] = names
             if id(module) in names:
                 return names[id(module)]
+        if isinstance(module, torch.nn.Module):
+            return self._outermost.called(module, self.sampler.frames).replace(".", "/")
         return _class_of(module)
 
 
@@ -437,7 +458,7 @@ class ModuleHooks:
         ]
 
     def _enter(self, module: Any, args: Any) -> None:
-        if threading.get_ident() != self._recorder._thread:
+        if not self._recorder.hears():
             return
         try:
             with unobserved():
@@ -451,7 +472,7 @@ class ModuleHooks:
             warn_lost("a module's name", error)
 
     def _leave(self, module: Any, args: Any, out: Any) -> None:
-        if threading.get_ident() != self._recorder._thread:
+        if not self._recorder.hears():
             return
         try:
             alone = self._alone

@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from itertools import islice
 from types import FrameType
 from typing import Any
 
 import torch
 
+from ...trace.hooks import nodes_behind
 from ...trace.line_recorder import LineWatcher, unwatch, watch
 from ...trace.source import leave_out
-from ...trace.stacks import line_of, user_frame
+from ...trace.stacks import line_of, user_frame, user_frames
 from .. import WRONG_VALUES
 from .backward import BackwardRecorder, Wrappers
+from .birthplaces import recorders
 from .describe import LIMIT, is_python, kind_of_node, raw_saved, version_of
+from .found_scopes import FRAMES, found_out
 from .operations import BirthHook, CompiledCalls, InnerValues, ModuleHooks, OperationMode, unobserved
 
 leave_out(os.path.dirname(str(torch.__file__)) + os.sep)
@@ -32,6 +36,7 @@ class TorchRecorder(BackwardRecorder):
         self.all = False  # whether results inside of operations are looked at too
         self._parts: list[Any] = []  # hooks, modes and wrappers, to be removed in the end
         self._compiled: CompiledCalls | None = None
+        recorders[self._key] = self
         self._suspender: TorchRecorder | None = None  # which has suspended it
         self._mode_at: int | None = None  # of the mode among all modes, where it is suspended
 
@@ -105,6 +110,7 @@ class TorchRecorder(BackwardRecorder):
             self._compiled = None
         vars(self).pop("_mode", None)
         self.look_up(frame)
+        self._outermost.learn()
         self._flush_deaths()
         self._hooked.clear()
         self.inside.clear()
@@ -118,8 +124,13 @@ class TorchRecorder(BackwardRecorder):
         self.look_up(frame)
         found: dict[int, tuple[Any, ...]] = {}
         made = tensor.grad_fn
-        if made is not None and self._token(made) is None:
-            self._note_nodes(made, (), [tensor], None, 1 << 64, None)
+        if made is not None:
+            about = found_out(nodes_behind([made]), [*islice(user_frames(), FRAMES)])
+            self._born.update(about.places)
+            if self._token(made) is None:
+                self._note_nodes(made, (), [tensor], None, 1 << 64, None)
+            self._born.clear()
+            self._learn(about.named)
         self.look_up(frame)
         if frame is not None:
             self._tell_assigned(frame)

@@ -1,0 +1,201 @@
+"""What a module is called by the program that calls it, wherever that holds it, and its parameters by that.
+
+Only the outermost module needs a name: those in it have the path by which it holds them. Its own is that of a variable
+or an attribute in a frame that led to its call, `net` of `self.net`; of one that no frame holds it is its class's, as
+its calls have in their scope, since any other word would be one that the program does not have.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from types import BuiltinFunctionType, FrameType, FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from .describer import class_of
+from .listing import listing
+from .stacks import variables
+
+_MOST = 2_000  # things that are looked at in the variables of one frame
+_ITEMS = 100  # of a list, a dict or an object
+_DEPTH = 3  # attributes and items in each other: `app.trainer.nets[0]`
+_PLAIN = frozenset(
+    (ModuleType, FunctionType, BuiltinFunctionType, MethodType, FrameType, type, bool, int, float, str, bytes)
+    + (type(None),)
+)
+_SEVERAL = frozenset((list, tuple, dict))
+_OWNERS = ("self", "cls")  # what a method calls the one that it is of: no name of the program's
+
+
+class ModuleNames:
+    """Gives each outermost module a name, no two of them the same, and its parameters theirs, which go into `names`."""
+
+    def __init__(
+        self, is_tensor: Callable[[Any], bool], number_of: Callable[[Any], int], names: dict[int, str]
+    ) -> None:
+        self._is_tensor, self._number_of, self._names = is_tensor, number_of, names
+        self._modules: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+
+    def called(self, module: Any, frames: Callable[[], list[FrameType]]) -> str:
+        """An outermost module is called; its name: at first that by which the first of these frames holds it.
+
+        One that lies in another which was called before has that one's name for it.
+        Its parameters may be others than at its last call, whoever put them there.
+        """
+        name = self._modules.get(module)
+        if name is not None:
+            first = next(iter(module.parameters()), None)
+            if first is not None and self._number_of(first) not in self._names:
+                self._learn(name, module, {})
+            return name
+        around = frames()
+        taken = {*self._modules.values()}
+        inside = (_dotted(outer, path) for each, outer in self._modules.items() for path in _paths(each, module))
+        names = chain(inside, (name for frame in around for name in names_in(frame, module)))
+        name = next((each for each in names if each not in taken), None) or _apart(type(module).__name__, taken)
+        self._modules[module] = name
+        self._learn(name, module, self._variables(around[0]) if around else {})
+        return name
+
+    def learn(self) -> None:
+        """Learn what the modules hold by now."""
+        for module, name in [*self._modules.items()]:
+            self._learn(name, module, {})
+
+    def _learn(self, name: str, module: Any, own: dict[int, str]) -> None:
+        """Name what a module holds, unless a variable of the user's `own` does."""
+        for path, tensor in parameters_of(name, module, self._is_tensor):
+            self._names.setdefault(self._number_of(tensor), own.get(id(tensor), path))
+
+    def _variables(self, frame: FrameType) -> dict[int, str]:
+        held = [(name, thing) for name, thing in _held_by(frame) if self._is_tensor(thing)]
+        return {id(thing): name for name, thing in reversed(held)}
+
+
+def _apart(name: str, taken: set[str]) -> str:
+    """A class's name, with a number if there is another of it."""
+    number = 2
+    found = name
+    while found in taken:
+        found, number = f"{name}#{number}", number + 1
+    return found
+
+
+def parameters_of(name: str, module: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
+    """What a module of this name calls its parameters and buffers: `net.layers.0.weight`."""
+    if "_parameters" in getattr(module, "__dict__", ()):
+        for path, part in module.named_modules(prefix=name):
+            for held in (part._parameters, part._buffers):  # those of another engine's module are its own
+                yield from ((f"{path}.{own}", tensor) for own, tensor in held.items() if is_tensor(tensor))
+
+
+def modules_holding(tensors: Iterable[Any], frames: Iterable[FrameType], kind: type) -> list[tuple[str, Any]]:
+    """The outermost modules of this kind that hold one of these parameters, each with its name.
+
+    Those come first that a frame holds. Nothing leads from a parameter to a module that none does: for that, all that
+    the program has is gone through once.
+    """
+    left = {id(tensor) for tensor in tensors}
+    found: list[tuple[str, Any]] = []
+
+    def take(name: str, module: Any) -> None:
+        held = {id(each) for part in module.modules() for each in _held(part)}
+        if left & held:
+            left.difference_update(held)
+            found.append((_apart(name or type(module).__name__, {each for each, _ in found}), module))
+
+    for way in (way for frame in frames if left for way in _ways(frame)):
+        if left and issubclass(type(way.thing), kind):
+            take(way.short, way.thing)
+    if left:
+        modules = [thing for thing in gc.get_objects() if issubclass(type(thing), kind)]
+        inner = {id(part) for module in modules for part in _attributes(module).get("_modules", {}).values()}
+        for module in modules:
+            if id(module) not in inner:
+                take("", module)
+    return found
+
+
+def _held(module: Any) -> list[Any]:
+    own = _attributes(module)
+    return [each for held in ("_parameters", "_buffers") for each in own.get(held, {}).values()]
+
+
+class _Way(NamedTuple):
+    """How a thing is reached: what the program calls it there, the whole way, and how far that is."""
+
+    thing: Any
+    short: str
+    whole: str
+    depth: int
+
+
+def names_in(frame: FrameType, module: Any) -> Iterator[str]:
+    """What a module is called by a frame's variables, and by what these hold, the shortest ways first."""
+    for way in _ways(frame):
+        if way.thing is module:
+            yield from dict.fromkeys([name for name in (way.short, way.whole) if name])
+        elif _is_module(way.thing):
+            yield from (_dotted(way.short, path) for path in _paths(way.thing, module))
+
+
+def _paths(outer: Any, module: Any) -> list[str]:
+    """What a module is called by one that holds it."""
+    return [path for path, part in outer.named_modules() if part is module]
+
+
+def _ways(frame: FrameType) -> Iterator[_Way]:
+    """What a frame's variables hold, and what lies in that, the nearest first."""
+    names = [("" if name in _OWNERS else name, thing) for name, thing in _held_by(frame)]
+    todo = deque([_Way(thing, name, name, 0) for name, thing in names])
+    met: set[int] = set()
+    while todo and len(met) < _MOST:
+        way = todo.popleft()
+        if type(way.thing) not in _PLAIN:
+            yield way
+            if id(way.thing) not in met and way.depth < _DEPTH:
+                met.add(id(way.thing))
+                todo += _within(way)
+
+
+def _held_by(frame: FrameType) -> list[tuple[str, Any]]:
+    """A frame's variables that have names of their own: that of a loop holds another thing in the next round."""
+    passing = listing(frame.f_code).loop_names
+    return [(name, thing) for name, thing in variables(frame) if name not in passing and name[:1] != "_"]
+
+
+def _within(way: _Way) -> Iterator[_Way]:
+    """What lies in a thing: the items of a list, a tuple or a dict, the attributes of anything else."""
+    thing, depth = way.thing, way.depth + 1
+    if type(thing) not in _SEVERAL:
+        is_module = _is_module(thing)  # of which more than its parts may be held in its attributes
+        for name, each in [*_attributes(thing).items()][:_ITEMS]:
+            if isinstance(name, str) and name[:1] != "_":
+                yield _Way(each, _dotted(way.short, name) if is_module else name, _dotted(way.whole, name), depth)
+    elif way.whole:
+        several: Any = thing
+        pairs: Any = several.items() if class_of(thing) is dict else enumerate(several)
+        for key, each in [*islice(pairs, _ITEMS)]:
+            if isinstance(key, str | int):
+                item = f'["{key}"]' if isinstance(key, str) and '"' not in key else f"[{key!r}]"  # as it is written
+                yield _Way(each, way.short + item, way.whole + item, depth)
+
+
+def _is_module(thing: Any) -> bool:
+    return hasattr(class_of(thing), "named_modules") and "_modules" in _attributes(thing)
+
+
+def _dotted(name: str, path: str) -> str:
+    return f"{name}.{path}" if name and path else name or path
+
+
+def _attributes(thing: Any) -> dict[Any, Any]:
+    """What an object holds, with no code of its class being run."""
+    try:
+        found: dict[Any, Any] = object.__getattribute__(thing, "__dict__")
+    except (AttributeError, TypeError):
+        return {}
+    return found if type(found) is dict else {}
