@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from both_engines import each_engine, found, train, where
+from both_engines import ROOT, each_engine, found, train, where
 
 
 def classes(torch, samples=12):
@@ -19,7 +19,7 @@ def chances(torch, last):
 def test_a_softmax_before_a_cross_entropy_is_asked_about(engine):
     findings = found(engine, lambda torch: chances(torch, [torch.nn.Softmax(-1)]))
     assert [(each.rule, each.certain) for each in findings] == [("softmax twice", False)]
-    assert "is given what softmax in Sequential/3" in findings[0].sentence
+    assert f"is given what softmax in {ROOT[engine]}/3" in findings[0].sentence
     assert where(train, "loss_of(net(x), y)") in findings[0].sentence
 
 
@@ -82,7 +82,7 @@ def normed(torch, mode):
 def test_statistics_that_stay_while_their_layer_trains_are_asked_about(engine):
     findings = found(engine, lambda torch: normed(torch, "eval"))
     assert [(each.rule, each.certain) for each in findings] == [("eval while training", False)]
-    assert "Sequential/1" in findings[0].sentence
+    assert f"{ROOT[engine]}/1" in findings[0].sentence
 
 
 @each_engine

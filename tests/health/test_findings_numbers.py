@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from both_engines import each_engine, found, train, where
+from both_engines import ROOT, each_engine, found, train, where
 
 
 def classes(torch, features=6, samples=12):
@@ -150,7 +150,7 @@ def deep(torch, kind, layers=8, scale=1.0):
 def test_sigmoids_in_many_layers_let_the_gradient_vanish(engine):
     findings = found(engine, lambda torch: train(torch, deep(torch, torch.nn.Sigmoid), *classes(torch), lr=0.01))
     assert [each.rule for each in findings] == ["vanishing"]
-    assert "Sequential/16" in findings[0].sentence and "a layer over 9 layers" in findings[0].sentence
+    assert f"{ROOT[engine]}/16" in findings[0].sentence and "a layer over 9 layers" in findings[0].sentence
 
 
 @each_engine
@@ -223,7 +223,7 @@ def relus(torch, bias, lr=0.05):
 def test_a_layer_that_is_dead_is_told_with_what_it_gets(engine):
     findings = found(engine, lambda torch: relus(torch, torch.full((8,), -50.0)))
     assert [each.rule for each in findings] == ["dead units"]
-    assert "Every output of relu in Sequential/1" in findings[0].sentence
+    assert f"Every output of relu in {ROOT[engine]}/1" in findings[0].sentence
     assert "96 of 96 in 4 calls: what it gets is from -5" in findings[0].sentence
 
 
@@ -231,7 +231,7 @@ def test_a_layer_that_is_dead_is_told_with_what_it_gets(engine):
 def test_units_that_are_dead_are_counted(engine):
     findings = found(engine, lambda torch: relus(torch, torch.tensor([-50.0] * 5 + [0.0] * 3)))
     assert [each.rule for each in findings] == ["dead units"]
-    assert "5 of 8 units of relu in Sequential/1" in findings[0].sentence
+    assert f"5 of 8 units of relu in {ROOT[engine]}/1" in findings[0].sentence
 
 
 @each_engine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from both_engines import each_engine, recorded
+from both_engines import ROOT, each_engine, recorded
 
 from workbench.health.training_run import TrainingRun, distance, is_same, share_of_zeros
 from workbench.trace.values import Value
@@ -55,7 +55,8 @@ def test_each_round_is_a_step_with_its_loss_gradients_and_updates(engine):
         assert len(step.gradients) == len(step.updates) == 5
         assert step.loss > 0
         names = [name for name, _ in run.activations(step)]
-        assert names == ["Sequential/0", "Sequential/1", "Sequential/2", "mul", "log_softmax", "nll_loss"]
+        calls = [f"{ROOT[engine]}/{at}" for at in range(3)]
+        assert names == [*calls, "mul", "log_softmax", "nll_loss"]
     values = [node.outputs[0].shape for _, node in run.activations(run.steps[-1])]
     assert values[:3] == [(5, 4), (5, 4), (5, 2)]
 

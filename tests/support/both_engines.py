@@ -16,6 +16,9 @@ from workbench.health.findings import Findings
 
 each_engine = pytest.mark.parametrize("engine", ["workbench", pytest.param("torch", marks=pytest.mark.oracle)])
 
+# What calls of the outermost module `net = nn.Sequential(...)` have as the beginning of their scope.
+ROOT = {"workbench": "Sequential", "torch": "net"}
+
 
 def recorded(engine: str, program: Callable[[Any], Any], seed: int = 0) -> workbench.recording.Trace:
     """The trace of a program, which is given the engine and returns what is to be recorded."""

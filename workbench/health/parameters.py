@@ -196,12 +196,12 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
     step = f"no step of {update.optimizer} ({place(update.source)}) changes {them}"
     came = f"a gradient comes to {them} (of norm up to {norm:.3g} for {left[0].name})"
     sentence = f"{never}: {step}, though {came}." if certain else f"Is it meant that {never}? A{came[1:]}, and {step}."
-    unknown = all(each.seen.name is None for each in left)
+    unknown = all(each.seen.name is None or "[" in each.seen.name for each in left)  # `net.layers[0].weight`
     yield Finding(
         "not in the optimiser",
         certain,
         sentence,
-        "No module knows them by a name: those of a plain list are not among its parameters; take an `nn.ModuleList`."
+        "No module holds them: what stands in a plain list is not among its parameters; take an `nn.ModuleList`."
         if unknown
         else "Give the optimiser all parameters, after the model has its last ones: "
         "a layer that was replaced, or added, after that is not among them.",

@@ -338,15 +338,15 @@ class TrainingRun:
         self._note_calls(at, made)
 
     def _note_calls(self, at: int, made: NodeCreated) -> None:
-        titles: list[str] = []
+        parts = [part for part in made.path if part.kind == "scope"]
+        names = (made.scope or "").split("/")
+        if len(names) != len(parts):  # of an operation in a scope of the user's, say
+            names = [part.title.partition(" › ")[0] for part in parts]
         outer: ModuleCall | None = None
-        for part in made.path:
-            if part.kind != "scope":
-                continue
-            titles.append(part.title.partition(" › ")[0])
+        for depth, part in enumerate(parts, 1):
             call = self.calls.get(part.key)
             if call is None:
-                call = self.calls[part.key] = ModuleCall(part.key, "/".join(titles), part.module, at)
+                call = self.calls[part.key] = ModuleCall(part.key, "/".join(names[:depth]), part.module, at)
                 if outer is not None:
                     outer.has_calls = True
             call.nodes.append(made.node)

@@ -52,7 +52,7 @@ class _MirrorRecorder(Recorder):
 
     def _put_found(self, node: Any, *told: Any) -> None:
         super()._put_found(node, *told)
-        self._raw[-1] += (self.lines.get(node),)
+        self._raw[-1] = (*self._raw[-1][:-1], self.lines.get(node))  # which nobody has heard
 
 
 class TorchStepper(Stepper):

@@ -20,8 +20,8 @@ from ..scene.storyboard import Storyboard
 from ..trace.timeline import Timeline
 from ..trace.values import number
 
-LEGEND = "Bars: the gradient's usual norm, on a log scale. Cells: steps; blue: smaller than usual, orange: larger."
-LOG_LEGEND = (
+LEGEND = "A bar is the gradient's usual norm, on a log scale; a cell is a step: blue if smaller than usual, orange if larger."
+LOG_LEGEND = "A bar is the usual norm of a gradient or an output, on a log scale; a cell is blue if smaller, orange if larger."
     "Bars: the usual norm of a gradient, or of an output, on a log scale. Cells: blue is smaller, orange larger."
 )
 _LOAD = "Where the next step was recorded, `workbench.load` reads its file."
