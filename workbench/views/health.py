@@ -20,9 +20,9 @@ from ..scene.storyboard import Storyboard
 from ..trace.timeline import Timeline
 from ..trace.values import number
 
-LEGEND = "A bar is the gradient's usual norm, on a log scale; a cell is a step: blue if smaller than usual, orange if larger."
-LOG_LEGEND = "A bar is the usual norm of a gradient or an output, on a log scale; a cell is blue if smaller, orange if larger."
-    "Bars: the usual norm of a gradient, or of an output, on a log scale. Cells: blue is smaller, orange larger."
+LEGEND = "A bar is the gradient's usual norm, on a log scale; a cell is a step: blue if smaller, orange if larger."
+LOG_LEGEND = (
+    "A bar is the usual norm of a gradient or an output, on a log scale; a cell is blue if smaller, orange if larger."
 )
 _LOAD = "Where the next step was recorded, `workbench.load` reads its file."
 NOTHING = "Nothing was recorded that takes a gradient."
