@@ -1,73 +1,126 @@
-"""What `watch` costs a step of a training, as a ratio to the same step unwatched, in turns in one process.
-
-python tests/benchmarks/watching.py [--rounds N] [--torch]
-"""
+"""Works that ask for memory, and for what it costs to be listened to."""
 
 from __future__ import annotations
 
-import argparse
-import sys
-import tempfile
-import time
 from collections.abc import Callable
-from pathlib import Path
-from statistics import median
 from typing import Any
 
-import workbench
+import numpy as np
+from works import SEED, Steps, X, elementwise_chain, work
 
 
-def training(torch: Any, layers: int, width: int, batch: int) -> tuple[Any, Any, Callable[[], None]]:
-    """A model, its optimiser, and one step."""
-    torch.manual_seed(0)
-    nn = torch.nn
-    several = [each for _ in range(layers) for each in (nn.Linear(width, width), nn.ReLU())]
-    model = nn.Sequential(*several, nn.Linear(width, 10))
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
-    x, y = torch.randn(batch, width), torch.randint(0, 10, (batch,))
-
-    def step() -> None:
-        optimizer.zero_grad()
-        nn.functional.cross_entropy(model(x), y).backward()
-        optimizer.step()
-
-    return model, optimizer, step
-
-
-def seconds(step: Callable[[], None], count: int) -> float:
-    """The processor's time of a step."""
-    begin = time.process_time()
-    for _ in range(count):
-        step()
-    return (time.process_time() - begin) / count
+@work(
+    "bytes",
+    "memory per node of a chain",
+    sizes=((100_000,), (8,)),
+    parts=("",),
+    bounds=(0.40,),
+    unit="bytes",
+    meter="resident",
+    per=100_000,
+    rounds=3,
+)
+def memory_per_node(m: Any, ops: int) -> Steps:
+    """The elementwise chain, with what it saved."""
+    x, chain = m.leaf(X), elementwise_chain(m, ops)
+    yield
+    y, pull = m.run(chain, x)
+    yield
+    del pull
+    return m.numbers(y)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--torch", action="store_true", help="PyTorch's engine")
-    options = parser.parse_args()
-    torch: Any = workbench
-    if options.torch:
-        import torch
+@work(
+    "peak",
+    "peak memory of 50 tanh on 1 MiB arrays",
+    sizes=((50, 131_072), (3, 4)),
+    parts=("",),
+    bounds=(1.05,),
+    unit="KiB",
+    meter="peak",
+    per=1024,
+    against="by hand",
+    rounds=3,
+)
+def peak(m: Any, depth: int, length: int) -> Steps:
+    """Forward and backward; the result is held to the end."""
+    x, seed, tanh = m.leaf(np.linspace(-1, 1, length)), m.constant(np.ones(length)), m.tanh
 
-        torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as folder:
-        for layers, width, batch, count in ((1, 16, 16, 400), (8, 192, 384, 40)):
-            times: dict[int, list[float]] = {every: [] for every in (0, 1, 10, 50)}
-            for _ in range(options.rounds):
-                for every, found in times.items():
-                    model, optimizer, step = training(torch, layers, width, batch)
-                    seconds(step, 5)
-                    if every:
-                        with workbench.watch(model, optimizer, every=every, path=Path(folder) / "run.jsonl"):
-                            found.append(seconds(step, count))
-                    else:
-                        found.append(seconds(step, count))
-            plain = median(times[0])
-            ratios = ", ".join(f"every {every}: {median(times[every]) / plain:.2f}" for every in times if every)
-            print(f"{layers} layers of {width}, batch {batch}: a step {1e3 * plain:.2f} ms; {ratios}", file=sys.stdout)
+    def chain(y: Any) -> Any:
+        for _ in range(depth):
+            y = tanh(y)
+        return y
+
+    yield
+    y, pull = m.run(chain, x)
+    (grad,) = pull(seed)
+    yield
+    return m.numbers(y, grad)
 
 
-if __name__ == "__main__":
-    main()
+def peak_by_hand(_: Any, depth: int, length: int) -> Steps:
+    """The same in plain NumPy, each result forgotten as soon as its derivative is taken."""
+    x, grad = np.linspace(-1, 1, length), np.ones(length)
+    yield
+    kept, y = [], x
+    for _ in range(depth):
+        y = np.tanh(y)
+        kept.append(y)
+    while kept:
+        result = kept.pop()
+        grad = grad * (1 - result * result)
+    yield
+    return [y, grad]
+
+
+def _heard(m: Any, ops: int, listener: Callable[[], Any]) -> Steps:
+    x, seed, chain = m.leaf(X), m.constant(SEED), elementwise_chain(m, ops)
+    yield
+    y, pull = m.run(chain, x)
+    yield
+    pull(seed)
+    yield
+    count: list[str] = []
+    m.listeners.append(lambda event: count.append(event[0]))
+    m.run(chain, x)[1](seed)
+    m.listeners[:] = [listener()]
+    try:
+        yield
+        y, pull = m.run(chain, x)
+        yield
+        pull(seed)
+        yield
+    finally:
+        m.listeners.clear()
+    forward = count.index("backward")
+    return [np.array([forward, len(count) - forward])]
+
+
+# One part is nothing but the change of listeners; what an event costs is the second pair less the first.
+QUIET_AND_HEARD = ("quiet forward", "quiet backward", "", "heard forward", "heard backward")
+
+
+@work(
+    "listener",
+    "a listener that does nothing, per event",
+    sizes=((1000,), (8,)),
+    parts=QUIET_AND_HEARD,
+    bounds=(150, 150),
+    against="ns",
+)
+def listener(m: Any, ops: int) -> Steps:
+    """What the elementwise chain costs more when somebody listens, by the number of events."""
+    return _heard(m, ops, lambda: lambda event: None)
+
+
+@work(
+    "recorder",
+    "a recorded event of a small array",
+    sizes=((1000,), (8,)),
+    parts=QUIET_AND_HEARD,
+    bounds=(600, 600),
+    against="ns",
+)
+def recorder(m: Any, ops: int) -> Steps:
+    """The same with what `record()` listens with."""
+    return _heard(m, ops, m.recorder)

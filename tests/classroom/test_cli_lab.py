@@ -58,7 +58,9 @@ def test_the_wheel_ships_the_lessons_the_types_and_the_command(site: Path) -> No
     assert sorted(path.name for path in (site / "workbench" / "lessons").iterdir()) == sorted(SHIPPED + EXERCISES)
     assert (site / "workbench" / "py.typed").is_file()
     (entry,) = site.glob("*.dist-info/entry_points.txt")
-    assert entry.read_text() == "[console_scripts]\nworkbench = workbench.cli:main\n"
+    command = "[console_scripts]\nworkbench = workbench.cli:main\n"
+    assert entry.read_text() == f"{command}\n[pytest11]\npytest_workbench = pytest_workbench\n"
+    assert (site / "pytest_workbench.py").is_file() and not (site / "assets").exists()
     assert not (site / "tests").exists()
 
 
