@@ -118,6 +118,13 @@ def test_many_steps_share_columns_and_one_step_has_none() -> None:
     assert any(box.kind == "bar" for box in one.scene.boxes.values())
 
 
+def test_a_name_has_room_for_the_feet_of_its_letters() -> None:
+    board = trained(2)[0].show("health").storyboard
+    tops = [box.place[1] for box in board.scene.boxes.values() if box.kind == "name" and box.place]
+    feet, below = 16, 3  # px: from the top of its frame to the feet, and what g and p have below them
+    assert all(top + feet + below <= next_top for top, next_top in zip(tops, tops[1:], strict=False))
+
+
 def test_where_nothing_was_trained_it_says_so() -> None:
     with workbench.record() as trace:
         torch.ones(2) + 1
