@@ -191,10 +191,11 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
     few = len(left) <= _FEW * len(run.trained)
     certain = few and all(_root(each) in roots for each in left)
     update = updated[0].updates[0]
-    norm = max([got.own.norm for got in left[0].gradients], default=0.0)
+    norms = {each.name: max([got.own.norm for got in each.gradients], default=0.0) for each in left}
+    name = next(filter(norms.get, norms), "")
     them = "it" if len(left) == 1 else "them"
     step = f"no step of {update.optimizer} ({place(update.source)}) changes {named(left)}"
-    came = f"a gradient comes to {them} (of norm up to {norm:.3g} for {left[0].name})"
+    came = f"a gradient comes to {them} ({f'of norm up to {norms[name]:.3g} for {name}' if name else 'of zeros alone'})"
     sentence = f"N{step[1:]}, though {came}." if certain else f"Is it meant that {step}? But {came}."
     yield Finding(
         "not in the optimiser",
