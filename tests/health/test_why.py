@@ -315,6 +315,7 @@ def test_zeros_that_may_have_been_set(engine, made):
     loss.backward()
     w.grad.zero_()
     assert workbench.why(w, loss).possible == (
+        "a backward brought zeros: what its nodes had saved, by which it would show, is freed",
         "it was cleared with zeros, as by zero_grad(set_to_none=False) or zero_()",
     )
 
