@@ -337,6 +337,17 @@ def test_the_first_node_that_sent_what_is_not_finite(engine, made):
     )
 
 
+def test_a_loss_that_is_not_finite_has_not_made_it_where_its_inputs_are_freed(engine, made):
+    w, x = made.w, made.x
+    loss = -(engine.log(x @ w * 0) * 0).sum()
+    loss.backward()
+    why = workbench.why(w, loss)
+    assert why.sentences[1].startswith("NegBackward0")
+    assert why.sentences[1].endswith(
+        " has a result in forward that is not finite; what it was given is not known any more."
+    )
+
+
 def test_the_value_of_the_forward_that_was_not_finite(engine, made):
     w, x = made.w, made.x
     with recorded(engine) as trace:

@@ -9,7 +9,7 @@ from .recorded_graph import RecordedGraph, Run, is_zero, sends_on
 
 _STEPS = frozenset("round floor ceil trunc sign sgn heaviside fix".split())  # a derivative of 0 everywhere
 _MASKS = frozenset("relu threshold clamp hardtanh clamp_min relu6".split())  # of 0 where the result is at a bound
-_ITSELF = ("result", "output")  # what a node calls its own output where it has saved that
+ITSELF = ("result", "output")  # what a node calls its own output where it has saved that
 
 
 def lost_at(graph: RecordedGraph, run: Run, place: str, is_lost: Callable[[Value | None], bool]) -> list[str]:
@@ -49,7 +49,7 @@ def zero_because(graph: RecordedGraph, node: str) -> str:
     if why := blocked(graph, node):
         return why
     made = graph.nodes[node]
-    factors = [saved.name for saved in made.saved if saved.name not in _ITSELF]
+    factors = [saved.name for saved in made.saved if saved.name not in ITSELF]
     values = {saved.name: saved.value or _value(graph, saved.tensor) for saved in made.saved}
     zeros = [name for name in factors if _is_all_zero(values[name])]
     if zeros:
@@ -65,7 +65,7 @@ def _value(graph: RecordedGraph, tensor: str | None) -> Value | None:
 def _outputs(graph: RecordedGraph, node: str) -> list[Value | None]:
     """What is known of a node's results, also by what it has saved of them."""
     known = [seen.value for seen in graph.results(node) if seen.value.is_known]
-    own = [saved for saved in graph.nodes[node].saved if saved.name in _ITSELF]
+    own = [saved for saved in graph.nodes[node].saved if saved.name in ITSELF]
     return [*known, *[saved.value or _value(graph, saved.tensor) for saved in own]]
 
 
