@@ -337,7 +337,7 @@ def _shade(cell: HealthCell | None, usual: float | None) -> int:
 
 def _short(norm: float) -> str:
     """A norm in seven columns: `0.0123`, `7.1e-5`."""
-    if not math.isfinite(norm) or not norm or 1e-2 <= norm < 1e4:
+    if not math.isfinite(norm) or not norm or 1e-2 <= norm < 1e3:
         return number(norm, digits=3)
     digits, _, exponent = f"{norm:.1e}".partition("e")
     return f"{digits}e{int(exponent)}"
