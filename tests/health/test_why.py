@@ -290,6 +290,22 @@ def test_a_gradient_of_zeros_by_a_factor(engine, made):
     assert trace.why(w).sentences[1].endswith("sent only zeros towards w: all of other, which it had saved, is 0.")
 
 
+def test_a_factor_that_is_zero_is_not_why_its_own_gradient_is(engine, made):
+    w = engine.zeros(3, requires_grad=True)
+    v = engine.zeros(3, requires_grad=True)
+    with recorded(engine) as trace:
+        h = w * 1
+        loss = (h * v).sum()
+        loss.backward()
+    assert trace.why(w).sentences[1].endswith("sent only zeros towards w: all of other, which it had saved, is 0.")
+    assert trace.why(v).sentences[1].endswith("sent only zeros towards v: all of self, which it had saved, is 0.")
+    with recorded(engine) as trace:
+        v.grad = None
+        loss = (v * v).sum()
+        loss.backward()
+    assert trace.why(v).sentences[1].endswith("all of other, which it had saved, is 0.")
+
+
 def test_a_gradient_of_zeros_by_a_hook_and_by_hand(engine, made):
     w, v, x = made.w, made.v, made.x
     w.register_hook(lambda grad: grad * 0)

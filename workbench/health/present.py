@@ -99,7 +99,7 @@ class PresentGradient(UnreachedGradient):
         sinks = lost_at(self.graph, run, place, is_zero)
         for sink in sinks[:NAMED]:
             got = said(next((grad for grad in run.received[sink] if not is_zero(grad)), None))
-            because = zero_because(self.graph, sink)
+            because = zero_because(self.graph, sink, place)
             why = f": {because}" if because else ""
             made.sentences.append(
                 f"{self._told(sink)} received {got} and sent only zeros towards {self.asked.words}{why}."
