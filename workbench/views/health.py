@@ -21,12 +21,11 @@ from ..trace.timeline import Timeline
 from ..trace.values import number
 
 LEGEND = (
-    "Bars: the gradient's usual norm, on a log scale. Cells: steps; blue: smaller than usual, orange: larger, "
-    "×: not finite."
+    "Bars: the usual norm of a gradient, on a log scale; cells: steps, blue if smaller, orange if larger, "
+    "× if not finite."
 )
 LOG_LEGEND = (
-    "Bars: the usual norm of a gradient, or of an output, on a log scale. Cells: blue is smaller, orange larger, "
-    "× not finite."
+    "Bars: the usual norm of a gradient or output, on a log scale; cells: blue if smaller, orange larger, × not finite."
 )
 _LOAD = "Where the next step was recorded, `workbench.load` reads its file."
 NOTHING = "Nothing was recorded that takes a gradient."
