@@ -227,10 +227,10 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
             names = layers if part == "output" else parameters
             for name, norm in zip(names, line[part], strict=True):
                 if norm is not None and not math.isfinite(norm):
-                    news.setdefault("not finite", f"the norm {text.format(name or 'the model')} is {norm}")
+                    news.setdefault("not finite", f"the norm {text.format(_called(name))} is {norm}")
         for name, share in zip(layers, line["dead"], strict=True):
             if share is not None and share >= _DEAD:
-                news[f"dead {name}"] = f"{share:.0%} of the units of {name or 'the model'} are zero for the whole batch"
+                news[f"dead {name}"] = f"{share:.0%} of the units of {_called(name)} are zero for the whole batch"
         total = math.sqrt(sum(norm * norm for norm in line["grad"] if norm is not None))
         if math.isfinite(total):
             if len(self._usual) >= _USUAL and total > SPIKE * median(self._usual):
@@ -283,6 +283,11 @@ def show_log(path: str | os.PathLike[str], open: Collection[str] | None = None, 
     Of a large model it shows the modules `open`, or all down to a `depth`. Errors: ValueError for what is no such file.
     """
     return Picture(health_of_log(read_log(path), open, depth))
+
+
+def _called(name: str) -> str:
+    """What a sentence calls a module or a parameter: the layers of a `Sequential` have numbers for names."""
+    return f"layer {name}" if name.isdigit() else name or "the model"
 
 
 def _of_this_process(path: Path) -> Path:

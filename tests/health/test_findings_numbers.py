@@ -234,6 +234,39 @@ def test_units_that_are_dead_are_counted(engine):
     assert f"5 of 8 units of relu in {ROOT[engine]}/1" in findings[0].sentence
 
 
+def chained(torch, places):
+    """ReLUs of which the second gives zeros: two in one line, or one line in a loop."""
+    nn = torch.nn
+    net = nn.Sequential(nn.Linear(6, 8), nn.Linear(8, 8), nn.Linear(8, 3))
+    with torch.no_grad():
+        net[1].bias.fill_(-50.0)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
+    x, y = classes(torch)
+
+    def run():
+        for _ in range(4):
+            if places == "line":
+                h = torch.relu(net[1](torch.relu(net[0](x))))
+            else:
+                h = x
+                for layer in (net[0], net[1]):
+                    h = torch.relu(layer(h))
+            loss = nn.functional.cross_entropy(net[2](h), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    return run
+
+
+@each_engine
+@pytest.mark.parametrize("places", ["line", "loop"])
+def test_a_dead_relu_beside_a_living_one_of_the_same_line(engine, places):
+    findings = found(engine, lambda torch: chained(torch, places))
+    assert [each.rule for each in findings] == ["dead units"]
+    assert "96 of 96 in 4 calls: what it gets is from -5" in findings[0].sentence
+
+
 @each_engine
 def test_living_units_are_healthy(engine):
     assert not found(engine, lambda torch: relus(torch, torch.zeros(8)))

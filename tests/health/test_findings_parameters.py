@@ -115,6 +115,29 @@ def test_a_layer_that_is_not_in_the_optimiser(engine):
     assert "head.weight and " in findings[0].sentence and where(part_given, "optimizer.step()") in findings[0].sentence
 
 
+def zeros_for_a_layer(torch):
+    """A layer that gets zeros alone, and that the optimiser does not have."""
+    net = model(torch)
+    optimizer = torch.optim.SGD(net.encoder.parameters(), lr=0.1)
+    x, y = classes(torch)
+
+    def run():
+        for _ in range(3):
+            loss = torch.nn.functional.cross_entropy(net.encoder(x), y) + 0 * net(x).sum()
+            net.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    return run
+
+
+@each_engine
+def test_a_gradient_of_zeros_has_no_norm_to_be_told(engine):
+    findings = found(engine, zeros_for_a_layer)
+    first = next(each for each in findings if each.rule == "not in the optimiser")
+    assert "a gradient comes to them (of zeros alone)." in first.sentence
+
+
 @each_engine
 def test_a_head_alone_in_the_optimiser_is_a_question(engine):
     findings = found(engine, lambda torch: part_given(torch, "head"))

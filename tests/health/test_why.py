@@ -290,6 +290,22 @@ def test_a_gradient_of_zeros_by_a_factor(engine, made):
     assert trace.why(w).sentences[1].endswith("sent only zeros towards w: all of other, which it had saved, is 0.")
 
 
+def test_a_factor_that_is_zero_is_not_why_its_own_gradient_is(engine, made):
+    w = engine.zeros(3, requires_grad=True)
+    v = engine.zeros(3, requires_grad=True)
+    with recorded(engine) as trace:
+        h = w * 1
+        loss = (h * v).sum()
+        loss.backward()
+    assert trace.why(w).sentences[1].endswith("sent only zeros towards w: all of other, which it had saved, is 0.")
+    assert trace.why(v).sentences[1].endswith("sent only zeros towards v: all of self, which it had saved, is 0.")
+    with recorded(engine) as trace:
+        v.grad = None
+        loss = (v * v).sum()
+        loss.backward()
+    assert trace.why(v).sentences[1].endswith("all of other, which it had saved, is 0.")
+
+
 def test_a_gradient_of_zeros_by_a_hook_and_by_hand(engine, made):
     w, v, x = made.w, made.v, made.x
     w.register_hook(lambda grad: grad * 0)
@@ -315,6 +331,7 @@ def test_zeros_that_may_have_been_set(engine, made):
     loss.backward()
     w.grad.zero_()
     assert workbench.why(w, loss).possible == (
+        "a backward brought zeros: what its nodes had saved, by which it would show, is freed",
         "it was cleared with zeros, as by zero_grad(set_to_none=False) or zero_()",
     )
 
@@ -333,6 +350,17 @@ def test_the_first_node_that_sent_what_is_not_finite(engine, made):
     loss.backward(retain_graph=True)
     assert workbench.why(w, loss).possible == (
         "SqrtBackward0 may have made it: its result has a 0, where the derivative of sqrt has no bound",
+    )
+
+
+def test_a_loss_that_is_not_finite_has_not_made_it_where_its_inputs_are_freed(engine, made):
+    w, x = made.w, made.x
+    loss = -(engine.log(x @ w * 0) * 0).sum()
+    loss.backward()
+    why = workbench.why(w, loss)
+    assert why.sentences[1].startswith("NegBackward0")
+    assert why.sentences[1].endswith(
+        " has a result in forward that is not finite; what it was given is not known any more."
     )
 
 

@@ -80,7 +80,7 @@ def what_is_not_finite_is_told_and_recorded(torch: Any, path: Path, capsys: Any)
     with workbench.watch(model, optimizer, every=2, path=path, keep=1):
         train(torch, model, optimizer, 8, lambda step: math.inf if step >= 4 else 1.0)
     told = capsys.readouterr().err
-    assert told.startswith("watch: step 4: the norm of the output of 0 is ")
+    assert told.startswith("watch: step 4: the norm of the output of layer 0 is ")
     assert "Step 5 is recorded in run.step-5.json." in told
     assert told.count("watch:") == 1, "what goes on is told once"
     trace = workbench.load(path.with_name("run.step-5.json"))
@@ -101,7 +101,7 @@ def a_spike_and_a_dead_layer_are_told(torch: Any, path: Path, capsys: Any) -> No
         model[0].bias -= 100.0
     with workbench.watch(model, optimizer, every=1, path=path, keep=0):
         train(torch, model, optimizer, 2)
-    assert capsys.readouterr().err == "watch: step 0: 100% of the units of 1 are zero for the whole batch.\n"
+    assert capsys.readouterr().err == "watch: step 0: 100% of the units of layer 1 are zero for the whole batch.\n"
     assert not list(path.parent.glob("*.step-*"))
     assert [line["format"] for line in lines(path) if "format" in line] == ["workbench.watch"] * 2, "runs are added"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from dataclasses import replace
 
 import pytest
 import trace_samples as samples
@@ -32,6 +33,21 @@ def test_the_events_of_a_program_in_order():
         *leaf_run,  # x
         "BackwardFinished",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "operation"),
+    [
+        ("MaxPool2DWithIndicesBackward0", "max_pool2d_with_indices"),
+        ("UpsampleNearest2DBackward0", "upsample_nearest2d"),
+        ("Log1PBackward0", "log1p"),
+        ("SmoothL1LossBackward0", "smooth_l1_loss"),
+        ("Log2Backward0", "log2"),
+    ],
+)
+def test_an_operation_with_a_number_in_its_name(name, operation):
+    node = of_kind(samples.square_line(), "NodeCreated")[0]
+    assert replace(node, name=name, custom=False).operation == operation
 
 
 def test_a_node_is_kept_with_its_edges_arguments_saved_tensors_and_code():

@@ -119,7 +119,7 @@ def test_what_was_told_stands_first_and_the_last_run_counts(tmp_path: Path) -> N
             train(workbench, model, optimizer, 3, lambda step, broken=broken: float("nan") if broken else 1.0)
         boxes = show_log(path).storyboard.scene.boxes
         assert boxes["found"].title == ("1 finding" if broken else "No findings")
-    assert boxes["f0"].title == "Step 0: the norm of the output of 0 is nan."
+    assert boxes["f0"].title == "Step 0: the norm of the output of layer 0 is nan."
     assert boxes["r1.2"].state == "error"
 
 

@@ -17,6 +17,7 @@ from workbench.health.table import HealthTable, table_of
 from workbench.health.training_run import TrainingRun
 from workbench.recording import Trace
 from workbench.scene.storyboard import Storyboard
+from workbench.views.health import _short
 
 
 class Net(nn.Module):
@@ -116,6 +117,18 @@ def test_many_steps_share_columns_and_one_step_has_none() -> None:
     one = trained(1)[0].show("health").storyboard
     assert len(one.steps) == 1 and not any(box.kind == "cell" for box in one.scene.boxes.values())
     assert any(box.kind == "bar" for box in one.scene.boxes.values())
+
+
+def test_a_name_has_room_for_the_feet_of_its_letters() -> None:
+    board = trained(2)[0].show("health").storyboard
+    tops = [box.place[1] for box in board.scene.boxes.values() if box.kind == "name" and box.place]
+    feet, below = 16, 3  # px: from the top of its frame to the feet, and what g and p have below them
+    assert all(top + feet + below <= next_top for top, next_top in zip(tops, tops[1:], strict=False))
+
+
+@pytest.mark.parametrize("norm", [9050.0, 999.9, 0.0123, 7.1e-5, 2.4e12, 0.0, math.nan])
+def test_a_norm_fits_its_column(norm: float) -> None:
+    assert len(_short(norm)) <= 7
 
 
 def test_where_nothing_was_trained_it_says_so() -> None:

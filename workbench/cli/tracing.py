@@ -87,6 +87,8 @@ class Output:
 def show(source: Path, output: Path | None, view: str | None) -> None:
     """Write the picture of a trace that was saved as .json."""
     target = Output(output, source, view)
+    if source.suffix == ".jsonl" and source.is_file():
+        raise CommandError(errors.WATCHED.format(source))
     target.write(_read(load, source))
     print(f"Wrote {target.told}.", flush=True)
 

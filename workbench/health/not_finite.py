@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ..trace.values import Value
 from .recorded_graph import RecordedGraph, Run, is_broken, sends_on
+from .zero_gradient import ITSELF
 
 # Operations whose derivative has no bound where one of their values is 0.
 _POLES = frozenset("sqrt rsqrt log log2 log10 div reciprocal pow linalg_vector_norm norm atan2 std var log1p".split())
@@ -77,7 +78,17 @@ def _in_forward(graph: RecordedGraph, node: str) -> str:
     broken = [seen for seen in given if seen.node is None and is_broken(seen.value)]
     if broken:
         return f"was given {broken[0].name or 'a tensor'} in forward, which is not finite"
+    if not _is_given_known(graph, node):
+        return "has a result in forward that is not finite; what it was given is not known any more"
     return f"made a value in forward that is not finite{_pole(graph, node)}"
+
+
+def _is_given_known(graph: RecordedGraph, node: str) -> bool:
+    """Whether a node's inputs are known: by what it has saved of them, or as the results of the nodes before it."""
+    if any(value.is_known for name, value in _saved(graph, node).items() if name not in ITSELF):
+        return True
+    before = [to for to in graph.targets(node) if to in graph.nodes]
+    return all(any(seen.value.is_known for seen in graph.results(to)) for to in before)
 
 
 def _is_affected(graph: RecordedGraph, node: str) -> bool:

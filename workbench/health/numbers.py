@@ -358,7 +358,7 @@ def dead_units(run: TrainingRun) -> Iterator[Finding]:
     calls: dict[object, list[RecordedNode]] = {}
     for node in run.nodes.values():
         if node.made.operation in ("relu", "threshold", "clamp_min") and node.outputs and not node.inside:
-            calls.setdefault((node.made.scope, node.line), []).append(node)
+            calls.setdefault(_call(run, node), []).append(node)
     for nodes in calls.values():
         first = nodes[0]
         outputs = [node.outputs[0] for node in nodes]
@@ -377,6 +377,14 @@ def dead_units(run: TrainingRun) -> Iterator[Finding]:
             )
         elif finding := _dead_by_bias(run, nodes):
             yield finding
+
+
+def _call(run: TrainingRun, node: RecordedNode) -> object:
+    """Which ReLU of the program a node is: one line may have several, and one in a loop comes after several layers."""
+    before = [run.nodes[edge.target].made for edge in node.made.edges if edge.target in run.nodes]
+    weights = [edge.target for made in before for edge in made.edges if edge.target in run.parameters]
+    expression = node.made.path[-1].title if node.made.path else ""
+    return node.made.scope, node.line, expression, *[made.scope for made in before], *weights
 
 
 def _dead_by_bias(run: TrainingRun, nodes: Sequence[RecordedNode]) -> Finding | None:

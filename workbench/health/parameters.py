@@ -190,11 +190,12 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
     few = len(left) <= _FEW * len(run.trained)
     certain = few and all(_root(each) in roots for each in left)
     update = updated[0].updates[0]
-    norm = max([got.own.norm for got in left[0].gradients], default=0.0)
+    norms = {each.name: max([got.own.norm for got in each.gradients], default=0.0) for each in left}
+    name = next(filter(norms.get, norms), "")
     one = len(left) == 1
     never, them = f"{named(left)} {'is' if one else 'are'} never updated", "it" if one else "them"
     step = f"no step of {update.optimizer} ({place(update.source)}) changes {them}"
-    came = f"a gradient comes to {them} (of norm up to {norm:.3g} for {left[0].name})"
+    came = f"a gradient comes to {them} ({f'of norm up to {norms[name]:.3g} for {name}' if name else 'of zeros alone'})"
     sentence = f"{never}: {step}, though {came}." if certain else f"Is it meant that {never}? A{came[1:]}, and {step}."
     unknown = all(each.seen.name is None or "[" in each.seen.name for each in left)  # `net.layers[0].weight`
     yield Finding(

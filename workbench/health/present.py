@@ -99,7 +99,7 @@ class PresentGradient(UnreachedGradient):
         sinks = lost_at(self.graph, run, place, is_zero)
         for sink in sinks[:NAMED]:
             got = said(next((grad for grad in run.received[sink] if not is_zero(grad)), None))
-            because = zero_because(self.graph, sink)
+            because = zero_because(self.graph, sink, place)
             why = f": {because}" if because else ""
             made.sentences.append(
                 f"{self._told(sink)} received {got} and sent only zeros towards {self.asked.words}{why}."
@@ -124,6 +124,10 @@ class PresentGradient(UnreachedGradient):
             made.sentences += [f"{self._told(node)}: {walls[node]}." for node in on_way[:NAMED]]
         else:
             made.possible = [f"{self._told(node)}: {walls[node]}" for node in on_way[:NAMED]]
+            if self.live.freed:
+                made.possible.append(
+                    "a backward brought zeros: what its nodes had saved, by which it would show, is freed"
+                )
             made.possible.append("it was cleared with zeros, as by zero_grad(set_to_none=False) or zero_()")
             made.advice = self._record()
         made.marks = dict.fromkeys(on_way, "sends only zeros on")

@@ -144,8 +144,10 @@ class RecordedGraph:
         return None if made is None else made.source
 
     def results(self, node: str) -> list[TensorSeen]:
-        """The outputs of a node as they were when it was made."""
-        return [seen for seen in self.nodes[node].tensors if seen.node == node]
+        """The outputs of a node as they were when it was made; of a graph that nobody recorded the shown one alone."""
+        told = [seen for seen in self.nodes[node].tensors if seen.node == node]
+        shown = self.tensors.get(self.shown or "")
+        return [shown] if not told and shown is not None and shown.node == node else told
 
     def reached(self, starts: Iterable[str], without: Collection[str] = ()) -> dict[str, str | None]:
         """The places that gradients can go to from these, each with the one before it, the nearest first."""

@@ -9,7 +9,9 @@ from .recorded_graph import RecordedGraph, Run, is_zero, sends_on
 
 _STEPS = frozenset("round floor ceil trunc sign sgn heaviside fix".split())  # a derivative of 0 everywhere
 _MASKS = frozenset("relu threshold clamp hardtanh clamp_min relu6".split())  # of 0 where the result is at a bound
-_ITSELF = ("result", "output")  # what a node calls its own output where it has saved that
+# Whose gradient to one factor is a product with the other one alone.
+_PRODUCTS = frozenset("mul mm addmm bmm baddbmm mv dot convolution".split())
+ITSELF = ("result", "output")  # what a node calls its own output where it has saved that
 
 
 def lost_at(graph: RecordedGraph, run: Run, place: str, is_lost: Callable[[Value | None], bool]) -> list[str]:
@@ -44,12 +46,19 @@ def blocked(graph: RecordedGraph, node: str) -> str:
     return ""
 
 
-def zero_because(graph: RecordedGraph, node: str) -> str:
-    """Why a node that received a gradient may have sent zeros; empty if nothing is known."""
+def zero_because(graph: RecordedGraph, node: str, place: str) -> str:
+    """Why a node that received a gradient may have sent zeros towards a place; empty if nothing is known."""
     if why := blocked(graph, node):
         return why
     made = graph.nodes[node]
-    factors = [saved.name for saved in made.saved if saved.name not in _ITSELF]
+    before = graph.before([place])
+    towards = [to for to in graph.targets(node) if to in before]
+    own = towards if len(towards) == 1 and made.operation in _PRODUCTS else []
+    factors = [
+        saved.name
+        for saved in made.saved
+        if saved.name not in ITSELF and graph.places.get(saved.tensor or "", ("",))[0] not in own
+    ]
     values = {saved.name: saved.value or _value(graph, saved.tensor) for saved in made.saved}
     zeros = [name for name in factors if _is_all_zero(values[name])]
     if zeros:
@@ -65,7 +74,7 @@ def _value(graph: RecordedGraph, tensor: str | None) -> Value | None:
 def _outputs(graph: RecordedGraph, node: str) -> list[Value | None]:
     """What is known of a node's results, also by what it has saved of them."""
     known = [seen.value for seen in graph.results(node) if seen.value.is_known]
-    own = [saved for saved in graph.nodes[node].saved if saved.name in _ITSELF]
+    own = [saved for saved in graph.nodes[node].saved if saved.name in ITSELF]
     return [*known, *[saved.value or _value(graph, saved.tensor) for saved in own]]
 
 

@@ -290,7 +290,7 @@ class NodeCreated(Building):
 def _operation(name: str, custom: bool) -> str:
     if custom:
         return re.sub("(?<=.)(Generated)?Backward$", "", name)
-    words = re.findall("[A-Z][a-z0-9]*", re.sub(r"Backward(s|\d*)$", "", name))
+    words = re.findall("[A-Z](?:[a-z]|[0-9]+(?:[A-Z](?![a-z]))?)*", re.sub(r"Backward(s|\d*)$", "", name))
     return "_".join(words).lower() or name
 
 

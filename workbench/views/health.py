@@ -20,9 +20,12 @@ from ..scene.storyboard import Storyboard
 from ..trace.timeline import Timeline
 from ..trace.values import number
 
-LEGEND = "A bar is the gradient's usual norm, on a log scale; a cell is a step: blue if smaller, orange if larger."
+LEGEND = (
+    "Bars: the usual norm of a gradient, on a log scale; cells: steps, blue if smaller, orange if larger, "
+    "× if not finite."
+)
 LOG_LEGEND = (
-    "A bar is the usual norm of a gradient or an output, on a log scale; a cell is blue if smaller, orange if larger."
+    "Bars: the usual norm of a gradient or output, on a log scale; cells: blue if smaller, orange larger, × not finite."
 )
 _LOAD = "Where the next step was recorded, `workbench.load` reads its file."
 NOTHING = "Nothing was recorded that takes a gradient."
@@ -31,7 +34,7 @@ _NAMES = 176  # px: the room of the names
 _BAR = 60  # px of the longest bar
 _NUMBER = 52  # px of a number's column
 _CELLS = _NAMES + _BAR + 3 * _NUMBER + 18  # px: where the cells begin
-_ROW = 18  # px
+_ROW = 19  # px: the frame of a name must not cover the feet of the letters above it
 _MOST_ROWS = 34
 _CELL = 15  # px: the widest cell
 _NARROWEST = 5  # px of a cell
@@ -162,17 +165,17 @@ class HealthChart:
     def _draw(self, id: str, row: _Row, y: float) -> None:
         room = int((_NAMES - 6 - row.depth * _INDENT) // CHARACTER)
         title = cut(clean(row.title), room)
-        place = (row.depth * _INDENT, y - 3, _NAMES - 4.0 - row.depth * _INDENT, _ROW - 2.0)
+        place = (row.depth * _INDENT, y - 4, _NAMES - 4.0 - row.depth * _INDENT, _ROW - 2.0)
         self._add(id, "name", place, title, alt=row.said, details=self._details(row))
         if row.is_open:
             return
         if row.usual is not None:
             wide = self._width(row.usual)
             said = f"{row.title}: the norm of its {row.measured} is usually {number(row.usual, digits=3)}"
-            self._add(f"{id}.bar", "bar", (_NAMES, y + 3, wide, _ROW - 8.0), alt=said)
+            self._add(f"{id}.bar", "bar", (_NAMES, y + 3, wide, _ROW - 9.0), alt=said)
         x = float(_NAMES + _BAR + 6)
         for part in ("norm", "ratio", "zeros"):
-            self._add(f"{id}.{part}", "tick", (x, y, _NUMBER, _ROW - 2.0), " ")
+            self._add(f"{id}.{part}", "tick", (x, y, _NUMBER, _ROW - 3.0), " ")
             x += _NUMBER + 6
         if len(self._columns) < 2:
             return
@@ -180,7 +183,7 @@ class HealthChart:
             cell = _worst([row.cells[step] for step in several], row.usual)
             box = f"{id}.{at}"
             state = "error" if cell and cell.nonfinite else "future" if cell is None or cell.norm is None else "idle"
-            place = (_CELLS + at * self._pitch, y, self._pitch, _ROW - 2.0)
+            place = (_CELLS + at * self._pitch, y, self._pitch, _ROW - 3.0)
             said = f"{row.title}, {self._named(several)}: {_said(cell, row.measured)}"
             mark = "×" if state == "error" and self._pitch >= _MARKED else ""
             self._add(box, "cell", place, mark, shade=_shade(cell, row.usual), state=state, alt=said, goto=at)
@@ -333,7 +336,7 @@ def _shade(cell: HealthCell | None, usual: float | None) -> int:
 
 def _short(norm: float) -> str:
     """A norm in seven columns: `0.0123`, `7.1e-5`."""
-    if not math.isfinite(norm) or not norm or 1e-2 <= norm < 1e4:
+    if not math.isfinite(norm) or not norm or 1e-2 <= norm < 1e3:
         return number(norm, digits=3)
     digits, _, exponent = f"{norm:.1e}".partition("e")
     return f"{digits}e{int(exponent)}"
