@@ -81,7 +81,7 @@ def damaged(draw: st.DrawFn) -> dict[str, Any]:
         if what == "delete":
             del holder[key]
         elif what == "garble":
-            holder[key] = draw(st.sampled_from(GARBAGE))
+            holder[key] = copy.deepcopy(draw(st.sampled_from(GARBAGE)))  # which the next change may be made in
         else:  # something from elsewhere: of the same type it is more likely to be taken for sound
             other = [each for each in ways if what == "copy" or type(at(data, each)) is type(holder[key])]
             holder[key] = copy.deepcopy(at(data, draw(st.sampled_from(other))))
