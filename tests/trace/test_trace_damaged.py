@@ -143,6 +143,13 @@ def test_an_operation_that_stands_above_itself_is_refused():
         Trace.from_dict(data)
 
 
+def test_a_tensor_with_the_id_of_a_node_is_refused():
+    data, made = _events(PROGRAMS[0], "NodeCreated")
+    made[-1]["tensors"][-1]["id"] = made[0]["node"]
+    with pytest.raises(ValueError, match=f"calls a node and a tensor {made[0]['node']!r}"):
+        Trace.from_dict(data)
+
+
 def test_a_part_of_another_kind_with_a_variable_is_drawn():
     net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh())
     with record() as trace:

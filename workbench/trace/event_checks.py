@@ -74,9 +74,20 @@ def _play(event: Record, frame: Frame) -> None:
         raise ValueError("cannot have happened after those before it") from None
     if len(frame.stack) > _DEEPEST:
         raise ValueError(f"enters more than {_DEEPEST} levels inside each other")
+    _check_kinds(event, frame)
     _check_ids(event, frame)
     if isinstance(event, NodeFinished) and event.node not in frame.nodes:
         raise ValueError(f"speaks of an unknown node {event.node!r}")
+
+
+def _check_kinds(event: Record, frame: Frame) -> None:
+    """Whether what the event brings has an id of its own: no node is called as a tensor is."""
+    tensors = {seen.id for seen in getattr(event, "tensors", ())}
+    both = tensors.intersection(frame.nodes)
+    if isinstance(event, NodeCreated) and event.node in frame.tensors:
+        both.add(event.node)
+    if both:
+        raise ValueError(f"calls a node and a tensor {min(both)!r}")
 
 
 def _check_ids(fact: Any, frame: Frame) -> None:
