@@ -129,7 +129,7 @@ ENDS = {
     "sys.exit(7)": (7, "the script took no more."),
     "raise ValueError('ü')": (1, "the script took no more."),
     "os.chdir('/'); w.sum().backward(); f = lambda: 1 / 0; f()": (1, "the script took no more."),
-    "os.kill(os.getpid(), signal.SIGINT); time.sleep(9)": (-signal.SIGINT, "the script took no more."),
+    "signal.raise_signal(signal.SIGINT)": (-signal.SIGINT, "the script took no more."),
 }
 
 
