@@ -17,6 +17,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from .health.log import FORMAT, VERSION, read_log
+from .health.units import axes_beside_units
 from .nn import Module
 from .optim import Optimizer
 from .recording import record
@@ -61,10 +62,8 @@ class WorkbenchStatistics:
     def dead_share(self, output: Any) -> Any:
         """The share of units that are zero for the whole batch; None where there is no batch."""
         values = output._array
-        if values.ndim < 2 or not values.size:
-            return None
-        unit = 1 if values.ndim > 3 else values.ndim - 1  # channels of images, features of anything else
-        return np.mean(values.max(tuple(dim for dim in range(values.ndim) if dim != unit)) == 0)
+        axes = axes_beside_units(values.ndim)
+        return np.mean(values.max(axes) == 0) if axes and values.size else None
 
     def read(self, values: Sequence[Any]) -> list[float]:
         """The numbers."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from ...health.units import axes_beside_units
 from .operations import unobserved
 
 _foreach_norm: Any = vars(torch)["_foreach_norm"]  # its stubs leave it out
@@ -40,11 +41,8 @@ class TorchStatistics:
     def dead_share(self, output: torch.Tensor) -> torch.Tensor | None:
         """The share of units that are zero for the whole batch, not read yet; None where there is no batch."""
         values = _values(output)
-        if values.dim() < 2 or not values.numel():
-            return None
-        unit = 1 if values.dim() > 3 else values.dim() - 1  # channels of images, features of anything else
-        others = [dim for dim in range(values.dim()) if dim != unit]
-        return (values.amax(others) == 0).float().mean()
+        axes = axes_beside_units(values.dim())
+        return (values.amax(axes) == 0).float().mean() if axes and values.numel() else None
 
     def read(self, values: Sequence[torch.Tensor]) -> list[float]:
         """The numbers."""
