@@ -1,43 +1,40 @@
-"""Deliberate bugs, one at a time: which of them the quick tests catch, and which only the whole suite.
+"""Deliberate bugs, one at a time: which of them the tests catch.
 
-    python tests/mutants.py [COUNT] [--seed N] [--quick] [--rooms ROOM ...]
+    python tests/mutants.py [COUNT] [--seed N] [--rooms ROOM ...] [--lines FILE]
 
-draws COUNT places (60) in the rooms of the package (all of them, or those that are named), changes each in a copy of
-this commit, and runs the quick tests of the folders that stand on its room until one fails; where none does, those that
-`pytest` leaves out, unless only the `--quick` ones are asked. No browser test runs: they take minutes for each mutant.
-A test that runs for ever counts as one that fails. It takes an hour or more.
+draws COUNT places (60) in the rooms of the package (all of them, or those that are named) and changes each in a copy of
+this commit. The tests that need no browser and are not slow are run once, to learn which of them runs which line
+(`--lines` keeps that, for another draw; a test that fails then is left out). A mutant is given to the tests that run
+its line, the quickest first, until one fails. A test that runs for ever counts as one that fails. What a test runs in
+another process, or in a fixture that several share, is not learnt: a mutant that is missed is given to the folder of
+tests of its room, too. What is compared with PyTorch is caught where PyTorch is installed.
+It needs Python 3.12 or a later one.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
 import os
 import random
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-# The folders of tests that stand on a room of the package, a few at a time: most mutants are caught by the first.
-ENGINE = (("engine", "function"), ("transforms", "ops"), ("trace", "stepper"))
-PICTURES = (("scene",), ("views",))
+# The folder of tests of a room, where it has another name.
 FOLDERS = {
-    **dict.fromkeys(("autograd", "ops", "func", "nn", "optim", "utils"), ENGINE),
-    "trace": (("trace",), ("views", "stepper"), ("bridges",)),
-    "bridges": (("bridges",), ("stepper",)),
-    "stepper": (("stepper",),),
-    **dict.fromkeys(("views", "scene"), PICTURES),
-    **dict.fromkeys(("widgets", "tools"), (("stepper", "scene"), ("views", "engine"))),
-    **dict.fromkeys(("classroom", "cli"), (("classroom",),)),
+    **dict.fromkeys(("autograd", "nn", "optim", "utils"), "engine"),
+    **{"func": "transforms", "cli": "classroom", "widgets": "stepper", "tools": "scene"},
 }
-RUNS = {"quick": "not slow and not browser", "whole": "slow and not browser"}
-PATIENCE = 1800  # seconds for some rooms
+CHOICE = "not slow and not browser"
+PATIENCE = 1800  # seconds for the tests of a mutant
+FIRST = 60  # tests that are tried before all others
 NO_TEST = 5  # what pytest ends with where no test is chosen
 OTHERWISE = {
     **{ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="},
@@ -104,58 +101,90 @@ def _compiles(source: str) -> bool:
     return True
 
 
-def is_caught(copy: Path, run: str, rooms: tuple[str, ...]) -> str:
-    """The first test that fails, or nothing."""
-    plugins = [f"-pno:{name}" for name in ("cacheprovider", "nbval", "xdist")]
-    command = [sys.executable, "-m", "pytest", "-oaddopts=", "-x", "-q", "--tb=no", *plugins, "-m", RUNS[run]]
-    command += [f"tests/{room}" for room in rooms]
-    environment = os.environ | {"PYTHONPATH": str(copy), "PYTEST_ADDOPTS": ""}
-    try:
-        ended = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, timeout=PATIENCE)
-    except subprocess.TimeoutExpired:
-        return "a test that runs for ever"
-    if ended.returncode in (0, NO_TEST):
-        return ""
-    failed = [line for line in ended.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return failed[0] if failed else "the start"
+class Tests:
+    """The tests of a copy of the checkout, and which of them runs which line."""
+
+    def __init__(self, copy: Path) -> None:
+        self.copy = copy
+        self.seconds: dict[str, float] = {}
+        self.lines: dict[str, dict[int, list[str]]] = {}  # file -> line -> tests
+
+    def learn(self, kept: Path) -> None:
+        """Run all tests, and note what they run; or read it from a file that an earlier draw kept."""
+        if not kept.exists():
+            folders = sorted(f"tests/{path.parent.name}" for path in (self.copy / "tests").glob("*/test_*.py"))
+            options = ["-n2", "-pcovered_lines", *dict.fromkeys(folders)]
+            self._pytest(options, None, {"WORKBENCH_COVERED_LINES": str(kept)})
+        for test, (seconds, covered) in json.loads(kept.read_text(encoding="utf-8")).items():
+            self.seconds[test] = seconds
+            for name, numbers in covered.items():
+                lines = self.lines.setdefault(name, {})
+                for number in numbers:
+                    lines.setdefault(number, []).append(test)
+
+    def run(self, tests: list[str]) -> str:
+        """The first test that fails, or nothing."""
+        try:
+            ended = self._pytest(["-x", "-pno:xdist", *tests], PATIENCE, {})
+        except subprocess.TimeoutExpired:
+            return "a test that runs for ever"
+        if ended.returncode in (0, NO_TEST):
+            return ""
+        failed = [line for line in ended.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        return failed[0] if failed else "the start"
+
+    def _pytest(
+        self, options: list[str], timeout: int | None, environment: dict[str, str]
+    ) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "pytest", "-oaddopts=", "-q", "--tb=no", "-pno:cacheprovider", "-pno:nbval"]
+        paths = os.pathsep.join(str(self.copy / each) for each in (".", "assets/pytest", "tests/support"))
+        told = os.environ | {"PYTHONPATH": paths, "PYTEST_ADDOPTS": ""} | environment
+        command += ["-m", CHOICE, *options]
+        return subprocess.run(command, cwd=self.copy, env=told, capture_output=True, text=True, timeout=timeout)
+
+    def that_run(self, name: str, node: Any) -> list[str]:
+        """The tests that run a place, the quickest first; of a file's own lines, which run at its import, all of it."""
+        lines = self.lines.get(name, {})
+        numbers = [number for number in range(node.lineno, node.end_lineno + 1) if number in lines]
+        found = {test for number in numbers or lines for test in lines[number]}
+        return sorted(found, key=lambda test: (self.seconds[test], test))
+
+    def is_caught(self, name: str, node: Any) -> str:
+        """The first test that fails, of those that run a place."""
+        tests = self.that_run(name, node)
+        room = name.split("/")[1]
+        folder = f"tests/{FOLDERS.get(room, room)}"
+        rest = [folder] if (self.copy / folder).exists() else ["tests/engine"]
+        return next(filter(None, (self.run(some) for some in (tests[:FIRST], tests[FIRST:], rest) if some)), "")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    rooms = sorted(path.parent.name for path in (CHECKOUT / "workbench").glob("*/__init__.py"))
     parser.add_argument("count", nargs="?", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--rooms", nargs="+", choices=sorted(FOLDERS), default=sorted(FOLDERS))
+    parser.add_argument("--rooms", nargs="+", choices=rooms, default=rooms)
+    parser.add_argument("--lines", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
         archive = subprocess.run(["git", "archive", "HEAD"], cwd=CHECKOUT, stdout=subprocess.PIPE, check=True)
         subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
-        caught: Counter[str] = Counter()
-        checked: set[tuple[str, tuple[str, ...]]] = set()
-        for mutant in drawn(options.count, options.seed, options.rooms):
-            folders = FOLDERS[mutant[0].split("/")[1]]
-            first = "none"
-            for run, some in product(["quick"] if options.quick else RUNS, folders):
-                if (run, some) not in checked:
-                    assert not (failed := is_caught(copy, run, some)), f"without a mutant, too: {failed}"
-                    checked.add((run, some))
-                if tell(copy, run, some, *mutant):
-                    first = run
-                    break
-            caught[first] += 1
-    print(", ".join(f"{first}: {count}" for first, count in caught.items()))
+        tests = Tests(copy)
+        tests.learn(options.lines or copy / "covered.json")
+        caught = [tell(tests, *mutant) for mutant in drawn(options.count, options.seed, options.rooms)]
+    print(f"caught {sum(caught)} of {len(caught)}")
 
 
-def tell(copy: Path, run: str, rooms: tuple[str, ...], name: str, node: ast.AST, text: str) -> bool:
-    """Print and return whether these rooms catch this mutant."""
-    path, source = copy / name, (CHECKOUT / name).read_text(encoding="utf-8")
+def tell(tests: Tests, name: str, node: ast.AST, text: str) -> bool:
+    """Print and return whether a mutant is caught."""
+    path, source = tests.copy / name, (CHECKOUT / name).read_text(encoding="utf-8")
     path.write_text(changed(source, node, text), encoding="utf-8")
     os.utime(path, (node.col_offset, node.lineno))  # so that no compiled file of another mutant is taken for its own
-    test = is_caught(copy, run, rooms)
+    test = tests.is_caught(name, node)
     path.write_text(source, encoding="utf-8")
     place = f"{name}:{node.lineno} {ast.unparse(node)[:60]!r} -> {text[:60]!r}"
-    print(f"{run} {'/'.join(rooms)} {'catch' if test else 'miss'} {place} {test[:120]}", flush=True)
+    print(f"{'catch' if test else 'miss'} {place} {test[:120]}", flush=True)
     return bool(test)
 
 

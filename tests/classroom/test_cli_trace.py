@@ -129,7 +129,11 @@ ENDS = {
     "sys.exit(7)": (7, "the script took no more."),
     "raise ValueError('ü')": (1, "the script took no more."),
     "os.chdir('/'); w.sum().backward(); f = lambda: 1 / 0; f()": (1, "the script took no more."),
-    "signal.raise_signal(signal.SIGINT)": (-signal.SIGINT, "the script took no more."),
+    # A process that was started in the background of a shell ignores this signal, if nothing else is said.
+    "signal.signal(signal.SIGINT, signal.default_int_handler); signal.raise_signal(signal.SIGINT)": (
+        -signal.SIGINT,
+        "the script took no more.",
+    ),
 }
 
 
