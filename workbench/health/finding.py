@@ -8,10 +8,12 @@ from typing import Any
 
 from ..trace.facts import SourceLine
 from ..trace.values import Value, number, series
-from .training_run import RecordedNode, TrainedParameter
+from .graph import RecordedNode
+from .training_run import TrainedParameter
 
 _NAMED = 3  # parameters that a sentence names
 _TEXT = 60  # characters of a line that a sentence shows
+_MESSAGE = 200  # and of an error's message
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +54,14 @@ def place(line: SourceLine | None) -> str:
     """`train.py:18 \\`h = self.fc(x)\\``, or that the line is not known."""
     if line is None:
         return "a line that is not known"
-    text = shortened(line.text.strip(), _TEXT)
+    text = shortened(line.text, _TEXT)
     return f"{line.file}:{line.line} `{text}`" if text else f"{line.file}:{line.line}"
 
 
-def shortened(text: str, most: int) -> str:
-    """A text of at most so many characters."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+def shortened(text: str, most: int = _MESSAGE) -> str:
+    """The first line of a text, of at most so many characters; `…` stands for what is left out."""
+    first, *more = text.strip().split("\n")
+    return first if len(first) <= most and not more else f"{first[: most - 1].rstrip(' .:')}…"
 
 
 def told(node: RecordedNode) -> str:
