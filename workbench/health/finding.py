@@ -61,7 +61,9 @@ def place(line: SourceLine | None) -> str:
 def shortened(text: str, most: int = _MESSAGE) -> str:
     """The first line of a text, of at most so many characters; `…` stands for what is left out."""
     first, *more = text.strip().split("\n")
-    return first if len(first) <= most and not more else f"{first[: most - 1].rstrip(' .:')}…"
+    if len(first) > most:
+        return first[: most - 1] + "…"
+    return f"{first} …" if more else first
 
 
 def told(node: RecordedNode) -> str:
