@@ -13,6 +13,7 @@ import numpy as np
 
 from .bridges import is_of_torch
 from .health.inquiry import Answer, Asked, Inquiry, LiveGraph, Shared
+from .health.training_run import TrainingRun
 from .health.why import answer
 from .trace.call_records import HookRan
 from .trace.engine import ACCUMULATE
@@ -86,7 +87,8 @@ def why(tensor: Any, loss: Any = None) -> Why:
     inquiry = _inquirer_of(tensor, loss)(tensor, loss, user_frame())
     trace = Trace(inquiry.events)
     package = "torch" if is_of_torch(tensor) else ""
-    return Why(trace, answer(inquiry, trace, package))
+    frame = trace.frame(len(inquiry.events))
+    return Why(trace, answer(inquiry, trace.kept(TrainingRun), frame, package))
 
 
 def _inquirer_of(tensor: Any, loss: Any) -> Any:
@@ -114,7 +116,7 @@ def why_in(trace: Trace, tensor: Any, loss: Any = None) -> Why:
     frame = now.frame(len(now.events))
     asked = _asked_of(trace, frame, tensor, "about a tensor, or its name")
     told = None if loss is None else _asked_of(trace, frame, loss, "with a loss, or its name")
-    return Why(now, answer(Inquiry(now.events, asked, told, None), now))
+    return Why(now, answer(Inquiry(now.events, asked, told, None), now.kept(TrainingRun), frame))
 
 
 def _asked_of(trace: Timeline, frame: Frame, thing: Any, what: str) -> Asked:

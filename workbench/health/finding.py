@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..trace.facts import SourceLine
-from ..trace.values import Value, number, series
+from ..trace.values import Value, number, series, shortened
 from .graph import RecordedNode
 from .training_run import TrainedParameter
 
 _NAMED = 3  # parameters that a sentence names
 _TEXT = 60  # characters of a line that a sentence shows
-_MESSAGE = 200  # and of an error's message
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +55,6 @@ def place(line: SourceLine | None) -> str:
         return "a line that is not known"
     text = shortened(line.text, _TEXT)
     return f"{line.file}:{line.line} `{text}`" if text else f"{line.file}:{line.line}"
-
-
-def shortened(text: str, most: int = _MESSAGE) -> str:
-    """The first line of a text, of at most so many characters; `…` stands for what is left out."""
-    first, *more = text.strip().split("\n")
-    if len(first) > most:
-        return first[: most - 1] + "…"
-    return f"{first} …" if more else first
 
 
 def told(node: RecordedNode) -> str:

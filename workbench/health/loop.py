@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from ..trace.values import number
-from .finding import Finding, listed, named, place, plural, shortened, told
+from ..trace.values import number, shortened
+from .finding import Finding, listed, named, place, plural, told
 from .measures import is_same, rms, size_of
 from .training_run import TrainedParameter, TrainingRun, Update
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ..trace.records import GradChanged
-from ..trace.values import said
+from ..trace.values import said, shortened
 from .backwards import RecordedBackward
-from .finding import shortened
 from .graph import way_in
 from .inquiry import Answer
 from .question import begun

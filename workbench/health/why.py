@@ -5,7 +5,7 @@ What is certain is said, what only looks alike is listed, and then what a record
 
 from __future__ import annotations
 
-from ..trace.timeline import Timeline
+from ..trace.frame import Frame
 from .graph import way_in
 from .inquiry import Answer, Inquiry
 from .missing import MissingGradient
@@ -13,12 +13,12 @@ from .present import PresentGradient
 from .training_run import TrainingRun
 
 
-def answer(inquiry: Inquiry, trace: Timeline, package: str = "") -> Answer:
+def answer(inquiry: Inquiry, graph: TrainingRun, frame: Frame, package: str = "") -> Answer:
     """Why the `.grad` of a tensor is what it is; `record(package)` records the program."""
     asked = inquiry.asked
     is_there = asked.takes and asked.requires_grad and asked.grad is not None
     kind = PresentGradient if is_there else MissingGradient
-    question = kind(inquiry, trace.kept(TrainingRun), trace.frame(len(inquiry.events)), package)
+    question = kind(inquiry, graph, frame, package)
     made = question.answer()
     if question.reaches and not made.way and question.place is not None:
         made.way = way_in(question.found, question.place)
