@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from os import PathLike
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from .bridges import is_of_torch
 from .health.inquiry import Answer, Asked, Inquiry, LiveGraph, Shared
+from .health.training_run import TrainingRun
 from .health.why import answer
 from .trace.call_records import HookRan
 from .trace.engine import ACCUMULATE
@@ -31,7 +33,8 @@ if TYPE_CHECKING:
     from .scene.theme import Theme
 
 _ASKED = "why() is asked {}, but got {}."
-_UNKNOWN = "The trace knows no tensor named {!r}; it has {}."
+_UNKNOWN = "The trace knows no tensor named {!r}; {} {}."
+_SEVERAL = "The trace knows several tensors whose names end with {!r}: {}. Say more of the name."
 _LOADED = "why() finds a tensor itself only in a trace that was recorded here: of one that was loaded say its name."
 _MOST_NAMES = 12  # that an error lists
 _FLOATING = ("float", "bfloat", "complex")  # how dtypes begin that can have gradients
@@ -84,7 +87,8 @@ def why(tensor: Any, loss: Any = None) -> Why:
     inquiry = _inquirer_of(tensor, loss)(tensor, loss, user_frame())
     trace = Trace(inquiry.events)
     package = "torch" if is_of_torch(tensor) else ""
-    return Why(trace, answer(inquiry, trace.frame(len(inquiry.events)), package))
+    frame = trace.frame(len(inquiry.events))
+    return Why(trace, answer(inquiry, trace.kept(TrainingRun), frame, package))
 
 
 def _inquirer_of(tensor: Any, loss: Any) -> Any:
@@ -112,17 +116,13 @@ def why_in(trace: Trace, tensor: Any, loss: Any = None) -> Why:
     frame = now.frame(len(now.events))
     asked = _asked_of(trace, frame, tensor, "about a tensor, or its name")
     told = None if loss is None else _asked_of(trace, frame, loss, "with a loss, or its name")
-    return Why(now, answer(Inquiry(now.events, asked, told, None), frame))
+    return Why(now, answer(Inquiry(now.events, asked, told, None), now.kept(TrainingRun), frame))
 
 
 def _asked_of(trace: Timeline, frame: Frame, thing: Any, what: str) -> Asked:
     if isinstance(thing, str):
-        known = [state for state in frame.tensors.values() if state.name == thing]
-        if not known:
-            names = list(dict.fromkeys([state.name for state in frame.tensors.values() if state.name]))
-            more = ["others"] if len(names) > _MOST_NAMES else []
-            raise ValueError(_UNKNOWN.format(thing, series([*names[:_MOST_NAMES], *more]) or "no names at all"))
-        return _told(trace.events, frame, known[-1])
+        name = _known_name(thing, [state.name for state in frame.tensors.values() if state.name])
+        return _told(trace.events, frame, [state for state in frame.tensors.values() if state.name == name][-1])
     if not (is_tensor(thing) or is_of_torch(thing)):
         raise TypeError(_ASKED.format(what, type(thing).__name__))
     recorder: Any = trace._source
@@ -139,6 +139,25 @@ def _asked_of(trace: Timeline, frame: Frame, thing: Any, what: str) -> Asked:
     state = frame.tensors.get(asked.id or "")
     name = state.name if state is not None and state.name else _name_of(thing, user_frame())
     return replace(asked, id=None if state is None else asked.id, name=name)
+
+
+def _known_name(name: str, known: Iterable[str]) -> str:
+    """A name that a trace knows, or the one that is so without its root, or ends so; a ValueError has those like it."""
+    names = list(dict.fromkeys(known))
+    found = [each for each in names if each == name] or [each for each in names if each.partition(".")[2] == name]
+    found = found or [each for each in names if each.endswith(f".{name}")]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ValueError(_SEVERAL.format(name, _listed(found)))
+    ends = {end: each for each in reversed(names) for end in (each, each.partition(".")[2])}
+    near = list(dict.fromkeys([ends[end] for end in get_close_matches(name, ends, _MOST_NAMES)]))
+    raise ValueError(_UNKNOWN.format(name, "near are" if near else "it has", _listed(near or names)))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = ["others"] if len(names) > _MOST_NAMES else []
+    return series([*names[:_MOST_NAMES], *more]) or "no names at all"
 
 
 def _told(events: Sequence[Record], frame: Frame, state: TensorState) -> Asked:

@@ -59,7 +59,8 @@ class Trace(Timeline):
         """Why the `.grad` of a tensor, or of what a variable of this name held, is None, zero, not finite or a sum.
 
         It is about the last backward that leads to the tensor, or that of the `loss`, and knows the lines: of a cut, of
-        what cleared it, of the backwards whose gradients it is the sum of, of the first node that made it zero or nan.
+        what cleared it, of the backwards whose gradients it is the sum of, of what first made it zero or nan in the
+        training. A name may do without its root: "fc.weight" for "net.fc.weight", if no other tensor has it.
         """
         from .diagnosis import why_in
 

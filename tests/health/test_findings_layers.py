@@ -20,7 +20,7 @@ def test_a_softmax_before_a_cross_entropy_is_asked_about(engine):
     findings = found(engine, lambda torch: chances(torch, [torch.nn.Softmax(-1)]))
     assert [(each.rule, each.certain) for each in findings] == [("softmax twice", False)]
     assert f"is given what softmax in {ROOT[engine]}/3" in findings[0].sentence
-    assert where(train, "loss_of(net(x), y)") in findings[0].sentence
+    assert where(train, "cross_entropy(net(x), y)") in findings[0].sentence
 
 
 @each_engine
@@ -31,20 +31,13 @@ def test_scores_in_a_cross_entropy_are_healthy(engine):
 def compared(torch, squeezed, samples=12, **more):
     """A loss by hand."""
     net = torch.nn.Linear(6, 1)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
     x, y = torch.randn(samples, 6), torch.randn(samples)
 
-    def run():
-        for _ in range(3):
-            out = net(x)
-            if squeezed:
-                out = out.squeeze(1)
-            loss = ((out - y) ** 2).mean()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+    def loss_of():
+        out = net(x).squeeze(1) if squeezed else net(x)
+        return ((out - y) ** 2).mean()
 
-    return run
+    return train(torch, net, lr=0.01, rounds=3, loss_of=loss_of)
 
 
 @each_engine
@@ -95,18 +88,13 @@ def padded(torch, ignored, classes=9):
     """A language model of texts that are padded."""
     nn = torch.nn
     words, head = nn.Embedding(9, 5, padding_idx=0), nn.Linear(5, classes)
-    optimizer = torch.optim.SGD([*words.parameters(), *head.parameters()], lr=0.1)
     texts = torch.tensor([[1, 2, 0, 0, 0], [3, 4, 5, 2, 1]])
 
-    def run():
-        for _ in range(3):
-            scores = head(words(texts[:, :-1])).flatten(0, 1)
-            loss = nn.functional.cross_entropy(scores, texts[:, 1:].flatten(), **ignored)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+    def loss_of():
+        scores = head(words(texts[:, :-1])).flatten(0, 1)
+        return nn.functional.cross_entropy(scores, texts[:, 1:].flatten(), **ignored)
 
-    return run
+    return train(torch, None, rounds=3, loss_of=loss_of, given=[*words.parameters(), *head.parameters()])
 
 
 @each_engine

@@ -15,19 +15,14 @@ def classes(torch, features=6, samples=12):
 def root_of_zero(torch):
     """A distance whose root has an infinite slope at 0."""
     net = torch.nn.Linear(3, 2)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     x = torch.randn(4, 3)
 
-    def run():
-        for _ in range(3):
-            out = net(x)
-            away = ((out - out.detach()) ** 2).sum(1).sqrt()
-            loss = away.mean() + out.pow(2).mean()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+    def loss_of():
+        out = net(x)
+        away = ((out - out.detach()) ** 2).sum(1).sqrt()
+        return away.mean() + out.pow(2).mean()
 
-    return run
+    return train(torch, net, rounds=3, loss_of=loss_of)
 
 
 @each_engine
@@ -42,19 +37,13 @@ def test_the_root_of_zero_is_told_where_its_backward_made_inf(engine):
 def log_of_zero(torch):
     """Scores that are cut off at 0 before their logarithm."""
     net = torch.nn.Linear(3, 5)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     x = torch.randn(4, 3)
 
-    def run():
-        for _ in range(3):
-            scores = net(x)
-            chances = torch.relu(scores)
-            loss = -torch.log(chances).mean()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+    def loss_of():
+        chances = torch.relu(net(x))
+        return -torch.log(chances).mean()
 
-    return run
+    return train(torch, net, rounds=3, loss_of=loss_of)
 
 
 @each_engine
@@ -94,16 +83,11 @@ def test_a_mask_that_leaves_something_is_healthy(engine):
         net = torch.nn.Linear(3, 4)
         x = torch.randn(4, 3)
         mask = torch.tensor([[False, True, False, True], [False] * 4, [False] * 4, [False] * 4])
-        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 
-        def run():
-            for _ in range(3):
-                optimizer.zero_grad()
-                weights = torch.softmax(net(x).masked_fill(mask, -math.inf), -1)
-                weights.pow(2).sum().backward()
-                optimizer.step()
+        def loss_of():
+            return torch.softmax(net(x).masked_fill(mask, -math.inf), -1).pow(2).sum()
 
-        return run
+        return train(torch, net, rounds=3, loss_of=loss_of)
 
     assert not found(engine, program)
 
@@ -176,20 +160,15 @@ def recurrent(torch, scale, lr=1e-3, rounds=20):
     nn = torch.nn
     w = nn.Parameter(torch.randn(5, 5) * scale)
     head = nn.Linear(5, 3)
-    optimizer = torch.optim.SGD([w, *head.parameters()], lr=lr)
     x, y = torch.randn(rounds, 4, 5), torch.tensor([0, 1, 2, 0])
 
-    def run():
-        for _ in range(3):
-            h = torch.zeros(4, 5)
-            for t in range(rounds):
-                h = x[t] + h @ w
-            loss = nn.functional.cross_entropy(head(h), y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+    def loss_of():
+        h = torch.zeros(4, 5)
+        for t in range(rounds):
+            h = x[t] + h @ w
+        return nn.functional.cross_entropy(head(h), y)
 
-    return run
+    return train(torch, None, lr=lr, rounds=3, loss_of=loss_of, given=[w, *head.parameters()])
 
 
 @each_engine
@@ -240,23 +219,18 @@ def chained(torch, places):
     net = nn.Sequential(nn.Linear(6, 8), nn.Linear(8, 8), nn.Linear(8, 3))
     with torch.no_grad():
         net[1].bias.fill_(-50.0)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
     x, y = classes(torch)
 
-    def run():
-        for _ in range(4):
-            if places == "line":
-                h = torch.relu(net[1](torch.relu(net[0](x))))
-            else:
-                h = x
-                for layer in (net[0], net[1]):
-                    h = torch.relu(layer(h))
-            loss = nn.functional.cross_entropy(net[2](h), y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+    def loss_of():
+        if places == "line":
+            h = torch.relu(net[1](torch.relu(net[0](x))))
+        else:
+            h = x
+            for layer in (net[0], net[1]):
+                h = torch.relu(layer(h))
+        return nn.functional.cross_entropy(net[2](h), y)
 
-    return run
+    return train(torch, net, lr=0.05, loss_of=loss_of)
 
 
 @each_engine
@@ -276,18 +250,13 @@ def rounded(torch):
     """A rounding on the way, whose slope is zero."""
     net = torch.nn.Linear(6, 3)
     head = torch.nn.Linear(3, 3)
-    optimizer = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
     x, y = classes(torch)
 
-    def run():
-        for _ in range(4):
-            codes = torch.round(net(x))
-            loss = torch.nn.functional.cross_entropy(head(codes), y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+    def loss_of():
+        codes = torch.round(net(x))
+        return torch.nn.functional.cross_entropy(head(codes), y)
 
-    return run
+    return train(torch, None, loss_of=loss_of, given=[*net.parameters(), *head.parameters()])
 
 
 @each_engine

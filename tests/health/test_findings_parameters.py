@@ -65,25 +65,20 @@ def test_a_model_whose_parts_all_train_is_healthy(engine):
 def wrapped(torch):
     """A loss whose numbers are put into a new tensor."""
     net = model(torch)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     x, y = classes(torch)
 
-    def run():
-        for _ in range(3):
-            loss = torch.nn.functional.cross_entropy(net(x), y)
-            optimizer.zero_grad()
-            loss = torch.tensor(loss.item(), requires_grad=True)
-            loss.backward()
-            optimizer.step()
+    def loss_of():
+        loss = torch.nn.functional.cross_entropy(net(x), y)
+        return torch.tensor(loss.item(), requires_grad=True)
 
-    return run
+    return train(torch, net, rounds=3, loss_of=loss_of)
 
 
 @each_engine
 def test_a_loss_that_is_a_leaf_depends_on_nothing(engine):
     first = found(engine, wrapped)[0]
     assert first.rule == "loss depends on no weight" and first.certain
-    assert where(wrapped, "loss.backward()") in first.sentence and "loss is a leaf" in first.sentence
+    assert where(train, "loss.backward()") in first.sentence and "loss is a leaf" in first.sentence
 
 
 def part_given(torch, which):
@@ -94,17 +89,11 @@ def part_given(torch, which):
         "head": lambda: net.head.parameters(),
         "all": lambda: net.parameters(),
     }
-    optimizer = torch.optim.SGD(given[which](), lr=0.1)
-    x, y = classes(torch)
 
-    def run():
-        for _ in range(3):
-            loss = torch.nn.functional.cross_entropy(net(x), y)
-            net.zero_grad()
-            loss.backward()
-            optimizer.step()  # some of them
+    def begin(at, optimizer):
+        net.zero_grad()
 
-    return run
+    return train(torch, net, *classes(torch), rounds=3, given=given[which](), begin=begin)
 
 
 @each_engine
@@ -112,23 +101,19 @@ def test_a_layer_that_is_not_in_the_optimiser(engine):
     findings = found(engine, lambda torch: part_given(torch, "encoder"))
     assert [each.rule for each in findings] == ["not in the optimiser"]
     assert findings[0].certain
-    assert "head.weight and " in findings[0].sentence and where(part_given, "optimizer.step()") in findings[0].sentence
+    assert "head.weight and " in findings[0].sentence and where(train, "optimizer.step()") in findings[0].sentence
 
 
 def zeros_for_a_layer(torch):
     """A layer that gets zeros alone, and that the optimiser does not have."""
     net = model(torch)
-    optimizer = torch.optim.SGD(net.encoder.parameters(), lr=0.1)
     x, y = classes(torch)
 
-    def run():
-        for _ in range(3):
-            loss = torch.nn.functional.cross_entropy(net.encoder(x), y) + 0 * net(x).sum()
-            net.zero_grad()
-            loss.backward()
-            optimizer.step()
+    def loss_of():
+        net.zero_grad()
+        return torch.nn.functional.cross_entropy(net.encoder(x), y) + 0 * net(x).sum()
 
-    return run
+    return train(torch, net, rounds=3, loss_of=loss_of, given=net.encoder.parameters())
 
 
 @each_engine
@@ -154,16 +139,8 @@ def test_an_optimiser_with_all_is_healthy(engine):
 def test_a_parameter_that_is_in_the_optimiser_twice(engine):
     def program(torch):
         net = model(torch)
-        optimizer = torch.optim.SGD([*net.parameters(), *net.head.parameters()], lr=0.1)
-        x, y = classes(torch)
-
-        def run():
-            for _ in range(3):
-                optimizer.zero_grad()
-                torch.nn.functional.cross_entropy(net(x), y).backward()
-                optimizer.step()
-
-        return run
+        given = [*net.parameters(), *net.head.parameters()]
+        return train(torch, net, *classes(torch), rounds=3, given=given)
 
     findings = found(engine, program)
     assert [each.rule for each in findings] == ["twice in the optimiser"]
@@ -275,19 +252,14 @@ def test_the_input_of_a_differential_equation_is_healthy(engine):
     def program(torch):
         nn = torch.nn
         net = nn.Sequential(nn.Linear(1, 8), nn.Tanh(), nn.Linear(8, 1))
-        optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
         x = torch.linspace(0, 1, 9).reshape(-1, 1).requires_grad_()
 
-        def run():
-            for _ in range(3):
-                u = net(x)
-                (slope,) = torch.autograd.grad(u.sum(), x, create_graph=True)
-                loss = ((slope - u) ** 2).mean() + (u[0] - 1).pow(2).sum()
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
+        def loss_of():
+            u = net(x)
+            (slope,) = torch.autograd.grad(u.sum(), x, create_graph=True)
+            return ((slope - u) ** 2).mean() + (u[0] - 1).pow(2).sum()
 
-        return run
+        return train(torch, net, lr=1e-3, rounds=3, kind="Adam", loss_of=loss_of)
 
     assert not found(engine, program)
 
@@ -299,18 +271,13 @@ def test_a_network_that_gives_targets_is_healthy(engine):
 
         net = model(torch)
         target = copy.deepcopy(net)
-        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
         x, _ = classes(torch)
 
-        def run():
-            for _ in range(4):
-                wanted = target(x).detach() + 1
-                loss = (net(x) - wanted).pow(2).mean()
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
+        def loss_of():
+            wanted = target(x).detach() + 1
+            return (net(x) - wanted).pow(2).mean()
 
-        return run
+        return train(torch, net, lr=0.01, loss_of=loss_of)
 
     assert not found(engine, program)
 
@@ -361,15 +328,11 @@ def test_an_image_that_is_trained_by_a_model_is_healthy(engine):
     def program(torch):
         net = model(torch)
         image = torch.randn(2, 6, requires_grad=True)
-        optimizer = torch.optim.Adam([image], lr=0.01)
 
-        def run():
-            for _ in range(3):
-                optimizer.zero_grad()
-                (net(image) - 1).pow(2).sum().backward()
-                optimizer.step()
+        def loss_of():
+            return (net(image) - 1).pow(2).sum()
 
-        return run
+        return train(torch, net, lr=0.01, rounds=3, kind="Adam", loss_of=loss_of, given=[image])
 
     assert not found(engine, program)
 
@@ -410,22 +373,17 @@ def rewrapped(torch, wrong):
     net, other = model(torch), torch.nn.Linear(6, 1)
     other.weight.requires_grad_(False)
     other.bias.requires_grad_(False)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     x, y = classes(torch)
 
-    def run():
-        for _ in range(3):
-            looked_at = torch.randn(1, 6).requires_grad_()
-            other(looked_at).sum().backward()
-            out = net(x)
-            if wrong:
-                out = torch.tensor(out.detach().numpy(), requires_grad=True)
-            loss = torch.nn.functional.cross_entropy(out, y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+    def loss_of():
+        looked_at = torch.randn(1, 6).requires_grad_()
+        other(looked_at).sum().backward()
+        out = net(x)
+        if wrong:
+            out = torch.tensor(out.detach().numpy(), requires_grad=True)
+        return torch.nn.functional.cross_entropy(out, y)
 
-    return run
+    return train(torch, net, rounds=3, loss_of=loss_of)
 
 
 @each_engine

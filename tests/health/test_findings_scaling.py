@@ -18,17 +18,12 @@ def network(torch):
 def summed(torch, lr: float):
     """A loss that is a sum over all numbers."""
     net = network(torch)
-    optimizer = torch.optim.SGD(net.parameters(), lr=lr)
     x, y = regression(torch)
 
-    def run():
-        for _ in range(4):
-            loss = ((net(x) - y) ** 2).sum()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+    def loss_of():
+        return ((net(x) - y) ** 2).sum()
 
-    return run
+    return train(torch, net, lr=lr, loss_of=loss_of)
 
 
 @each_engine
@@ -48,17 +43,12 @@ def test_a_sum_with_a_rate_that_fits_is_healthy(engine):
 def half(torch, scale: float):
     """A model in float16 with a small loss."""
     net = torch.nn.Sequential(*[part for _ in range(3) for part in (torch.nn.Linear(8, 8), torch.nn.Tanh())]).half()
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1 / scale)
     x = torch.randn(64, 8).half()
 
-    def run():
-        for _ in range(3):
-            loss = scale * 1e-6 * net(x).pow(2).mean()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+    def loss_of():
+        return scale * 1e-6 * net(x).pow(2).mean()
 
-    return run
+    return train(torch, net, lr=0.1 / scale, rounds=3, loss_of=loss_of)
 
 
 @pytest.mark.oracle

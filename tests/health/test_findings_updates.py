@@ -19,33 +19,26 @@ def averaged(torch, back: bool, share: float = 1.0):
     """An average of the weights, which is maybe written back, after it was used or for good."""
     net, mean = network(torch), network(torch)
     mean.load_state_dict(net.state_dict())
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    x, y = classes(torch)
 
-    def run():
-        for _ in range(4):
-            loss = torch.nn.functional.cross_entropy(net(x), y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            with torch.no_grad():
-                pairs = list(zip(net.parameters(), mean.parameters(), strict=True))
-                own = [fast.clone() for fast, _ in pairs]
-                for fast, slow in pairs:
-                    slow.mul_(0.99).add_(fast, alpha=0.01)
-                    fast.mul_(1 - share).add_(slow, alpha=share)  # over the weights
-                for (fast, _), kept in zip(pairs, own, strict=True):
-                    if not back:
-                        fast.copy_(kept)
+    def end(optimizer):
+        with torch.no_grad():
+            pairs = list(zip(net.parameters(), mean.parameters(), strict=True))
+            own = [fast.clone() for fast, _ in pairs]
+            for fast, slow in pairs:
+                slow.mul_(0.99).add_(fast, alpha=0.01)
+                fast.mul_(1 - share).add_(slow, alpha=share)  # over the weights
+            for (fast, _), kept in zip(pairs, own, strict=True):
+                if not back:
+                    fast.copy_(kept)
 
-    return run
+    return train(torch, net, *classes(torch), end=end)
 
 
 @each_engine
 def test_a_step_that_is_taken_back_is_a_question(engine):
     (finding,) = found(engine, lambda torch: averaged(torch, back=True))
     assert finding.rule == "step taken back" and not finding.certain
-    assert where(averaged, "fast.mul_") in finding.sentence and where(averaged, "optimizer.step()") in finding.sentence
+    assert where(averaged, "fast.mul_") in finding.sentence and where(train, "optimizer.step()") in finding.sentence
     assert "99% of the change is undone, in each of 4 steps" in finding.sentence
 
 
@@ -148,19 +141,14 @@ def cached(torch, frozen: bool):
     encoder, head = torch.nn.Linear(6, 8), torch.nn.Linear(8, 3)
     if frozen:
         encoder.requires_grad_(False)
-    optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
     x, y = classes(torch)
 
-    def run():
-        for _ in range(3):
-            with torch.no_grad():
-                h = torch.tanh(encoder(x))  # under no_grad
-            loss = torch.nn.functional.cross_entropy(head(h), y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+    def loss_of():
+        with torch.no_grad():
+            h = torch.tanh(encoder(x))  # under no_grad
+        return torch.nn.functional.cross_entropy(head(h), y)
 
-    return run
+    return train(torch, head, rounds=3, loss_of=loss_of)
 
 
 @each_engine
@@ -209,21 +197,16 @@ def test_a_prefix_that_freezes_more_than_one_layer_is_told(engine, prefix, is_to
 def warmed_up(torch):
     """A state that is computed without gradients first, by the weights that train."""
     cell, head = torch.nn.Linear(8, 8), torch.nn.Linear(8, 3)
-    optimizer = torch.optim.SGD([*cell.parameters(), *head.parameters()], lr=0.1)
     x, y = torch.randn(12, 8), torch.arange(12) % 3
 
-    def run():
-        for _ in range(4):
-            with torch.no_grad():
-                state = torch.tanh(cell(x))
-            for _ in range(3):
-                state = torch.tanh(cell(state))
-            loss = torch.nn.functional.cross_entropy(head(state), y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+    def loss_of():
+        with torch.no_grad():
+            state = torch.tanh(cell(x))
+        for _ in range(3):
+            state = torch.tanh(cell(state))
+        return torch.nn.functional.cross_entropy(head(state), y)
 
-    return run
+    return train(torch, None, loss_of=loss_of, given=[*cell.parameters(), *head.parameters()])
 
 
 @each_engine

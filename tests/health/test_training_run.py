@@ -6,7 +6,9 @@ import math
 
 from both_engines import ROOT, each_engine, recorded
 
-from workbench.health.training_run import TrainingRun, distance, is_same, share_of_zeros
+import workbench
+from workbench.health.measures import distance, is_nothing, is_same, is_zero, share_of_zeros
+from workbench.health.training_run import TrainingRun
 from workbench.trace.values import Value
 
 
@@ -143,3 +145,26 @@ def test_what_a_summary_tells_is_a_lower_bound():
     assert share_of_zeros(Value.of([0.0, 1.0])) == 0.5
     assert share_of_zeros(Value.of([0.0, 1.0] * 9, 0)) is None
     assert share_of_zeros(Value.of([0.0] * 9, 0)) == 1
+
+
+def test_an_array_of_zeros_is_zero_and_no_gradient_is_nothing():
+    zeros, unknown, empty = Value.of([0.0, 0.0]), Value.unknown((2,), "float32"), Value.of([])
+    assert is_zero(zeros) and not is_zero(unknown) and not is_zero(empty)
+    assert is_nothing(None) and is_nothing(zeros) and not is_nothing(unknown)
+
+
+def test_a_trace_gathers_its_run_once_and_anew_when_it_has_grown(monkeypatch):
+    gathered = []
+    begin = TrainingRun.__init__
+    monkeypatch.setattr(TrainingRun, "__init__", lambda run, events: gathered.append(len(events)) or begin(run, events))
+    step = mlp(workbench, rounds=1)
+    with workbench.record() as trace:
+        step()
+        trace.findings()
+        trace.show("health")
+        assert trace.why("net.0.weight").verdict == "there" and len(gathered) == 1
+        (workbench.ones(2, requires_grad=True) * 2).sum().backward()
+        assert len(trace.kept(TrainingRun).backwards) == 2 and len(gathered) == 2
+    trace.findings()
+    trace.findings()
+    assert len(gathered) <= 3 and gathered[-1] == len(trace.events)  # names, maybe, were learned at the end

@@ -388,6 +388,43 @@ def test_it_has_been_so_since_an_earlier_backward(engine, made):
     assert trace.why(w).sentences[1].startswith("It has been so since the backward at line ")
 
 
+def trained(engine, broken_in, lr=0.1):
+    """Four steps of a training, in one of which the gradient of `s` is not finite."""
+    net = engine.nn.Sequential(engine.nn.Linear(3, 4), engine.nn.Tanh(), engine.nn.Linear(4, 1))
+    s, x = engine.zeros(1, requires_grad=True), engine.ones(5, 3)
+    optimizer = engine.optim.SGD([*net.parameters(), s], lr=lr)
+    with recorded(engine) as trace:
+        for at in range(4):
+            optimizer.zero_grad()
+            if at == broken_in:
+                loss = net(x).mean() + (s * 0).sqrt().sum()  # the cause
+            else:
+                loss = (net(x) * (s + 1)).mean() * 1e6
+            loss.backward()
+            optimizer.step()
+    return trace
+
+
+def test_the_first_cause_of_a_training_is_told_and_how_it_came_to_the_last_step(engine):
+    trace = trained(engine, 1)
+    why = trace.why("net.0.weight")
+    assert why.verdict == "not finite" and len(why.sentences) == 5
+    assert why.sentences[1].startswith("It has been so since the backward at line ")
+    assert why.sentences[1].endswith(" in step 3 of 4.")
+    assert why.sentences[2] == "It began with the gradient of s in step 2 of 4."
+    assert why.sentences[3].startswith("SqrtBackward0 (") and "# the cause" in why.sentences[3]
+    assert why.sentences[4].startswith("The step of SGD at line ")
+    assert " made s not finite in step 2 of 4: `s + 1` in round 3 (" in why.sentences[4]
+    assert [box.title for box in why.show().storyboard.at().boxes.values() if box.state == "error"]
+
+
+def test_an_update_may_be_the_first_cause(engine):
+    told = trained(engine, None, 1e38).why("net.0.weight").sentences
+    assert told[1].endswith(" in step 2 of 4.") and len(told) == 3
+    assert told[2].startswith("The step of SGD at line ")
+    assert " not finite in step 1 of 4, although its gradient was finite: " in told[2]
+
+
 def test_a_sum_of_two_backwards_with_a_step_between(engine, made):
     w, x = made.w, made.x
     optimizer = engine.optim.SGD([w], lr=0.1)
@@ -469,7 +506,7 @@ def test_a_function_that_returns_none_and_one_that_fails(engine, made):
     class Broken(Half):
         @staticmethod
         def backward(ctx, grad):
-            raise RuntimeError("broken")
+            raise RuntimeError("broken " + 100 * "word " + "\nHint")
 
     with recorded(engine) as trace:
         loss = Half.apply(x @ w).sum()
@@ -480,7 +517,9 @@ def test_a_function_that_returns_none_and_one_that_fails(engine, made):
         loss = Broken.apply(x @ w).sum()
         with pytest.raises(RuntimeError):
             loss.backward()
-    assert "failed at BrokenBackward (" in trace.why(w).sentences[0] and "broken" in trace.why(w).sentences[0]
+    [told, *_] = trace.why(w).sentences
+    assert "failed at BrokenBackward (" in told and "broken word" in told
+    assert told.endswith("wo…") and trace.findings()[0].sentence.endswith("wo…")
 
 
 def test_of_several_backwards_the_one_that_leads_there(engine, made):
@@ -518,6 +557,18 @@ def test_a_trace_that_was_loaded_is_asked_by_name(engine, made, tmp_path):
         loaded.why(w)
     with pytest.raises(ValueError, match=r"knows no tensor named 'q'; it has .*w"):
         loaded.why("q")
+
+
+def test_a_name_without_its_root_will_do_where_one_tensor_has_it(engine):
+    net = engine.nn.Sequential(engine.nn.Linear(3, 4), engine.nn.Sequential(engine.nn.Linear(4, 1)))
+    with recorded(engine) as trace:
+        net(engine.ones(2, 3)).sum().backward()
+    assert repr(trace.why("0.weight")) == repr(trace.why("net.0.weight"))
+    assert repr(trace.why("1.0.weight")) == repr(trace.why("net.1.0.weight"))
+    with pytest.raises(ValueError, match="names end with 'weight': net.0.weight and net.1.0.weight. Say more"):
+        trace.why("weight")
+    with pytest.raises(ValueError, match="no tensor named '0.wieght'; near are net.0.weight"):
+        trace.why("0.wieght")
 
 
 def test_what_cannot_be_asked(engine, made):

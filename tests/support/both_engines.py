@@ -46,17 +46,41 @@ def where(program: Callable[..., Any], text: str) -> str:
 
 
 def train(
-    torch: Any, net: Any, x: Any, y: Any, lr: float = 0.1, rounds: int = 4, kind: str = "SGD"
+    torch: Any,
+    net: Any,
+    x: Any = None,
+    y: Any = None,
+    lr: float = 0.1,
+    rounds: int = 4,
+    kind: str = "SGD",
+    *,
+    loss_of: Callable[[], Any] | None = None,
+    given: Any = None,
+    begin: Callable[[int, Any], None] | None = None,
+    end: Callable[[Any], None] | None = None,
 ) -> Callable[[], None]:
-    """A training as it is written in any tutorial."""
-    optimizer = getattr(torch.optim, kind)(net.parameters(), lr=lr)
-    loss_of = torch.nn.functional.cross_entropy if y.dtype is torch.int64 else torch.nn.functional.mse_loss
+    """A training as it is written in any tutorial.
+
+    What may differ is what computes the loss (`loss_of`), which parameters the optimiser is `given`, and what comes
+    first and last in a round: `begin` has its number and the optimiser, `end` the optimiser.
+    """
+    optimizer = getattr(torch.optim, kind)(net.parameters() if given is None else given, lr=lr)
+    losses = torch.nn.functional
 
     def run() -> None:
-        for _ in range(rounds):
-            loss = loss_of(net(x), y)
+        for at in range(rounds):
+            if begin is not None:
+                begin(at, optimizer)
+            if loss_of is not None:
+                loss = loss_of()
+            elif y.dtype is torch.int64:
+                loss = losses.cross_entropy(net(x), y)
+            else:
+                loss = losses.mse_loss(net(x), y)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
+            if end is not None:
+                end(optimizer)
 
     return run

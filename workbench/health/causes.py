@@ -11,7 +11,8 @@ from ..trace.facts import Cut
 from ..trace.records import TensorWritten
 from ..trace.values import Value
 from .finding import Finding, place, plural, told
-from .training_run import RecordedNode, TrainingRun, TrainingStep
+from .graph import RecordedNode
+from .training_run import TrainingRun, TrainingStep
 
 _HUGE = 1e10  # numbers that something has let grow
 _STEPS = 3
@@ -20,19 +21,10 @@ _SCALE = 16.0  # of a loss that is scaled for float16
 
 def grown(run: TrainingRun, node: RecordedNode) -> str:
     """`; they had grown to 4.97e+35 in exp (…)`: by which node before this one; nothing where none is huge."""
-    found: RecordedNode | None = None
-    left, seen = [node.id], {node.id}
-    while left:
-        at = run.nodes.get(left.pop())
-        if at is None:
-            continue
-        if at is not node and _largest(at.outputs) > _HUGE and _largest(at.inputs) <= _HUGE:
-            found = at if found is None or at.event < found.event else found
-        for edge in at.made.edges:
-            if edge.target is not None and edge.target not in seen:
-                seen.add(edge.target)
-                left.append(edge.target)
-    return f", which had grown to {_largest(found.outputs):.3g} in {told(found)}" if found is not None else ""
+    before = [run.nodes[id] for id in run.reached([node.id]) if id in run.nodes and id != node.id]
+    huge = [each for each in before if _largest(each.outputs) > _HUGE and _largest(each.inputs) <= _HUGE]
+    first = min(huge, key=lambda each: each.event, default=None)
+    return f", which had grown to {_largest(first.outputs):.3g} in {told(first)}" if first is not None else ""
 
 
 def _largest(values: Sequence[Value]) -> float:

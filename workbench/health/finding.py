@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..trace.facts import SourceLine
-from ..trace.values import Value, number, series
-from .training_run import RecordedNode, TrainedParameter
+from ..trace.values import Value, number, series, shortened
+from .graph import RecordedNode
+from .training_run import TrainedParameter
 
 _NAMED = 3  # parameters that a sentence names
 _TEXT = 60  # characters of a line that a sentence shows
@@ -52,13 +53,8 @@ def place(line: SourceLine | None) -> str:
     """`train.py:18 \\`h = self.fc(x)\\``, or that the line is not known."""
     if line is None:
         return "a line that is not known"
-    text = shortened(line.text.strip(), _TEXT)
+    text = shortened(line.text, _TEXT)
     return f"{line.file}:{line.line} `{text}`" if text else f"{line.file}:{line.line}"
-
-
-def shortened(text: str, most: int) -> str:
-    """A text of at most so many characters."""
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def told(node: RecordedNode) -> str:

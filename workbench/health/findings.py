@@ -17,38 +17,40 @@ from .training_run import TrainingRun
 Rule = Callable[[TrainingRun], Iterable[Finding]]
 
 # Causes stand before what follows from them: of several findings this is the order.
-RULES: dict[str, Rule] = {
-    "an error": loop.stopped,
-    "numbers that are not finite": numbers.not_finite,
-    "a loss that depends on no weight": parameters.no_way,
-    "parameters without a gradient": parameters.never_reached,
-    "layers before which gradients are off": causes.without_gradients,
-    "parameters that no step changes": parameters.never_updated,
-    "a training that updates nothing": loop.no_updates,
-    "parameters twice in an optimiser": parameters.twice_in_optimizer,
-    "parameters in two optimisers": updates.two_steps,
-    "steps that are taken back": updates.taken_back,
-    "gradients that are not cleared": loop.not_cleared,
-    "updates that change nothing": loop.unchanged,
-    "gradients clipped while they are scaled": scaling.clipped_scaled,
-    "gradients too small for float16": scaling.underflow,
-    "updates larger than their weights": loop.large_updates,
-    "a loss that is a sum": scaling.summed_loss,
-    "graphs that grow": loop.growing_graph,
-    "graphs that are kept": loop.kept_graphs,
-    "units that stay equal": units.equal_units,
-    "dead units": numbers.dead_units,
-    "backwards of Functions": functions.not_the_derivative,
-    "gradients that vanish or explode": numbers.trends,
-    "gradients of exactly zero": numbers.zero_gradients,
-    "a softmax of a softmax": layers.softmax_twice,
-    "targets that are broadcast": layers.broadcast_target,
-    "padding in a loss": layers.padded_targets,
-    "statistics that stay in a training": layers.statistics_stay,
-    "ties that are broken": parameters.broken_tie,
-    "frozen weights between others": parameters.frozen_between,
-    "saved tensors that dominate memory": memory.saved_tensors,
-}
+RULES: tuple[Rule, ...] = (
+    loop.stopped,
+    numbers.not_finite,
+    parameters.no_way,
+    parameters.never_reached,
+    causes.without_gradients,
+    parameters.never_updated,
+    loop.no_updates,
+    parameters.twice_in_optimizer,
+    updates.two_steps,
+    updates.taken_back,
+    loop.not_cleared,
+    loop.unchanged,
+    scaling.clipped_scaled,
+    scaling.underflow,
+    loop.large_updates,
+    scaling.summed_loss,
+    loop.growing_graph,
+    loop.kept_graphs,
+    units.equal_units,
+    numbers.dead_units,
+    functions.not_the_derivative,
+    numbers.trends,
+    numbers.zero_gradients,
+    layers.softmax_twice,
+    layers.broadcast_target,
+    layers.padded_targets,
+    layers.statistics_stay,
+    parameters.broken_tie,
+    parameters.frozen_between,
+    memory.saved_tensors,
+)
+
+_LOOKED_FOR = "what is not finite, cut off, not cleared, not updated, dead, vanishing or exploding"
 
 
 class Findings(list[Finding]):
@@ -77,23 +79,22 @@ class Findings(list[Finding]):
 
 def findings(trace: Timeline) -> Findings:
     """What is wrong in a recorded training, certain things first, then what may be meant; nothing without evidence."""
-    return findings_of(TrainingRun(trace.events))
+    return findings_of(trace.kept(TrainingRun))
 
 
 def findings_of(run: TrainingRun) -> Findings:
     """The same of a training that was gathered already."""
-    found = [each for rule in RULES.values() for each in rule(run)]
+    found = [each for rule in RULES for each in rule(run)]
     found.sort(key=lambda each: not each.certain)
     return Findings(found, _looked_at(run))
 
 
 def _looked_at(run: TrainingRun) -> str:
-    """`3 steps with 6 parameters and 24 nodes were looked at for …`, and what could not be told."""
+    """`3 backwards, 6 parameters, … were looked at, for …`, and what could not be told."""
     weights = [each for each in run.trained if each.is_held or each.updates] or run.trained
     updates = sum(len(each.updates) for each in weights)
     counts = {"backward": len(run.backwards), "parameter": len(weights), "node": len(run.nodes), "update": updates}
-    counted = series([plural(count, word) for word, count in counts.items()])
-    said = f"{counted} were looked at, for {series([*RULES])}"
+    said = f"{series([plural(count, word) for word, count in counts.items()])} were looked at, for {_LOOKED_FOR}"
     if not run.backwards:
         said += "; no backward was recorded, so that little could be told"
     elif len(run.steps) < 3:

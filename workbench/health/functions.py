@@ -8,7 +8,8 @@ from itertools import pairwise
 from statistics import median
 
 from .finding import Finding, told
-from .training_run import RecordedNode, TrainingRun
+from .graph import RecordedNode
+from .training_run import TrainingRun
 
 _POINTS = 24  # that slopes need
 _GAP = 0.05  # between two of them, as a share of the whole range

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from ..trace.values import Value
 from .finding import Finding, listed, plural, told
-from .training_run import RecordedNode, TrainingRun
+from .graph import RecordedNode
+from .training_run import TrainingRun
 
 _RESHAPES = {"view", "reshape", "reshape_alias", "unsafe_view", "transpose", "t", "permute", "squeeze", "unsqueeze"}
 _RESHAPES |= {"flatten", "slice", "select", "alias", "clone", "to_copy"}

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from ..trace.values import number
-from .finding import Finding, listed, named, place, plural, shortened, told
-from .training_run import TrainedParameter, TrainingRun, Update, is_same, rms, size_of
+from ..trace.values import number, shortened
+from .finding import Finding, listed, named, place, plural, told
+from .measures import is_same, rms, size_of
+from .training_run import TrainedParameter, TrainingRun, Update
 
-_MESSAGE = 200  # characters of an error's that a sentence tells
 _STEPS = 3  # before it is told that nothing changes
 _LAST_STEPS = 7  # in which nodes that are alive are counted
 _GROWTHS = 3  # times that a graph must have grown
@@ -28,11 +28,10 @@ def stopped(run: TrainingRun) -> Iterator[Finding]:
     at, failure = run.failures[-1]
     node = run.nodes.get(failure.node or "")
     where = f" in the backward of {told(node)}" if node is not None else ""
-    message = shortened(failure.message.partition("\n")[0], _MESSAGE)
     yield Finding(
         "stopped",
         True,
-        f"An error stopped the program{where}: {failure.error}: {message}",
+        f"An error stopped the program{where}: {failure.error}: {shortened(failure.message)}",
         "`workbench.explain(error)` draws what led to it.",
         node.line if node is not None else None,
         at,
@@ -209,12 +208,12 @@ def growing_graph(run: TrainingRun) -> Iterator[Finding]:
     steps = [step for step in run.steps if step.backwards]
     old: list[int] = []
     for step in steps:
-        nodes = [run.nodes[id] for each in step.backwards for id in each.ran if id in run.nodes]
+        nodes = [run.nodes[id] for each in step.backwards for id in each.received if id in run.nodes]
         old.append(sum(node.event < step.begin and not node.made.found for node in nodes))
     if not _grows(old):
         return
     backward = steps[-1].backwards[-1]
-    ran = [sum(len(each.ran) for each in step.backwards) for step in steps]
+    ran = [sum(len(each.received) for each in step.backwards) for step in steps]
     begin = steps[-1].begin
     crossing = [
         run.nodes[edge.target]

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 
 from .finding import Finding, told
-from .training_run import RecordedNode, TrainingRun
+from .graph import RecordedNode
+from .training_run import TrainingRun
 
 _LEAST = 64 * 2**20  # bytes in all that are worth a word
 _MOST = 0.5  # the share of one place that is told

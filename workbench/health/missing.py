@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ..trace.records import GradChanged
-from ..trace.values import said
+from ..trace.values import said, shortened
+from .backwards import RecordedBackward
+from .graph import way_in
 from .inquiry import Answer
 from .question import begun
-from .recorded_graph import Run, way_in
 from .unreached import LOOK_ALIKE, UnreachedGradient
 from .zero_gradient import lost_at
 
@@ -36,7 +37,7 @@ class MissingGradient(UnreachedGradient):
                 f"{asked.slot} is {said(asked.grad)}, from before: {asked.words} does not require a gradient now "
                 "(requires_grad is False), so no backward adds to it."
             ]
-        if (cut := asked.cut or self.graph.cuts.get(asked.id or "")) is not None:
+        if (cut := asked.cut or self._cut_of(asked.id)) is not None:
             self._tell_cut(made, cut, asked.words)
             return made
         if self._tell_memory(made):
@@ -96,7 +97,7 @@ class MissingGradient(UnreachedGradient):
         made.sentences = [
             f"{asked.slot} is None: {self._end} itself does not require a gradient, so no backward can start at it."
         ]
-        if (cut := loss.cut or self.graph.cuts.get(loss.id or "")) is not None:
+        if (cut := loss.cut or self._cut_of(loss.id)) is not None:
             self._tell_cut(made, cut, self._end)
         elif not self._tell_memory(made):
             made.possible = list(LOOK_ALIKE)
@@ -108,8 +109,8 @@ class MissingGradient(UnreachedGradient):
         assert place is not None
         made.way = way_in(self.found, place)
         way = f"a way leads from {self._end} to {asked.words}: {self._told_way(made.way)}"
-        if self.run is not None:
-            made.sentences = [*self._run_and_none(self.run, place, made), f"{begun(way)}."]
+        if self.backward is not None:
+            made.sentences = [*self._run_and_none(self.backward, place, made), f"{begun(way)}."]
             return made
         if self.recorded:
             made.sentences = [f"{asked.slot} is None, although {way}: no backward of {self._end} was recorded."]
@@ -128,27 +129,28 @@ class MissingGradient(UnreachedGradient):
         made.advice = self._record()
         return made
 
-    def _run_and_none(self, run: Run, place: str, made: Answer) -> list[str]:
+    def _run_and_none(self, backward: RecordedBackward, place: str, made: Answer) -> list[str]:
         """A recorded backward whose graph leads to the tensor, which has no gradient all the same."""
-        asked, which = self.asked, self._backward(run)
+        asked, which = self.asked, self._told_backward(backward)
         changes = self.graph.changes.get(asked.id or "", [])
-        cleared = next((each for _, each in reversed(changes) if isinstance(each, GradChanged)), None)
-        if changes and changes[-1][1] is cleared and cleared is not None and cleared.grad is None:
-            at = "" if cleared.source is None else f" at line {cleared.source.line} ({cleared.source.text})"
+        last = changes[-1].made if changes else None
+        if isinstance(last, GradChanged) and last.grad is None:
+            at = "" if last.source is None else f" at line {last.source.line} ({last.source.text})"
             return [f"{asked.slot} is None: it was cleared{at}, after {which} had filled it."]
-        if run.added.get(place) is not None:
+        if backward.added.get(place) is not None:
             return [f"{asked.slot} is None now, but {which} had filled it: it was cleared after the recording."]
-        if run.failed is not None:
-            at = "" if run.failed.node is None else f" at {self._told(run.failed.node)}"
-            made.marks = {} if run.failed.node is None else {run.failed.node: "the backward failed here"}
-            return [f"{asked.slot} is None: {which} failed{at} before it came to {asked.words}: {run.failed.message}"]
-        if place in run.captured:
+        if (failed := backward.failed) is not None:
+            at = "" if failed.node is None else f" at {self._told(failed.node)}"
+            made.marks = {} if failed.node is None else {failed.node: "the backward failed here"}
+            message = shortened(failed.message)
+            return [f"{asked.slot} is None: {which} failed{at} before it came to {asked.words}: {message}"]
+        if place in backward.captured:
             return [f"{asked.slot} is None: {which} handed the gradient to its caller, as autograd.grad() does."]
-        targets = run.started.targets
+        targets = backward.targets
         if targets is not None:
             asked_for = self._listed(map(self._called, targets))
             return [f"{asked.slot} is None: {which} was asked for the gradients of {asked_for} alone."]
-        sinks = lost_at(self.graph, run, place, lambda grad: grad is None)
+        sinks = lost_at(self.graph, backward, place, lambda grad: grad is None)
         made.marks = dict.fromkeys(sinks, "sends nothing on")
         if sinks and made.way:
             made.way = way_in(self.found, sinks[0]) + self.graph.way([sinks[0]], place)[1:]

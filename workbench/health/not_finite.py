@@ -1,12 +1,21 @@
-"""Where a gradient that is not finite began: the first node that made it of finite numbers, backward or forward."""
+"""Where a gradient that is not finite began: the first node that made it of finite numbers, backward or forward.
+
+Of a training that is where the first one began by which it is so: an update may have made a weight not finite, and that
+the forward of a step after it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from ..trace.facts import TensorSeen
 from ..trace.values import Value
-from .recorded_graph import RecordedGraph, Run, is_broken, sends_on
+from .backwards import RecordedBackward
+from .graph import RecordedGraph
+from .measures import is_broken
+from .training_run import TrainedParameter, TrainingRun, Update
 from .zero_gradient import ITSELF
 
 # Operations whose derivative has no bound where one of their values is 0.
@@ -20,30 +29,77 @@ class Origin:
 
     found: list[tuple[str, str]] = field(default_factory=list)
     possible: list[tuple[str, str]] = field(default_factory=list)
+    given: TensorSeen | None = None  # what the forward was given that was not finite already
     mark: str = "not finite from here on"
 
 
-def not_finite(graph: RecordedGraph, run: Run | None, roots: Iterable[str], place: str) -> Origin:
-    """Where what came to a place began not to be finite; `run` is the backward, if it was recorded."""
-    before = graph.before([place])
-    if run is None:
-        return _of_graph(graph, [node for node in graph.reached(roots) if node in before])
+class Link(NamedTuple):
+    """A weight that an update made not finite, and the node of a later forward that was given it."""
+
+    parameter: TrainedParameter
+    update: Update
+    node: str
+
+
+@dataclass(slots=True)
+class Cause:
+    """Where a gradient began not to be finite, in which backward, and the place that it came to by that.
+
+    The `links` lead from the gradient that was asked about to there. If it did not begin with a gradient, but with the
+    update of the last link, the origin is what that has led to.
+    """
+
+    backward: RecordedBackward | None
+    place: str
+    origin: Origin
+    links: list[Link] = field(default_factory=list)
+    by_gradient: bool = True
+
+
+def first_cause(graph: TrainingRun, backward: RecordedBackward | None, starts: Iterable[str], place: str) -> Cause:
+    """Why what came to a place by a backward was not finite, followed back through the steps of a training."""
+    cause = Cause(backward, place, _origin(graph, backward, starts, place))
+    while cause.backward is not None and (link := _link(graph, cause.origin, cause.backward.event)) is not None:
+        cause.links.append(link)
+        change = graph.broken_by(link.parameter.id, link.update.event)
+        if change is None or change.backward is None:
+            cause.by_gradient = False
+            break
+        cause.backward, cause.place = change.backward, link.parameter.id
+        cause.origin = _origin(graph, cause.backward, cause.backward.starts, cause.place)
+    return cause
+
+
+def _link(graph: TrainingRun, origin: Origin, end: int) -> Link | None:
+    """What made not finite what a forward was given, if that is a weight and an update before did it."""
+    parameter = None if origin.given is None else graph.parameters.get(origin.given.id)
+    for update in reversed([] if parameter is None else parameter.updates):
+        if parameter is not None and update.event < end and not is_broken(update.before) and is_broken(update.after):
+            return Link(parameter, update, origin.found[-1][0])
+    return None
+
+
+def _origin(graph: RecordedGraph, backward: RecordedBackward | None, starts: Iterable[str], place: str) -> Origin:
+    """Where what came to a place began not to be finite, by a backward, if that was recorded."""
+    before = graph.before(place)
+    if backward is None:
+        return _of_graph(graph, [node for node in graph.reached(starts) if node in before])
     origin = Origin()
-    for root in run.started.roots:
+    for root in backward.roots:
         if is_broken(root.seed):
             origin.found = [(root.node, "was given a gradient to begin with that is not finite")]
             return origin
-    for node, sent in run.sent.items():
-        if node not in before or any(map(is_broken, run.received.get(node, ()))):
+    for node, sent in backward.sent.items():
+        if node not in before or any(map(is_broken, backward.received.get(node, ()))):
             continue
-        if not any(is_broken(grad) for to, grad in sends_on(graph, node, sent) if to in before):
+        if not any(is_broken(grad) for to, grad in graph.sends_on(node, sent) if to in before):
             continue
         source = _forward(graph, node)
         origin.found = [(node, _FINITE_INPUTS + _pole(graph, node) * (source is None))]
         if source is not None:
-            origin.found.append((source, _in_forward(graph, source)))
+            _tell_forward(graph, source, origin)
         return origin
-    for hook in run.hooks:
+    for hook in backward.hooks:
         if hook.node in before and any(map(is_broken, hook.after)) and not any(map(is_broken, hook.before)):
             origin.found = [(hook.node, f"is where {hook.hook.title} made it not finite")]
             break
@@ -52,11 +108,13 @@ def not_finite(graph: RecordedGraph, run: Run | None, roots: Iterable[str], plac
 
 def _of_graph(graph: RecordedGraph, on_way: list[str]) -> Origin:
     """The same of a graph whose backward nobody recorded."""
+    origin = Origin()
     for node in on_way:
         if node in graph.nodes and (source := _forward(graph, node)) is not None:
-            return Origin([(source, _in_forward(graph, source))])
-    possible = [(node, f"may have made it{pole}") for node in on_way if (pole := _pole(graph, node))]
-    return Origin([], possible)
+            _tell_forward(graph, source, origin)
+            return origin
+    origin.possible = [(node, f"may have made it{pole}") for node in on_way if (pole := _pole(graph, node))]
+    return origin
 
 
 def _forward(graph: RecordedGraph, node: str) -> str | None:
@@ -72,52 +130,49 @@ def _forward(graph: RecordedGraph, node: str) -> str | None:
         seen.add(node)
 
 
-def _in_forward(graph: RecordedGraph, node: str) -> str:
-    """What a node did by which a value of the forward is not finite."""
-    given = [graph.tensors[id] for id in graph.given(node)]
-    broken = [seen for seen in given if seen.node is None and is_broken(seen.value)]
-    if broken:
-        return f"was given {broken[0].name or 'a tensor'} in forward, which is not finite"
-    if not _is_given_known(graph, node):
-        return "has a result in forward that is not finite; what it was given is not known any more"
-    return f"made a value in forward that is not finite{_pole(graph, node)}"
+def _tell_forward(graph: RecordedGraph, node: str, origin: Origin) -> None:
+    """Tell what a node did by which a value of the forward is not finite."""
+    origin.given = next((seen for seen, value in _given(graph, node) if seen.node is None and is_broken(value)), None)
+    if origin.given is not None:
+        what = f"was given {origin.given.name or 'a tensor'} in forward, which is not finite"
+    elif not _is_given_known(graph, node):
+        what = "has a result in forward that is not finite; what it was given is not known any more"
+    else:
+        what = f"made a value in forward that is not finite{_pole(graph, node)}"
+    origin.found.append((node, what))
+
+
+def _given(graph: RecordedGraph, node: str) -> list[tuple[TensorSeen, Value]]:
+    """The tensors that a node was given or has saved, with their values then."""
+    own = graph.nodes[node]
+    known = [*zip(own.input_ids, own.inputs, strict=True)]
+    known += [(each.tensor, own.saved[each.name]) for each in own.made.saved if each.tensor and each.name in own.saved]
+    return [(graph.tensors[id], value) for id, value in known if id in graph.tensors]
 
 
 def _is_given_known(graph: RecordedGraph, node: str) -> bool:
     """Whether a node's inputs are known: by what it has saved of them, or as the results of the nodes before it."""
-    if any(value.is_known for name, value in _saved(graph, node).items() if name not in ITSELF):
+    if any(value.is_known for name, value in graph.nodes[node].saved.items() if name not in ITSELF):
         return True
     before = [to for to in graph.targets(node) if to in graph.nodes]
-    return all(any(seen.value.is_known for seen in graph.results(to)) for to in before)
+    return all(any(value.is_known for value in graph.results(to)) for to in before)
 
 
 def _is_affected(graph: RecordedGraph, node: str) -> bool:
     """Whether a node's results, or what it has saved, are not finite."""
-    return any(map(is_broken, [*[seen.value for seen in graph.results(node)], *_saved(graph, node).values()]))
-
-
-def _saved(graph: RecordedGraph, node: str) -> dict[str, Value]:
-    """What is known of what a node has saved."""
-    found = {}
-    for saved in graph.nodes[node].saved:
-        seen = None if saved.tensor is None else graph.tensors.get(saved.tensor)
-        value = saved.value or (None if seen is None else seen.value)
-        if value is not None:
-            found[saved.name] = value
-    return found
+    return any(map(is_broken, [*graph.results(node), *graph.nodes[node].saved.values()]))
 
 
 def _pole(graph: RecordedGraph, node: str) -> str:
     """That a value is 0 of which the derivative has no bound there."""
-    made = graph.nodes.get(node)
-    if made is None or made.operation not in _POLES:
+    own = graph.nodes.get(node)
+    if own is None or own.made.operation not in _POLES:
         return ""
-    given = {seen.name or "its input": seen.value for id in graph.given(node) if (seen := graph.tensors[id])}
-    known = {**_saved(graph, node), **given}
+    known = {**own.saved, **{seen.name or "its input": value for seen, value in _given(graph, node)}}
     zeros = [name for name, value in known.items() if value.is_known and _has_zero(value)]
     names = {"self": "its input", "other": "what it divides by", "result": "its result"}
     word = names.get(zeros[0], zeros[0]) if zeros else ""
-    return f": {word} has a 0, where the derivative of {made.operation} has no bound" if zeros else ""
+    return f": {word} has a 0, where the derivative of {own.made.operation} has no bound" if zeros else ""
 
 
 def _has_zero(value: Value) -> bool:

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Sequence
 from ..trace.values import Value, number
 from .causes import grown, scale_of, scales
 from .finding import Finding, listed, place, plural, span, told
-from .training_run import RecordedNode, TrainedParameter, TrainingRun, TrainingStep, is_zero, size_of
+from .graph import RecordedNode
+from .measures import is_zero, size_of
+from .training_run import TrainedParameter, TrainingRun, TrainingStep
 
 _LEAST_LAYERS = 4  # that a trend needs
 _LEAST_ROUNDS = 8
@@ -158,7 +160,7 @@ def _hint(node: RecordedNode, large: float) -> str:
 
 def _from_backward(run: TrainingRun, step: TrainingStep, bad: Sequence[tuple[str, Value]]) -> Finding:
     """The first node whose own backward made gradients that are not finite of finite ones."""
-    tasks = {id for backward in step.backwards for id in backward.ran}
+    tasks = {id for backward in step.backwards for id in backward.received}
     wrong = [
         node
         for id in tasks
@@ -440,7 +442,7 @@ def zero_gradients(run: TrainingRun) -> Iterator[Finding]:
     ]
     if not weights:
         return
-    ways = {parameter.id: run.leads_to(parameter.id) for parameter in weights if len(parameter.shape) > 1}
+    ways = {parameter.id: run.before(parameter.id) for parameter in weights if len(parameter.shape) > 1}
     for same in nodes.values():
         if len(same) < _STEPS or same[0].made.operation in ("relu", "threshold", "clamp_min"):
             continue

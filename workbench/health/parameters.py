@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from ..trace.facts import Cut, SourceLine
 from .causes import alike
 from .finding import Finding, listed, named, place, plural, told
-from .training_run import RecordedNode, TrainedParameter, TrainingRun, Update, distance, is_same, size_of
+from .graph import RecordedNode
+from .measures import distance, is_same, size_of
+from .training_run import TrainedParameter, TrainingRun, Update
 
 _WORDS = {
     "detach": "`detach` cuts the way back",
@@ -42,7 +44,7 @@ def no_way(run: TrainingRun) -> Iterator[Finding]:
                 f"{leaves[0].name} is a leaf, so no operation leads back from it and no weight gets a gradient."
             )
         elif (used := _used_before(run, held, backward.event)) and not any(each.gradients for each in held):
-            others = [run.parameters[id] for id in backward.ran if id in run.parameters]
+            others = [run.parameters[id] for id in backward.received if id in run.parameters]
             ends = f": its way ends at {named(others)}" if others else ""
             sentence = (
                 f"Backward ({place(backward.source)}) comes to no weight{ends}; none of "
@@ -131,17 +133,15 @@ def _last(parameter: TrainedParameter) -> str:
 
 def _end(run: TrainingRun, parameter: TrainedParameter) -> _End:
     """Where the way ends, looked for from the parameter on."""
-    way = run.leads_to(parameter.id)
+    way = run.before(parameter.id)
     for at, cut in run.cuts.values():
-        if cut.node == parameter.id or (cut.node is not None and cut.node in way):
+        if cut.node is not None and cut.node in way:
             return _End("cut", cut.source, at, run.nodes.get(cut.node or ""), cut)
-    for id in (*parameter.used, *way):
-        node = run.nodes[id]
-        for edge, sent in zip(node.made.edges, node.sent, strict=False):
-            came = any(grad is not None for grad in node.gradients)
-            if sent is None and came and (edge.target == parameter.id or edge.target in way):
+    made = [run.nodes[id] for id in way if id in run.nodes]
+    for node in made:
+        for target, sent in run.sends_on(node.id, node.sent):
+            if sent is None and target in way and any(grad is not None for grad in node.gradients):
                 return _End("none", node.line, node.finished[0], node)
-    made = [run.nodes[id] for id in way]
     last = max(made, key=lambda node: (not run.users.get(node.id), node.event), default=None)
     first = [node for node in made if not run.users.get(node.id)]
     node = min(first, key=lambda node: node.event) if first else last
@@ -291,7 +291,7 @@ def frozen_between(run: TrainingRun) -> Iterator[Finding]:
     frozen: dict[str, RecordedNode] = {}
     for id, seen in run.frozen.items():
         is_weight = (seen.name or "").rpartition(".")[2] == "weight" and len(seen.value.shape) >= _MATRIX
-        for user in run.users.get(id, ()) if is_weight else ():
+        for user in run.constants.get(id, ()) if is_weight else ():
             node = run.nodes[user]
             if any(edge.target in run.nodes for edge in node.made.edges) and not _has_adapter(run, node):
                 frozen.setdefault(id, node)

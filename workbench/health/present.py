@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 
-from ..trace.records import GradChanged
+from ..trace.records import GradChanged, TensorWritten
 from ..trace.values import Value, number, said
+from .backwards import Change, RecordedBackward
+from .graph import way_in
 from .inquiry import Answer
-from .not_finite import not_finite
+from .measures import is_broken, is_nothing
+from .not_finite import Cause, first_cause
 from .question import NAMED, begun
-from .recorded_graph import Change, Run, is_broken, is_zero, way_in
 from .unreached import UnreachedGradient
 from .zero_gradient import blocked, lost_at, zero_because
 
@@ -20,57 +22,78 @@ class PresentGradient(UnreachedGradient):
     def answer(self) -> Answer:
         """The answer."""
         grad = self.asked.grad
-        return self._not_finite() if is_broken(grad) else self._zero() if is_zero(grad) else self._there()
+        return self._not_finite() if is_broken(grad) else self._zero() if is_nothing(grad) else self._there()
 
     def _changes(self) -> list[Change]:
         """What was done to the gradient since it was last cleared."""
         changes = self.graph.changes.get(self.asked.id or "", [])
-        begin = max(
-            [at + 1 for at, (_, each) in enumerate(changes) if isinstance(each, GradChanged) and each.clears], default=0
-        )
-        return changes[begin:]
+        return changes[max([at + 1 for at, each in enumerate(changes) if each.clears], default=0) :]
 
     def _not_finite(self) -> Answer:
         made = Answer("not finite")
         asked = self.asked
         assert asked.grad is not None
         made.sentences = [f"{asked.slot} is not finite: {said(asked.grad)}."]
-        changes = self._changes()
-        first = next(((run, each) for run, each in changes if is_broken(each.grad)), None)
-        if first is not None and first[0] is None:
-            made.sentences.append(self._set_by(first[1]))
+        change = self.graph.broken_by(asked.id or "")
+        if change is not None and change.backward is None:
+            made.sentences.append(self._set_by(change))
             return made
-        run = self.run if first is None else first[0]
         if not self.reaches or self.place is None:
             made.advice = "" if self.recorded else self._ask_with_loss()
             return made
-        if first is not None and run is not None and run is not changes[-1][0]:
-            made.sentences.append(f"It has been so since {self._backward(run)}.")
-        origin = not_finite(self.graph, run, self.roots if run is None else run.roots, self.place)
-        for place, what in origin.found:
-            made.sentences.append(f"{'There it' if place in made.marks else self._told(place)} {what}.")
-            made.marks[place] = origin.mark
-        made.possible = [f"{self._told(place)} {what}" for place, what in origin.possible]
-        if origin.found:
-            start = origin.found[0][0]
-            made.way = way_in(self.found, start) + self.graph.way([start], self.place)[1:]
-        elif not origin.possible:
-            made.sentences.append("All values of the forward that are known are finite.")
+        backward = self.backward if change is None else change.backward
+        if backward is not None and change is not None and backward is not self._changes()[-1].backward:
+            since = self._told_backward(backward) + self._in_step(backward.event)
+            made.sentences.append(f"It has been so since {since}.")
+        starts = self.roots if backward is None else backward.starts
+        self._tell_cause(made, first_cause(self.graph, backward, starts, self.place))
         made.advice = self._record()
         return made
 
-    def _set_by(self, change: GradChanged | object) -> str:
-        assert isinstance(change, GradChanged)
-        at = "" if change.source is None else f" at line {change.source.line} ({change.source.text})"
-        return f"{change.name or 'The program'} made it that{at}."
+    def _tell_cause(self, made: Answer, cause: Cause) -> None:
+        """Tell where it began, and how it came from there to a later step."""
+        origin = cause.origin
+        if cause.links and cause.by_gradient and cause.backward is not None:
+            name = cause.links[-1].parameter.name
+            made.sentences.append(f"It began with the gradient of {name}{self._in_step(cause.backward.event)}.")
+        for place, what in origin.found if cause.by_gradient else ():
+            made.sentences.append(f"{'There it' if place in made.marks else self._told(place)} {what}.")
+            made.marks[place] = origin.mark
+        for parameter, update, node in reversed(cause.links):
+            at = "" if update.source is None else f" at line {update.source.line} ({update.source.text})"
+            who = f"The step of {update.optimizer}" if update.optimizer else "The program"
+            finite = "" if update.grad is None or is_broken(update.grad) else ", although its gradient was finite"
+            made.sentences.append(
+                f"{who}{at} made {parameter.name} not finite{self._in_step(update.event)}{finite}: "
+                f"{self._told(node)} was given it in forward."
+            )
+            made.marks.setdefault(node, origin.mark)
+        made.possible = [f"{self._told(place)} {what}" for place, what in origin.possible]
+        if origin.found:
+            start = origin.found[0][0]
+            found = self.found if cause.backward is None else self.graph.reached(cause.backward.starts)
+            made.way = way_in(found, start) + self.graph.way([start], cause.place)[1:]
+        elif not origin.possible:
+            made.sentences.append("All values of the forward that are known are finite.")
+
+    def _in_step(self, event: int) -> str:
+        """Which step of the training an event lies in, of several."""
+        steps, step = self.graph.steps, self.graph.step_of(event)
+        return "" if step is None or len(steps) < 2 else f" in step {step.number} of {len(steps)}"
+
+    def _set_by(self, change: Change) -> str:
+        assert isinstance(change.made, GradChanged)
+        line = change.made.source
+        at = "" if line is None else f" at line {line.line} ({line.text})"
+        return f"{change.made.name or 'The program'} made it that{at}."
 
     def _zero(self) -> Answer:
         made, asked = Answer("zero"), self.asked
         made.sentences = [f"{asked.slot} is there, and all of it is 0."]
         changes = self.graph.changes.get(asked.id or "", [])
         last = changes[-1] if changes else None
-        if last is not None and isinstance(last[1], GradChanged):
-            made.sentences.append(self._set_by(last[1]))
+        if last is not None and last.backward is None:
+            made.sentences.append(self._set_by(last))
             return made
         if not self.reaches or self.place is None:
             if self.roots:
@@ -79,26 +102,26 @@ class PresentGradient(UnreachedGradient):
                 made.possible = ["zero_grad(set_to_none=False) or zero_() cleared it", "a backward brought zeros"]
                 made.advice = self._ask_with_loss()
             return made
-        if last is not None and last[0] is not None:
-            self._tell_zeros(made, last[0], self.place)
+        if last is not None and last.backward is not None:
+            self._tell_zeros(made, last.backward, self.place)
             return made
         self._tell_blocked(made, self.place)
         return made
 
-    def _tell_zeros(self, made: Answer, run: Run, place: str) -> None:
+    def _tell_zeros(self, made: Answer, backward: RecordedBackward, place: str) -> None:
         """Tell where a recorded backward lost it."""
         hook = next(
-            (each for each in run.hooks if each.node == place and each.changed and is_zero(each.after[0])), None
+            (each for each in backward.hooks if each.node == place and each.changed and is_nothing(each.after[0])), None
         )
-        if hook is not None and not is_zero(hook.before[0]):
+        if hook is not None and not is_nothing(hook.before[0]):
             made.sentences.append(f"{begun(hook.sentence(self.frame))}.")
             return
-        if all(is_zero(root.seed) for root in run.started.roots):
-            made.sentences.append(f"{begun(self._backward(run))} began with a gradient of 0.")
+        if all(is_nothing(root.seed) for root in backward.roots):
+            made.sentences.append(f"{begun(self._told_backward(backward))} began with a gradient of 0.")
             return
-        sinks = lost_at(self.graph, run, place, is_zero)
+        sinks = lost_at(self.graph, backward, place, is_nothing)
         for sink in sinks[:NAMED]:
-            got = said(next((grad for grad in run.received[sink] if not is_zero(grad)), None))
+            got = said(next((grad for grad in backward.received[sink] if not is_nothing(grad)), None))
             because = zero_because(self.graph, sink, place)
             why = f": {because}" if because else ""
             made.sentences.append(
@@ -142,20 +165,20 @@ class PresentGradient(UnreachedGradient):
         else:
             norm = f", norm {number(asked.grad.norm)}" if math.prod(asked.grad.shape) > 1 else ""
             made.sentences = [f"{asked.slot} is there and finite: {said(asked.grad)}{norm}."]
-        runs = [run for run, _ in self._changes() if run is not None]
-        if len(runs) > 1:
-            self._tell_sum(made, runs)
-        elif runs:
-            made.sentences.append(f"{begun(self._backward(runs[0]))} brought it.")
+        backwards = [each.backward for each in self._changes() if each.backward is not None]
+        if len(backwards) > 1:
+            self._tell_sum(made, backwards)
+        elif backwards:
+            made.sentences.append(f"{begun(self._told_backward(backwards[0]))} brought it.")
         elif not self.recorded:
             self._tell_there(made)
-        before = self._given_before(runs[0]) if runs else None
+        before = self._given_before(backwards[0]) if backwards else None
         if before is not None:
             made.sentences.append(f"It was added to {said(before)}, which was there before what was recorded.")
             made.verdict = "sum"
-        later = self.graph.runs[self.graph.runs.index(runs[-1]) + 1 :] if runs else []
+        later = self.graph.backwards[self.graph.backwards.index(backwards[-1]) + 1 :] if backwards else []
         if later:
-            made.sentences.append(f"{begun(self._backward(later[-1]))}, the last, did not lead to it.")
+            made.sentences.append(f"{begun(self._told_backward(later[-1]))}, the last, did not lead to it.")
         if self.recorded and self.loss is not None and not self.reaches:
             made.sentences.append(f"The graph of {self._end} itself does not lead to {asked.words}.")
         self._tell_uses(made)
@@ -171,22 +194,23 @@ class PresentGradient(UnreachedGradient):
             f"{self._record().replace('where, and by which line', 'it')}"
         )
 
-    def _given_before(self, run: Run) -> Value | None:
+    def _given_before(self, backward: RecordedBackward) -> Value | None:
         """What the gradient was when the first recorded backward added to it."""
         tensor = self.frame.tensors.get(self.asked.id or "")
-        only = [each for each, _ in self.graph.changes.get(self.asked.id or "", []) if each is not None]
-        return tensor.rest if tensor is not None and only[:1] == [run] and not is_zero(tensor.rest) else None
+        brought = [each.backward for each in self.graph.changes[self.asked.id or ""] if each.backward is not None]
+        return tensor.rest if tensor is not None and brought[0] is backward and not is_nothing(tensor.rest) else None
 
-    def _tell_sum(self, made: Answer, runs: list[Run]) -> None:
+    def _tell_sum(self, made: Answer, backwards: list[RecordedBackward]) -> None:
         made.verdict = "sum"
-        lines = [self._backward(run) for run in runs]
+        lines = [self._told_backward(backward) for backward in backwards]
         named = [f"{line} ({lines.count(line)} times)" if lines.count(line) > 1 else line for line in lines]
         made.sentences.append(
-            f"It is the sum of what {len(runs)} backwards brought, as nothing cleared it between them: "
+            f"It is the sum of what {len(backwards)} backwards brought, as nothing cleared it between them: "
             f"{self._listed(named)}."
         )
-        first, last = self.graph.runs.index(runs[0]), self.graph.runs.index(runs[-1])
-        if any(first < count <= last and tensor == self.asked.id for count, tensor in self.graph.steps):
+        between = self.graph.events[backwards[0].event : backwards[-1].event]
+        written = [each for each in between if isinstance(each, TensorWritten) and each.tensor == self.asked.id]
+        if any(each.optimizer is not None for each in written):
             made.sentences.append("An optimizer took a step between them, with a gradient that holds the ones before.")
             made.advice = "Call zero_grad() before each backward."
         else:

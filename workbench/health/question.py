@@ -7,8 +7,9 @@ from itertools import groupby
 
 from ..trace.frame import Frame
 from ..trace.values import series
+from .backwards import RecordedBackward
 from .inquiry import Asked, Inquiry, LiveGraph
-from .recorded_graph import RecordedGraph, Run
+from .training_run import TrainingRun
 
 NAMED = 6  # places of a way, leaves, or backwards, that a sentence names
 _RECORD = (
@@ -20,31 +21,31 @@ _RECORD = (
 class GradientQuestion:
     """A tensor, the loss or the backward that it is asked about, and the places that gradients can go to from there."""
 
-    def __init__(self, inquiry: Inquiry, frame: Frame, package: str) -> None:
-        self.graph, self.frame, self.package = RecordedGraph(inquiry.events), frame, package
+    def __init__(self, inquiry: Inquiry, graph: TrainingRun, frame: Frame, package: str) -> None:
+        self.graph, self.frame, self.package = graph, frame, package
         self.asked, self.loss = inquiry.asked, inquiry.loss
         self.live, self.recorded = inquiry.live or LiveGraph(), inquiry.live is None
         self.place = self._place_of(self.asked)
-        self.run = self._run()
+        self.backward = self._asked_backward()
         self.roots = self._roots()
         self.found = self.graph.reached(self.roots)
 
     def _place_of(self, asked: Asked) -> str | None:
-        return None if asked.id is None else self.graph.places[asked.id][0]
+        return None if asked.id is None else self.graph.places[asked.id]
 
-    def _run(self) -> Run | None:
+    def _asked_backward(self) -> RecordedBackward | None:
         """The backward that the answer is about: of the loss, else the last that leads to the tensor, else the last."""
-        graph, runs = self.graph, self.graph.runs
+        graph, backwards = self.graph, self.graph.backwards
         if self.loss is not None:
             start = self._place_of(self.loss)
-            return next((run for run in reversed(runs) if start in run.roots), None)
-        found = None if self.place is None else graph.run_of(self.place)
-        return found or (runs[-1] if runs else None)
+            return next((backward for backward in reversed(backwards) if start in backward.starts), None)
+        found = None if self.place is None else graph.backward_to(self.place)
+        return found or (backwards[-1] if backwards else None)
 
     def _roots(self) -> list[str]:
         if self.loss is not None:
             return [start] if (start := self._place_of(self.loss)) is not None else []
-        return [] if self.run is None else self.run.roots
+        return [] if self.backward is None else self.backward.starts
 
     @property
     def reaches(self) -> bool:
@@ -78,7 +79,7 @@ class GradientQuestion:
             return self.loss.name or "this loss"
         if not self.roots:
             return "the loss"
-        root = self.graph.runs[-1].started.roots[0] if self.run is None else self.run.started.roots[0]
+        root = (self.backward or self.graph.backwards[-1]).roots[0]
         return self.frame.output(root.node, root.output_nr)
 
     @property
@@ -93,8 +94,8 @@ class GradientQuestion:
             names = [*names[:NAMED], f"{len(names) - 2 * NAMED:,} more", *names[-NAMED:]]
         return " → ".join(names)
 
-    def _backward(self, run: Run) -> str:
-        at = run.started.source
+    def _told_backward(self, backward: RecordedBackward) -> str:
+        at = backward.source
         return "the backward" if at is None else f"the backward at line {at.line} ({at.file}: {at.text})"
 
     def _record(self) -> str:

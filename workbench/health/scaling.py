@@ -9,9 +9,11 @@ from ..trace.records import GradChanged
 from ..trace.values import Value
 from .causes import scale_of, scales
 from .finding import Finding, named, place, plural, told
+from .graph import RecordedNode
 from .loop import large_updates
+from .measures import is_zero, size_of
 from .numbers import not_finite
-from .training_run import RecordedNode, TrainedParameter, TrainingRun, TrainingStep, is_zero, size_of
+from .training_run import TrainedParameter, TrainingRun, TrainingStep
 
 _STEPS = 3
 _MANY = 16  # numbers of a sum
@@ -71,9 +73,9 @@ def underflow(run: TrainingRun) -> Iterator[Finding]:
         came = [grad for grad in node.gradients if grad is not None]
         if came and node.finished and not node.inside and node.made.operation not in _MASKS and _fades(node, came):
             lost.setdefault((node.made.name, node.made.scope, node.line), []).append(node)
-    zero = [each for each in run.trained if each.gradients and all(_is_nothing(got.own) for got in each.gradients)]
+    zero = [each for each in run.trained if each.gradients and all(is_zero(got.own) for got in each.gradients)]
     for nodes in lost.values():
-        ways = {id for node in nodes for id in _behind(run, node)}
+        ways = run.reached([node.id for node in nodes])
         gone = [each for each in zero if each.id in ways]
         if len(nodes) < _STEPS or not gone:
             continue
@@ -102,23 +104,6 @@ def _fades(node: RecordedNode, came: list[Value]) -> bool:
 
 def _largest(value: Value) -> float:
     return max([abs(end) for end in (value.min, value.max) if end is not None], default=math.nan)
-
-
-def _is_nothing(grad: Value | None) -> bool:
-    return grad is not None and is_zero(grad)
-
-
-def _behind(run: TrainingRun, node: RecordedNode) -> set[str]:
-    """All nodes and leaves that a node's gradient goes on to."""
-    found: set[str] = set()
-    left = [node.id]
-    while left:
-        at = run.nodes.get(left.pop())
-        for edge in at.made.edges if at is not None else ():
-            if edge.target is not None and edge.target not in found:
-                found.add(edge.target)
-                left.append(edge.target)
-    return found
 
 
 def clipped_scaled(run: TrainingRun) -> Iterator[Finding]:

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..trace.values import Value
-from .training_run import RecordedNode, TrainedParameter, TrainingRun, TrainingStep, is_zero, share_of_zeros
+from .graph import RecordedNode
+from .measures import share_of_zeros
+from .training_run import TrainedParameter, TrainingRun, TrainingStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ def _cells(parameter: TrainedParameter, steps: Sequence[TrainingStep]) -> tuple[
 
 
 def _norm(value: Value | None) -> float | None:
-    return None if value is None else 0.0 if is_zero(value) else value.norm
+    return None if value is None else value.norm
 
 
 def _last_name(parameter: TrainedParameter) -> str:

@@ -21,73 +21,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
-from ..trace.call_records import HookRan
 from ..trace.compare import rounds_of
-from ..trace.facts import Cut, Root, SourceLine, TensorSeen
-from ..trace.records import (
-    BackwardFinished,
-    BackwardStarted,
-    EventsLetGo,
-    Failed,
-    GradAccumulated,
-    GradCaptured,
-    GradChanged,
-    NodeCreated,
-    NodeFinished,
-    NodesGone,
-    NodeStarted,
-    SavedFreed,
-    TensorWritten,
-)
+from ..trace.facts import SourceLine, TensorSeen
+from ..trace.records import BackwardStarted, GradAccumulated, GradCaptured, GradChanged, NodeCreated, TensorWritten
 from ..trace.schema import Record
 from ..trace.values import Value
-
-
-def size_of(value: Value) -> int:
-    """How many numbers a value has."""
-    return math.prod(value.shape)
-
-
-def rms(value: Value) -> float:
-    """The root of the mean square of a value's numbers."""
-    return value.norm / math.sqrt(size_of(value)) if size_of(value) else 0.0
-
-
-def is_zero(value: Value) -> bool:
-    """Whether a value is known to be zero everywhere."""
-    return value.norm == 0 and not value.nonfinite
-
-
-def share_of_zeros(value: Value) -> float | None:
-    """Which part of a value's numbers is exactly zero; None where the record has only a summary and cannot tell."""
-    if is_zero(value):
-        return 1.0
-    if value.values is None:
-        return None
-    return sum(number == 0 for number in value.values) / max(len(value.values), 1)
-
-
-def is_same(one: Value, other: Value) -> bool:
-    """Whether two values have the same numbers, as far as their records tell."""
-    if one.values is not None and other.values is not None:
-        return one.shape == other.shape and one.values == other.values
-    facts = [(value.shape, value.norm, value.min, value.max, value.mean) for value in (one, other)]
-    return facts[0] == facts[1]
-
-
-def distance(one: Value, other: Value) -> float:
-    """The norm of the difference of two values: exact where all numbers were kept, else the most that is certain."""
-    if one.shape != other.shape:
-        return 0.0
-    if one.values is not None and other.values is not None:
-        return math.dist(one.values, other.values)
-    bounds = [abs(other.norm - one.norm)]
-    if one.mean is not None and other.mean is not None and not one.nonfinite and not other.nonfinite:
-        bounds.append(abs(other.mean - one.mean) * math.sqrt(size_of(one)))
-    for least, now in ((one.min, other.min), (one.max, other.max)):
-        if least is not None and now is not None:
-            bounds.append(abs(now - least))
-    return max([bound for bound in bounds if not math.isnan(bound)], default=0.0)
+from .backwards import RecordedBackward, RecordedBackwards
+from .graph import RecordedNode
+from .measures import distance, is_same, is_zero, size_of
 
 
 @dataclass(slots=True)
@@ -95,7 +36,6 @@ class ArrivedGradient:
     """What one backward brought to a parameter."""
 
     event: int
-    task: str
     own: Value  # what this backward brought
     before: Value | None  # the `.grad` that it was added to, None if there was none or it had been cleared
     after: Value | None  # `.grad` then; None where the gradient was handed to the caller of `grad()`
@@ -158,34 +98,6 @@ class TrainedParameter:
 
 
 @dataclass(slots=True)
-class RecordedNode:
-    """A node with the values that went through it; `gradients` and `sent` are those of its first run."""
-
-    made: NodeCreated
-    event: int
-    inside: bool  # whether a backward made it
-    inputs: list[Value] = field(default_factory=list)
-    input_ids: list[str] = field(default_factory=list)  # of each the tensor, or the node that gave it
-    outputs: list[Value] = field(default_factory=list)
-    gradients: tuple[Value | None, ...] = ()
-    sent: tuple[Value | None, ...] = ()
-    started: list[int] = field(default_factory=list)
-    finished: list[int] = field(default_factory=list)
-    gone: int | None = None
-    freed: int | None = None
-
-    @property
-    def id(self) -> str:
-        """Its id."""
-        return self.made.node
-
-    @property
-    def line(self) -> SourceLine | None:
-        """The line of the program that made it."""
-        return self.made.source
-
-
-@dataclass(slots=True)
 class ModuleCall:
     """A call of a module: `scope` is its path, as "Net/fc1", `module` its class."""
 
@@ -195,23 +107,6 @@ class ModuleCall:
     event: int
     nodes: list[str] = field(default_factory=list)  # all that were made in it, in calls inside of it too
     has_calls: bool = False  # whether it called modules itself
-
-
-@dataclass(slots=True)
-class RecordedBackward:
-    """A backward from its start to its end."""
-
-    task: str
-    event: int
-    end: int | None
-    source: SourceLine | None
-    roots: tuple[Root, ...]
-    losses: list[Value]
-    targets: tuple[str, ...] | None
-    kept: bool  # whether the graph was to be kept
-    inner: bool  # whether it ran inside of another
-    ran: list[str] = field(default_factory=list)  # nodes and leaves
-    failed: bool = False
 
 
 @dataclass(slots=True)
@@ -239,63 +134,25 @@ class TrainingStep:
 _Event = TypeVar("_Event", ArrivedGradient, Update)
 
 
-class TrainingRun:
+class TrainingRun(RecordedBackwards):
     """All that a training's records tell, gathered in one pass."""
 
     def __init__(self, events: Sequence[Record]) -> None:
-        self.events = events
         self.parameters: dict[str, TrainedParameter] = {}
         self.frozen: dict[str, TensorSeen] = {}  # named tensors of modules that take no gradient: buffers too
-        self.tensors: dict[str, TensorSeen] = {}  # as they were met last
-        self.nodes: dict[str, RecordedNode] = {}
         self.calls: dict[int, ModuleCall] = {}
-        self.backwards: list[RecordedBackward] = []
-        self.failures: list[tuple[int, Failed]] = []
-        self.cuts: dict[str, tuple[int, Cut]] = {}  # by the tensor behind each, and when it was met
-        self.users: dict[str, list[str]] = {}  # node, leaf or constant -> the nodes that used what it gave
-        self.is_whole = True  # whether the recording has kept its first events
-        self.hooked: set[str] = set()  # leaves whose gradient a hook changed
-        self._values: dict[str, Value] = {}  # tensor -> what it is
         self._grads: dict[str, Value | None] = {}
-        self._came: dict[str, Value | None] = {}  # leaf -> what the backward that runs brings
-        self._going: list[RecordedBackward] = []
         self._since: dict[str, tuple[object, ...]] = {}  # parameter -> who wrote it since the last backward began
-        take = {
-            BackwardStarted: self._begin,
-            NodeStarted: self._start,
-            NodeFinished: self._finish,
-            GradAccumulated: self._accumulate,
-            GradCaptured: self._capture,
-            GradChanged: self._change,
-            TensorWritten: self._write,
-            NodesGone: self._gone,
-            SavedFreed: self._free,
-            BackwardFinished: self._over,
-            Failed: self._fail,
-            HookRan: self._hook,
-            EventsLetGo: self._cut_off,
-        }
-        for at, event in enumerate(events):
-            if tensors := getattr(event, "tensors", ()):
-                for seen in tensors:
-                    self._see(at, seen)
-            if type(event) is NodeCreated:
-                self._create(at, event)
-            elif (how := take.get(type(event))) is not None:
-                how(at, event)
-        self._grads_last()
+        super().__init__(events)
+        for id, parameter in self.parameters.items():
+            parameter.grad, parameter.value = self._grads.get(id), self.values[id]
 
     # The pass.
 
     def _see(self, at: int, seen: TensorSeen) -> None:
-        if seen.level is not None:
-            return
-        id = seen.id
-        before = self._values.get(id)
-        self.tensors[id], self._values[id] = seen, seen.value
-        if seen.cut is not None:
-            self.cuts.setdefault(id, (at, seen.cut))
-        if seen.node is not None:
+        id, before = seen.id, self.values.get(seen.id)
+        super()._see(at, seen)
+        if seen.node is not None or seen.level is not None:
             return
         if seen.requires_grad:
             if id not in self.parameters:
@@ -309,32 +166,12 @@ class TrainingRun:
             self.frozen.setdefault(id, seen)
 
     def _create(self, at: int, made: NodeCreated) -> None:
-        node = RecordedNode(made, at, bool(self._going))
-        values, given = self._values, [arg.tensor for arg in made.args if arg.tensor is not None]
-        node.input_ids = [id for id in given if id in values]
-        node.inputs = [values[id] for id in node.input_ids]
-        told = set(given)
+        super()._create(at, made)
         for edge in made.edges:
-            if edge.target is None:
-                continue
-            self.users.setdefault(edge.target, []).append(made.node)
-            if edge.target in self.parameters:
-                parameter = self.parameters[edge.target]
+            parameter = self.parameters.get(edge.target or "")
+            if parameter is not None:
                 parameter.used.append(made.node)
                 parameter.scope = parameter.scope or made.scope or ""
-                if edge.target not in told:
-                    node.inputs.append(values[edge.target])
-                    node.input_ids.append(edge.target)
-            elif not given and edge.target in self.nodes and edge.output_nr < len(self.nodes[edge.target].outputs):
-                node.inputs.append(self.nodes[edge.target].outputs[edge.output_nr])
-                node.input_ids.append(edge.target)
-        for id in told:
-            seen = self.tensors.get(id)
-            if seen is not None and seen.node is None and id not in self.parameters:
-                own = seen.base if seen.base in self.frozen else id
-                self.users.setdefault(own or id, []).append(made.node)
-        node.outputs = [seen.value for seen in made.tensors if seen.node == made.node and seen.level is None]
-        self.nodes[made.node] = node
         self._note_calls(at, made)
 
     def _note_calls(self, at: int, made: NodeCreated) -> None:
@@ -353,75 +190,41 @@ class TrainingRun:
             outer = call
 
     def _begin(self, at: int, event: BackwardStarted) -> None:
-        losses: list[Value] = []
-        for root in event.roots:
-            node = self.nodes.get(root.node)
-            if node is not None and root.output_nr < len(node.outputs):
-                losses.append(node.outputs[root.output_nr])
-            elif root.node in self._values:
-                losses.append(self._values[root.node])
-        began = RecordedBackward(
-            task=event.task,
-            event=at,
-            end=None,
-            source=event.source,
-            roots=event.roots,
-            losses=losses,
-            targets=event.targets,
-            kept=event.keep_graph,
-            inner=bool(self._going),
-        )
-        self.backwards.append(began)
-        self._going.append(began)
-        self._came, self._since = {}, {}
-
-    def _start(self, at: int, event: NodeStarted) -> None:
-        if self._going:
-            self._going[-1].ran.append(event.node)
-        node = self.nodes.get(event.node)
-        if node is None:
-            self._came[event.node] = event.grads[0] if event.grads else None
-            return
-        if not node.started:
-            node.gradients = event.grads
-        node.started.append(at)
-
-    def _finish(self, at: int, event: NodeFinished) -> None:
-        node = self.nodes.get(event.node)
-        if node is not None:
-            if not node.finished:
-                node.sent = event.grads
-            node.finished.append(at)
+        super()._begin(at, event)
+        self._since = {}
 
     def _accumulate(self, at: int, event: GradAccumulated) -> None:
-        id = event.tensor
+        super()._accumulate(at, event)
+        id, backward = event.tensor, self._tasks.get(event.task)
         if id in self.parameters:
             before = self._grads.get(id)
-            if before is not None and is_zero(before):
-                before = None
-            own = self._came.get(id, event.grad)
+            came = None if backward is None else backward.received.get(id)
+            own = event.grad if came is None else next(iter(came), None)
             if own is not None:  # else a node has returned none for it
-                self.parameters[id].gradients.append(ArrivedGradient(at, event.task, own, before, event.grad))
+                before = None if before is None or is_zero(before) else before
+                self.parameters[id].gradients.append(ArrivedGradient(at, own, before, event.grad))
         self._grads[id] = event.grad
 
     def _capture(self, at: int, event: GradCaptured) -> None:
+        super()._capture(at, event)
         if event.node in self.parameters and event.grad is not None:
-            self.parameters[event.node].gradients.append(ArrivedGradient(at, event.task, event.grad, None, None))
+            self.parameters[event.node].gradients.append(ArrivedGradient(at, event.grad, None, None))
 
     def _change(self, at: int, event: GradChanged) -> None:
+        super()._change(at, event)
         self._grads[event.tensor] = event.grad
         if event.clears and event.tensor in self.parameters:
             self.parameters[event.tensor].cleared.append(at)
 
     def _write(self, at: int, event: TensorWritten) -> None:
-        id = event.tensor
-        before, self._values[id] = self._values.get(id), event.value
+        id, before = event.tensor, self.values.get(event.tensor)
+        super()._write(at, event)
         base = self.tensors[id].base if id in self.tensors and id not in self.parameters else None
         if base in self.parameters:  # through `w.data`
-            before = self._values.get(base)
+            before = self.values.get(base)
             if before is None or before.shape != event.value.shape or is_same(before, event.value):
                 return
-            id, self._values[base] = base, event.value
+            id, self.values[base] = base, event.value
         if id in self.parameters and before is not None and event.node is None:
             self._note_update(at, id, event.name, before, event.value, event.optimizer, event.source)
 
@@ -440,40 +243,6 @@ class TrainingRun:
         self._since[id] = who
         arrived, grad = len(parameter.gradients), self._grads.get(id)
         parameter.updates.append(Update(at, [name], before, after, grad, arrived, optimizer, source))
-
-    def _gone(self, at: int, event: NodesGone) -> None:
-        for id in event.nodes:
-            if id in self.nodes:
-                self.nodes[id].gone = at
-
-    def _free(self, at: int, event: SavedFreed) -> None:
-        if event.node in self.nodes:
-            self.nodes[event.node].freed = at
-
-    def _over(self, at: int, event: BackwardFinished) -> None:
-        self._end(at, event.task, False)
-
-    def _fail(self, at: int, event: Failed) -> None:
-        self.failures.append((at, event))
-        self._end(at, event.task, True)
-
-    def _end(self, at: int, task: str | None, failed: bool) -> None:
-        for going in reversed(self._going):
-            if going.task == task:
-                going.end, going.failed = at, failed
-                del self._going[self._going.index(going) :]
-                return
-
-    def _hook(self, at: int, event: HookRan) -> None:
-        if event.changed and event.node in self.parameters:
-            self.hooked.add(event.node)
-
-    def _cut_off(self, at: int, event: EventsLetGo) -> None:
-        self.is_whole = False
-
-    def _grads_last(self) -> None:
-        for id, parameter in self.parameters.items():
-            parameter.grad, parameter.value = self._grads.get(id), self._values[id]
 
     # What follows from it.
 
@@ -583,17 +352,6 @@ class TrainingRun:
     @cached_property
     def _forward(self) -> list[RecordedNode]:
         return [node for node in self.nodes.values() if not node.inside and not node.made.found]
-
-    def leads_to(self, id: str) -> set[str]:
-        """All nodes that were computed from a node's or a leaf's result, as far as gradients come back from them."""
-        found: set[str] = set()
-        left = [id]
-        while left:
-            for user in self.users.get(left.pop(), ()):
-                if user not in found:
-                    found.add(user)
-                    left.append(user)
-        return found
 
 
 def _placed(steps: Sequence[TrainingStep], all: Sequence[_Event]) -> Iterator[tuple[TrainingStep, _Event]]:

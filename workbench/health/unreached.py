@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..trace.facts import Cut
 from ..trace.values import Value
+from .graph import way_in
 from .inquiry import Answer
 from .question import NAMED, GradientQuestion
-from .recorded_graph import way_in
 
 _RERUNS = "CheckpointFunctionBackward"
 LOOK_ALIKE = (
@@ -57,13 +57,17 @@ class UnreachedGradient(GradientQuestion):
     def _cuts_met(self) -> dict[str, Cut]:
         """The cuts that the loss leads to, each once, by the tensor behind it."""
         nodes = [node for node in self.found if node in self.graph.nodes]
-        met = {cut: id for node in nodes for id in self.graph.given(node) if (cut := self.graph.cuts.get(id))}
+        met = {cut: id for node in nodes for id in self.graph.given(node) if (cut := self._cut_of(id))}
         return {id: cut for cut, id in met.items()}
+
+    def _cut_of(self, tensor: str | None) -> Cut | None:
+        known = self.graph.cuts.get(tensor or "")
+        return None if known is None else known[1]
 
     def _cut_recorded(self, made: Answer) -> bool:
         """Tell the cuts behind which the tensor lies."""
         graph, after = self.graph, self.asked.cut_after
-        leading = set() if self.place is None else graph.before([self.place])
+        leading = {} if self.place is None else graph.before(self.place)
         met = {id: cut for id, cut in self._cuts_met().items() if id in after or cut.node in leading}
         for id, cut in met.items():
             node = next(node for node in self.found if node in graph.nodes and id in graph.given(node))
@@ -92,8 +96,10 @@ class UnreachedGradient(GradientQuestion):
 
     def _tell_hidden(self, made: Answer) -> bool:
         """Tell that the graph does not show all: a checkpoint of the old kind runs its part again in backward."""
-        hides = [node for node in self.found if node in self.graph.nodes and self.graph.nodes[node].name == _RERUNS]
-        if not hides or self.run is not None:
+        hides = [
+            node for node in self.found if node in self.graph.nodes and self.graph.nodes[node].made.name == _RERUNS
+        ]
+        if not hides or self.backward is not None:
             return False
         made.sentences.append(
             f"But {self._listed(map(self._told, hides))} runs its part again in backward, and what that leads to does "
@@ -123,8 +129,9 @@ class UnreachedGradient(GradientQuestion):
 
     def _used_too_early(self, made: Answer) -> bool:
         """Tell that it was used while it took no gradient yet."""
-        node = self.graph.constant_at.get(self.asked.id or "")
-        if node is None or node not in self.found:
+        users = self.graph.constants.get(self.asked.id or "", ())
+        node = next((user for user in users if user in self.found), None)
+        if node is None:
             return False
         made.sentences.append(
             f"{self._told(node)} used {self.asked.words} while it did not require a gradient yet: call "
@@ -191,7 +198,7 @@ class UnreachedGradient(GradientQuestion):
                 "uses another tensor in its place."
             )
             return
-        onward = graph.before([self.place or ""])
+        onward = graph.before(self.place or "")
         ends = [node for node in graph.nodes if node in onward and not graph.users.get(node)]
         if ends:
             last = ends[-1]
@@ -217,7 +224,7 @@ class UnreachedGradient(GradientQuestion):
 
     def _behind(self, tensor: str) -> list[str]:
         """The way to the tensor asked about from another, on the far side of a cut."""
-        start = self.graph.places.get(tensor, (tensor, 0))[0]
+        start = self.graph.places.get(tensor, tensor)
         return [] if self.place is None else self.graph.way([start], self.place)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from itertools import groupby, pairwise
 
 from .finding import Finding, listed, named, place, plural
-from .training_run import TrainedParameter, TrainingRun, Update, distance
+from .measures import distance
+from .training_run import TrainedParameter, TrainingRun, Update
 
 _STEPS = 3  # before it is told that each of them is so
 _TWICE = 2  # steps by one gradient

@@ -6,17 +6,19 @@ What is certain is said, what only looks alike is listed, and then what a record
 from __future__ import annotations
 
 from ..trace.frame import Frame
+from .graph import way_in
 from .inquiry import Answer, Inquiry
 from .missing import MissingGradient
 from .present import PresentGradient
-from .recorded_graph import way_in
+from .training_run import TrainingRun
 
 
-def answer(inquiry: Inquiry, frame: Frame, package: str = "") -> Answer:
+def answer(inquiry: Inquiry, graph: TrainingRun, frame: Frame, package: str = "") -> Answer:
     """Why the `.grad` of a tensor is what it is; `record(package)` records the program."""
     asked = inquiry.asked
     is_there = asked.takes and asked.requires_grad and asked.grad is not None
-    question = (PresentGradient if is_there else MissingGradient)(inquiry, frame, package)
+    kind = PresentGradient if is_there else MissingGradient
+    question = kind(inquiry, graph, frame, package)
     made = question.answer()
     if question.reaches and not made.way and question.place is not None:
         made.way = way_in(question.found, question.place)

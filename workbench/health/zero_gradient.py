@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..trace.values import Value
-from .recorded_graph import RecordedGraph, Run, is_zero, sends_on
+from .backwards import RecordedBackward
+from .graph import RecordedGraph
+from .measures import is_zero
 
 _STEPS = frozenset("round floor ceil trunc sign sgn heaviside fix".split())  # a derivative of 0 everywhere
 _MASKS = frozenset("relu threshold clamp hardtanh clamp_min relu6".split())  # of 0 where the result is at a bound
@@ -14,19 +16,21 @@ _PRODUCTS = frozenset("mul mm addmm bmm baddbmm mv dot convolution".split())
 ITSELF = ("result", "output")  # what a node calls its own output where it has saved that
 
 
-def lost_at(graph: RecordedGraph, run: Run, place: str, is_lost: Callable[[Value | None], bool]) -> list[str]:
+def lost_at(
+    graph: RecordedGraph, backward: RecordedBackward, place: str, is_lost: Callable[[Value | None], bool]
+) -> list[str]:
     """The nodes on ways to a place that received a gradient and sent none towards it, in the order in which they ran.
 
     Empty if one came all the way.
     """
-    before = graph.before([place])
-    live = {root.node for root in run.started.roots if not is_lost(root.seed) and root.node in before}
+    before = graph.before(place)
+    live = {root.node for root in backward.roots if not is_lost(root.seed) and root.node in before}
     sinks = []
-    for node in run.sent:  # each place runs after all that send to it
-        got = run.received.get(node, ())
+    for node in backward.sent:  # each place runs after all that send to it
+        got = backward.received.get(node, ())
         if node not in live or all(is_lost(grad) for grad in got):
             continue
-        towards = [(to, grad) for to, grad in sends_on(graph, node, run.sent[node]) if to in before]
+        towards = [(to, grad) for to, grad in graph.sends_on(node, backward.sent[node]) if to in before]
         on = {to for to, grad in towards if not is_lost(grad)}
         live |= on
         if towards and not on:
@@ -36,12 +40,12 @@ def lost_at(graph: RecordedGraph, run: Run, place: str, is_lost: Callable[[Value
 
 def blocked(graph: RecordedGraph, node: str) -> str:
     """Why a node sends only zeros whatever comes to it, if the graph tells; else empty."""
-    made = graph.nodes.get(node)
-    if made is None:
+    if node not in graph.nodes:
         return ""
+    made = graph.nodes[node].made
     if made.operation in _STEPS:
         return f"the derivative of {made.operation} is 0 everywhere"
-    if made.operation in _MASKS and (outputs := _outputs(graph, node)) and all(map(_is_all_zero, outputs)):
+    if made.operation in _MASKS and (outputs := _outputs(graph, node)) and all(map(is_zero, outputs)):
         return "all its outputs are 0, where it lets no gradient through"
     return ""
 
@@ -50,33 +54,22 @@ def zero_because(graph: RecordedGraph, node: str, place: str) -> str:
     """Why a node that received a gradient may have sent zeros towards a place; empty if nothing is known."""
     if why := blocked(graph, node):
         return why
-    made = graph.nodes[node]
-    before = graph.before([place])
+    own, made = graph.nodes[node], graph.nodes[node].made
+    before = graph.before(place)
     towards = [to for to in graph.targets(node) if to in before]
-    own = towards if len(towards) == 1 and made.operation in _PRODUCTS else []
+    only = towards if len(towards) == 1 and made.operation in _PRODUCTS else []
     factors = [
         saved.name
         for saved in made.saved
-        if saved.name not in ITSELF and graph.places.get(saved.tensor or "", ("",))[0] not in own
+        if saved.name not in ITSELF and graph.places.get(saved.tensor or "") not in only
     ]
-    values = {saved.name: saved.value or _value(graph, saved.tensor) for saved in made.saved}
-    zeros = [name for name in factors if _is_all_zero(values[name])]
+    zeros = [name for name in factors if name in own.saved and is_zero(own.saved[name])]
     if zeros:
         return f"all of {zeros[0]}, which it had saved, is 0"
     return "the gradient came only where it lets none through" if made.operation in _MASKS else ""
 
 
-def _value(graph: RecordedGraph, tensor: str | None) -> Value | None:
-    seen = None if tensor is None else graph.tensors.get(tensor)
-    return None if seen is None else seen.value
-
-
-def _outputs(graph: RecordedGraph, node: str) -> list[Value | None]:
+def _outputs(graph: RecordedGraph, node: str) -> list[Value]:
     """What is known of a node's results, also by what it has saved of them."""
-    known = [seen.value for seen in graph.results(node) if seen.value.is_known]
-    own = [saved for saved in graph.nodes[node].saved if saved.name in ITSELF]
-    return [*known, *[saved.value or _value(graph, saved.tensor) for saved in own]]
-
-
-def _is_all_zero(value: Value | None) -> bool:
-    return value is not None and value.is_known and is_zero(value)
+    known = [value for value in graph.results(node) if value.is_known]
+    return [*known, *[value for name, value in graph.nodes[node].saved.items() if name in ITSELF]]

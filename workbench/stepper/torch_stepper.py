@@ -51,8 +51,7 @@ class _MirrorRecorder(Recorder):
         self.lines: dict[Node, Line] = {}
 
     def _put_found(self, node: Any, *told: Any) -> None:
-        super()._put_found(node, *told)
-        self._raw[-1] = (*self._raw[-1][:-1], self.lines.get(node))  # which nobody has heard
+        super()._put_found(node, *told, line=self.lines.get(node))
 
 
 class TorchStepper(Stepper):

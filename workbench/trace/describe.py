@@ -17,7 +17,7 @@ from .hooks import name_of
 from .names import named_in
 from .raw_events import Hooks
 from .records import CheckpointDropped, CheckpointKept, LevelEntered
-from .source import OWN
+from .source import OWN, Line
 from .stacks import Stack, user_frames, variables
 from .values import LIMIT, Value, kept
 from .workbench_engine import (
@@ -307,11 +307,12 @@ class WorkbenchDescriber(Describer):
         found: dict[int, Any],
         stack: Stack | None = None,
         runs: int | None = None,
+        line: Line = None,
     ) -> None:
         """Add the raw event of a node whose birth nobody heard."""
         self._unheard |= stack is None
         told = node._tag, node.name(), class_of(node), True, edges, (), found, saved, stack
-        self._put_node(*told, entry_of(node), node.outputs, zeros=zeros_of(node), runs=runs)
+        self._put_node(*told, entry_of(node), node.outputs, zeros=zeros_of(node), runs=runs, line=line)
 
     def _serial(self, node: Any) -> int:
         """The serial number under which a node is known: the leaf's for its AccumulateGrad."""

@@ -16,7 +16,7 @@ from .listing import Spot, read_spot
 from .schema import Building, Changed, Known, Place, Reached, Reading, Record, Tensors, asks, by, kind_of_event
 from .source import Line, source
 from .stacks import Stack
-from .values import Value, read, said, series, value
+from .values import Value, read, said, series, shortened, value
 
 Located = Annotated[SourceLine | None, by(source)]
 Texts = Annotated[tuple[Code, ...], by(lambda texts: tuple([Code(*each) for each in texts]))]
@@ -710,7 +710,7 @@ class Failed(Record):
     def sentence(self, frame: Frame) -> str:
         """Who failed, and with which words."""
         who = f"{frame.told(self.node)} fails with" if self.node is not None else "An error stops the work:"
-        return f"{who} {self.error}: {self.message}"
+        return f"{who} {self.error}: {shortened(self.message)}"
 
     @classmethod
     def read(cls, at: Reading, task: int | None, node: int | None, error: str, message: str) -> Failed:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from os import PathLike
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 from . import json
 from .call_records import HookRan, HooksFound, LevelLeft, above, outputs_of
@@ -30,6 +30,9 @@ _ENDING = frozenset({NodeFinished, GradAccumulated, SavedFreed})  # what comes o
 _WITHIN = frozenset({NodeCreated, TensorWritten, GradChanged, OperationRan, TangentPushed, LevelEntered, LevelLeft})
 
 
+_Made = TypeVar("_Made")
+
+
 class Recording(Protocol):
     """What a trace is read from while it grows."""
 
@@ -43,6 +46,7 @@ class Timeline:
 
     def __init__(self, events: Sequence[Record] | Recording = ()) -> None:
         self._source = events
+        self._kept: dict[Any, tuple[Sequence[Record], Any]] = {}  # a snapshot has the same
 
     def snapshot(self) -> Self:
         """What happened so far, which does not grow: the nodes of a trace may go while a picture of it is made."""
@@ -54,6 +58,14 @@ class Timeline:
     def events(self) -> Sequence[Record]:
         """Everything that happened so far."""
         return self._source if isinstance(self._source, Sequence) else self._source.records()
+
+    def kept(self, make: Callable[[Sequence[Record]], _Made]) -> _Made:
+        """What is made of the events: once for these, and anew where there are others by now."""
+        events = self.events
+        if make not in self._kept or self._kept[make][0] != events:
+            events = list(events)  # a recording goes on to add to its own
+            self._kept[make] = events, make(events)
+        return self._kept[make][1]
 
     def frame(self, k: int) -> Frame:
         """The state after the first `k` events."""

@@ -16,6 +16,7 @@ ZEROS = "no gradient, given as zeros"  # to a Function, which by default need no
 
 _LINE = 42  # characters a value may take in a box or on an arrow
 _SHOWN = 6  # numbers shown there
+_MESSAGE = 200  # characters of an error's message in a sentence
 # A sum of squares between these two has lost nothing.
 _TINY = 1e-200
 _HUGE = 1e300
@@ -246,3 +247,11 @@ def _rows(values: Sequence[float | bool], shape: Sequence[int], edge: int) -> st
 def _ends(length: int, edge: int) -> Sequence[int]:
     """The places of so many items at the start of an axis and of one at the end."""
     return range(length) if length <= edge + 1 else [*range(edge), length - 1]
+
+
+def shortened(text: str, most: int = _MESSAGE) -> str:
+    """The first line of a text, of at most so many characters; `…` stands for what is left out."""
+    first, *more = text.strip().split("\n")
+    if len(first) > most:
+        return first[: most - 1] + "…"
+    return f"{first} …" if more else first

@@ -47,7 +47,7 @@ _SHADE = 0.5  # decades from the usual norm to the next shade
 
 def health(trace: Timeline, open: Collection[str] | None = None, depth: int | None = None) -> Storyboard:
     """The findings and the table of a training; of a large model the modules `open`, or those down to a depth."""
-    run = TrainingRun(trace.events)
+    run = trace.kept(TrainingRun)
     return HealthChart(table_of(run), findings_of(run), open, depth).storyboard()
 
 

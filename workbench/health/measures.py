@@ -1,0 +1,64 @@
+"""What is asked of the values in a training: how large they are, zero, not finite, the same, how far apart."""
+
+from __future__ import annotations
+
+import math
+
+from ..trace.values import Value
+
+
+def size_of(value: Value) -> int:
+    """How many numbers a value has."""
+    return math.prod(value.shape)
+
+
+def rms(value: Value) -> float:
+    """The root of the mean square of a value's numbers."""
+    return value.norm / math.sqrt(size_of(value)) if size_of(value) else 0.0
+
+
+def is_zero(value: Value) -> bool:
+    """Whether a value is known to be zero everywhere; one without numbers is not."""
+    return value.norm == 0 and not value.nonfinite and 0 not in value.shape
+
+
+def is_nothing(grad: Value | None) -> bool:
+    """Whether there is no gradient, or it is known to be zero everywhere."""
+    return grad is None or is_zero(grad)
+
+
+def is_broken(value: Value | None) -> bool:
+    """Whether a value is not finite."""
+    return value is not None and value.nonfinite > 0
+
+
+def share_of_zeros(value: Value) -> float | None:
+    """Which part of a value's numbers is exactly zero; None where the record has only a summary and cannot tell."""
+    if is_zero(value):
+        return 1.0
+    if value.values is None:
+        return None
+    return sum(number == 0 for number in value.values) / max(len(value.values), 1)
+
+
+def is_same(one: Value, other: Value) -> bool:
+    """Whether two values have the same numbers, as far as their records tell."""
+    if one.values is not None and other.values is not None:
+        return one.shape == other.shape and one.values == other.values
+    facts = [(value.shape, value.norm, value.min, value.max, value.mean) for value in (one, other)]
+    return facts[0] == facts[1]
+
+
+def distance(one: Value, other: Value) -> float:
+    """The norm of the difference of two values: exact where all numbers were kept, else the most that is certain."""
+    if one.shape != other.shape:
+        return 0.0
+    if one.values is not None and other.values is not None:
+        return math.dist(one.values, other.values)
+    bounds = [abs(other.norm - one.norm)]
+    if one.mean is not None and other.mean is not None and not one.nonfinite and not other.nonfinite:
+        bounds.append(abs(other.mean - one.mean) * math.sqrt(size_of(one)))
+    for least, now in ((one.min, other.min), (one.max, other.max)):
+        if least is not None and now is not None:
+            bounds.append(abs(now - least))
+    return max([bound for bound in bounds if not math.isnan(bound)], default=0.0)
