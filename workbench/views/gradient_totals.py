@@ -33,13 +33,15 @@ def norms_of(frame: Frame, bundle: EdgeBundle) -> tuple[str, float | None]:
     if total.moved < 2:
         return total.norms, total.norm
     known: list[Value] = []
-    for (source, _), keys in bundle.places.items():
-        edges = [edge for key in keys if (edge := frame.edges[key]).state != "idle" and edge.grad is not None]
-        grads = [edge.grad for edge in edges if edge.grad is not None]
-        total = grads[0] if len(grads) == 1 else total_of(grads) if len(grads) <= ADDED else None
-        if total is None and grads and {*frame.came_to(source)} <= keys.keys():
+    for (source, _), (keys, moved) in bundle.places.items():
+        total = None
+        if len(moved) <= ADDED:  # of none the sum is zero
+            inorder = sorted(moved, key=bundle.keys.__getitem__)
+            grads = [grad for key in inorder if (grad := frame.edges[key].grad) is not None]
+            total = grads[0] if len(grads) == 1 else total_of(grads)
+        if total is None and moved and all(key in keys for key in frame.came_to(source)):
             total = arrived(frame, source)
-        if total is None and grads:
+        if total is None and moved:
             return "", None
         known += [total] if total is not None else []
     if len(known) == 1 and not (known[0].shape and known[0].is_known):
@@ -96,7 +98,8 @@ class EdgeBundle:
     def __init__(self, source: str) -> None:
         self.source = source  # the box that they lead from
         self.keys: dict[str, int] = {}  # and their places
-        self.places: dict[tuple[str, int], dict[str, None]] = {}  # output -> the edges by which gradients come to it
+        # Output -> the edges by which gradients come to it, and those that have brought one.
+        self.places: dict[tuple[str, int], tuple[dict[str, None], dict[str, None]]] = {}
         self.flowing: dict[str, None] = {}
         self._rows: list[list[GradientTotal]] = [[]]  # of the edges, of pairs of them, of pairs of these …
 
@@ -108,7 +111,12 @@ class EdgeBundle:
     def note(self, key: str, edge: EdgeState) -> None:
         """An edge is there, or has changed."""
         place = self.keys.setdefault(key, len(self.keys))
-        self.places.setdefault((edge.source, edge.output_nr), {})[key] = None
+        keys, moved = self.places.setdefault((edge.source, edge.output_nr), ({}, {}))
+        keys[key] = None
+        if edge.state != "idle" and edge.grad is not None:
+            moved[key] = None
+        else:
+            moved.pop(key, None)
         if edge.state == "flowing":
             self.flowing[key] = None
         else:
