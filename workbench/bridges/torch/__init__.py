@@ -29,6 +29,10 @@ from __future__ import annotations
 from .. import NO_TORCH
 
 try:
-    import torch as _torch  # noqa: F401
+    import torch as _torch
 except ImportError:
     raise ImportError(NO_TORCH) from None
+
+from .versions import refuse_old
+
+refuse_old(_torch.__version__)
