@@ -14,6 +14,8 @@ _autograd: Any = torch._C._autograd  # its stubs leave out most of what it has
 
 TELLS_SAVED = hasattr(_autograd.SavedTensor, "data")  # whether what is saved can be looked at as it is kept: from 2.8
 
+COMPILED_CALLS = ("compile_wrapper", "_fn")  # what the call of a compiled function runs; the latter until 2.7
+
 
 def refuse_old(version: str) -> None:
     """Raise an error that says so where a version is too old."""
