@@ -28,8 +28,10 @@ def bits(thing: Any) -> Any:
     if thing is None:
         return None
     plain = (thing.to_dense() if thing.is_sparse else thing).detach()
-    return plain.dtype, tuple(plain.shape), torch.view_as_real(plain).numpy().tobytes() if plain.is_complex() else (
-        plain.numpy().tobytes()
+    return (
+        plain.dtype,
+        tuple(plain.shape),
+        torch.view_as_real(plain).numpy().tobytes() if plain.is_complex() else (plain.numpy().tobytes()),
     )
 
 

@@ -12,7 +12,9 @@ from .. import TOO_OLD
 _OLDEST = (2, 6)
 _autograd: Any = torch._C._autograd  # its stubs leave out most of what it has
 
-TELLS_SAVED = hasattr(_autograd.SavedTensor, "data")  # whether what is saved can be looked at as it is kept: from 2.8
+TELLS_SAVED = hasattr(
+    _autograd.SavedTensor, "data"
+)  # whether what is saved can be looked at as it is kept: not yet in 2.9
 
 COMPILED_CALLS = ("compile_wrapper", "_fn")  # what the call of a compiled function runs; the latter until 2.7
 
