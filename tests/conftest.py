@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import absent
+import newer_torch
 import pytest
 import recorded
 from hypothesis import settings
@@ -27,7 +28,7 @@ pytest.register_assert_rewrite("browser_page", "lab", "lesson_page")
 # those that need PyTorch itself, or a program that grades or checks types, are skipped where that is not required, and
 # they alone.
 REQUIRED = {name for name in ("BROWSER", "ORACLE", "EXTRAS") if os.environ.get(f"WORKBENCH_REQUIRE_{name}") == "1"}
-ABSENT = {"ORACLE": (absent.TORCH,), "EXTRAS": (absent.GRADER, absent.CHECKER)}
+ABSENT = {"ORACLE": (absent.TORCH, absent.NEWER), "EXTRAS": (absent.GRADER, absent.CHECKER)}
 MAY_BE_ABSENT = [why for name, several in ABSENT.items() if name not in REQUIRED for why in several]
 
 
@@ -127,11 +128,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     paths = {item.path for item in items}
     comparing = {path for path in paths if path.suffix == ".py" and _compares(path)}
     lessons = {path.stem for path in (CHECKOUT / "notebooks").glob("*.ipynb") if _needs_torch(path)}
-    no_torch = find_spec("torch") is None
+    no_torch, too_new = find_spec("torch") is None, newer_torch.too_new()
     for item in items:
         needing = item.path.stem in lessons or RUNS_LESSONS.fullmatch(item.name) and any(map(item.name.count, lessons))
         if item.path in comparing or needing:
             item.add_marker("oracle")
+        if item.name in too_new or item.name.partition("[")[0] in too_new:
+            item.add_marker(pytest.mark.skip(reason=absent.NEWER))
         if needing and no_torch:
             item.add_marker(pytest.mark.skip(reason=absent.TORCH))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -462,14 +462,18 @@ class Frame:
 
     def arrivals(self, id: str) -> list[EdgeState]:
         """The edges by which gradients came to a place in its last backward, in the order in which they did."""
-        return [self.edges[key] for key in self.came_to(id)]
+        return [self.edges[key] for key in self.came_to(id)][::-1]
 
-    def came_to(self, id: str) -> list[str]:
-        """The keys of these edges."""
+    def came_to(self, id: str) -> Iterator[str]:
+        """The keys of these edges, the last one first: who wants only some need not look at very many."""
         for keys in reversed(self.place(id).came.values()):
-            if came := [key for key in keys if self.edges[key].state != "idle"]:
-                return came
-        return []
+            came = False
+            for key in reversed(keys):
+                if self.edges[key].state != "idle":
+                    came = True
+                    yield key
+            if came:
+                return
 
     def touch_last(self, place: Place) -> None:
         """What all that came to a place is together is told by the last edge to it, so that edge is told anew."""

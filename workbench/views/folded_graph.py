@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ..scene.model import Arrow, ArrowTone, Box, with_changes
 from ..trace.frame import EdgeState, Frame, Key
@@ -92,6 +93,7 @@ class FoldedGraph:
         self._drawn: set[str] = set()
         self._brought: dict[str, list[str]] = {}  # an edge -> those that brought something to its source with it
         self._referring_to: dict[str, dict[str, None]] = {}  # a tensor -> the groups in which boxes refer to it
+        self._told_there: dict[str, tuple[Any, ...]] = {}  # a tensor -> what these groups tell of it
         self._homes: dict[str, str | None] = {}  # a frame that a view draws -> the group that it lies in
         # A frame that a view draws -> the group of the same things.
         parts = [group for group in links.groups.values() if group.part and group.id in told]
@@ -198,7 +200,12 @@ class FoldedGraph:
 
     def _look_at_tensor(self, frame: Frame, key: Key, concern: _Concern) -> None:
         id, tensor, here = key.id, frame.tensors[key.id], self.around(key.id)
-        concern.groups |= dict.fromkeys(here.groups) | self._referring_to.get(id, {})
+        concern.groups |= dict.fromkeys(here.groups)
+        if (referring := self._referring_to.get(id)) is not None:
+            told = frame.called(id), tensor.value.shape, None if tensor.grad is None else tensor.grad.norm
+            if self._told_there.get(id) != told:  # else very many calls would be drawn again at each of them
+                self._told_there[id] = told
+                concern.groups |= referring
         if tensor.role == "leaf":
             for summary in here.groups.values():
                 summary.leaves[id] = math.prod(tensor.value.shape) if "." in (tensor.name or "") else 0
@@ -230,7 +237,7 @@ class FoldedGraph:
         if source != own and own in self._links.again:  # it stands in another call, which sent nothing of this
             sending = {group: summary for group, summary in sending.items() if group in below.groups}
         concern.groups |= dict.fromkeys(self._cross(frame, key.id, edge, sending, below.groups))
-        self._tell_use(frame, own, source, above.groups, below.groups)
+        concern.groups |= dict.fromkeys(self._tell_use(frame, own, source, above.groups, below.groups))
         if self._view.leads(edge) and self._view.shows(frame, edge):
             self._lead(key, edge, own, source, concern)
 
@@ -329,16 +336,23 @@ class FoldedGraph:
             within[group] = len(mine), "\n".join([text, *lost]), weight, tone, fact(total.norm)
         return with_changes(arrow, {"within": within}) if within else arrow
 
-    def _tell_use(self, frame: Frame, own: str, source: str, upper: Collection[str], lower: Collection[str]) -> None:
-        """Note at groups that a tensor is used in them: by an arrow from it, or by a box inside that refers to it."""
-        if own not in frame.tensors:
-            return
-        for id in lower:
+    def _tell_use(
+        self, frame: Frame, own: str, source: str, upper: Collection[str], lower: Collection[str]
+    ) -> list[str]:
+        """Note at groups that a tensor is used in them: by an arrow from it, or by a box inside that refers to it.
+
+        Those where such a box is the first of the tensor's are given back.
+        """
+        new: list[str] = []
+        for id in lower if own in frame.tensors else ():
             if source != own and id in self.around(source).groups:
                 self._summary(id).referred.setdefault(own, frame.called(own))
-                self._referring_to.setdefault(own, {})[id] = None
+                known = self._referring_to.setdefault(own, {})
+                new += [] if id in known else [id]
+                known[id] = None
             elif id not in upper:
                 self._summary(id).given.add(own)
+        return new
 
     def _cross(
         self, frame: Frame, key: str, edge: EdgeState, upper: Collection[str], lower: Collection[str]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
@@ -33,13 +34,15 @@ def norms_of(frame: Frame, bundle: EdgeBundle) -> tuple[str, float | None]:
     if total.moved < 2:
         return total.norms, total.norm
     known: list[Value] = []
-    for (source, _), keys in bundle.places.items():
-        edges = [edge for key in keys if (edge := frame.edges[key]).state != "idle" and edge.grad is not None]
-        grads = [edge.grad for edge in edges if edge.grad is not None]
-        total = grads[0] if len(grads) == 1 else total_of(grads) if len(grads) <= ADDED else None
-        if total is None and grads and {*frame.came_to(source)} <= keys.keys():
+    for (source, _), place in bundle.places.items():
+        total, moved = None, place.moved
+        if len(moved) <= ADDED:  # of none the sum is zero
+            inorder = sorted(moved, key=bundle.keys.__getitem__)
+            grads = [grad for key in inorder if (grad := frame.edges[key].grad) is not None]
+            total = grads[0] if len(grads) == 1 else total_of(grads)
+        if total is None and moved and place.has_all(frame, source):
             total = arrived(frame, source)
-        if total is None and grads:
+        if total is None and moved:
             return "", None
         known += [total] if total is not None else []
     if len(known) == 1 and not (known[0].shape and known[0].is_known):
@@ -90,13 +93,33 @@ def _rank(grad: Value | None) -> float:
     return math.inf if math.isnan(grad.norm) else grad.norm
 
 
+@dataclass(slots=True)
+class _Keys:
+    """The edges of a bundle by which gradients come to one place."""
+
+    keys: dict[str, None] = field(default_factory=dict)
+    moved: dict[str, None] = field(default_factory=dict)  # those that have brought one
+    came: dict[str, None] | None = None  # what came there in one backward,
+    known: int = 0  # of which so many are known to be among the keys
+
+    def has_all(self, frame: Frame, source: str) -> bool:
+        """Whether all that came there in its last backward is among these; what is new since then is looked at."""
+        came = next(reversed(frame.place(source).came.values()), None)
+        if came and frame.edges[next(reversed(came))].state != "idle":
+            known = self.known if self.came is came else 0
+            if all(key in self.keys for key in islice(reversed(came), len(came) - known)):
+                self.came, self.known = came, len(came)
+                return True
+        return all(key in self.keys for key in frame.came_to(source))
+
+
 class EdgeBundle:
     """The edges that one arrow stands for; a change of one costs no more than the depth of a tree of their sums."""
 
     def __init__(self, source: str) -> None:
         self.source = source  # the box that they lead from
         self.keys: dict[str, int] = {}  # and their places
-        self.places: dict[tuple[str, int], dict[str, None]] = {}  # output -> the edges by which gradients come to it
+        self.places: dict[tuple[str, int], _Keys] = {}  # by output
         self.flowing: dict[str, None] = {}
         self._rows: list[list[GradientTotal]] = [[]]  # of the edges, of pairs of them, of pairs of these …
 
@@ -108,7 +131,14 @@ class EdgeBundle:
     def note(self, key: str, edge: EdgeState) -> None:
         """An edge is there, or has changed."""
         place = self.keys.setdefault(key, len(self.keys))
-        self.places.setdefault((edge.source, edge.output_nr), {})[key] = None
+        at = edge.source, edge.output_nr
+        if (known := self.places.get(at)) is None:
+            known = self.places[at] = _Keys()
+        known.keys[key] = None
+        if edge.state != "idle" and edge.grad is not None:
+            known.moved[key] = None
+        else:
+            known.moved.pop(key, None)
         if edge.state == "flowing":
             self.flowing[key] = None
         else:
@@ -122,7 +152,8 @@ class EdgeBundle:
             part = GradientTotal(1, 1, grad.norm, not grad.nonfinite, key, grad)
         for row in self._rows:
             row[place : place + 1] = [part]
-            pair = row[place & ~1 : (place | 1) + 1]
-            part, place = sum(pair[1:], pair[0]), place >> 1
+            first = place & ~1
+            part = row[first] + row[first + 1] if first + 1 < len(row) else row[first]
+            place >>= 1
         if len(self._rows[-1]) > 1:
             self._rows.append([part])

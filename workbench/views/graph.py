@@ -6,6 +6,7 @@ A saved tensor hangs on its node's box as a chip. Hooks are badges. Dotted lines
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from itertools import islice
 
 from ..scene.model import Arrow, ArrowTone, Box, Detail
 from ..trace.facts import Cut
@@ -287,8 +288,8 @@ class Graph:
 
     def _together(self, frame: Frame, key: str, edge: EdgeState) -> tuple[str, int, ArrowTone, float | None] | None:
         """What one arrow tells of all that came to where this edge, the last of several, brought a gradient."""
-        came = frame.came_to(edge.source)
-        if edge.state == "idle" or edge.lost or len(came) < 2 or came[-1] != key:
+        last = [*islice(frame.came_to(edge.source), 2)]
+        if edge.state == "idle" or edge.lost or len(last) < 2 or last[0] != key:
             return None
         total = arrived(frame, edge.source)
         if total is None:

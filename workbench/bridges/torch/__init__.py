@@ -20,6 +20,8 @@ anybody see:
   looked from Python, as each recording and picture does.
 - A call of what `torch.compile` has made is one box, `(compiled)`: it runs compiled, and nobody sees inside. A stepper
   goes back only if PyTorch can keep the graph, for a compiled part with torch._functorch.config.donated_buffer=False.
+- Before PyTorch 2.12 nobody can tell whether a hook packs what a node has saved: there it is told of nodes that are
+  recorded as they are made, without such hooks. Nor does anybody know there what a compiled function returns.
 - A stepper tells the line of a node if a recording was around the forward, or anomaly mode was on. It shows a sparse
   gradient with its zeros, a complex one by its absolute values, and as nan what is on no device or nested.
 """
@@ -29,6 +31,10 @@ from __future__ import annotations
 from .. import NO_TORCH
 
 try:
-    import torch as _torch  # noqa: F401
+    import torch as _torch
 except ImportError:
     raise ImportError(NO_TORCH) from None
+
+from .versions import refuse_old
+
+refuse_old(_torch.__version__)

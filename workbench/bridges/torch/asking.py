@@ -26,6 +26,7 @@ from .describe import (
 )
 from .operations import unobserved
 from .recorder import TorchRecorder
+from .versions import TELLS_SAVED, kept_in
 
 _c: Any = torch._C  # its stubs leave out most of what it has
 _Kept = _c._autograd.SavedTensor
@@ -145,7 +146,7 @@ def _is_freed(node: Any) -> bool:
     for attribute, name in kind_of_node(type(node)).saves:
         try:
             raw = getattr(node, attribute)
-            if isinstance(raw, _Kept) and raw.data is None and raw.unpack_hook is None:
+            if TELLS_SAVED and isinstance(raw, _Kept) and all(each is None for each in kept_in(raw)):
                 getattr(node, f"_saved_{name}")  # None was saved, else this raises an error; nothing is unpacked
         except RuntimeError:
             return True

@@ -28,6 +28,7 @@ from ...trace.names import named_in
 from ...trace.reader import Reader
 from ...trace.stacks import Stack
 from ...trace.values import Pending, Value, kept, read
+from .versions import TELLS_SAVED, is_packing, kept_in, read_from
 
 _RESULTS = ("result", "output")  # what a node calls its own output where it has saved that
 _IN_TORCH = torch.__name__ + "."
@@ -379,7 +380,7 @@ class TorchDescriber(Describer):
 
         What it has `written` is told by that; here a copy stands for it, as for what was there before.
         """
-        order = self._in_order(made)
+        order = self._in_order(made, since)
         inner = self._outputs_saved(order) if len(order) > 1 else {}
         begin = self._begin
         for node, serial, goes, items, kind in order:
@@ -391,8 +392,12 @@ class TorchDescriber(Describer):
                 given, own, wrote = (), (), ()
             self._note_node(node, serial, goes, items, kind, given, own, born[0], born[1], number < begin, inner, wrote)
 
-    def _in_order(self, made: Any) -> list[_Met]:
-        """A node and all unknown ones that it came from, those first; each has its number from now on."""
+    def _in_order(self, made: Any, since: int) -> list[_Met]:
+        """A node and all unknown ones that it came from, those first; each has its number from now on.
+
+        Those from `since` on have just been made.
+        """
+        is_packed = not TELLS_SAVED and is_packing()
         order: list[_Met] = []
         todo = [made]
         key, died, kinds = self._key, self._dead.append, _kinds
@@ -408,7 +413,7 @@ class TorchDescriber(Describer):
             goes = node.next_functions
             kind = kinds.get(type(node)) or kind_of_node(type(node))
             first = len(todo)
-            todo.append((node, token.serial, goes, raw_saved(node, kind) if kind.saves else (), kind))
+            todo.append((node, token.serial, goes, _saved_in(node, kind, since, is_packed), kind))
             for to, _ in goes:
                 if to is not None and type(to) is not AccumulateGrad and key not in to.metadata:
                     todo.append(to)
@@ -566,9 +571,27 @@ class TorchDescriber(Describer):
         return made is not None and self._token(made) is not None
 
 
+def _saved_in(node: Any, kind: NodeKind, since: int, is_packed: bool) -> Any:
+    """What a node has saved, as far as that is known of one that was made before `since`, or after that."""
+    if TELLS_SAVED or not kind.saves:
+        return raw_saved(node, kind) if kind.saves else ()
+    return just_saved(node, kind) if node._sequence_nr() >= since and not is_packed else ()
+
+
+def just_saved(node: Any, kind: NodeKind) -> list[tuple[str, Any, Any]]:
+    """What a node has saved for which no hook has packed it."""
+    saves = [(attribute, "saved_tensors" if kind.is_python else name) for attribute, name in kind.saves]
+    return [(name + at, thing, None) for attribute, name in saves for at, thing in read_from(node, attribute)]
+
+
 def raw_saved(node: Any, kind: NodeKind) -> list[tuple[str, Any, Any]]:
-    """What a node has saved as it is kept: the name, the tensor or what a hook packed, and the hook that unpacks it."""
-    kept = []
+    """What a node has saved as it is kept: the name, the tensor or what a hook packed, and the hook that unpacks it.
+
+    A version of PyTorch that cannot tell that tells nothing.
+    """
+    kept: list[tuple[str, Any, Any]] = []
+    if not TELLS_SAVED:
+        return kept
     for attribute, name in kind.saves:
         try:
             raw = getattr(node, attribute)
@@ -576,9 +599,9 @@ def raw_saved(node: Any, kind: NodeKind) -> list[tuple[str, Any, Any]]:
             continue
         if isinstance(raw, tuple | list):
             name = "saved_tensors" if kind.is_python else name
-            kept += [(f"{name}[{at}]", each.data, each.unpack_hook) for at, each in enumerate(raw) if each is not None]
+            kept += [(f"{name}[{at}]", *kept_in(each)) for at, each in enumerate(raw) if each is not None]
         elif raw is not None:
-            kept.append((name, raw.data, raw.unpack_hook))
+            kept.append((name, *kept_in(raw)))
     return kept
 
 

@@ -23,6 +23,7 @@ from .describe import AccumulateGrad, is_python
 from .driver import node_of
 from .operations import unobserved
 from .recorder import TorchRecorder
+from .versions import TELLS_SAVED, kept_in
 
 _WRITTEN = re.compile(r"is at version \d+; expected version (\d+)")
 _NAN = re.compile(r"Function '(\w+)' returned nan values")
@@ -263,8 +264,10 @@ def _slots_of(node: Any) -> list[_State]:
 
 def _refusal(node: Any, attribute: str, saved: Any) -> str | None:
     """What reading a slot raises, empty if it can be read; None where nothing is in it."""
+    if not TELLS_SAVED:
+        return ""
     try:
-        if saved.unpack_hook is not None:
+        if kept_in(saved)[1] is not None:
             return ""
         try:
             return None if saved.unpack() is None else ""

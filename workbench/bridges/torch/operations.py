@@ -39,6 +39,7 @@ from .describe import (
     memory_of,
     version_of,
 )
+from .versions import COMPILED_CALLS
 
 _level, _innermost = _functorch.maybe_current_level, _functorch.peek_interpreter_stack
 
@@ -540,8 +541,8 @@ class CompiledCalls:
                 frame: FrameType | None = sys._getframe(1)
                 while frame is not None and frame.f_code is set_eval_frame.__code__:  # of a recording inside this one
                     frame = frame.f_back
-                if frame is not None and frame.f_code.co_name == "compile_wrapper":
-                    self._switch(frame, callback)
+                if frame is not None and frame.f_code.co_name in COMPILED_CALLS:
+                    return self._switch(frame, callback)
             return self._set(callback)
 
         def call(module: Any, *args: Any, **kwargs: Any) -> Any:
@@ -559,15 +560,17 @@ class CompiledCalls:
         self._own_set, self._own_call = set_eval_frame, call
         dynamo._maybe_set_eval_frame, dynamo.OptimizedModule.__call__ = set_eval_frame, call
 
-    def _switch(self, frame: FrameType, callback: Any) -> None:
-        """A compiled function sets what compiles, which it does as it begins and as it ends."""
+    def _switch(self, frame: FrameType, callback: Any) -> Any:
+        """A compiled function sets what compiles, as it begins and as it ends: nothing of ours is to be compiled."""
         if self._frame is frame:
-            self._frame = None
-            self._end(frame.f_locals.get("result"))
-        elif self._frame is None and not self._depth and callable(callback):
+            before, self._frame = self._set(callback), None
+            self._end(frame.f_locals.get("result"))  # which it has from 2.12 on: before that nobody knows it
+            return before
+        if self._frame is None and not self._depth and callable(callback):
             self._frame = frame
             held = frame.f_locals
             self._begin(held["fn"], held["args"], held["kwargs"])
+        return self._set(callback)
 
     def _begin(self, thing: Any, args: Any, kwargs: dict[str, Any]) -> None:
         self._depth += 1

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ...health.units import axes_beside_units
+from .describe import _is_wrapped
 from .operations import unobserved
 
 _foreach_norm: Any = vars(torch)["_foreach_norm"]  # its stubs leave it out
@@ -23,8 +24,9 @@ class TorchStatistics:
         return unobserved()
 
     def is_summed_up(self, thing: Any) -> bool:
-        """Whether it is a tensor of numbers that have a norm."""
-        return isinstance(thing, torch.Tensor) and (thing.is_floating_point() or thing.is_complex())
+        """Whether it is a tensor of numbers that have a norm; inside of a function transform nobody sees them."""
+        takes = isinstance(thing, torch.Tensor) and (thing.is_floating_point() or thing.is_complex())
+        return takes and not _is_wrapped(thing)
 
     def copies(self, tensors: Iterable[torch.Tensor]) -> list[torch.Tensor]:
         """The values as they are now."""
