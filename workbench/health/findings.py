@@ -10,7 +10,7 @@ from typing import Any
 
 from ..trace.timeline import Timeline
 from ..trace.values import series
-from . import causes, functions, layers, loop, memory, numbers, parameters, scaling, units, updates
+from . import causes, functions, layers, loop, memory, numbers, parameters, registered, scaling, units, updates
 from .finding import Finding, plural
 from .training_run import TrainingRun
 
@@ -24,6 +24,7 @@ RULES: dict[str, Rule] = {
     "parameters without a gradient": parameters.never_reached,
     "layers before which gradients are off": causes.without_gradients,
     "parameters that no step changes": parameters.never_updated,
+    "optimisers of another model": registered.other_model,
     "a training that updates nothing": loop.no_updates,
     "parameters twice in an optimiser": parameters.twice_in_optimizer,
     "parameters in two optimisers": updates.two_steps,
@@ -47,6 +48,7 @@ RULES: dict[str, Rule] = {
     "statistics that stay in a training": layers.statistics_stay,
     "ties that are broken": parameters.broken_tie,
     "frozen weights between others": parameters.frozen_between,
+    "layers that are never used": registered.never_used,
     "saved tensors that dominate memory": memory.saved_tensors,
 }
 

@@ -24,6 +24,7 @@ from typing import TypeVar
 from ..trace.call_records import HookRan
 from ..trace.compare import rounds_of
 from ..trace.facts import Cut, Root, SourceLine, TensorSeen
+from ..trace.model_records import ModuleCalled, OptimizerFound
 from ..trace.records import (
     BackwardFinished,
     BackwardStarted,
@@ -138,6 +139,7 @@ class TrainedParameter:
     updates: list[Update] = field(default_factory=list)
     cleared: list[int] = field(default_factory=list)  # events that took its `.grad` away, or made it zero
     grad: Value | None = None  # its `.grad` in the end
+    registered: bool = False  # whether a module that was called has it
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -146,8 +148,8 @@ class TrainedParameter:
 
     @property
     def is_held(self) -> bool:
-        """Whether a module holds it, as its name says: `net.fc.weight`."""
-        return "." in (self.seen.name or "")
+        """Whether a module holds it, which was called, or as its name says: `net.fc.weight`."""
+        return self.registered or "." in (self.seen.name or "")
 
     @property
     def name(self) -> str:
@@ -251,6 +253,8 @@ class TrainingRun:
         self.calls: dict[int, ModuleCall] = {}
         self.backwards: list[RecordedBackward] = []
         self.failures: list[tuple[int, Failed]] = []
+        self.called: list[tuple[int, ModuleCalled]] = []  # outermost modules, where anything in them was new
+        self.optimizers: list[tuple[int, OptimizerFound]] = []  # the same of optimisers, by the steps they make
         self.cuts: dict[str, tuple[int, Cut]] = {}  # by the tensor behind each, and when it was met
         self.users: dict[str, list[str]] = {}  # node, leaf or constant -> the nodes that used what it gave
         self.is_whole = True  # whether the recording has kept its first events
@@ -274,6 +278,8 @@ class TrainingRun:
             Failed: self._fail,
             HookRan: self._hook,
             EventsLetGo: self._cut_off,
+            ModuleCalled: self._call,
+            OptimizerFound: lambda at, event: self.optimizers.append((at, event)),
         }
         for at, event in enumerate(events):
             if tensors := getattr(event, "tensors", ()):
@@ -467,6 +473,12 @@ class TrainingRun:
     def _hook(self, at: int, event: HookRan) -> None:
         if event.changed and event.node in self.parameters:
             self.hooked.add(event.node)
+
+    def _call(self, at: int, event: ModuleCalled) -> None:
+        self.called.append((at, event))
+        for held in event.parameters:
+            if held.tensor in self.parameters:
+                self.parameters[held.tensor].registered = True
 
     def _cut_off(self, at: int, event: EventsLetGo) -> None:
         self.is_whole = False

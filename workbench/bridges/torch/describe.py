@@ -21,9 +21,9 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ...events import next_tag
-from ...trace.describer import Describer
 from ...trace.engine import ACCUMULATE
 from ...trace.facts import TensorSeen
+from ...trace.models import ModelDescriber
 from ...trace.names import named_in
 from ...trace.reader import Reader
 from ...trace.stacks import Stack
@@ -171,7 +171,7 @@ class _Reader(Reader):
 _STORAGES = 1_000
 
 
-class TorchDescriber(Describer):
+class TorchDescriber(ModelDescriber):
     """Describes PyTorch's tensors and nodes."""
 
     _reading = _Reader
