@@ -10,7 +10,7 @@ from typing import Any
 
 from ..trace.timeline import Timeline
 from ..trace.values import series
-from . import causes, functions, layers, loop, memory, numbers, parameters, registered, scaling, units, updates
+from . import causes, functions, layers, loop, memory, modes, numbers, parameters, registered, scaling, units, updates
 from .finding import Finding, plural
 from .training_run import TrainingRun
 
@@ -46,6 +46,8 @@ RULES: dict[str, Rule] = {
     "targets that are broadcast": layers.broadcast_target,
     "padding in a loss": layers.padded_targets,
     "statistics that stay in a training": layers.statistics_stay,
+    "trainings in evaluation mode": modes.evaluates_while_training,
+    "evaluations in training mode": modes.training_without_gradients,
     "ties that are broken": parameters.broken_tie,
     "frozen weights between others": parameters.frozen_between,
     "layers that are never used": registered.never_used,
