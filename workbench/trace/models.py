@@ -35,7 +35,7 @@ class Models:
         facts: list[Any] = [grad, module.training]
         for part in parts_of(module):
             own = part.__dict__
-            facts += map(id, own["_parameters"].values())
+            facts += map(id, own.get("_parameters", {}).values())
             if is_moody(part):
                 facts.append(part.training)
         told = tuple(facts)
@@ -65,7 +65,7 @@ def parts_of(module: Any) -> list[Any]:
     found = {id(module): module}
     todo = [module]
     while todo:
-        for part in todo.pop().__dict__["_modules"].values():
+        for part in todo.pop().__dict__.get("_modules", {}).values():
             if part is not None and id(part) not in found:
                 found[id(part)] = part
                 todo.append(part)
@@ -75,7 +75,7 @@ def parts_of(module: Any) -> list[Any]:
 def is_moody(module: Any) -> bool:
     """Whether a module computes otherwise while it is training: it leaves out values, or averages statistics."""
     own = module.__dict__
-    if own["_buffers"].get("running_mean") is not None:
+    if own.get("_buffers", {}).get("running_mean") is not None:
         return True
     return _RANDOM in type(module).__name__ and any([bool(own.get(name)) for name in _CHANCES])
 
@@ -90,7 +90,7 @@ def held_by(module: Any, is_tensor: Callable[[Any], bool]) -> dict[str, Any]:
     """The parameters of a module and of those in it, by their paths, each by its first."""
     found: dict[int, tuple[str, Any]] = {}
     for path, part in module.named_modules():
-        for name, tensor in part.__dict__["_parameters"].items():
+        for name, tensor in part.__dict__.get("_parameters", {}).items():
             if is_tensor(tensor):
                 found.setdefault(id(tensor), (f"{path}.{name}" if path else name, tensor))
     return dict(found.values())
