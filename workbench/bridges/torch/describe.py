@@ -27,7 +27,7 @@ from ...trace.models import ModelDescriber
 from ...trace.names import named_in
 from ...trace.reader import Reader
 from ...trace.stacks import Stack
-from ...trace.values import Pending, Value, kept, read
+from ...trace.values import Pending, Value, counts_of, kept, read
 
 _RESULTS = ("result", "output")  # what a node calls its own output where it has saved that
 _IN_TORCH = torch.__name__ + "."
@@ -625,7 +625,9 @@ def kept_of(tensor: torch.Tensor, limit: int) -> Any:
             if size <= _LARGE:
                 return (array.copy(),)  # summed up when it is read
             summary = _summed_up(array) if dtype in _FLOATS else None
-            return kept(array, limit) if summary is None else (array.shape, name_of(dtype), None, *summary)
+            if summary is None:
+                return kept(array, limit)
+            return array.shape, name_of(dtype), None, *summary, 0, *counts_of(array, summary[1], summary[2])
         return _elsewhere(tensor, limit)
     except (RuntimeError, TypeError, NotImplementedError, AttributeError):  # fake, sparse, of a transform
         return _inside(tensor, limit) if _is_wrapped(tensor) else unknown(tensor)

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ...health.units import axes_beside_units
+from ...trace.values import axes_beside_units
 from .operations import unobserved
 
 _foreach_norm: Any = vars(torch)["_foreach_norm"]  # its stubs leave it out
