@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from ctypes import c_char
 from functools import cache, lru_cache
 from types import FrameType
@@ -37,6 +37,7 @@ AccumulateGrad = _c._functions.AccumulateGrad
 _Output = _c._autograd._InputMetadata
 
 LIMIT = 100  # values of one tensor that are kept unless the user says otherwise: a training step stays below 20 MB
+WHOLE = 512  # values of what Functions are given and give that are kept, so that their backward can be judged
 
 _LARGE = 1000  # values up to which a copy takes less time than what sums them up
 _FLOATS = (torch.float32, torch.float64)
@@ -201,11 +202,13 @@ class TorchDescriber(ModelDescriber):
         # Of what was saved: the storage, which keeps its address as long as it is known here, and its number.
         self._storages: dict[int, tuple[StorageWeakRef, int]] = {}
         self._most_storages = _STORAGES  # of more, those that are gone are forgotten
+        self._functions: set[int] = set()  # nodes that run code of a Function, where more of their values is kept
 
     def _flush_deaths(self) -> None:
         """Record the nodes that have died since the last event."""
         if self._dead:
             dead = [self._dead.pop(0) for _ in range(len(self._dead))]
+            self._functions.difference_update(dead)
             self._put_gone(dead)
 
     def _is_tensor(self, thing: Any) -> bool:
@@ -326,6 +329,14 @@ class TorchDescriber(ModelDescriber):
         if known is None or known[0] != version:
             known = self._values[serial] = version, kept_of(tensor, self._limit)
         return known[1]
+
+    def _keep_whole(self, tensors: Iterable[torch.Tensor]) -> None:
+        """Keep all values of tensors that are not large, also of those that were told of by a summary."""
+        for tensor in tensors:
+            if self._limit < tensor.numel() <= WHOLE and not (tensor.is_leaf and tensor.requires_grad):
+                serial = self._tag(tensor)
+                self._values[serial] = version_of(tensor), kept_of(tensor, WHOLE)
+                self._versions.pop(serial, None)
 
     def _is_told(self, tensor: torch.Tensor) -> bool:
         return self._have(tensor) in self._tensors
@@ -450,6 +461,9 @@ class TorchDescriber(ModelDescriber):
         found: dict[int, tuple[Any, ...]] = {}
         edges = self._edges(goes, found)
         given: list[Any] = []
+        if kind.is_python and not kind.is_compiled and self._limit >= LIMIT:
+            self._functions.add(serial)
+            self._keep_whole([each for each in (*args, *outs) if isinstance(each, torch.Tensor)])
         for arg in args:
             self._note(arg, given, [], found)
         places = node._input_metadata
