@@ -120,6 +120,19 @@ class Unrecorded(EventFields):
     outputs: tuple[Any, ...]
 
 
+class Returned(EventFields):
+    """A module that no other one calls was called, and has returned; `grad` is whether operations are recorded."""
+
+    module: Any
+    grad: bool
+
+
+class Stepping(EventFields):
+    """An optimiser begins a step."""
+
+    optimizer: Any
+
+
 class Keeps(EventFields):
     """A checkpoint keeps (name, tensor, version) for backward, with `node` in no graph."""
 

@@ -17,11 +17,11 @@ from typing import Any, TextIO
 import numpy as np
 
 from .health.log import FORMAT, VERSION, read_log
-from .health.units import axes_beside_units
 from .nn import Module
 from .optim import Optimizer
 from .recording import record
 from .scene.picture import Picture
+from .trace.values import axes_beside_units
 from .views.health import health_of_log
 
 SPIKE = 10  # times the usual norm of all gradients that is told

@@ -299,3 +299,38 @@ def test_the_usual_recurrent_nets_are_asked_about_only_where_nothing_of_the_past
     assert [each.rule for each in findings] == rules
     assert not any(each.certain for each in findings)
     assert all(f"over {length} rounds" in each.sentence for each in findings)
+
+
+def dying(torch, samples, below):
+    """A ReLU whose outputs are more than are kept, and most of whose units lie below 0 for all samples."""
+    layer = torch.nn.Linear(8, 16, bias=False)
+    head = torch.nn.Linear(16, 1)
+    with torch.no_grad():
+        layer.weight.mul_(0.1)
+        layer.weight[:12] -= below
+        layer.weight[12:] += 0.05 * below
+    optimizer = torch.optim.SGD([*layer.parameters(), *head.parameters()], lr=1e-3)
+    x, y = torch.rand(samples, 8) + 0.5, torch.randn(samples, 1)
+
+    def run():
+        for _ in range(3):
+            optimizer.zero_grad()
+            h = torch.relu(layer(x))  # the units
+            torch.nn.functional.mse_loss(head(h), y).backward()
+            optimizer.step()
+
+    return run
+
+
+@each_engine
+def test_dead_units_are_counted_at_a_relu_whose_outputs_are_not_kept(engine):
+    (finding,) = [each for each in found(engine, lambda torch: dying(torch, 200, 1.0)) if each.rule == "dead units"]
+    assert finding.certain and "12 of 16 units of relu" in finding.sentence and "in each of 3 calls" in finding.sentence
+    assert where(dying, "# the units") in finding.sentence
+
+
+@each_engine
+@pytest.mark.parametrize(("samples", "below"), [(200, 0.0), (5, 1.0)])
+def test_a_relu_of_living_units_and_one_of_few_samples_are_healthy(engine, samples, below):
+    findings = found(engine, lambda torch: dying(torch, samples, below))
+    assert "dead units" not in [each.rule for each in findings]

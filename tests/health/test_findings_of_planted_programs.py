@@ -13,8 +13,6 @@ FIRST = 3  # sentences that somebody reads
 MISSED = {
     "node_without_neighbours": "operations on tensors that take no gradient make no record: who made the infinity of "
     "a constant is not known, nor is the name of a tensor that was computed so",
-    "swish_with_a_wrong_sign": "a recording of PyTorch keeps 100 values of a tensor: of 512 inputs of the Function "
-    "only a summary is known, and no slope can be taken; it needs one directional difference, or all values",
 }
 
 

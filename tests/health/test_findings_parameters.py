@@ -19,7 +19,8 @@ def model(torch, cut="", **more):
             super().__init__()
             self.encoder = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 8))
             self.head = nn.Linear(8, 3)
-            self.spare = nn.Linear(8, 2)
+            if cut == "unused":
+                self.spare = nn.Linear(8, 2)
 
         def forward(self, x):
             h = self.encoder(x)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from both_engines import each_engine, found, train, where
+from both_engines import each_engine, found, recorded, train, where
+
+from workbench.health.training_run import TrainingRun
 
 
 def regression(torch):
@@ -121,7 +123,7 @@ FUNCTIONS = {
 }
 
 
-def activation(torch, kind: str):
+def activation(torch, kind: str, samples: int = 12):
     """A custom Function between two layers."""
     ahead, back = FUNCTIONS[kind]
 
@@ -145,7 +147,7 @@ def activation(torch, kind: str):
         def forward(self, x):
             return self.last(Square.apply(self.first(x)))  # applied
 
-    x, y = torch.randn(12, 4), torch.randn(12, 2)
+    x, y = torch.randn(samples, 4), torch.randn(samples, 2)
     return train(torch, Model(), x, y, lr=0.01)
 
 
@@ -155,6 +157,18 @@ def test_a_backward_that_is_not_the_derivative_is_a_question(engine):
     assert finding.rule == "not the derivative" and not finding.certain
     assert "They differ" in finding.sentence and "a factor of 2" in finding.sentence
     assert where(activation, "# applied") in finding.sentence and "gradcheck(Square.apply" in finding.next_step
+
+
+@each_engine
+def test_values_of_a_function_are_kept_up_to_512(engine):
+    (finding,) = found(engine, lambda torch: activation(torch, "wrong", 64))
+    assert finding.rule == "not the derivative"
+    run = TrainingRun(recorded(engine, lambda torch: activation(torch, "right", 64)).events)
+    nodes = [node for node in run.nodes.values() if node.made.custom]
+    assert nodes
+    for node in nodes:
+        assert all(len(each.values) == 512 for each in (*node.inputs, *node.outputs, *node.gradients, *node.sent))
+    assert all(update.names for each in run.trained for update in each.updates)
 
 
 @each_engine

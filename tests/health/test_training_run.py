@@ -143,7 +143,9 @@ def test_what_a_summary_tells_is_a_lower_bound():
     assert 2.9 < distance(*summaries) <= 3
     assert not is_same(*summaries)
     assert share_of_zeros(Value.of([0.0, 1.0])) == 0.5
-    assert share_of_zeros(Value.of([0.0, 1.0] * 9, 0)) is None
+    assert share_of_zeros(Value.of([0.0, 1.0] * 9, 0)) == 0.5
+    assert share_of_zeros(Value.of([2.0, 1.0] * 9, 0)) == 0
+    assert share_of_zeros(Value.of([0.0, -1.0, 1.0], 0)) is None
     assert share_of_zeros(Value.of([0.0] * 9, 0)) == 1
 
 

@@ -69,6 +69,9 @@ def everything() -> Trace:
             torch.func.jvp(lambda x: x.sin() * x, (torch.ones(2),), (torch.ones(2),))
             del h, z
             x.grad = None
+            net = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.Dropout(0.5))
+            net(torch.ones(1, 2)).sum().backward()
+            torch.optim.SGD(net.parameters(), lr=0.5).step()
             with torch.no_grad():
                 y.mul_(2)
             w = (y * 1.0).exp()
@@ -116,7 +119,7 @@ def _is_id(field: str, value: Any) -> bool:
 
 
 IDS = ("id", "node", "tensor", "target", "task", "level", "below", "base", "op", "call", "ctx", "checkpoint", "runs")
-IDS += ("slices", "outputs", "targets", "nodes", "pushing")
+IDS += ("slices", "outputs", "targets", "nodes", "pushing", "parameters")
 
 
 def _head() -> str:

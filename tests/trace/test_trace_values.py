@@ -102,3 +102,17 @@ def test_a_recording_keeps_as_many_values_as_the_user_asked_for():
     with torch.record(limit=3000) as trace:
         (torch.ones(2500, requires_grad=True) * 2.0).sum().backward()
     assert max(len(seen.value.values) for event in trace.events for seen in getattr(event, "tensors", ())) == 2500
+
+
+def test_a_summary_counts_zeros_and_units_that_are_off():
+    array = np.array([[0.0, 1.0, 2.0], [0.0, 0.0, 3.0]])
+    for value in (Value.of(array, 0), read(kept(np.tile(array, (20, 1)), 0))):
+        rows = value.shape[0] // 2
+        assert (value.zeros, value.off) == (3 * rows, 1)
+    images = np.zeros((2, 3, 2, 2))
+    images[1, 1, 0, 1] = 5
+    assert (Value.of(images, 0).zeros, Value.of(images, 0).off) == (23, 2)
+    assert Value.of(array + 1, 0).zeros == 0 == Value.of(-1 - array, 0).zeros
+    assert Value.of(array - 1, 0).zeros is None
+    assert (Value.of(-array, 0).zeros, Value.of(-array, 0).off) == (3, None)
+    assert Value.of(array).zeros is None

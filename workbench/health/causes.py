@@ -41,7 +41,7 @@ def without_gradients(run: TrainingRun) -> Iterator[Finding]:
         for arg in node.made.args:
             seen = run.tensors.get(arg.tensor or "")
             cut = seen.cut if seen is not None and "float" in seen.value.dtype and not seen.requires_grad else None
-            if cut is not None and cut.word == "no_grad" and cut.node is None:
+            if cut is not None and cut.word == "no_grad" and _is_behind_unused(run, cut):
                 found.setdefault((node.made.name, node.made.scope, node.line, cut.source), []).append((node, cut))
     began = [each.event for each in run.backwards]
     for all in found.values():
@@ -60,6 +60,12 @@ def without_gradients(run: TrainingRun) -> Iterator[Finding]:
             (node.id,),
         )
         return
+
+
+def _is_behind_unused(run: TrainingRun, cut: Cut) -> bool:
+    """Whether nothing else is known of the weights before a cut: no operation was recorded that they were given to."""
+    parameter = run.parameters.get(cut.node or "")
+    return cut.node is None or (parameter is not None and not parameter.used)
 
 
 def _has_weight(run: TrainingRun, node: RecordedNode) -> bool:

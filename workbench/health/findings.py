@@ -10,7 +10,7 @@ from typing import Any
 
 from ..trace.timeline import Timeline
 from ..trace.values import series
-from . import causes, functions, layers, loop, memory, numbers, parameters, scaling, units, updates
+from . import causes, functions, layers, loop, memory, modes, numbers, parameters, registered, scaling, units, updates
 from .finding import Finding, plural
 from .training_run import TrainingRun
 
@@ -24,6 +24,7 @@ RULES: tuple[Rule, ...] = (
     parameters.never_reached,
     causes.without_gradients,
     parameters.never_updated,
+    registered.other_model,
     loop.no_updates,
     parameters.twice_in_optimizer,
     updates.two_steps,
@@ -45,8 +46,11 @@ RULES: tuple[Rule, ...] = (
     layers.broadcast_target,
     layers.padded_targets,
     layers.statistics_stay,
+    modes.evaluates_while_training,
+    modes.training_without_gradients,
     parameters.broken_tie,
     parameters.frozen_between,
+    registered.never_used,
     memory.saved_tensors,
 )
 

@@ -10,6 +10,7 @@ from statistics import median
 from ..trace.values import number, shortened
 from .finding import Finding, listed, named, place, plural, told
 from .measures import is_same, rms, size_of
+from .registered import rates_of
 from .training_run import TrainedParameter, TrainingRun, Update
 
 _STEPS = 3  # before it is told that nothing changes
@@ -85,14 +86,18 @@ def unchanged(run: TrainingRun) -> Iterator[Finding]:
         norm = max([update.grad.norm for update in still[0].updates if update.grad is not None], default=0.0)
         count = len(still[0].updates)
         who = f"The step of {first.optimizer}" if first.optimizer else "The update"
+        rates = [rate for each in still for rate in rates_of(run, each.id)]
+        is_off = bool(rates) and not any(rates) and None not in rates
         if len(still) == len(moving):
             yield Finding(
                 "step changes nothing",
                 True,
                 f"{who} ({place(first.source)}) changes nothing: in {plural(count, 'step')} {named(still)} "
                 f"{'stays' if len(still) == 1 else 'stay'} exactly as before, though the gradient of {still[0].name} "
-                f"has a norm of up to {norm:.3g}.",
-                "Look at the learning rate: is it 0, or too small for the weights' dtype?",
+                f"has a norm of up to {norm:.3g}{'; the learning rate (lr) is 0' if is_off else ''}.",
+                "Give it a learning rate above 0; a schedule may begin at 0, or have come to it."
+                if is_off
+                else "Look at the learning rate: is it 0, or too small for the weights' dtype?",
                 first.source,
                 still[0].updates[-1].event,
                 tuple([each.id for each in still]),
@@ -103,7 +108,8 @@ def unchanged(run: TrainingRun) -> Iterator[Finding]:
                 False,
                 f"Is it meant that {named(still)} {'stays' if len(still) == 1 else 'stay'} exactly as before in "
                 f"{plural(count, 'step')} of {first.optimizer or 'the program'} ({place(first.source)})? The gradient "
-                f"of {still[0].name} has a norm of up to {norm:.3g}, and other weights change.",
+                f"of {still[0].name} has a norm of up to {norm:.3g}, and other weights change."
+                f"{' The learning rate (lr) of its group is 0.' if is_off else ''}",
                 "Look at the learning rate of its group, and at whether the update is lost in the weight's dtype.",
                 first.source,
                 still[0].updates[-1].event,

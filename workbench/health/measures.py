@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..trace.values import Value
+from ..trace.values import Value, unit_axis
 
 
 def size_of(value: Value) -> int:
@@ -33,12 +33,22 @@ def is_broken(value: Value | None) -> bool:
 
 
 def share_of_zeros(value: Value) -> float | None:
-    """Which part of a value's numbers is exactly zero; None where the record has only a summary and cannot tell."""
+    """Which part of a value's numbers is exactly zero; None where nobody counted them."""
     if is_zero(value):
         return 1.0
     if value.values is None:
-        return None
+        return None if value.zeros is None else value.zeros / max(size_of(value), 1)
     return sum(number == 0 for number in value.values) / max(len(value.values), 1)
+
+
+def units_off(value: Value) -> int | None:
+    """How many units of a layer's output are zero for the whole batch; None where nobody counted them."""
+    if value.values is None or not value.values or len(value.shape) < 2:
+        return 0 if value.off is None and value.zeros == 0 else value.off
+    axis = unit_axis(len(value.shape))
+    apart = math.prod(value.shape[axis + 1 :])
+    on = {at // apart % value.shape[axis] for at, number in enumerate(value.values) if number}
+    return value.shape[axis] - len(on)
 
 
 def is_same(one: Value, other: Value) -> bool:

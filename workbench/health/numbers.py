@@ -6,11 +6,11 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from ..trace.values import Value, number
+from ..trace.values import Value, number, unit_axis
 from .causes import grown, scale_of, scales
 from .finding import Finding, listed, place, plural, span, told
 from .graph import RecordedNode
-from .measures import is_zero, size_of
+from .measures import is_zero, size_of, units_off
 from .training_run import TrainedParameter, TrainingRun, TrainingStep
 
 _LEAST_LAYERS = 4  # that a trend needs
@@ -377,7 +377,7 @@ def dead_units(run: TrainingRun) -> Iterator[Finding]:
                 first.event,
                 tuple([node.id for node in nodes]),
             )
-        elif finding := _dead_by_bias(run, nodes):
+        elif finding := _dead_by_bias(run, nodes) or _dead_by_output(nodes):
             yield finding
 
 
@@ -407,6 +407,30 @@ def _dead_by_bias(run: TrainingRun, nodes: Sequence[RecordedNode]) -> Finding | 
             if units >= _FEW_SAMPLES and _DEAD <= share < 1 and (sure or _lies_low(nodes)):
                 return _dead(parameter, nodes[0], dead, len(grads))
     return None
+
+
+def _dead_by_output(nodes: Sequence[RecordedNode]) -> Finding | None:
+    """Units of a ReLU that are zero for the whole batch, many of them in each call."""
+    shape = nodes[0].outputs[0].shape
+    counts = [units_off(node.outputs[0]) for node in nodes]
+    if len(nodes) < _STEPS or any(count is None for count in counts) or len(shape) < 2:
+        return None
+    units, least = shape[unit_axis(len(shape))], min([count for count in counts if count is not None])
+    samples, share = size_of(nodes[0].outputs[0]) // max(units, 1), least / max(units, 1)
+    few = samples < _MANY_SAMPLES or units < _FEW_SAMPLES  # of few samples other units may be off each time
+    if few or not _DEAD <= share < 1 or not (share >= _MOST_DEAD or _lies_low(nodes)):
+        return None
+    node = nodes[0]
+    return Finding(
+        "dead units",
+        True,
+        f"{least} of {units} units of {told(node)}, or more, are dead in each of {plural(len(nodes), 'call')}: they "
+        f"give zero for all of {samples} {'samples' if len(shape) == 2 else 'places'} at once.",
+        "Look at the bias and the scale of the layer before it, and at an update that was too large.",
+        node.line,
+        node.event,
+        tuple([each.id for each in nodes]),
+    )
 
 
 def _lies_low(nodes: Sequence[RecordedNode]) -> bool:

@@ -8,10 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..trace.facts import Cut, SourceLine
+from ..trace.values import series
 from .causes import alike
 from .finding import Finding, listed, named, place, plural, told
 from .graph import RecordedNode
 from .measures import distance, is_same, size_of
+from .registered import grouped, holders
 from .training_run import TrainedParameter, TrainingRun, Update
 
 _WORDS = {
@@ -177,27 +179,33 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
     """Parameters that get gradients and that no step changes, while it changes others."""
     updated = [each for each in run.trained if each.is_held and any(update.optimizer for update in each.updates)]
     last = max([update.event for each in updated for update in each.updates], default=0)
+    ours = grouped(run)
     left = [
         each
         for each in run.trained
         if not each.updates
         and (each.is_held or each.seen.name is None)
+        and each.id not in ours
         and any(got.event < last and got.after for got in each.gradients)
     ]
     if not updated or not left:
         return
-    roots = {_root(each) for each in updated}
     few = len(left) <= _FEW * len(run.trained)
-    certain = few and all(_root(each) in roots for each in left)
+    unheld = [each for each in left if not each.registered] if run.called else []
+    certain = few and _is_one_model(run, left, updated)
     update = updated[0].updates[0]
     norms = {each.name: max([got.own.norm for got in each.gradients], default=0.0) for each in left}
     name = next(filter(norms.get, norms), "")
     one = len(left) == 1
     never, them = f"{named(left)} {'is' if one else 'are'} never updated", "it" if one else "them"
+    names_of = dict.fromkeys([event.optimizer for _, event in run.optimizers])
     step = f"no step of {update.optimizer} ({place(update.source)}) changes {them}"
+    if ours:
+        step = f"{'it is' if one else 'they are'} in no group of {series([*names_of])} ({place(update.source)})"
     came = f"a gradient comes to {them} ({f'of norm up to {norms[name]:.3g} for {name}' if name else 'of zeros alone'})"
     sentence = f"{never}: {step}, though {came}." if certain else f"Is it meant that {never}? A{came[1:]}, and {step}."
     unknown = all(each.seen.name is None or "[" in each.seen.name for each in left)  # `net.layers[0].weight`
+    unknown = len(unheld) == len(left) if run.called else unknown
     yield Finding(
         "not in the optimiser",
         certain,
@@ -210,6 +218,14 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
         left[0].gradients[-1].event,
         tuple([each.id for each in left]),
     )
+
+
+def _is_one_model(run: TrainingRun, left: Sequence[TrainedParameter], updated: Sequence[TrainedParameter]) -> bool:
+    """Whether parameters lie in a module that has some of the updated ones, or were used inside of it."""
+    held = holders(run)
+    theirs = {name for each in updated for name in held.get(each.id, ())}
+    roots = {_root(each) for each in updated}
+    return all(_root(each) in roots or bool(theirs.intersection(held.get(each.id, ()))) for each in left)
 
 
 def twice_in_optimizer(run: TrainingRun) -> Iterator[Finding]:

@@ -23,11 +23,20 @@ from typing import TypeVar
 
 from ..trace.compare import rounds_of
 from ..trace.facts import SourceLine, TensorSeen
-from ..trace.records import BackwardStarted, GradAccumulated, GradCaptured, GradChanged, NodeCreated, TensorWritten
+from ..trace.model_records import ModuleCalled, OptimizerFound
+from ..trace.records import (
+    BackwardStarted,
+    EventsLetGo,
+    GradAccumulated,
+    GradCaptured,
+    GradChanged,
+    NodeCreated,
+    TensorWritten,
+)
 from ..trace.schema import Record
 from ..trace.values import Value
 from .backwards import RecordedBackward, RecordedBackwards
-from .graph import RecordedNode
+from .graph import RecordedNode, Take
 from .measures import distance, is_same, is_zero, size_of
 
 
@@ -78,6 +87,7 @@ class TrainedParameter:
     updates: list[Update] = field(default_factory=list)
     cleared: list[int] = field(default_factory=list)  # events that took its `.grad` away, or made it zero
     grad: Value | None = None  # its `.grad` in the end
+    registered: bool = False  # whether a module that was called has it
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -86,8 +96,8 @@ class TrainedParameter:
 
     @property
     def is_held(self) -> bool:
-        """Whether a module holds it, as its name says: `net.fc.weight`."""
-        return "." in (self.seen.name or "")
+        """Whether a module holds it, which was called, or as its name says: `net.fc.weight`."""
+        return self.registered or "." in (self.seen.name or "")
 
     @property
     def name(self) -> str:
@@ -141,6 +151,9 @@ class TrainingRun(RecordedBackwards):
         self.parameters: dict[str, TrainedParameter] = {}
         self.frozen: dict[str, TensorSeen] = {}  # named tensors of modules that take no gradient: buffers too
         self.calls: dict[int, ModuleCall] = {}
+        self.called: list[tuple[int, ModuleCalled]] = []  # outermost modules, where anything in them was new
+        self.optimizers: list[tuple[int, OptimizerFound]] = []  # the same of optimisers, by the steps they make
+        self.is_whole = True  # whether the recording has kept its first events
         self._grads: dict[str, Value | None] = {}
         self._since: dict[str, tuple[object, ...]] = {}  # parameter -> who wrote it since the last backward began
         super().__init__(events)
@@ -148,6 +161,13 @@ class TrainingRun(RecordedBackwards):
             parameter.grad, parameter.value = self._grads.get(id), self.values[id]
 
     # The pass.
+
+    def _takes(self) -> dict[type[Record], Take]:
+        return super()._takes() | {
+            ModuleCalled: self._call,
+            OptimizerFound: self._find_optimizer,
+            EventsLetGo: self._cut_off,
+        }
 
     def _see(self, at: int, seen: TensorSeen) -> None:
         id, before = seen.id, self.values.get(seen.id)
@@ -243,6 +263,18 @@ class TrainingRun(RecordedBackwards):
         self._since[id] = who
         arrived, grad = len(parameter.gradients), self._grads.get(id)
         parameter.updates.append(Update(at, [name], before, after, grad, arrived, optimizer, source))
+
+    def _call(self, at: int, event: ModuleCalled) -> None:
+        self.called.append((at, event))
+        for held in event.parameters:
+            if held.tensor in self.parameters:
+                self.parameters[held.tensor].registered = True
+
+    def _cut_off(self, at: int, event: EventsLetGo) -> None:
+        self.is_whole = False
+
+    def _find_optimizer(self, at: int, event: OptimizerFound) -> None:
+        self.optimizers.append((at, event))
 
     # What follows from it.
 

@@ -14,15 +14,6 @@ _NEAR = 1e-5  # as a multiple of the largest number: sums of equal numbers in an
 _MATRIX = 2
 
 
-def axes_beside_units(dims: int) -> tuple[int, ...]:
-    """The dimensions of a layer's output over which each of its units gives numbers; none where there is no batch.
-
-    Units are the channels of images, and the features of anything else.
-    """
-    unit = 1 if dims > 3 else dims - 1
-    return tuple([dim for dim in range(dims) if dim != unit])
-
-
 def equal_units(run: TrainingRun) -> Iterator[Finding]:
     """Weights whose rows begin with the same numbers and get the same gradients: one unit, many times."""
     found = [(each, steps) for each in run.trained if (steps := _steps_alike(run, each))]

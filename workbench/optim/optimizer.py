@@ -18,6 +18,7 @@ from ..autograd.grad_mode import enable_grad, set_grad_enabled
 from ..autograd.hooks import RemovableHandle
 from ..autograd.tensor import Tensor
 from ..errors import warn
+from ..events import emit, listeners
 from ..nn.modules.module import clear_grads
 from ..nn.modules.naming import typename
 from ..ops.comparison import maximum
@@ -78,6 +79,8 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                 given, kwargs = changed
         if self._opt_called is not None:
             self._opt_called = True
+        if listeners:
+            emit(("stepping", self))
         result = step(*given, **kwargs)
         for hook in (*self._optimizer_step_post_hooks.values(), *_post_hooks_of_all.values()):
             hook(self, given, kwargs)

@@ -11,9 +11,10 @@ from weakref import WeakValueDictionary, ref
 import numpy as np
 
 from ..events import next_tag, tag, tag_of_new
-from .describer import Describer, class_of
+from .describer import class_of
 from .engine import ACCUMULATE
 from .hooks import name_of
+from .models import ModelDescriber
 from .names import named_in
 from .raw_events import Hooks
 from .records import CheckpointDropped, CheckpointKept, LevelEntered
@@ -52,7 +53,7 @@ def _at_end(memory: Any, known: dict[int, Any], at: int) -> Callable[[], Any]:
     return ref(memory, forget)
 
 
-class WorkbenchDescriber(Describer):
+class WorkbenchDescriber(ModelDescriber):
     """Describes the workbench's own tensors and nodes."""
 
     _arrays = (np.ndarray,)

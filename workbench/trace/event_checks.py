@@ -22,6 +22,7 @@ _PLACES = {  # what of a frame the ids in a field are of, by its name
     "tensor": ("tensors",),
     "below": ("tensors",),
     "outputs": ("tensors",),
+    "parameters": ("tensors",),
     "level": ("levels",),
     "pushing": ("levels",),
     "node": ("nodes", "tensors"),

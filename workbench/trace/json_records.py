@@ -230,6 +230,8 @@ def _checked(*fields: Any) -> Value:
         raise ValueError(f"has a value of the shape {shape}")
     if value.values is None and prod(shape) >= _MOST_ELEMENTS:
         raise ValueError("has a value of more elements than an array can have")
+    if max(value.zeros or 0, value.off or 0) > prod(shape):
+        raise ValueError("has a value with more zeros than elements")
     if norm < 0 or (norm != norm and not value.is_known and (value.values, value.min, value.max) != (None,) * 3):
         raise ValueError("has a value without a norm")
     return value

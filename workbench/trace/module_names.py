@@ -60,6 +60,24 @@ class ModuleNames:
         self._learn(name, module, self._variables(around[0]) if around else {})
         return name
 
+    def called_anew(self, module: Any, frames: Callable[[], list[FrameType]]) -> str:
+        """The name of an outermost module that holds others than before: these are named, too."""
+        name = self.called(module, frames)
+        self._learn(name, module, {})
+        return name
+
+    def find(self, unnamed: Iterable[int], frames: Iterable[FrameType]) -> None:
+        """Name tensors that modules hold which nobody has called, if one of these frames leads to them."""
+        left = {*unnamed}
+        for way in (way for frame in frames for way in _ways(frame)):
+            if _is_module(way.thing) and way.short:
+                for path, tensor in parameters_of(way.short, way.thing, self._is_tensor):
+                    if (number := self._number_of(tensor)) in left:
+                        left.discard(number)
+                        self._names.setdefault(number, path)
+            if not left:
+                return
+
     def learn(self) -> None:
         """Learn what the modules hold by now."""
         for module, name in [*self._modules.items()]:

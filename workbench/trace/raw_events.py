@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .call_records import HookRan, HooksFound
+from .model_records import ModuleCalled, OptimizerFound
 from .reader import Reader
 from .records import (
     BackwardFinished,
@@ -112,6 +113,28 @@ class RawEvents:
     def _put_shown(self, tensor: int, line: Line) -> None:
         """Put down that somebody looks at the graph of a tensor."""
         self._raw.append((TensorShown, tensor, line))
+
+    # Modules and optimisers.
+
+    def _put_called(
+        self,
+        name: str,
+        module: str,
+        found: dict[int, Any],
+        parameters: tuple[tuple[str, int], ...],
+        grad: bool,
+        training: bool,
+        modes: tuple[tuple[Any, ...], ...],
+        line: Line,
+    ) -> None:
+        """Put down the call of an outermost module; ModuleCalled says what each of these is."""
+        self._raw.append((ModuleCalled, name, module, tuple(found.values()), parameters, grad, training, modes, line))
+
+    def _put_groups(
+        self, optimizer: str, number: int, found: dict[int, Any], groups: tuple[tuple[Any, ...], ...], line: Line
+    ) -> None:
+        """Put down the groups of an optimiser: of each the learning rate, and the parameters."""
+        self._raw.append((OptimizerFound, optimizer, number, tuple(found.values()), groups, line))
 
     # Nodes.
 

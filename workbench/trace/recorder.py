@@ -101,6 +101,14 @@ class EventRecorder(WorkbenchDescriber):
             if (module := outermost_module()) is not None:
                 self._outermost.called(module, self.sampler.frames)
 
+    def on_returned(self, module: Any, grad: bool) -> None:
+        if not (self._running or self._open or self._pushing or self._repeating):
+            self._tell_called(module, grad)
+
+    def on_stepping(self, optimizer: Any) -> None:
+        if not (self._running or self._open or self._pushing or self._repeating):
+            self._tell_groups(optimizer)
+
     def on_backward(self, task: Any) -> None:
         self._sent, self._arrived = {}, None
         found: dict[int, tuple[Any, ...]] = {}
@@ -496,6 +504,7 @@ class Recorder(EventRecorder):
         self._before = [chapter.tensors for chapter in self._chapters]
         self._nodes, self._tensors, self._levels, self._tasks = set(), set(), set(), set()
         self._hooks = {}
+        self._models.forget()
         self._chapters.append(Chapter(len(self._raw), next_tag(), self._tensors))
         self._full = 1 + self._last // 4
 

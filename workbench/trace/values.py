@@ -36,6 +36,9 @@ class Value:
     the samples that a vmap runs at once. `norm` is the Euclidean norm;
     `min`, `max` and `mean` look at the finite values alone and are None where there is none.
 
+    How many values are `zeros` is None where nobody counted, and so is how many of its units are `off`: zero for the
+    whole batch. These are counted of what is nowhere below 0, as a ReLU's output.
+
     Of an array that nobody could look at, only shape and dtype are known: its norm is nan, and no value is not finite.
     """
 
@@ -48,6 +51,8 @@ class Value:
     mean: float | None
     nonfinite: int
     batch: int = 0
+    zeros: int | None = None
+    off: int | None = None
 
     def __post_init__(self) -> None:
         if self.values is not None and len(self.values) != math.prod(self.shape):
@@ -69,8 +74,11 @@ class Value:
                 0,
                 batch,
             )
-        values = tuple(array.ravel().tolist()) if array.size <= limit else None
-        return cls(array.shape, _name(array.dtype), values, *_summary(array), batch)
+        if array.size <= limit:
+            return cls(array.shape, _name(array.dtype), tuple(array.ravel().tolist()), *_summary(array), batch)
+        summary = _summary(array)
+        counts = (None, None) if batch else counts_of(array, summary[1], summary[2])
+        return cls(array.shape, _name(array.dtype), None, *summary, batch, *counts)
 
     @classmethod
     def unknown(cls, shape: tuple[int, ...], dtype: str) -> Value:
@@ -156,6 +164,36 @@ def _summary(array: Any) -> tuple[float, float | None, float | None, float | Non
         return norm, float(finite.min()), float(finite.max()), float(finite.mean()), others
 
 
+def counts_of(array: Any, low: float | None, high: float | None) -> tuple[int | None, int | None]:
+    """How many values of an array with these ends are zero, and how many of its units are off.
+
+    Where values lie on both sides of 0 nobody counts: that takes as long as half of all else that is kept of them.
+    """
+    if low is None or high is None:
+        return None, None
+    if low > 0 or high < 0:
+        return 0, None
+    if low < 0 < high:
+        return None, None
+    zeros = int(np.count_nonzero(array == 0))
+    axes = axes_beside_units(array.ndim) if low == 0 and zeros else ()
+    return zeros, int(np.count_nonzero(array.max(axes) == 0)) if axes else None
+
+
+def axes_beside_units(dims: int) -> tuple[int, ...]:
+    """The dimensions of a layer's output over which each of its units gives numbers; none where there is no batch.
+
+    Units are the channels of images, and the features of anything else.
+    """
+    unit = unit_axis(dims)
+    return tuple([dim for dim in range(dims) if dim != unit])
+
+
+def unit_axis(dims: int) -> int:
+    """The dimension that numbers the units."""
+    return 1 if dims > 3 else dims - 1
+
+
 class Pending:
     """What is kept of a tensor on another device, and asked for when it is read: until then nothing waits for that."""
 
@@ -176,7 +214,8 @@ def kept(array: Any, limit: int) -> Any:
         return array.copy()
     if size <= _SMALL:
         return (array.copy(),)
-    return array.shape, _name(array.dtype), None, *_summary(array)
+    summary = _summary(array)
+    return array.shape, _name(array.dtype), None, *summary, 0, *counts_of(array, summary[1], summary[2])
 
 
 def read(thing: Any) -> Value:

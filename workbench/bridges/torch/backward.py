@@ -27,7 +27,7 @@ from ...trace.schema import value_of
 from ...trace.source import OWN
 from ...trace.stacks import user_frame
 from ...trace.values import Value, read
-from .describe import AccumulateGrad, NodeKind, _sequence, kept_of, kind_of_node
+from .describe import WHOLE, AccumulateGrad, NodeKind, _sequence, kept_of, kind_of_node
 from .operations import OperationRecorder, unobserved, warn_lost
 
 _task_id = torch._C._current_graph_task_id
@@ -303,7 +303,7 @@ class BackwardRecorder(OperationRecorder):
         if task.creates:
             self._note_nodes_of(grads)
         self._note_retained(task, serial)
-        self._put_started(task.serial, serial, self._copies(grads))
+        self._put_started(task.serial, serial, self._copies(grads, limit=self._limit_of(serial)))
 
     def ends(self, task: Task, serial: int, saves: bool, sent: Any, received: Any) -> None:
         """A node has run."""
@@ -314,11 +314,11 @@ class BackwardRecorder(OperationRecorder):
         if task.running != serial:
             if self._retaining:
                 self._note_retained(task, serial)
-            self._put_started(task.serial, serial, self._copies(received))
+            self._put_started(task.serial, serial, self._copies(received, limit=self._limit_of(serial)))
         if task.creates:
             self._note_nodes_of(sent)
         task.running, task.last = None, serial
-        copies = self._copies(sent, True)
+        copies = self._copies(sent, True, self._limit_of(serial))
         self._put_finished(task.serial, serial, copies)
         if saves and not task.keeps:
             self._put_freed(serial)
@@ -372,8 +372,13 @@ class BackwardRecorder(OperationRecorder):
         self._put_accumulated(task.serial, serial, copy, late)
         task.running, task.last = None, serial
 
-    def _copies(self, grads: Any, sent: bool = False) -> tuple[Any, ...]:
+    def _limit_of(self, serial: int) -> int:
+        """How many values are kept of the gradients of a node."""
+        return WHOLE if serial in self._functions else self._limit
+
+    def _copies(self, grads: Any, sent: bool = False, limit: int = 0) -> tuple[Any, ...]:
         """What is kept of gradients, of one that was just sent no second copy; whether these are sent now."""
+        limit = limit or self._limit
         copies: list[Any] = []
         memory = self._sent
         for grad in grads:
@@ -381,10 +386,11 @@ class BackwardRecorder(OperationRecorder):
             if grad is not None:
                 at = id(grad)
                 known = memory.get(at)
-                if known is not None and known[0]() is grad and known[1] == grad._version:
+                whole = limit > self._limit and self._limit < grad.numel() <= limit
+                if known is not None and known[0]() is grad and known[1] == grad._version and not whole:
                     copy = known[2]
                 else:
-                    copy = kept_of(grad, self._limit)
+                    copy = kept_of(grad, limit)
                     if sent:
                         memory[at] = ref(grad), grad._version, copy
             copies.append(copy)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from ctypes import c_char
 from functools import cache, lru_cache
 from types import FrameType
@@ -21,13 +21,13 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ...events import next_tag
-from ...trace.describer import Describer
 from ...trace.engine import ACCUMULATE
 from ...trace.facts import TensorSeen
+from ...trace.models import ModelDescriber
 from ...trace.names import named_in
 from ...trace.reader import Reader
 from ...trace.stacks import Stack
-from ...trace.values import Pending, Value, kept, read
+from ...trace.values import Pending, Value, counts_of, kept, read
 from .versions import TELLS_SAVED, is_packing, kept_in, read_from
 
 _RESULTS = ("result", "output")  # what a node calls its own output where it has saved that
@@ -38,6 +38,7 @@ AccumulateGrad = _c._functions.AccumulateGrad
 _Output = _c._autograd._InputMetadata
 
 LIMIT = 100  # values of one tensor that are kept unless the user says otherwise: a training step stays below 20 MB
+WHOLE = 512  # values of what Functions are given and give that are kept, so that their backward can be judged
 
 _LARGE = 1000  # values up to which a copy takes less time than what sums them up
 _FLOATS = (torch.float32, torch.float64)
@@ -172,7 +173,7 @@ class _Reader(Reader):
 _STORAGES = 1_000
 
 
-class TorchDescriber(Describer):
+class TorchDescriber(ModelDescriber):
     """Describes PyTorch's tensors and nodes."""
 
     _reading = _Reader
@@ -202,11 +203,13 @@ class TorchDescriber(Describer):
         # Of what was saved: the storage, which keeps its address as long as it is known here, and its number.
         self._storages: dict[int, tuple[StorageWeakRef, int]] = {}
         self._most_storages = _STORAGES  # of more, those that are gone are forgotten
+        self._functions: set[int] = set()  # nodes that run code of a Function, where more of their values is kept
 
     def _flush_deaths(self) -> None:
         """Record the nodes that have died since the last event."""
         if self._dead:
             dead = [self._dead.pop(0) for _ in range(len(self._dead))]
+            self._functions.difference_update(dead)
             self._put_gone(dead)
 
     def _is_tensor(self, thing: Any) -> bool:
@@ -327,6 +330,14 @@ class TorchDescriber(Describer):
         if known is None or known[0] != version:
             known = self._values[serial] = version, kept_of(tensor, self._limit)
         return known[1]
+
+    def _keep_whole(self, tensors: Iterable[torch.Tensor]) -> None:
+        """Keep all values of tensors that are not large, also of those that were told of by a summary."""
+        for tensor in tensors:
+            if self._limit < tensor.numel() <= WHOLE and not (tensor.is_leaf and tensor.requires_grad):
+                serial = self._tag(tensor)
+                self._values[serial] = version_of(tensor), kept_of(tensor, WHOLE)
+                self._versions.pop(serial, None)
 
     def _is_told(self, tensor: torch.Tensor) -> bool:
         return self._have(tensor) in self._tensors
@@ -455,6 +466,9 @@ class TorchDescriber(Describer):
         found: dict[int, tuple[Any, ...]] = {}
         edges = self._edges(goes, found)
         given: list[Any] = []
+        if kind.is_python and not kind.is_compiled and self._limit >= LIMIT:
+            self._functions.add(serial)
+            self._keep_whole([each for each in (*args, *outs) if isinstance(each, torch.Tensor)])
         for arg in args:
             self._note(arg, given, [], found)
         places = node._input_metadata
@@ -648,7 +662,9 @@ def kept_of(tensor: torch.Tensor, limit: int) -> Any:
             if size <= _LARGE:
                 return (array.copy(),)  # summed up when it is read
             summary = _summed_up(array) if dtype in _FLOATS else None
-            return kept(array, limit) if summary is None else (array.shape, name_of(dtype), None, *summary)
+            if summary is None:
+                return kept(array, limit)
+            return array.shape, name_of(dtype), None, *summary, 0, *counts_of(array, summary[1], summary[2])
         return _elsewhere(tensor, limit)
     except (RuntimeError, TypeError, NotImplementedError, AttributeError):  # fake, sparse, of a transform
         return _inside(tensor, limit) if _is_wrapped(tensor) else unknown(tensor)

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 import torch
 from torch.nn.modules import module as modules
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -289,6 +290,15 @@ class OperationRecorder(TorchDescriber):
                 last, self._entry = self._calls.pop()
                 if last is module:
                     break
+            if not self._calls and isinstance(module, torch.nn.Module) and _level() is None:
+                if not self.is_in_backward():
+                    self._flush_deaths()
+                    self._tell_called(module, torch.is_grad_enabled())
+
+    def steps(self, optimizer: Any) -> None:
+        """An optimiser is about to step."""
+        self._flush_deaths()
+        self._tell_groups(optimizer)
 
     def _name_of(self, module: Any) -> str:
         """What a module is called: as the one that calls it holds it, `layers/0`, or as the program does."""
@@ -491,6 +501,27 @@ class ModuleHooks:
         """Tell no more."""
         for handle in self._handles:
             handle.remove()
+
+
+class StepHook:
+    """Tells a recorder of each step of an optimiser's, before it."""
+
+    def __init__(self, recorder: OperationRecorder, mode: OperationMode) -> None:
+        self._recorder = recorder
+        self._handle = register_optimizer_step_pre_hook(self._begin)
+
+    def _begin(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        if not self._recorder.hears():
+            return
+        try:
+            with unobserved():
+                self._recorder.steps(optimizer)
+        except Exception as error:
+            warn_lost("the groups of an optimiser", error)
+
+    def remove(self) -> None:
+        """Tell no more."""
+        self._handle.remove()
 
 
 class _CompiledCall(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ...health.units import axes_beside_units
+from ...trace.values import axes_beside_units
 from .describe import _is_wrapped
 from .operations import unobserved
 

@@ -9,12 +9,12 @@ from itertools import chain
 from typing import Any, NamedTuple, Self
 
 from ...autograd import scopes
-from ...autograd.grad_mode import no_grad
+from ...autograd.grad_mode import is_grad_enabled, no_grad
 from ...autograd.hooks import RemovableHandle
 from ...autograd.state import scoped
 from ...autograd.tensor import Tensor
 from ...errors import warn
-from ...events import listeners
+from ...events import emit, listeners
 from ...ops.convert import meant
 from .backward_hooks import BackwardHook
 from .naming import changed, name_within
@@ -63,8 +63,12 @@ class Module(Stateful):
         stack.enter(name_within(caller, self), self, type(self).__name__)
         try:
             if self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks:
-                return self._call_with_hooks(args, kwargs)
-            return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
+                result = self._call_with_hooks(args, kwargs)
+            else:
+                result = self.forward(*args, **kwargs) if kwargs else self.forward(*args)
+            if listeners and caller is None:
+                emit(("returned", self, is_grad_enabled()))
+            return result
         finally:
             stack.open -= 1
             if stack.open:

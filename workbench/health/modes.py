@@ -1,0 +1,98 @@
+"""Rules about the mode of modules: an evaluation in training mode, a training in evaluation mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..trace.model_records import ModeOfModule, ModuleCalled
+from .finding import Finding, listed, place
+from .training_run import TrainingRun
+
+_AVERAGES = "Norm"  # in the class's name of what averages over a batch
+
+
+def training_without_gradients(run: TrainingRun) -> Iterator[Finding]:
+    """A model that is trained is called under `no_grad` while dropout or batch norm in it are in training mode."""
+    if not run.is_training:
+        return
+    for name, calls in _by_module(run).items():
+        quiet = [(at, event) for at, event in calls if not event.grad and any(each.training for each in event.modes)]
+        if not quiet or not any(event.grad for _, event in calls) or not _is_updated(run, quiet[0][1], 0):
+            continue
+        at, event = quiet[0]
+        moody = [each for each in event.modes if each.training]
+        yield Finding(
+            "train mode without gradients",
+            False,
+            f"Is it meant that {name} is called in training mode (`train()`) under `no_grad` ({place(event.source)})? "
+            f"{_effects(name, moody)}",
+            "For an evaluation call `model.eval()` before, and `model.train()` after it; "
+            "for a sample of dropout, or new statistics, it may be meant.",
+            event.source,
+            at,
+            tuple([each.tensor for each in event.parameters]),
+        )
+
+
+def evaluates_while_training(run: TrainingRun) -> Iterator[Finding]:
+    """A model is trained on after `eval()`, or its dropout is off in all of the training."""
+    for name, calls in _by_module(run).items():
+        given = [(at, event) for at, event in calls if event.grad and event.modes]
+        if not given or any(each.training for each in given[-1][1].modes) or not _is_updated(run, *given[-1][::-1]):
+            continue
+        at, event = given[-1]
+        switched = any(each.training for _, before in given for each in before.modes)
+        if not switched and any(_AVERAGES in each.module for each in event.modes):
+            continue  # what batch norm computes tells it
+        since = "Since" if switched else "In this training, since"
+        yield Finding(
+            "eval while training",
+            False,
+            f"Is it meant that {name} is trained in evaluation mode (`eval()`)? {since} {place(event.source)} "
+            f"{_off(name, event.modes)}, while its weights are updated"
+            f"{'; before that it was in training mode' if switched else ''}.",
+            "Call `model.train()` before the training goes on; `model.eval()` stays in force until then.",
+            event.source,
+            at,
+            tuple([each.tensor for each in event.parameters]),
+        )
+
+
+def _by_module(run: TrainingRun) -> dict[str, list[tuple[int, ModuleCalled]]]:
+    found: dict[str, list[tuple[int, ModuleCalled]]] = {}
+    for at, event in run.called:
+        found.setdefault(event.name, []).append((at, event))
+    return found
+
+
+def _is_updated(run: TrainingRun, event: ModuleCalled, after: int) -> bool:
+    """Whether parameters that a module holds are changed after an event."""
+    held = [run.parameters[each.tensor] for each in event.parameters if each.tensor in run.parameters]
+    return any(update.event > after for each in held for update in each.updates)
+
+
+def _path(name: str, mode: ModeOfModule) -> str:
+    return f"{name}.{mode.path}" if mode.path else name
+
+
+def _effects(name: str, moody: Sequence[ModeOfModule]) -> str:
+    """What modules in training mode do."""
+    random = [each for each in moody if _AVERAGES not in each.module]
+    averaging = [each for each in moody if _AVERAGES in each.module]
+    told: list[str] = []
+    if random:
+        first = f" ({random[0].settings})" if random[0].settings else ""
+        told.append(f"{listed([_path(name, each) for each in random])}{first} then leaves out values at random.")
+    if averaging:
+        paths = listed([_path(name, each) for each in averaging])
+        told.append(f"{paths} then averages over the batch, and changes its running statistics by it.")
+    return " ".join(told)
+
+
+def _off(name: str, moody: Sequence[ModeOfModule]) -> str:
+    """Which modules are not as in a training."""
+    random = [_path(name, each) for each in moody if _AVERAGES not in each.module]
+    averaging = [_path(name, each) for each in moody if _AVERAGES in each.module]
+    told = [f"{listed(random)} leaves out nothing"] * bool(random)
+    told += [f"{listed(averaging)} takes its running statistics, which stay as they are"] * bool(averaging)
+    return " and ".join(told)

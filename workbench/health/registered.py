@@ -1,0 +1,117 @@
+"""Rules about what modules hold and optimisers have: layers that are never used, an optimiser of another model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..trace.model_records import OptimizerFound
+from ..trace.values import number
+from .finding import Finding, listed, named, place, plural
+from .training_run import TrainedParameter, TrainingRun
+
+_BACKWARDS = 2  # before it is told that none of them used a layer, or that a step changes nothing
+
+
+def grouped(run: TrainingRun) -> set[str]:
+    """The parameters that were in a group of an optimiser that made a step."""
+    return {id for _, event in run.optimizers for group in event.groups for id in group.parameters}
+
+
+def registered(run: TrainingRun) -> set[str]:
+    """The parameters that outermost modules hold."""
+    return {held.tensor for _, event in run.called for held in event.parameters}
+
+
+def holders(run: TrainingRun) -> dict[str, set[str]]:
+    """Of each such parameter the names of the outermost modules that hold it."""
+    found: dict[str, set[str]] = {}
+    for _, event in run.called:
+        for held in event.parameters:
+            found.setdefault(held.tensor, set()).add(event.name)
+    return found
+
+
+def rates_of(run: TrainingRun, id: str) -> list[float | None]:
+    """The learning rates that a parameter's groups had, in the order of their steps."""
+    return [group.lr for _, event in run.optimizers for group in event.groups if id in group.parameters]
+
+
+def other_model(run: TrainingRun) -> Iterator[Finding]:
+    """An optimiser makes steps over parameters that take no part in what runs, while nobody updates those that do."""
+    idle = [each for each in run.optimizers if _is_idle(run, *each)]
+    ours = grouped(run)
+    left = [each for each in run.trained if each.gradients and not each.updates and each.id not in ours]
+    left = [each for each in left if len(each.gradients) >= _BACKWARDS]
+    if not idle or not left or run.is_training:
+        return
+    at, event = idle[0]
+    theirs = [run.parameters[id] for group in event.groups for id in group.parameters if id in run.parameters]
+    norms = [got.after.norm for got in left[0].gradients[:4] if got.after is not None]
+    piled = not any(each.cleared for each in left) and len(norms) > 1
+    grows = f"; these are never cleared: the norm of {left[0].name}.grad is " if piled else ""
+    shown = ", ".join([number(norm, digits=3) for norm in norms]) if piled else ""
+    yield Finding(
+        "optimiser of another model",
+        True,
+        f"{event.optimizer} ({place(event.source)}) updates nothing: it has the parameters of another model. None of "
+        f"its {plural(len(theirs), 'parameter')} ({named(theirs)}) takes part in what runs, and {named(left)}, which "
+        f"{'gets' if len(left) == 1 else 'get'} gradients, {'is' if len(left) == 1 else 'are'} in no optimiser"
+        f"{grows}{shown}.",
+        "Make the optimiser of the model that runs, after that was made, copied or replaced for the last time.",
+        event.source,
+        at,
+        tuple([each.id for each in left]),
+    )
+
+
+def _is_idle(run: TrainingRun, at: int, event: OptimizerFound) -> bool:
+    """Whether none of the parameters of an optimiser was used or changed, or got a gradient."""
+    ids = [id for group in event.groups for id in group.parameters]
+    known = [run.parameters[id] for id in ids if id in run.parameters]
+    busy = any(each.used or each.gradients or each.updates or each.grad is not None for each in known)
+    began = sum(each.event < at for each in run.backwards)
+    return bool(known) and len(known) == len(ids) and not busy and began > 0
+
+
+def never_used(run: TrainingRun) -> Iterator[Finding]:
+    """Parameters that a module holds, and that no operation was given in any step of the training."""
+    whole = [each for each in run.backwards if not each.inner and not each.failed and each.targets is None]
+    if len(whole) < _BACKWARDS or not run.is_whole:
+        return
+    for name in dict.fromkeys([event.name for _, event in run.called]):
+        calls = [(at, event) for at, event in run.called if event.name == name]
+        event = calls[-1][1]
+        held = [run.parameters[each.tensor] for each in event.parameters if each.tensor in run.parameters]
+        unused = [each for each in held if _is_unused(run, each)]
+        trained = [each for each in held if each.gradients]
+        if not unused or not trained or _runs_without_gradients(run, unused):
+            continue
+        layers = list(dict.fromkeys([(each.seen.name or "").rpartition(".")[0] or each.name for each in unused]))
+        is_are, it = ("Is", "it") if len(layers) == 1 else ("Are", "they")
+        among = [each for each in unused if each.id in grouped(run)]
+        have = f" The optimiser has {'it' if len(layers) == 1 else 'them'} too." if among else ""
+        yield Finding(
+            "never used",
+            False,
+            f"{is_are} {listed(layers)} meant to take no part? {event.module} holds "
+            f"{plural(len(unused), 'parameter')} of {'it' if len(layers) == 1 else 'them'} ({named(unused)}), but in "
+            f"{plural(len(whole), 'backward')} no operation in {name} ({place(event.source)}) was given any of "
+            f"{'these' if len(unused) > 1 else 'it'}.{have}",
+            f"If {it} should: call {'it' if len(layers) == 1 else 'them'} in `forward`; a layer of the same name that "
+            "was assigned later replaces the first, and a branch may never be taken.",
+            event.source,
+            calls[-1][0],
+            tuple([each.id for each in unused]),
+        )
+
+
+def _runs_without_gradients(run: TrainingRun, unused: list[TrainedParameter]) -> bool:
+    """Whether some of these were used under `no_grad`: of what was computed there only the last is known."""
+    ids = {each.id for each in unused}
+    return any(cut.node is None or cut.node in ids for _, cut in run.cuts.values())
+
+
+def _is_unused(run: TrainingRun, parameter: TrainedParameter) -> bool:
+    """Whether nothing came of a parameter; a share of one, or a copy, may be used in its place without a word."""
+    touched = parameter.used or parameter.gradients or parameter.updates or run.users.get(parameter.id)
+    return not touched and parameter.grad is None and parameter.seen.value.is_known

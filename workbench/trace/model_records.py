@@ -1,0 +1,101 @@
+"""The records of modules and optimisers: which parameters they hold, and in which mode a module is called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from .facts import SourceLine
+from .frame import Frame
+from .schema import Building, Reading, Tensors, kind_of_event
+from .source import source
+
+Located = Annotated[SourceLine | None, lambda at, line: source(line)]
+
+
+class _Found(Building):
+    """An event that changes no graph, and may tell of tensors."""
+
+    __slots__ = ()
+
+    @property
+    def quiet(self) -> bool:
+        """Whether a player does not stop for it."""
+        return True
+
+    def apply(self, frame: Frame) -> None:
+        """Note the tensors."""
+        for seen in getattr(self, "tensors", ()):
+            frame.see(seen)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldParameter:
+    """A parameter, and the path by which a module holds it: `layers.0.weight`."""
+
+    path: str
+    tensor: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModeOfModule:
+    """A module that computes otherwise while it is training, as dropout does: its path, its class and its numbers."""
+
+    path: str
+    module: str
+    settings: str
+    training: bool
+
+
+def _held(at: Reading, parameters: tuple[tuple[str, int], ...]) -> tuple[HeldParameter, ...]:
+    return tuple([HeldParameter(path, at.ids[tensor]) for path, tensor in parameters])
+
+
+def _modes(at: Reading, modes: tuple[tuple[Any, ...], ...]) -> tuple[ModeOfModule, ...]:
+    return tuple([ModeOfModule(*each) for each in modes])
+
+
+@kind_of_event
+@dataclass(frozen=True, slots=True)
+class ModuleCalled(_Found):
+    """An outermost module has returned, at its first call, or at one for which any of this has changed.
+
+    It is called `name` and is a `module` of this class. `grad` is whether operations were recorded then. It holds the
+    `parameters`, used or not. `modes` are those in it which compute otherwise while they are `training`.
+    """
+
+    name: str
+    module: str
+    tensors: Tensors
+    parameters: Annotated[tuple[HeldParameter, ...], _held]
+    grad: bool
+    training: bool
+    modes: Annotated[tuple[ModeOfModule, ...], _modes]
+    source: Located = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterGroup:
+    """A group of an optimiser's: its learning rate, if that is known, and its parameters."""
+
+    lr: float | None
+    parameters: tuple[str, ...]
+
+
+def _groups(at: Reading, groups: tuple[tuple[float | None, tuple[int, ...]], ...]) -> tuple[ParameterGroup, ...]:
+    return tuple([ParameterGroup(lr, tuple([at.ids[each] for each in tensors])) for lr, tensors in groups])
+
+
+@kind_of_event
+@dataclass(frozen=True, slots=True)
+class OptimizerFound(_Found):
+    """An optimiser makes its first step, or the first with other parameters or another learning rate than before.
+
+    `optimizer` is its class, and `number` tells it from others. Its groups have parameters without a gradient too.
+    """
+
+    optimizer: str
+    number: int
+    tensors: Tensors
+    groups: Annotated[tuple[ParameterGroup, ...], _groups]
+    source: Located = None

@@ -1,0 +1,159 @@
+"""What a recorder knows of modules and optimisers, so that it tells of them when they are others than before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from .describer import Describer
+from .module_names import ModuleNames
+from .stacks import line_of, user_frame
+
+_RANDOM = "Drop"  # in the class's name of what leaves out values while it is training
+_CHANCES = ("p", "drop_prob")
+
+
+class Models:
+    """What was told last of each module and each optimiser."""
+
+    def __init__(self) -> None:
+        self._called: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()
+        self._groups: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()
+        self._numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+        self._count = 0
+        self.asked: set[int] = set()  # tensors of optimisers for whose names the program was looked through
+
+    def forget(self) -> None:
+        """Tell of all again."""
+        self._called.clear()
+        self._groups.clear()
+
+    def is_called_anew(self, module: Any, grad: bool) -> bool:
+        """Whether anything has changed that a record of a call of this module tells."""
+        facts: list[Any] = [grad, module.training]
+        for part in parts_of(module):
+            own = part.__dict__
+            facts += map(id, own.get("_parameters", {}).values())
+            if is_moody(part):
+                facts.append(part.training)
+        told = tuple(facts)
+        if self._called.get(module) == told:
+            return False
+        self._called[module] = told
+        return True
+
+    def has_other_groups(self, optimizer: Any, rates: tuple[Any, ...]) -> bool:
+        """Whether an optimiser has other parameters, or other rates, than at the step before."""
+        told = rates, *[id(each) for group in optimizer.param_groups for each in (group, *group["params"])]
+        if self._groups.get(optimizer) == told:
+            return False
+        self._groups[optimizer] = told
+        return True
+
+    def number_of(self, optimizer: Any) -> int:
+        """The number that tells an optimiser from others, from 1."""
+        if optimizer not in self._numbers:
+            self._count += 1
+            self._numbers[optimizer] = self._count
+        return self._numbers[optimizer]
+
+
+def parts_of(module: Any) -> list[Any]:
+    """A module and all in it, each once."""
+    found = {id(module): module}
+    todo = [module]
+    while todo:
+        for part in todo.pop().__dict__.get("_modules", {}).values():
+            if part is not None and id(part) not in found:
+                found[id(part)] = part
+                todo.append(part)
+    return [*found.values()]
+
+
+def is_moody(module: Any) -> bool:
+    """Whether a module computes otherwise while it is training: it leaves out values, or averages statistics."""
+    own = module.__dict__
+    if own.get("_buffers", {}).get("running_mean") is not None:
+        return True
+    return _RANDOM in type(module).__name__ and any([bool(own.get(name)) for name in _CHANCES])
+
+
+def _settings(module: Any) -> str:
+    """How often a module leaves out a value: `p 0.5`."""
+    own = module.__dict__
+    return next((f"p {own[name]:g}" for name in _CHANCES if type(own.get(name)) in (int, float)), "")
+
+
+def held_by(module: Any, is_tensor: Callable[[Any], bool]) -> dict[str, Any]:
+    """The parameters of a module and of those in it, by their paths, each by its first."""
+    found: dict[int, tuple[str, Any]] = {}
+    for path, part in module.named_modules():
+        for name, tensor in part.__dict__.get("_parameters", {}).items():
+            if is_tensor(tensor):
+                found.setdefault(id(tensor), (f"{path}.{name}" if path else name, tensor))
+    return dict(found.values())
+
+
+class ModelDescriber(Describer):
+    """Puts down the calls of outermost modules, and the groups of optimisers, where they are others than before."""
+
+    _outermost: ModuleNames
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self._models = Models()
+
+    def _tell_called(self, module: Any, grad: bool) -> None:
+        """Put down the call of an outermost module that has returned; `grad`: operations were recorded."""
+        if not self._models.is_called_anew(module, grad):
+            return
+        held = held_by(module, self._is_tensor)
+        if not held:  # a loss
+            return
+        name = self._outermost.called_anew(module, self.sampler.frames)
+        found: dict[int, Any] = {}
+        parameters = tuple([(path, self._met(tensor, found)) for path, tensor in held.items()])
+        modes = tuple(
+            [
+                (path, type(part).__name__, _settings(part), bool(part.training))
+                for path, part in module.named_modules()
+                if is_moody(part)
+            ]
+        )
+        line = line_of(user_frame())
+        self._put_called(name, type(module).__name__, found, parameters, grad, bool(module.training), modes, line)
+
+    def _tell_groups(self, optimizer: Any) -> None:
+        """Put down the groups of an optimiser that begins a step."""
+        groups = optimizer.param_groups
+        rates = tuple([self._rate(group.get("lr")) for group in groups])
+        if not self._models.has_other_groups(optimizer, rates):
+            return
+        asked = self._models.asked
+        tensors = {self._tag(tensor): tensor for group in groups for tensor in group["params"]}
+        unnamed = {serial for serial in tensors if serial not in self._names and serial not in asked}
+        if unnamed:
+            asked |= unnamed
+            self._outermost.find(unnamed, self.sampler.frames())
+        found: dict[int, Any] = {}
+        told = [
+            (rate, tuple([self._met(tensor, found) for tensor in group["params"]]))
+            for rate, group in zip(rates, groups, strict=True)
+        ]
+        number, line = self._models.number_of(optimizer), line_of(user_frame())
+        self._put_groups(type(optimizer).__name__, number, found, tuple(told), line)
+
+    def _met(self, tensor: Any, found: dict[int, Any]) -> int:
+        """Put down a tensor of which nobody has told yet; its serial number."""
+        serial = self._tag(tensor)
+        return serial if serial in self._tensors else self._describe(tensor, found)
+
+    def _rate(self, lr: Any) -> float | None:
+        """A learning rate as a number; None of one that is on another device, for which nobody waits."""
+        if isinstance(lr, Real):
+            return float(lr)
+        if self._is_tensor(lr) and getattr(lr, "is_cpu", True):
+            return float(getattr(lr, "_array", lr))
+        return None
