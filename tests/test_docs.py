@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import json
 import linecache
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -144,6 +146,14 @@ def test_a_page_has_its_parts_and_its_line_in_the_table(page: Path) -> None:
     parts = re.findall(r"^## (.+)$", text, flags=re.M)
     assert {"Read the picture", "The usual causes"} < {*parts} and parts[-1] == "With PyTorch"
     assert f"how-to/{page.stem}\n" in (DOCS / "index.md").read_text(encoding="utf-8")
+
+
+def test_the_table_beside_other_tools_is_made_of_its_facts() -> None:
+    place = CHECKOUT / "assets" / "gallery" / "beside"
+    script = runpy.run_path(str(place / "faults.py"))
+    facts = json.loads((place / "faults.json").read_text(encoding="utf-8"))
+    assert script["page"](facts) == (DOCS / "beside-other-tools.md").read_text(encoding="utf-8")
+    assert sorted(facts["what"]) == sorted(bug for bugs in script["KINDS"].values() for bug in bugs)
 
 
 @pytest.mark.slow
