@@ -2,8 +2,8 @@
 
     python assets/gallery/beside/faults.py TOOL...
 
-runs these tools on the trainings of tests/health/torch_bugs.py and torch_healthy.py, and writes both files; with no name
-it writes the page alone. It needs PyTorch; "histograms" needs tensorboard, and "torchlens" itself, which leaves its
+runs these tools on the trainings of tests/health/torch_bugs.py and torch_healthy.py, and writes both files; with no
+name it writes the page alone. It needs PyTorch; "histograms" needs tensorboard, and "torchlens" itself, which leaves its
 wrappers around PyTorch's functions and so runs in a process of its own. What counts as named stands on the page.
 """
 
@@ -319,12 +319,12 @@ def measure(tool: str, facts: dict[str, Any]) -> None:
 INTRODUCTION = """\
 # Beside other tools
 
-Twenty-five small trainings under PyTorch, each with one planted fault (`tests/health/torch_bugs.py`), and what five tools
-tell of them. `python assets/gallery/beside/faults.py TOOL...` measures it again.
+Twenty-five small trainings under PyTorch, each with one planted fault (`tests/health/torch_bugs.py`), and what five
+tools tell of them. `python assets/gallery/beside/faults.py TOOL...` measures it again.
 As of {date}, with {versions}.
 
-● **names the fault and its place**: the layer, tensor or line, and what is wrong there. ○ **a symptom**: something is seen
-to be wrong, and the fault is still to be found. Nothing: the tool shows nothing unusual. –: it is not made for that.
+● **names the fault and its place**: the layer, tensor or line, and what is wrong there. ○ **a symptom**: something is
+seen to be wrong, and the fault is still to be found. Nothing: the tool shows nothing unusual. –: it is not made for that.
 
 - **findings()** of this package: one of its first three sentences has the fault's words, and its place or its line. The
   words and places stand in the set, and whoever wrote them did not know the findings; the findings were then worked on
@@ -335,24 +335,24 @@ to be wrong, and the fault is still to be found. Nothing: the tool shows nothing
   themselves. So what somebody would see is set down by bounds: no gradient, not finite, all zero, never changed, larger
   than three times the step before, a gradient of a thousand times its weight, a first layer with a thousandth of the
   largest. ● where that is the fault, ○ where it follows from it.
-- **torchlens** traces the first two calls of the model and the last, with a backward from the sum of their outputs, as it
-  knows no loss: its audits of non-finite values and of the flow of gradients, and its dead neurons. Its search for where a
-  `nan` was born raises an error in the first program, in which a layer runs twice, so it is seen there and not placed.
+- **torchlens** traces the first two calls of the model and the last, with a backward from the sum of their outputs, as
+  it knows no loss: its audits of non-finite values and of the flow of gradients, and its dead neurons. Its search for
+  where a `nan` was born raises an error in the first program, in which a layer runs twice, so it is seen there and not placed.
 
 """
 
 NOTES = """
 ## Where others are better
 
-- **gradcheck** finds the wrong backward; `findings()` does not in this program, as a recording of PyTorch keeps a summary
-  of what has more than a hundred numbers. Test a custom Function by gradcheck.
+- **gradcheck** finds the wrong backward; `findings()` does not in this program, as a recording of PyTorch keeps a
+  summary of what has more than a hundred numbers. Test a custom Function by gradcheck.
 - **detect_anomaly** needs no other package and no reading: the program stops at the backward that made the `nan`, with
   the whole stack of its forward call, where a finding names one line.
 - **Histograms** see days of training at a cost that nobody feels, and what no bound was set for: a distribution that
   drifts or has two humps. For hours there is `workbench.watch`, which keeps norms and no distributions.
 - **torchlens** shows the values of every operation of a forward, and which units are dead; findings name a layer.
 
-Where nothing is wrong a tool should be silent. Of the twenty healthy trainings beside them, ten of them awkward,
+Where nothing is wrong a tool should be silent. Of the twenty healthy trainings beside them, seventeen of them awkward,
 {quiet}.
 """
 
