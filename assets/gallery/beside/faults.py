@@ -3,8 +3,8 @@
     python assets/gallery/beside/faults.py TOOL...
 
 runs these tools on the trainings of tests/health/torch_bugs.py and torch_healthy.py, and writes both files; with no
-name it writes the page alone. It needs PyTorch; "histograms" needs tensorboard, and "torchlens" itself, which leaves its
-wrappers around PyTorch's functions and so runs in a process of its own. What counts as named stands on the page.
+name it writes the page alone. It needs PyTorch; "histograms" needs tensorboard, and "torchlens" itself, which leaves
+its wrappers around PyTorch's functions and so runs in a process of its own. What counts as named stands on the page.
 """
 
 from __future__ import annotations
@@ -324,7 +324,8 @@ tools tell of them. `python assets/gallery/beside/faults.py TOOL...` measures it
 As of {date}, with {versions}.
 
 ● **names the fault and its place**: the layer, tensor or line, and what is wrong there. ○ **a symptom**: something is
-seen to be wrong, and the fault is still to be found. Nothing: the tool shows nothing unusual. –: it is not made for that.
+seen to be wrong, and the fault is still to be found. Nothing: the tool shows nothing unusual. –: it is not made for
+that.
 
 - **findings()** of this package: one of its first three sentences has the fault's words, and its place or its line. The
   words and places stand in the set, and whoever wrote them did not know the findings; the findings were then worked on
@@ -337,7 +338,8 @@ seen to be wrong, and the fault is still to be found. Nothing: the tool shows no
   largest. ● where that is the fault, ○ where it follows from it.
 - **torchlens** traces the first two calls of the model and the last, with a backward from the sum of their outputs, as
   it knows no loss: its audits of non-finite values and of the flow of gradients, and its dead neurons. Its search for
-  where a `nan` was born raises an error in the first program, in which a layer runs twice, so it is seen there and not placed.
+  where a `nan` was born raises an error in the first program, in which a layer runs twice, so it is seen there and not
+  placed.
 
 """
 
