@@ -4,5 +4,6 @@ TORCH = (
     'torch is not installed, so the workbench has nothing to be compared with: pip install -e ".[oracle]" brings it.'
 )
 NEWER = "this PyTorch is older than what the test is about."
+SITE = 'Sphinx, which makes a site of the pages, is not installed: pip install -e ".[docs]" brings it.'
 CHECKER = 'the type checker is not installed: pip install -e ".[types]" brings it.'
 GRADER = 'the program that grades is not installed: pip install -e ".[nbgrader,otter]" brings it.'

@@ -1,0 +1,405 @@
+"""Draw up `assets/docs/beside-other-tools.md`: which of 25 planted faults each tool names, from `faults.json`.
+
+    python assets/gallery/beside/faults.py TOOL...
+
+runs these tools on the trainings of tests/health/torch_bugs.py and torch_healthy.py, and writes both files; with no
+name it writes the page alone. It needs PyTorch; "histograms" needs tensorboard, and "torchlens" itself, which leaves
+its wrappers around PyTorch's functions and so runs in a process of its own. What counts as named stands on the page.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import sys
+import tempfile
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+CHECKOUT = HERE.parents[2]
+PAGE = CHECKOUT / "assets" / "docs" / "beside-other-tools.md"
+FACTS = HERE / "faults.json"
+FIRST = 3  # findings that are read
+MOST = 3  # calls of a model that torchlens traces: the first two and the last
+
+# The faults by their kind, in the order of the table.
+KINDS = {
+    "not finite": ("distance_of_a_twin", "log_of_a_forbidden_action"),
+    "vanishing, exploding, dead": ("ten_sigmoids", "recurrence_that_doubles", "bias_far_below_zero"),
+    "cut off, or frozen": (
+        *("features_detached", "encoder_without_grad", "reconstruction_as_a_number"),
+        *("nearest_code_cuts_the_encoder", "prefix_freezes_too_much"),
+    ),
+    "not in the optimiser, or twice": (
+        *("optimizer_of_the_wrong_network", "temperature_made_late", "experts_in_a_list", "head_in_two_optimizers"),
+    ),
+    "the loop and its step": (
+        *("cleared_before_the_loop", "warm_up_divides_integers", "rate_with_a_wrong_exponent", "loss_is_a_sum"),
+        *("half_without_a_scaler", "clipped_before_unscaling", "still_in_eval_mode", "tied_by_a_copy"),
+    ),
+    "an error of PyTorch's": ("state_carried_with_its_graph", "time_that_needs_no_gradient"),
+    "a custom backward": ("swish_with_a_wrong_sign",),
+}
+TOOLS = {
+    "findings": "findings()",
+    "anomaly": "detect_anomaly",
+    "gradcheck": "gradcheck",
+    "histograms": "histograms",
+    "torchlens": "torchlens",
+}
+# The sign of a tool that shows numbers which is the fault itself, and not something that follows from it.
+FAULT = {
+    "histograms": {
+        "ten_sigmoids": "vanishing",
+        "recurrence_that_doubles": "exploding",
+        "bias_far_below_zero": "zero",
+        "optimizer_of_the_wrong_network": "unchanged",
+        "temperature_made_late": "unchanged",
+        "warm_up_divides_integers": "unchanged",
+        "rate_with_a_wrong_exponent": "jump",
+    },
+    "torchlens": {
+        "ten_sigmoids": "vanishing",
+        "recurrence_that_doubles": "exploding",
+        "bias_far_below_zero": "dead",
+    },
+}
+
+
+def sets() -> tuple[list[Any], list[Any]]:
+    """The programs under PyTorch with a fault, and those without."""
+    sys.path[:0] = [str(CHECKOUT / "tests" / "health"), str(CHECKOUT / "tests" / "support")]
+    from planted import BUGS, HEALTHY
+
+    return tuple([entry for entry in entries if entry.engine == "torch"] for entries in (BUGS, HEALTHY))
+
+
+def execute(entry: Any) -> Exception | None:
+    """Run a program as it is; the error with which it ended."""
+    try:
+        train = entry.program()
+        if entry.prepared:
+            train()
+    except Exception as error:
+        return error
+    return None
+
+
+# Tools that say sentences: what they say, and whether it names the fault by the words of the set.
+
+
+def findings(entry: Any) -> dict[str, Any]:
+    """The first three sentences of ours."""
+    from planted import run
+
+    said = [(each.sentence, each.line and each.line.line) for each in run(entry)[0].findings()[:FIRST]]
+    return {"said": [sentence for sentence, _ in said], "named": _is_named(entry, said)}
+
+
+def anomaly(entry: Any) -> dict[str, Any]:
+    """The error under `set_detect_anomaly`, with the innermost line of the program's file that it tells."""
+    import torch
+
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        with torch.autograd.set_detect_anomaly(True):
+            error = execute(entry)
+    if error is None:
+        return {"said": [], "named": False}
+    told = next((str(each.message) for each in warned if "Traceback of forward call" in str(each.message)), "")
+    own = [line for line in told.splitlines() if f'{Path(entry.path).name}", line ' in line]
+    own = own or [line for line in traceback.format_tb(error.__traceback__) if Path(entry.path).name in line]
+    line = int(own[-1].partition(", line ")[2].partition(",")[0]) if own else None
+    sentence = f"{type(error).__name__}: {str(error).splitlines()[0]}"
+    return {"said": [f"{sentence} (line {line})"], "named": _is_named(entry, [(sentence, line)])}
+
+
+def gradcheck(entry: Any) -> dict[str, Any] | None:
+    """The check of a program's own Functions in float64; None where it has none."""
+    import torch
+
+    names = {"swish_with_a_wrong_sign": "ExactSwish"}
+    if entry.name not in names:
+        return None
+    function = entry.program.__globals__[names[entry.name]]
+    try:
+        torch.autograd.gradcheck(function.apply, torch.randn(4, dtype=torch.float64, requires_grad=True))
+    except RuntimeError as error:
+        return {"said": [str(error).splitlines()[0]], "named": True}
+    return {"said": [], "named": False}
+
+
+def _is_named(entry: Any, said: list[tuple[str, int | None]]) -> bool:
+    return hasattr(entry, "is_named_by") and any(entry.is_named_by(*each) for each in said)
+
+
+# Tools that show numbers: what somebody would see in them, by fixed bounds.
+
+
+def histograms(entry: Any) -> dict[str, Any]:
+    """Histograms of each parameter and its gradient in each step, as TensorBoard writes and reads them."""
+    from torch.optim.optimizer import register_optimizer_step_pre_hook
+    from torch.utils.tensorboard import SummaryWriter
+
+    steps: list[dict[str, tuple[Any, Any]]] = []
+    with _roots() as roots, tempfile.TemporaryDirectory() as folder, SummaryWriter(folder) as writer:
+
+        def write(optimizer: Any, *_: Any) -> None:
+            seen: dict[str, tuple[Any, Any]] = {}
+            for number, model in enumerate(roots):
+                for name, weight in model.named_parameters():
+                    seen[f"{number}.{name}"] = weight.detach().clone(), copy.deepcopy(weight.grad)
+                    for kind, value in (("weight", weight), ("gradient", weight.grad)):
+                        if value is not None and value.isfinite().all():  # of others there is none
+                            writer.add_histogram(f"{number}.{name}/{kind}", value.detach().float(), len(steps))
+            steps.append(seen)
+
+        hook = register_optimizer_step_pre_hook(write)
+        execute(entry)
+        hook.remove()
+    return {"signs": sorted({sign for sign in _signs(steps)})}
+
+
+def _signs(steps: list[dict[str, tuple[Any, Any]]]) -> Iterator[str]:
+    """What anybody sees who looks at all charts: `kind: parameter`."""
+    names = [name for name in steps[-1] if steps] if steps else []
+    for name in names:
+        each = [step[name] for step in steps if name in step]
+        weights, gradients = [weight for weight, _ in each], [grad for _, grad in each]
+        known = [grad for grad in gradients if grad is not None]
+        if not known:
+            yield f"none: {name}"
+        elif any(not grad.isfinite().all() for grad in known):
+            yield f"not finite: {name}"
+        elif all((grad == 0).all() for grad in known):
+            yield f"zero: {name}"
+        elif any(grad.norm() > 1e3 * weight.norm() > 0 for weight, grad in each if grad is not None):
+            yield f"exploding: {name}"
+        if len(weights) > 2 and known and all((weight == weights[0]).all() for weight in weights):
+            yield f"unchanged: {name}"
+        if any(after.norm() > 3 * before.norm() > 0 for before, after in zip(weights, weights[1:], strict=False)):
+            yield f"jump: {name}"
+    last = {name: grad for name, (_, grad) in (steps[-1] if steps else {}).items() if grad is not None}
+    sizes = [(grad.float().norm().item() / grad.numel() ** 0.5, name) for name, grad in last.items() if grad.ndim > 1]
+    if len(sizes) > 1 and 0 < sizes[0][0] < 1e-3 * max(sizes)[0]:
+        yield f"vanishing: {sizes[0][1]}"
+
+
+def torchlens(entry: Any) -> dict[str, Any]:
+    """Traces of the model's calls with their backward, and torchlens' audits of them."""
+    import torch
+    import torchlens as lens
+
+    with _calls() as calls:
+        execute(entry)
+    signs: set[str] = set()
+    for at in sorted({0, 1, len(calls) - 1} & {*range(len(calls))})[:MOST]:
+        model, given = calls[at]
+        options = lens.options.CaptureOptions(save_grads="all", recurrence_detection=False)
+        try:
+            trace = lens.trace(model, list(given), capture=options)
+            outputs = [trace[label].out for label in trace.output_layers]
+            sums = [out.float().sum() for out in outputs if isinstance(out, torch.Tensor) and out.is_floating_point()]
+            trace.log_backward(sum(sums))
+        except Exception as error:
+            signs.add(f"refused: {type(error).__name__}")
+            continue
+        for audit in (_flow, _dead, _nan):
+            try:
+                signs |= {*audit(lens, trace)}
+            except Exception as error:
+                signs.add(f"refused: {audit.__name__[1:]}, {type(error).__name__}")
+    return {"signs": sorted(signs)}
+
+
+def _flow(lens: Any, trace: Any) -> Iterator[str]:
+    rows, _ = lens.debug.gradient_flow_audit_rows(trace)
+    for row in rows:
+        flags = [name for name in ("vanishing", "exploding", "dead") if row[name]]
+        flags += ["nonfinite"] if row["verdict"] == "nonfinite" else []
+        yield from (f"{flag}: {row['module'] or row['op']}" for flag in flags)
+
+
+def _dead(lens: Any, trace: Any) -> Iterator[str]:
+    table = lens.debug.dead_neurons(trace)
+    yield from (f"dead: {row.op}" for row in table.itertuples() if row.dead_frac == 1 and "relu" in row.op)
+
+
+def _nan(lens: Any, trace: Any) -> Iterator[str]:
+    yield from (
+        f"nonfinite: {f.message[:120]}" for f in lens.debug.audit_trace(trace).findings if "finite" in f.message
+    )
+
+
+@contextmanager
+def _calls() -> Iterator[list[tuple[Any, list[Any]]]]:
+    """Copies of the models that a program calls, as they were, and of what they were given."""
+    import torch
+
+    calls: list[tuple[Any, list[Any]]] = []
+    deep = [0]
+
+    def enter(model: Any, given: Any) -> None:
+        if not deep[0] and torch.is_grad_enabled() and [*model.parameters()]:
+            held = [each.detach().clone() if isinstance(each, torch.Tensor) else each for each in given]
+            calls.append((copy.deepcopy(model), held))
+        deep[0] += 1
+
+    def leave(*_: Any) -> None:
+        deep[0] -= 1
+
+    of_all = torch.nn.modules.module
+    hooks = [of_all.register_module_forward_pre_hook(enter)]
+    hooks.append(of_all.register_module_forward_hook(leave, always_call=True))
+    yield calls
+    for hook in hooks:
+        hook.remove()
+
+
+@contextmanager
+def _roots() -> Iterator[list[Any]]:
+    """The models that a program calls."""
+    import torch
+
+    roots: list[Any] = []
+    deep = [0]
+
+    def enter(model: Any, given: Any) -> None:
+        if not deep[0] and not any(model is each for each in roots):
+            roots.append(model)
+        deep[0] += 1
+
+    def leave(*_: Any) -> None:
+        deep[0] -= 1
+
+    of_all = torch.nn.modules.module
+    hooks = [of_all.register_module_forward_pre_hook(enter)]
+    hooks.append(of_all.register_module_forward_hook(leave, always_call=True))
+    yield roots
+    for hook in hooks:
+        hook.remove()
+
+
+RUNS: dict[str, Callable[[Any], dict[str, Any] | None]] = {
+    "findings": findings,
+    "anomaly": anomaly,
+    "gradcheck": gradcheck,
+    "histograms": histograms,
+    "torchlens": torchlens,
+}
+
+
+def measure(tool: str, facts: dict[str, Any]) -> None:
+    """Run a tool on every program."""
+    import torch
+
+    torch.set_num_threads(1)
+    bugs, healthy = sets()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        facts[tool] = {bug.name: RUNS[tool](bug) for bug in bugs}
+        facts[f"{tool}, healthy"] = {entry.name: RUNS[tool](entry) for entry in healthy}
+    facts["what"] = {bug.name: bug.what for bug in bugs}
+    versions = {"torch": torch.__version__.partition("+")[0]}
+    for tool, package in {"torchlens": "torchlens", "histograms": "tensorboard"}.items():
+        versions |= {package: version(package)} if tool in sys.argv else {}
+    facts["versions"] = facts.get("versions", {}) | versions
+    facts["date"] = date.today().isoformat()
+
+
+# The page.
+
+INTRODUCTION = """\
+# Beside other tools
+
+Twenty-five small trainings under PyTorch, each with one planted fault (`tests/health/torch_bugs.py`), and what five
+tools tell of them. `python assets/gallery/beside/faults.py TOOL...` measures it again.
+As of {date}, with {versions}.
+
+● **names the fault and its place**: the layer, tensor or line, and what is wrong there. ○ **a symptom**: something is
+seen to be wrong, and the fault is still to be found. Nothing: the tool shows nothing unusual. –: it is not made for
+that.
+
+- **findings()** of this package: one of its first three sentences has the fault's words, and its place or its line. The
+  words and places stand in the set, and whoever wrote them did not know the findings; the findings were then worked on
+  until they found these, so they know this set, and no other tool does.
+- **detect_anomaly**: PyTorch's own error under `torch.autograd.set_detect_anomaly(True)`, judged by the same words.
+- **gradcheck** of the one custom Function, in float64.
+- **histograms** of each weight and its gradient in each step, as TensorBoard shows them and others do. They say nothing
+  themselves. So what somebody would see is set down by bounds: no gradient, not finite, all zero, never changed, larger
+  than three times the step before, a gradient of a thousand times its weight, a first layer with a thousandth of the
+  largest. ● where that is the fault, ○ where it follows from it.
+- **torchlens** traces the first two calls of the model and the last, with a backward from the sum of their outputs, as
+  it knows no loss: its audits of non-finite values and of the flow of gradients, and its dead neurons. Its search for
+  where a `nan` was born raises an error in the first program, in which a layer runs twice, so it is seen there and not
+  placed.
+
+"""
+
+NOTES = """
+## Where others are better
+
+- **gradcheck** finds the wrong backward; `findings()` does not in this program, as a recording of PyTorch keeps a
+  summary of what has more than a hundred numbers. Test a custom Function by gradcheck.
+- **detect_anomaly** needs no other package and no reading: the program stops at the backward that made the `nan`, with
+  the whole stack of its forward call, where a finding names one line.
+- **Histograms** see days of training at a cost that nobody feels, and what no bound was set for: a distribution that
+  drifts or has two humps. For hours there is `workbench.watch`, which keeps norms and no distributions.
+- **torchlens** shows the values of every operation of a forward, and which units are dead; findings name a layer.
+
+Where nothing is wrong a tool should be silent. Of the twenty healthy trainings beside them, seventeen of them awkward,
+{quiet}.
+"""
+
+
+def mark(facts: dict[str, Any], tool: str, bug: str) -> str:
+    """What a tool tells of a fault."""
+    told = facts[tool][bug]
+    if told is None:
+        return "–"
+    if "named" in told:
+        return "●" if told["named"] else "○" if told["said"] and tool == "anomaly" else ""
+    signs = {sign.partition(":")[0] for sign in told["signs"]} - {"refused"}
+    return "●" if FAULT[tool].get(bug) in signs else "○" if signs else ""
+
+
+def page(facts: dict[str, Any]) -> str:
+    """The page, of facts as `faults.json` keeps them."""
+    versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
+    lines = [INTRODUCTION.format(date=facts["date"], versions=versions)]
+    lines += [f"| fault | {' | '.join(TOOLS.values())} |\n", f"|---|{':-:|' * len(TOOLS)}\n"]
+    for kind, bugs in KINDS.items():
+        lines.append(f"| **{kind}** |{' |' * len(TOOLS)}\n")
+        for bug in bugs:
+            marks = " | ".join(mark(facts, tool, bug) for tool in TOOLS)
+            lines.append(f"| {facts['what'][bug]} | {marks} |\n")
+    each = [[mark(facts, tool, bug) for bug in facts["what"]] for tool in TOOLS]
+    totals = " | ".join(f"{marks.count('●')} ● {marks.count('○')} ○" for marks in each)
+    lines.append(f"| **of {len(facts['what'])}** | {totals} |\n")
+    return "".join(lines) + NOTES.format(quiet=_quiet(facts))
+
+
+def _quiet(facts: dict[str, Any]) -> str:
+    """What is told of healthy runs, by tools that tell of any."""
+    counts = {}
+    for tool, called in TOOLS.items():
+        told = [each for each in facts[f"{tool}, healthy"].values() if each]
+        shown = [each.get("said") or each.get("signs") for each in told]
+        counts[called] = sum(any(not str(sign).startswith("refused") for sign in each or ()) for each in shown)
+    said = ", ".join(f"`{tool}` in {count}" if "(" in tool else f"{tool} in {count}" for tool, count in counts.items())
+    return f"something is told or seen: {said.replace('`findings()` in', '`findings()`, questions among them, in')}"
+
+
+if __name__ == "__main__":
+    facts = json.loads(FACTS.read_text(encoding="utf-8")) if FACTS.exists() else {}
+    for tool in sys.argv[1:]:
+        measure(tool, facts)
+    FACTS.write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    PAGE.write_text(page(facts), encoding="utf-8")
