@@ -40,6 +40,8 @@ from .describe import (
     version_of,
 )
 
+__tracebackhide__ = True  # of what fails in a test, pytest shows no frame of this file
+
 _level, _innermost = _functorch.maybe_current_level, _functorch.peek_interpreter_stack
 
 _READ = frozenset(("T", "mT", "H", "mH", "real", "imag", "data"))  # attributes that are tensors of their own
