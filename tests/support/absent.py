@@ -5,3 +5,5 @@ TORCH = (
 )
 CHECKER = 'the type checker is not installed: pip install -e ".[types]" brings it.'
 GRADER = 'the program that grades is not installed: pip install -e ".[nbgrader,otter]" brings it.'
+LIGHTNING = 'lightning is not installed: pip install -e ".[trainers]" brings it.'
+TRANSFORMERS = 'transformers is not installed: pip install -e ".[trainers]" brings it.'
