@@ -102,13 +102,39 @@ def test_the_health_of_a_saved_trace_and_of_a_watched_training(tmp_path: Path) -
         net(workbench.ones(3, 2)).sum().backward()
         optimizer.step()
     shown = typed(tmp_path, "-m", "workbench", "health", "run.jsonl")
-    assert (shown.stdout, shown.stderr) == ("No findings in 1 watched steps.\nWrote run.html.\n", "")
+    assert (shown.stdout, shown.stderr) == ("No findings in 1 watched steps.\nWrote run.health.html.\n", "")
     shown = typed(tmp_path, "-m", "workbench", "show", "run.jsonl")
     assert shown.returncode == 1
     assert shown.stderr == "workbench: run.jsonl is what watch wrote: workbench health shows it.\n"
     (tmp_path / "bad.jsonl").write_text("{}")
     bad = typed(tmp_path, "-m", "workbench", "health", "bad.jsonl")
     assert (bad.returncode, bad.stdout) == (1, "") and bad.stderr.startswith("workbench: bad.jsonl is no file that ")
+
+
+def test_a_page_of_each_command_has_its_own_name_and_writes_over_nothing_silently(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SCRIPT)
+    for _ in range(2):
+        assert "wrote train.html: 3 steps" in traced(tmp_path, "train.py").stderr
+        assert "wrote train.json: 3 steps" in traced(tmp_path, "-o", "train.json", "train.py").stderr
+        for words, name in (
+            (["health"], "train.health.html"),
+            (["show", "--view", "saved"], "train.saved.html"),
+            (["show", "--view", "graph"], "train.html"),
+        ):
+            shown = typed(tmp_path, "-m", "workbench", *words, "train.json")
+            assert shown.stdout.endswith(f"Wrote {name}.\n")
+    names = ["train.health.html", "train.html", "train.json", "train.py", "train.saved.html"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    (tmp_path / "mine.html").write_text("<p>")
+    (tmp_path / "mine.json").write_text("{}")
+    told = typed(tmp_path, "-m", "workbench", "show", "train.json", "-o", "mine.html").stdout
+    assert told == "Wrote mine.html, over a file that was there.\n"
+    assert "wrote mine.json, over a file that was there: 3" in traced(tmp_path, "-o", "mine.json", "train.py").stderr
+    (tmp_path / "train.health.html").write_text("<p>")
+    refused = typed(tmp_path, "-m", "workbench", "health", "train.json")
+    assert refused.stderr == (
+        "workbench: train.health.html is there already and is no page of the workbench: give another name with -o.\n"
+    )
 
 
 def test_where_there_is_no_optimiser_a_step_is_a_backward(tmp_path: Path) -> None:
