@@ -111,28 +111,27 @@ def test_the_health_of_a_saved_trace_and_of_a_watched_training(tmp_path: Path) -
     assert (bad.returncode, bad.stdout) == (1, "") and bad.stderr.startswith("workbench: bad.jsonl is no file that ")
 
 
-def test_a_page_of_each_command_has_its_own_name_and_writes_over_nothing_silently(tmp_path: Path) -> None:
+def test_a_page_of_each_command_has_its_own_name_and_writes_over_nothing_silently(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text(SCRIPT)
-    for _ in range(2):
-        assert "wrote train.html: 3 steps" in traced(tmp_path, "train.py").stderr
-        assert "wrote train.json: 3 steps" in traced(tmp_path, "-o", "train.json", "train.py").stderr
+    (tmp_path / "train.json").write_text("{}")
+    assert "wrote train.json, over a file that was there: 3" in traced(tmp_path, "-o", "train.json", "train.py").stderr
+    for again in range(2):
         for words, name in (
             (["health"], "train.health.html"),
             (["show", "--view", "saved"], "train.saved.html"),
-            (["show", "--view", "graph"], "train.html"),
+            (["show"], "train.html"),
+            (["show", "-o", "train.svg"], "train.svg" + ", over a file that was there" * again),
         ):
-            shown = typed(tmp_path, "-m", "workbench", *words, "train.json")
-            assert shown.stdout.endswith(f"Wrote {name}.\n")
-    names = ["train.health.html", "train.html", "train.json", "train.py", "train.saved.html"]
+            assert main([*words, "train.json"]) == 0
+            assert capsys.readouterr().out.endswith(f"Wrote {name}.\n")
+    names = ["train.health.html", "train.html", "train.json", "train.py", "train.saved.html", "train.svg"]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
-    (tmp_path / "mine.html").write_text("<p>")
-    (tmp_path / "mine.json").write_text("{}")
-    told = typed(tmp_path, "-m", "workbench", "show", "train.json", "-o", "mine.html").stdout
-    assert told == "Wrote mine.html, over a file that was there.\n"
-    assert "wrote mine.json, over a file that was there: 3" in traced(tmp_path, "-o", "mine.json", "train.py").stderr
     (tmp_path / "train.health.html").write_text("<p>")
-    refused = typed(tmp_path, "-m", "workbench", "health", "train.json")
-    assert refused.stderr == (
+    assert main(["health", "train.json"]) == 1
+    assert capsys.readouterr().err == (
         "workbench: train.health.html is there already and is no page of the workbench: give another name with -o.\n"
     )
 

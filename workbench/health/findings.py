@@ -10,7 +10,7 @@ from typing import Any
 
 from ..trace.timeline import Timeline
 from ..trace.values import series
-from . import causes, functions, layers, loop, memory, numbers, parameters, scaling, units, updates
+from . import causes, functions, layers, loop, losses, memory, numbers, parameters, scaling, units, updates
 from .finding import Finding, plural
 from .training_run import TrainingRun
 
@@ -42,6 +42,10 @@ RULES: dict[str, Rule] = {
     "gradients that vanish or explode": numbers.trends,
     "gradients of exactly zero": numbers.zero_gradients,
     "a softmax of a softmax": layers.softmax_twice,
+    "a sigmoid of a sigmoid": losses.scores_twice_squashed,
+    "chances without a logarithm": losses.chances_without_log,
+    "chances over a batch": losses.over_the_batch,
+    "a loss without its minus": losses.without_minus,
     "targets that are broadcast": layers.broadcast_target,
     "padding in a loss": layers.padded_targets,
     "statistics that stay in a training": layers.statistics_stay,
