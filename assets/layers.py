@@ -17,6 +17,7 @@ LESSONS = {"classroom"}  # written as a user writes, by `import workbench`
 PURPOSES = {
     "autograd": "Tensor, Function, engine",
     "bridges": "PyTorch in our records",
+    "callbacks": "in other trainers",
     "diagnosis": "why a gradient is so",
     "explanation": "an error's picture",
     "func": "grad, vjp, jvp, vmap",

@@ -28,7 +28,10 @@ pytest.register_assert_rewrite("browser_page", "lab", "lesson_page")
 # those that need PyTorch itself, or a program that grades, checks types or makes a site, are skipped where that is
 # not required, and they alone.
 REQUIRED = {name for name in ("BROWSER", "ORACLE", "EXTRAS") if os.environ.get(f"WORKBENCH_REQUIRE_{name}") == "1"}
-ABSENT = {"ORACLE": (absent.TORCH, absent.NEWER), "EXTRAS": (absent.GRADER, absent.CHECKER, absent.SITE)}
+ABSENT = {
+    "ORACLE": (absent.TORCH, absent.NEWER),
+    "EXTRAS": (absent.GRADER, absent.CHECKER, absent.SITE, absent.LIGHTNING, absent.TRANSFORMERS),
+}
 MAY_BE_ABSENT = [why for name, several in ABSENT.items() if name not in REQUIRED for why in several]
 
 

@@ -19,7 +19,7 @@ PACKAGE = CHECKOUT / "workbench"
 # From top to bottom; the parts of one line are neighbours and may know each other.
 LAYERS = (
     ("classroom",),
-    ("widgets",),
+    ("callbacks", "widgets"),
     ("live_recording", "watching", "tools"),
     ("views", "recording", "explanation", "diagnosis", "serialization"),
     ("stepper",),

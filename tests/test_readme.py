@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 from lab import CHECKOUT
@@ -12,14 +15,27 @@ from lab import CHECKOUT
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 
 
+FIRST, HEALTH = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+
+
 def test_the_example_runs_and_saves_its_page(tmp_path: Path, monkeypatch) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     monkeypatch.chdir(tmp_path)
     names: dict = {}
-    exec(compile(example, "README.md", "exec"), names)
+    exec(compile(FIRST, "README.md", "exec"), names)
     assert names["x"].grad.tolist() == [2.0, -4.0, 6.0]
     page = (tmp_path / "square.html").read_text(encoding="utf-8")
     assert "SquareBackward" in page and "http://" not in page.replace("http://www.w3.org/", "")
+
+
+def test_the_example_of_health_finds_what_it_says(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(HEALTH)
+    env = os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    seen = subprocess.run([sys.executable, "train.py"], capture_output=True, text=True, cwd=tmp_path, env=env)
+    assert seen.returncode == 0, seen.stderr
+    assert "1. Gradients are not cleared between updates" in seen.stdout
+    assert "Perhaps meant:" in seen.stdout and "`detach` cuts the way back at train.py:10" in seen.stdout
+    assert "body.0.weight.grad is None: no way leads from loss to" in seen.stdout
+    assert "Gradients are not cleared" in (tmp_path / "training.health.html").read_text(encoding="utf-8")
 
 
 def test_the_picture_is_what_its_command_draws(tmp_path: Path) -> None:

@@ -175,6 +175,10 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
         return hook
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self.sum_up_before_step()
+
+    def sum_up_before_step(self) -> None:
+        """Sum up gradients and weights as they are now: for who runs the backward within `optimizer.step()`."""
         if self._step % self._every:
             return
         statistics = self._statistics

@@ -102,13 +102,38 @@ def test_the_health_of_a_saved_trace_and_of_a_watched_training(tmp_path: Path) -
         net(workbench.ones(3, 2)).sum().backward()
         optimizer.step()
     shown = typed(tmp_path, "-m", "workbench", "health", "run.jsonl")
-    assert (shown.stdout, shown.stderr) == ("No findings in 1 watched steps.\nWrote run.html.\n", "")
+    assert (shown.stdout, shown.stderr) == ("No findings in 1 watched steps.\nWrote run.health.html.\n", "")
     shown = typed(tmp_path, "-m", "workbench", "show", "run.jsonl")
     assert shown.returncode == 1
     assert shown.stderr == "workbench: run.jsonl is what watch wrote: workbench health shows it.\n"
     (tmp_path / "bad.jsonl").write_text("{}")
     bad = typed(tmp_path, "-m", "workbench", "health", "bad.jsonl")
     assert (bad.returncode, bad.stdout) == (1, "") and bad.stderr.startswith("workbench: bad.jsonl is no file that ")
+
+
+def test_a_page_of_each_command_has_its_own_name_and_writes_over_nothing_silently(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(SCRIPT)
+    (tmp_path / "train.json").write_text("{}")
+    assert "wrote train.json, over a file that was there: 3" in traced(tmp_path, "-o", "train.json", "train.py").stderr
+    for again in range(2):
+        for words, name in (
+            (["health"], "train.health.html"),
+            (["show", "--view", "saved"], "train.saved.html"),
+            (["show"], "train.html"),
+            (["show", "-o", "train.svg"], "train.svg" + ", over a file that was there" * again),
+        ):
+            assert main([*words, "train.json"]) == 0
+            assert capsys.readouterr().out.endswith(f"Wrote {name}.\n")
+    names = ["train.health.html", "train.html", "train.json", "train.py", "train.saved.html", "train.svg"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    (tmp_path / "train.health.html").write_text("<p>")
+    assert main(["health", "train.json"]) == 1
+    assert capsys.readouterr().err == (
+        "workbench: train.health.html is there already and is no page of the workbench: give another name with -o.\n"
+    )
 
 
 def test_where_there_is_no_optimiser_a_step_is_a_backward(tmp_path: Path) -> None:

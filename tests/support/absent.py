@@ -7,3 +7,5 @@ NEWER = "this PyTorch is older than what the test is about."
 SITE = 'Sphinx, which makes a site of the pages, is not installed: pip install -e ".[docs]" brings it.'
 CHECKER = 'the type checker is not installed: pip install -e ".[types]" brings it.'
 GRADER = 'the program that grades is not installed: pip install -e ".[nbgrader,otter]" brings it.'
+LIGHTNING = 'lightning is not installed: pip install -e ".[trainers]" brings it.'
+TRANSFORMERS = 'transformers is not installed: pip install -e ".[trainers]" brings it.'

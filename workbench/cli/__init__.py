@@ -82,7 +82,8 @@ def add_trace(commands: Any) -> None:
     """
     trace = commands.add_parser(
         "trace",
-        usage="workbench trace [--steps N] [--from-step N] [-o FILE] [--view NAME] SCRIPT | -m MODULE [ARGUMENT ...]",
+        usage="workbench trace [--until-finding] [--steps N] [--from-step N] [-o FILE] [--view NAME] "
+        "SCRIPT | -m MODULE [ARGUMENT ...]",
         help="run a script as Python does, and write a page of its first training steps",
         description="Runs a script of PyTorch's or the workbench's unchanged, and writes a page of its first training "
         "steps. A step is an optimiser's step, or a backward where there is no optimiser. Options stand before the "
@@ -92,6 +93,11 @@ def add_trace(commands: Any) -> None:
     shown.add_argument("source", type=Path, metavar="FILE.json")
     health = commands.add_parser("health", help="say what is wrong with a training, and write a page of its health")
     health.add_argument("source", type=Path, metavar="FILE", help="a saved trace (.json), or what watch wrote (.jsonl)")
+    trace.add_argument(
+        "--until-finding",
+        action="store_true",
+        help="record on until something is found to be wrong, and keep the last N steps: that one and those before it",
+    )
     trace.add_argument("--steps", type=steps_from(1), default=3, metavar="N", help="record N steps (3)")
     trace.add_argument("--from-step", type=steps_from(0), default=0, metavar="N", help="let N steps pass before (0)")
     for each in (trace, shown, health):
@@ -101,7 +107,7 @@ def add_trace(commands: Any) -> None:
             type=Path,
             metavar="FILE",
             help="where to write: .html plays, .json is the trace, .svg, .png and others are pictures "
-            "(the source's name with .html, in the current folder)",
+            "(the source's name and the view's, as train.html or train.health.html, in the current folder)",
         )
     for each in (trace, shown):
         each.add_argument("--view", type=view_name, metavar="NAME", help='as in trace.show("saved") (graph)')
@@ -171,7 +177,7 @@ def trace(words: Sequence[str]) -> int:
     except CommandError as error:
         print(f"workbench: {error}", file=sys.stderr)
         return error.exit_code
-    return tracing.trace(program, output, asked.from_step, asked.steps)
+    return tracing.trace(program, output, asked.from_step, asked.steps, asked.until_finding)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -23,6 +23,7 @@ from workbench.trace.records import BackwardStarted
 from workbench.trace.stacks import is_nested_step
 
 PATIENCE = 100  # backwards without a step of the optimiser that is there: it may never take one
+LOOKED_FOR = 8  # backwards at each of which an optimiser is looked for
 LOST = "workbench: the recording was lost: {}: {}"
 
 
@@ -37,15 +38,33 @@ def guarded(action: Callable[[], None]) -> None:
 class EngineSteps:
     """The steps of one engine's program, and its trace from the step `first` to the step `last`, both counted from 0.
 
-    A step is an optimiser's, of which the program may have several. Where it has none, it is a backward.
+    A step is an optimiser's, of which the program may have several. Where it has none, it is a backward. After each
+    step that is recorded `took` is told of it.
     """
 
     name = ""  # of the engine
 
-    def __init__(self, frame: FrameType, first: int, last: int | None, lines: bool, done: Callable[[], None]) -> None:
-        self._frame, self._first, self._last, self._lines, self._done = frame, first, last, lines, done
+    def __init__(
+        self,
+        frame: FrameType,
+        first: int,
+        last: int | None,
+        lines: bool,
+        done: Callable[[], None],
+        took: Callable[[EngineSteps], None] | None,
+    ) -> None:
+        self._frame, self._first, self._last, self._lines, self._done, self._took = (
+            frame,
+            first,
+            last,
+            lines,
+            done,
+            took,
+        )
         self._thread = threading.get_ident()
-        self._updates = self._backwards = 0
+        self._updates = self._backwards = self._waited = 0
+        self._known_optimizer = False
+        self.recorded = 0  # steps in the trace, if `took` is told of them
         self.trace: Trace | None = None
         self._is_on = True
         if first == 0:
@@ -70,23 +89,46 @@ class EngineSteps:
     def ran_backward(self) -> None:
         """A backward is over."""
         self._backwards += 1
+        self._waited += 1
+        if self._is_on and self._took is not None and self._waited > PATIENCE:
+            guarded(lambda: self._outside(self.begin_anew))
         if not self._is_on or self._updates:
             return
-        if self._backwards in (self._first, self._last) and not self._optimizes():
+        told = self._took is not None and self._backwards > self._first and not self._has_optimizer()
+        if told or (self._backwards in (self._first, self._last) and not self._optimizes()):
             self._reached(self._backwards)
         elif self.trace is not None and self._last is not None and self._backwards == self._last + PATIENCE:
-            guarded(self._finish)
+            guarded(lambda: self._outside(self._done))
 
     def _reached(self, step: int) -> None:
+        self._waited = 0
         if step == self._first:
             guarded(self._begin)
         elif step == self._last:
-            guarded(self._finish)
+            guarded(lambda: self._outside(self._done))
+        elif self._took is not None and self.trace is not None:
+            self.recorded += 1
+            took = self._took
+            guarded(lambda: self._outside(lambda: took(self)))
 
     def _optimizes(self) -> bool:
         """Whether the program has an optimiser."""
         kind = self._optimizer()
         return any(issubclass(type(each), kind) for each in gc.get_objects())
+
+    def _has_optimizer(self) -> bool:
+        """The same where each backward asks: all objects are looked at in the first ones, and then less and less."""
+        count = self._backwards
+        if not self._known_optimizer and (count - self._first <= LOOKED_FOR or not count & (count - 1)):
+            self._known_optimizer = self._optimizes()
+        return self._known_optimizer
+
+    def begin_anew(self) -> None:
+        """Forget what was recorded, and record on."""
+        if self._is_on and self.trace is not None:
+            self._stop()
+            self.recorded = self._waited = 0
+            self._begin()
 
     def end(self) -> None:
         """Record and count no longer."""
@@ -109,9 +151,9 @@ class EngineSteps:
         """Record no longer."""
         raise NotImplementedError
 
-    def _finish(self) -> None:
-        """The last step was taken."""
-        self._done()
+    def _outside(self, action: Callable[[], None]) -> None:
+        """Do this where nothing is going on that is being recorded."""
+        action()
 
     def leave(self) -> None:
         """Leave nothing behind."""
@@ -201,8 +243,8 @@ class TorchSteps(EngineSteps):
         self._recording = StepsRecording(Trace, lines=self._lines)
         self.trace = self._recording.start(self._frame)
 
-    def _finish(self) -> None:
-        self._recording.when_outside(self._done)
+    def _outside(self, action: Callable[[], None]) -> None:
+        self._recording.when_outside(action)
 
     def _stop(self) -> None:
         self._recording.end(self._frame)
@@ -217,13 +259,18 @@ class TorchSteps(EngineSteps):
 class FirstSteps:
     """The steps of a program from `first` to `last`, of the engine that takes most of them; `done` is told of the last.
 
-    A `last` of None is the end of the program.
+    A `last` of None is the end of the program. `took` is told of each step that was recorded.
     """
 
     def __init__(
-        self, first: int = 0, last: int | None = None, lines: bool = False, done: Callable[[], None] | None = None
+        self,
+        first: int = 0,
+        last: int | None = None,
+        lines: bool = False,
+        done: Callable[[], None] | None = None,
+        took: Callable[[EngineSteps], None] | None = None,
     ) -> None:
-        self._told = first, last, lines, self._done
+        self._told = first, last, lines, self.finish, took
         self._when_done = done
         self._process = os.getpid()
         self.engines: list[EngineSteps] = []
@@ -248,7 +295,8 @@ class FirstSteps:
         self.engines.append(WorkbenchSteps(frame, *self._told))
         self._import = _ImportWatch("torch", lambda: self.engines.append(TorchSteps(frame, *self._told)))
 
-    def _done(self) -> None:
+    def finish(self) -> None:
+        """Record no longer, and tell so."""
         guarded(self.end)
         if self._when_done is not None:
             guarded(self._when_done)

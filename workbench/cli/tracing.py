@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.machinery
 import io
 import os
@@ -9,7 +10,9 @@ import runpy
 import sys
 import types
 import warnings
+import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
@@ -20,6 +23,7 @@ import workbench
 from workbench.cli import errors
 from workbench.cli.errors import CommandError
 from workbench.cli.first_steps import EngineSteps, FirstSteps, guarded
+from workbench.cli.until_finding import UntilFinding
 from workbench.health.log import read_log
 from workbench.recording import Trace, load
 from workbench.scene.picture import Picture, check_place, check_suffix
@@ -37,8 +41,9 @@ NOT_REACHED = (
     "workbench: nothing was recorded, for {script} ended after {steps} and --from-step is {first}: give a smaller one."
 )
 NOT_WRITTEN = "workbench: {}"
-OURS = b'id="storyboard"'  # stands in every page
-OPTIONS = frozenset({"--steps", "--from-step", "--view", "-o"})
+OURS = b'id="storyboard"', b'{"format": "workbench-trace"'  # what stands in every page, and begins every trace
+OVER = ", over a file that was there"
+OPTIONS = frozenset({"--steps", "--from-step", "--until-finding", "--view", "-o"})
 OPTIONS_AFTER = "workbench: what stands after {script} is the script's own; options of workbench trace stand before it."
 # Of these no frame is shown in the traceback of a script that fails: it would have none without the workbench.
 _PACKAGE = os.path.dirname(os.path.abspath(workbench.__file__)) + os.sep
@@ -49,8 +54,10 @@ class Output:
     """The file that a command writes: what is wrong with its name is said before any work is done."""
 
     def __init__(self, path: Path | None, source: Path | None = None, view: str | None = None) -> None:
-        self.told = path or Path("trace.html" if source is None else f"{source.stem}.html")
+        shown = "" if view in (None, "graph") else f".{view}"
+        self.told = path or Path("trace.html" if source is None else f"{source.stem}{shown}.html")
         self.path = self.told.absolute()  # a script may go to another folder
+        self._is_over = False
         self.view = view
         try:
             suffix = check_suffix(self.told)
@@ -58,7 +65,8 @@ class Output:
             if self.path.exists():
                 if source is not None and source.exists() and self.path.samefile(source):
                     raise CommandError(errors.OVER_SOURCE.format(self.told))
-                if path is None and OURS not in self.path.read_bytes():
+                self._is_over = not _is_ours(self.path)
+                if path is None and self._is_over:
                     raise CommandError(errors.NOT_OURS.format(self.told))
         except ValueError as error:
             raise CommandError(str(error)) from None
@@ -66,6 +74,11 @@ class Output:
             raise CommandError(errors.NOT_WRITTEN.format(self.told, error.strerror)) from None
         if suffix == ".json" and view is not None:
             raise CommandError(errors.NO_VIEW_IN_DATA.format(self.told))
+
+    @property
+    def said(self) -> str:
+        """What was written, and over what: a file that is known as another one of the workbench's is not told of."""
+        return f"{self.told}{OVER if self._is_over else ''}"
 
     def write(self, trace: Trace) -> None:
         """Write the picture of a trace, or the trace itself, whole or not at all."""
@@ -84,13 +97,22 @@ class Output:
             raise CommandError(errors.NOT_WRITTEN.format(self.told, f"{type(error).__name__}: {error}")) from None
 
 
+def _is_ours(path: Path) -> bool:
+    """Whether a file is a page of the workbench's, or a trace."""
+    content = path.read_bytes()
+    if content.startswith(b"\x1f\x8b"):
+        with suppress(OSError, EOFError, zlib.error), gzip.open(path) as file:
+            content = file.read(100)
+    return OURS[0] in content or content.startswith(OURS[1])
+
+
 def show(source: Path, output: Path | None, view: str | None) -> None:
     """Write the picture of a trace that was saved as .json."""
     target = Output(output, source, view)
     if source.suffix == ".jsonl" and source.is_file():
         raise CommandError(errors.WATCHED.format(source))
     target.write(_read(load, source))
-    print(f"Wrote {target.told}.", flush=True)
+    print(f"Wrote {target.said}.", flush=True)
 
 
 def health(source: Path, output: Path | None) -> None:
@@ -105,7 +127,7 @@ def health(source: Path, output: Path | None) -> None:
         trace = _read(load, source)
         print(trace.findings())
         target.write(trace)
-    print(f"Wrote {target.told}.", flush=True)
+    print(f"Wrote {target.said}.", flush=True)
 
 
 _Read = TypeVar("_Read")
@@ -179,40 +201,50 @@ def _put_first(folder: str) -> None:
         sys.path[0] = folder
 
 
-def trace(program: Script, target: Output, first: int, count: int) -> int:
+def trace(program: Script, target: Output, first: int, count: int, until: bool = False) -> int:
     """Run a program, record `count` of its steps after the `first`, and write them; what it raises is raised.
 
-    Its output and its exit status are its own: what is to be said stands on stderr.
+    With `until` these are the last before something is found in one. The program's output and its exit status are its
+    own: what is to be said stands on stderr.
     """
     written: list[EngineSteps] = []
-    failed = False
+    failed = interrupted = False
+    search = UntilFinding(count) if until else None
 
     def write(rest: str) -> None:
-        engine = steps.most
+        engine = steps.most if search is None else search.engine
         if engine is None or engine.trace is None or written or not steps.is_of_this_process:
             return
         taken = min(engine.steps, first + count) - first
         try:
             target.write(engine.trace)
-            named = {"page": target.told, "script": program.name, "engine": engine.name}
+            named = {"page": target.said, "script": program.name, "engine": engine.name}
             said = WROTE.format(**named, steps=_steps(max(0, taken)), rest=rest)
+            if search is not None:
+                said = search.said(program.name, target.said, rest)
         except CommandError as error:
             said = NOT_WRITTEN.format(error)
         written.append(engine)
         print(said, file=sys.stderr, flush=True)
 
-    steps = FirstSteps(first, first + count, target.view == "function", lambda: write(UNRECORDED))
+    lines = target.view == "function"
+    if search is None:
+        steps = FirstSteps(first, first + count, lines, lambda: write(UNRECORDED))
+    else:
+        steps = search.steps = FirstSteps(first, None, lines, lambda: write(UNRECORDED), search.took)
     steps.begin_with(program.is_outermost)
     try:
         program.run()
     except BaseException as error:
-        failed = not isinstance(error, SystemExit)
+        failed, interrupted = not isinstance(error, SystemExit), isinstance(error, KeyboardInterrupt)
         _hide_own_frames(program)
         if isinstance(error, SystemExit) and error.code == 2 and OPTIONS.intersection(program.arguments):
             print(OPTIONS_AFTER.format(script=program.name), file=sys.stderr)
         raise
     finally:
         guarded(steps.leave)
+        if search is not None:
+            guarded(lambda: search.ended(interrupted))
         write(ENDED)
         if not written and steps.is_of_this_process:
             print(_nothing(program, steps, first, failed), file=sys.stderr, flush=True)

@@ -10,7 +10,21 @@ from typing import Any
 
 from ..trace.timeline import Timeline
 from ..trace.values import series
-from . import causes, functions, layers, loop, memory, modes, numbers, parameters, registered, scaling, units, updates
+from . import (
+    causes,
+    functions,
+    layers,
+    loop,
+    losses,
+    memory,
+    modes,
+    numbers,
+    parameters,
+    registered,
+    scaling,
+    units,
+    updates,
+)
 from .finding import Finding, plural
 from .training_run import TrainingRun
 
@@ -43,6 +57,10 @@ RULES: tuple[Rule, ...] = (
     numbers.trends,
     numbers.zero_gradients,
     layers.softmax_twice,
+    losses.scores_twice_squashed,
+    losses.chances_without_log,
+    losses.over_the_batch,
+    losses.without_minus,
     layers.broadcast_target,
     layers.padded_targets,
     layers.statistics_stay,

@@ -22,7 +22,7 @@ def softmax_twice(run: TrainingRun) -> Iterator[Finding]:
     for node in run.nodes.values():
         if node.made.operation != "log_softmax" or node.inside:
             continue
-        source = _source(run, node)
+        source = source_of(run, node)
         if source is not None and source.made.operation in ("softmax", "sigmoid"):
             yield Finding(
                 "softmax twice",
@@ -37,7 +37,7 @@ def softmax_twice(run: TrainingRun) -> Iterator[Finding]:
             return
 
 
-def _source(run: TrainingRun, node: RecordedNode) -> RecordedNode | None:
+def source_of(run: TrainingRun, node: RecordedNode) -> RecordedNode | None:
     """The node that made what this one is given, whatever shape that was given since."""
     found: RecordedNode | None = node
     while found is not None and (found is node or found.made.operation in _RESHAPES):

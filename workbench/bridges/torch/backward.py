@@ -30,6 +30,8 @@ from ...trace.values import Value, read
 from .describe import WHOLE, AccumulateGrad, NodeKind, _sequence, kept_of, kind_of_node
 from .operations import OperationRecorder, unobserved, warn_lost
 
+__tracebackhide__ = True  # of what fails in a test, pytest shows no frame of this file
+
 _task_id = torch._C._current_graph_task_id
 _LEAF = NodeKind(False, False, ())  # of what takes a leaf's gradient
 

@@ -42,6 +42,8 @@ from .describe import (
 )
 from .versions import COMPILED_CALLS
 
+__tracebackhide__ = True  # of what fails in a test, pytest shows no frame of this file
+
 _level, _innermost = _functorch.maybe_current_level, _functorch.peek_interpreter_stack
 
 _READ = frozenset(("T", "mT", "H", "mH", "real", "imag", "data"))  # attributes that are tensors of their own

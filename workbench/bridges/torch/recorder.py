@@ -21,6 +21,7 @@ from .birthplaces import recorders
 from .describe import LIMIT, is_python, kind_of_node, raw_saved, version_of
 from .found_scopes import FRAMES, found_out
 from .operations import BirthHook, CompiledCalls, InnerValues, ModuleHooks, OperationMode, StepHook, unobserved
+from .warning_places import WarningPlaces
 
 leave_out(os.path.dirname(str(torch.__file__)) + os.sep)
 
@@ -56,7 +57,7 @@ class TorchRecorder(BackwardRecorder):
             raise
 
     def _install(self) -> None:
-        for part in (BirthHook, ModuleHooks, StepHook, Wrappers, *[InnerValues] * self.all):
+        for part in (WarningPlaces, BirthHook, ModuleHooks, StepHook, Wrappers, *[InnerValues] * self.all):
             self._parts.append(part(self, self._mode))
 
     def _uninstall(self) -> None:

@@ -16,6 +16,8 @@ import torch
 
 from .recorder import TorchRecorder, TorchRecording, _open
 
+__tracebackhide__ = True  # of what fails in a test, pytest shows no frame of this file
+
 
 class StepsRecording(TorchRecording):
     """Records from `start` to `end`, wherever these are called."""

@@ -1,0 +1,67 @@
+"""Warnings that PyTorch gives while it is recorded are told at the user's line.
+
+PyTorch warns at the frame that called it, which then is the recorder's. Python's own `warnings` shows each warning by
+one function, which is asked here first: nothing is done where nothing is warned of.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from types import FrameType
+from typing import Any
+
+from ...trace.stacks import user_frame
+
+_HERE = os.path.dirname(__file__) + os.sep
+_REGISTRY = "__warningregistry__"  # where Python notes, in a module, which of its warnings it has shown
+
+
+class WarningPlaces:
+    """While it is there, what is warned of in a line of the recorder's is told in the user's; `remove` ends it."""
+
+    def __init__(self, *_: Any) -> None:
+        self._inner = inner = getattr(warnings, "_showwarnmsg", None)
+        self._is_on = True
+
+        def show(message: Any) -> None:
+            if not self._is_on or not message.filename.startswith(_HERE) or _is_moved(message):
+                inner(message)
+
+        self._own = show
+        if inner is not None:
+            vars(warnings)["_showwarnmsg"] = show
+
+    def remove(self) -> None:
+        """Leave them as they are."""
+        self._is_on = False
+        if vars(warnings).get("_showwarnmsg") is self._own:
+            vars(warnings)["_showwarnmsg"] = self._inner
+
+
+def _is_moved(message: Any) -> bool:
+    """Give a warning the user's line; whether it is to be shown, as one that was shown there already is not."""
+    frame = user_frame()
+    if frame is None:
+        return True
+    noted, key = _noted_of(message.filename), (str(message.message), message.category, message.lineno)
+    message.filename, message.lineno = frame.f_code.co_filename, frame.f_lineno
+    if noted.pop(key, None) is None:  # Python shows it each time
+        return True
+    own = frame.f_globals.setdefault(_REGISTRY, {})
+    if own.get("version") != noted.get("version"):  # the filters are others by now
+        own.clear()
+        own["version"] = noted.get("version")
+    key = *key[:2], message.lineno
+    is_news = not own.get(key)
+    own[key] = True
+    return is_news
+
+
+def _noted_of(file: str) -> dict[Any, Any]:
+    """What is noted in the module of this file, which is running."""
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and frame.f_code.co_filename != file:
+        frame = frame.f_back
+    return {} if frame is None else frame.f_globals.get(_REGISTRY, {})

@@ -1,0 +1,59 @@
+"""`WatchCallback` for Lightning: `Trainer(callbacks=[WatchCallback(every=50)])`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from typing import Any
+
+from ..watching import watch
+from .training_watch import TrainingWatch
+
+try:
+    from lightning.pytorch import Callback
+except ImportError:
+    try:
+        from pytorch_lightning import Callback  # type: ignore[no-redef]
+    except ImportError:
+        raise ImportError("Lightning is not installed: pip install lightning brings it.") from None
+
+
+class WatchCallback(Callback):
+    """Watches a training as `workbench.watch` does, with its `every`, `path` and `keep`.
+
+    The steps `record_steps` (`trainer.global_step`, from 0) are recorded as a whole, in `run.step-0.json` beside the
+    file. Of several optimisers the first is watched. `callback.watched.show()` shows what there is up to now.
+    """
+
+    def __init__(
+        self,
+        every: int = 50,
+        path: str | os.PathLike[str] = "run.jsonl",
+        keep: int = 3,
+        record_steps: Collection[int] = (),
+    ) -> None:
+        self._watch = TrainingWatch(every, path, keep, record_steps, type(self).__name__)
+
+    @property
+    def watched(self) -> watch | None:
+        """The watch of the training, once that has begun."""
+        return self._watch.watched
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        self._watch.begin(pl_module, trainer.optimizers[0])
+
+    def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
+        self._watch.begin_step(trainer.global_step)
+
+    def on_before_optimizer_step(self, trainer: Any, pl_module: Any, optimizer: Any) -> None:
+        if self.watched is not None and optimizer is trainer.optimizers[0]:
+            self.watched.sum_up_before_step()  # the optimiser's step runs the backward, so its own hook came before
+
+    def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+        self._watch.end_step()
+
+    def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+        self._watch.end()
+
+    def teardown(self, trainer: Any, pl_module: Any, stage: str) -> None:
+        self._watch.end()

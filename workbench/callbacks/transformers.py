@@ -1,0 +1,50 @@
+"""`WatchCallback` for the Trainer of Hugging Face: `Trainer(..., callbacks=[WatchCallback(every=50)])`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from typing import Any
+
+from ..watching import watch
+from .training_watch import TrainingWatch
+
+try:
+    from transformers import TrainerCallback
+except ImportError:
+    raise ImportError("Transformers is not installed: pip install transformers[torch] brings it.") from None
+
+
+class WatchCallback(TrainerCallback):
+    """Watches a training as `workbench.watch` does, with its `every`, `path` and `keep`.
+
+    The steps `record_steps` (`state.global_step`, from 0) are recorded as a whole, in `run.step-0.json` beside the
+    file. `callback.watched.show()` shows what there is up to now.
+    """
+
+    def __init__(
+        self,
+        every: int = 50,
+        path: str | os.PathLike[str] = "run.jsonl",
+        keep: int = 3,
+        record_steps: Collection[int] = (),
+    ) -> None:
+        self._watch = TrainingWatch(every, path, keep, record_steps, type(self).__name__)
+
+    @property
+    def watched(self) -> watch | None:
+        """The watch of the training, once that has begun."""
+        return self._watch.watched
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        optimizer = given["optimizer"]
+        self._watch.begin(given["model"], getattr(optimizer, "optimizer", optimizer))  # the one that Accelerate wraps
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        self._watch.begin_step(state.global_step)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        self._watch.end_step()
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        self._watch.end()

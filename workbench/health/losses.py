@@ -1,0 +1,118 @@
+"""Rules about losses that are given something else than they take: chances in place of scores or of their logarithms.
+
+A softmax before a cross entropy is a rule of `layers.py`; what rounds, and so has no gradient, of `numbers.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .finding import Finding, told
+from .layers import source_of
+from .training_run import RecordedNode, TrainingRun
+
+_NLL = ("nll_loss", "nll_loss2d", "nll_loss_nd")
+_MATRIX = 2  # dimensions of scores: a row for each sample
+_CHOSEN = {"gather", "index", "select"}  # which take the logarithm of one chance
+_AVERAGED = {"mean", "sum", "view", "reshape", "squeeze", "add", "div"}  # from there to the loss
+
+
+def scores_twice_squashed(run: TrainingRun) -> Iterator[Finding]:
+    """A binary cross entropy that takes scores and is given what a sigmoid made of them."""
+    for node in _losses(run, ("binary_cross_entropy_with_logits",)):
+        source = source_of(run, node)
+        if source is not None and source.made.operation in ("sigmoid", "softmax"):
+            yield Finding(
+                "sigmoid twice",
+                True,
+                f"{told(node)} takes scores and is given what {told(source)} gives: it applies a sigmoid itself, and "
+                "of chances between 0 and 1 that makes chances between 0.5 and 0.73.",
+                f"Leave the {source.made.operation} out, or take `binary_cross_entropy` without logits.",
+                source.line,
+                node.event,
+                (source.id, node.id),
+            )
+            return
+
+
+def chances_without_log(run: TrainingRun) -> Iterator[Finding]:
+    """A negative log likelihood that is given chances, and not their logarithms."""
+    for node in _losses(run, _NLL):
+        source = source_of(run, node)
+        if source is not None and source.made.operation in ("softmax", "sigmoid"):
+            yield Finding(
+                "no logarithm",
+                True,
+                f"{told(node)} takes logarithms of chances and is given the chances of {told(source)}, so the loss is "
+                "minus the chance of each target: its gradient fades where the chance is near 0.",
+                "Take `log_softmax`, or give the scores to `cross_entropy`.",
+                source.line,
+                node.event,
+                (source.id, node.id),
+            )
+            return
+
+
+def over_the_batch(run: TrainingRun) -> Iterator[Finding]:
+    """A negative log likelihood of chances that are shared out among the samples of a batch."""
+    for node in _losses(run, _NLL):
+        targets = [edge.target for edge in node.made.edges if edge.target in run.nodes]
+        source = run.nodes[targets[0]] if targets else None
+        if source is None or source.made.operation not in ("log_softmax", "softmax") or not source.inputs:
+            continue
+        shape, texts = source.inputs[0].shape, [arg.text for arg in source.made.args if arg.tensor is None]
+        if len(shape) == _MATRIX and shape[0] > 1 and texts[:1] in (["0"], ["-2"]):
+            is_sure = shape[0] != shape[1]
+            said = (
+                f"{told(source)} makes chances that add up to 1 over the {shape[0]:,} samples of the batch, and not "
+                f"over the {shape[1]:,} classes, which {told(node)} chooses from"
+            )
+            yield Finding(
+                "softmax over the batch",
+                is_sure,
+                f"{said}." if is_sure else f"Is it meant that {said}?",
+                "Take the softmax over the classes: `dim=1`.",
+                source.line,
+                source.event,
+                (source.id, node.id),
+            )
+            return
+
+
+def without_minus(run: TrainingRun) -> Iterator[Finding]:
+    """A loss that is the mean of logarithms of chances: it is least where all are wrong."""
+    for backward in run.backwards:
+        root = run.nodes.get(backward.roots[0].node) if backward.roots and not backward.inner else None
+        value = backward.losses[0] if backward.losses else None
+        if root is None or value is None or value.max is None or value.max >= 0:
+            continue
+        chosen = _way(run, root)
+        if chosen is not None:
+            yield Finding(
+                "no minus",
+                False,
+                "Is the loss meant to be the mean of logarithms of chances, without a minus? "
+                f"{told(chosen)} takes those of the targets, so a step that makes the loss "
+                "smaller makes the targets less likely.",
+                "Write a minus before it, or take `nll_loss`; or give the optimiser `maximize=True`.",
+                root.line,
+                backward.event,
+                (chosen.id, root.id),
+            )
+            return
+
+
+def _losses(run: TrainingRun, operations: tuple[str, ...]) -> Iterator[RecordedNode]:
+    return (node for node in run.nodes.values() if node.made.operation in operations and not node.inside)
+
+
+def _way(run: TrainingRun, root: RecordedNode) -> RecordedNode | None:
+    """What takes logarithms of chances that a loss is the plain mean or sum of."""
+    node: RecordedNode | None = root
+    while node is not None and node.made.operation in _AVERAGED:
+        before = [run.nodes[edge.target] for edge in node.made.edges if edge.target in run.nodes]
+        node = before[0] if len(before) == 1 else None
+    if node is None or node.made.operation not in _CHOSEN:
+        return None
+    source = source_of(run, node)
+    return node if source is not None and source.made.operation == "log_softmax" else None
