@@ -42,5 +42,6 @@ def closed_up(whole: Scene, seen: Scene) -> Scene:
     for id, box in boxes.items():
         if box.place is not None and cuts:
             x, y, w, h = box.place
-            boxes[id] = replace(box, place=(x, up(y), w, up(y + h) - up(y)))
+            high = up(y + h) - up(y) if box.kind == "frame" else h  # that is around several rows
+            boxes[id] = replace(box, place=(x, up(y), w, high))
     return Scene(seen.title, boxes, seen.arrows)

@@ -13,7 +13,7 @@ export function rowsFolded(story, opened) {
   const cuts = names.flatMap((box, i) => (hidden(box) ? [[box.y, names[i + 1]?.y ?? box.y + box.h + 2]] : []));
   const up = (y) => y - cuts.reduce((sum, [from, to]) => sum + Math.max(0, Math.min(y, to) - from), 0);
   const boxes = list(story.boxes).filter((box) => !hidden(box)).map((box) => {
-    const y = up(box.y), placed = { ...box, y, h: up(box.y + box.h) - y };
+    const y = up(box.y), placed = { ...box, y, h: box.kind === "frame" ? up(box.y + box.h) - y : box.h }; // a frame is around several
     if (!holders.has(box.id)) return placed;
     return { ...placed, x: box.x - SIGN, w: box.w + SIGN, fold: opened.has(box.id) ? "close" : "open" };
   });
