@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from browser_page import open_page
+from browser_page import open_page, wait_until
 from player_page import position, press, show
 from playwright.sync_api import Page
 from test_view_health import row_of, trained
@@ -108,6 +108,4 @@ def test_a_picture_in_a_notebook_and_a_page_of_its_own_lead_there_too(board: Sto
         for content in (to_html(board), f"<!doctype html><title>Notebook</title><main>{playing(board)}</main>"):
             page.set_content(content)
             box(page, cell).locator(".wb-frame").click()
-            page.wait_for_function(
-                "document.querySelector('.wb-sentence').textContent.startsWith('The graph of step 2')"
-            )
+            wait_until(page, "document.querySelector('.wb-sentence').textContent.startsWith('The graph of step 2')")

@@ -35,7 +35,7 @@ _LONGEST_NORM = "‖1.23e-05‖"
 _UNSEEN = {"d": "", "lx": 0, "ly": 0, "lw": 0, "lh": 0}  # the way of an arrow that lies in a closed group
 
 
-class Inside:
+class PictureInside:
     """Another picture that boxes lead into, made when it is asked for; `missing` is said at a box that leads nowhere.
 
     It may be None. `leads` has by box the `when` of one of its steps, and the box that is meant there.
@@ -115,7 +115,7 @@ class Storyboard:
                     raise ValueError(
                         f"Step {number} moves box {id!r} into another group or region; a box stays where it is."
                     )
-        self.inside: Inside | None = None
+        self.inside: PictureInside | None = None
         self.opened = frozenset(groups_of(scene) if opened is None else opened)
         self.order = [frozenset(part) for part in order]
 

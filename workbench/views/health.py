@@ -14,7 +14,7 @@ from ..health.table import HealthCell, HealthTable, table_of
 from ..health.training_run import TrainingRun, TrainingStep
 from ..scene.labels import CHARACTER, TITLE_CHARACTER, clean, columns, cut, width_of
 from ..scene.model import Box, Detail, Scene, StoryStep
-from ..scene.storyboard import Inside, Storyboard
+from ..scene.storyboard import PictureInside, Storyboard
 from ..trace.timeline import Timeline
 from ..trace.values import number
 from .after_backward import NODES, TrainingMoment, graph_after_backward
@@ -53,7 +53,7 @@ def health(trace: Timeline, open: Collection[str] | None = None, depth: int | No
     board = chart.storyboard()
     if chart.cells:
         moments = _moments(run, chart)
-        board.inside = Inside(lambda: _graphs(trace, run, chart, moments), _NOT_KEPT)
+        board.inside = PictureInside(lambda: _graphs(trace, run, chart, moments), _NOT_KEPT)
     return board
 
 

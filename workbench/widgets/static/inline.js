@@ -28,7 +28,7 @@
     const still = [...place.childNodes], el = document.createElement("div");
     place.replaceChildren(el);
     try {
-      mount(el, { ...JSON.parse(told), ...(within && { within: JSON.parse(within) }) });
+      mount(el, JSON.parse(told), within ? { within: JSON.parse(within) } : {});
     } catch (error) {
       place.replaceChildren(...still);
       throw error;

@@ -3,7 +3,7 @@
  *
  * @typedef {{position?: number, moved?: (position: number) => void, theme?: Theme, dressed?: HTMLElement, leave?: () => void,
  *            enter?: (box: Box, position: number, sought?: string) => boolean, inside?: (box: Box) => string,
- *            sought?: string, at?: [number, string]}} Options
+ *            sought?: string, at?: [number, string], within?: object}} Options
  */
 
 import { LOOSE, assign, entries, fill, focusOn, fromEntries, html, keysAt, list, max, min, upon, words } from "./drawing.js";
@@ -263,7 +263,7 @@ function stage(el, storyboard, options = {}) {
  * @returns {{go: (position: number) => void, destroy: () => void}}
  */
 export function mount(el, storyboard, options = {}) {
-  const fold = storyboard?.levels ? folded : storyboard?.rows ? rowsFolded : null, insides = new Map(), { within } = storyboard ?? {};
+  const fold = storyboard?.levels ? folded : storyboard?.rows ? rowsFolded : null, insides = new Map(), within = options.within ?? storyboard?.within;
   const opened = storyboard?.levels ? openedFor(storyboard, ...roomIn(el)) : new Set(list(storyboard?.opened)), [moment, wanted] = options.at ?? [];
   const all = new Map(list(storyboard?.boxes).map((box) => [box.id, box])), folds = fold !== null;
   for (let { region } = all.get(wanted) ?? {}; region != null; { region } = all.get(region))
