@@ -17,6 +17,7 @@ from workbench import nn
 from workbench.health.table import HealthCell, HealthRow, HealthTable, in_modules, table_of
 from workbench.health.training_run import TrainingRun
 from workbench.recording import Trace
+from workbench.scene.layout import LayoutUnavailable
 from workbench.scene.storyboard import Storyboard
 from workbench.views.health import HealthChart, _short
 from workbench.views.health_rows import ShownCells, shown_rows
@@ -196,6 +197,17 @@ def test_a_notebook_keeps_a_small_picture_with_the_graphs_inside() -> None:
     trace = trained(20, blocks=12)[0]
     html = trace.show("health")._repr_mimebundle_()["text/html"]
     assert len(html) < 400_000
+
+
+def test_where_no_graph_can_be_laid_out_the_table_is_drawn_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> Any:
+        raise LayoutUnavailable("no Graphviz")
+
+    picture = trained(3)[0].show("health")
+    monkeypatch.setattr("workbench.scene.storyboard.laid_out", fails)
+    story = picture.storyboard.to_dict()["within"]
+    assert "story" not in story and not story["leads"]
+    assert "wb-play" in picture._repr_mimebundle_()["text/html"]
 
 
 def test_a_step_says_which_rows_are_far_from_what_is_usual() -> None:

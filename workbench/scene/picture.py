@@ -154,14 +154,17 @@ def playing(storyboard: Storyboard) -> str:
     return _placed(image, story, _inside(storyboard, room - len(story)))
 
 
+def _cut_dict(storyboard: Storyboard, plan: Plan) -> dict[str, Any]:
+    return cut(storyboard, plan).to_dict()
+
+
 def _inside(storyboard: Storyboard, room: int) -> str:
     """What boxes lead into, with all details or none, or only what is said where that has no room."""
     inside = storyboard.inside
     if inside is None:
         return ""
-    plans = [Plan(), Plan(details=0)] if inside.story is not None else []
-    for plan in plans:
-        told = compressed(_as_json(inside.to_dict(cut(inside.story, plan).to_dict())))  # type: ignore[arg-type]
+    for plan in (Plan(), Plan(details=0)):
+        told = compressed(_as_json(inside.to_dict(partial(_cut_dict, plan=plan))))
         if len(told) <= room:
             return told
     return compressed(_as_json(inside.to_dict(None)))

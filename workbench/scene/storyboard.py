@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from functools import cached_property
 from math import isfinite
@@ -26,7 +27,7 @@ from .labels import (
     largest,
     native,
 )
-from .layout import Layout, chart_layout, laid_out
+from .layout import Layout, LayoutUnavailable, chart_layout, laid_out
 from .model import AROUND, FOLDING, FORMAT, VERSION, Box, Curves, Detail, Scene, StoryStep, groups_of, with_changes
 from .region_layouts import RegionLayouts
 
@@ -55,10 +56,14 @@ class PictureInside:
         """The picture."""
         return self._made[0]
 
-    def to_dict(self, story: dict[str, Any] | None) -> dict[str, Any]:
-        """It as JSON-native values, where its story is told so, or left out."""
-        leads = {id: list(place) for id, place in self._made[1].items()} if story is not None else {}
-        return {"leads": leads, "missing": self._missing} | ({} if story is None else {"story": story})
+    def to_dict(self, tell: Callable[[Storyboard], dict[str, Any]] | None) -> dict[str, Any]:
+        """It as JSON-native values, its story as `tell` tells it: left out if that is None, or nothing lays it out."""
+        told: dict[str, Any] = {"leads": {}, "missing": self._missing}
+        if tell is not None and self.story is not None:
+            with suppress(LayoutUnavailable):
+                told["story"] = tell(self.story)
+                told["leads"] = {id: list(place) for id, place in self._made[1].items()}
+        return told
 
 
 class Storyboard:
@@ -250,9 +255,7 @@ class Storyboard:
 
     def inside_dict(self) -> dict[str, Any] | None:
         """What `to_dict` tells of the picture that boxes lead into."""
-        if self.inside is None:
-            return None
-        return self.inside.to_dict(None if self.inside.story is None else self.inside.story.to_dict())
+        return None if self.inside is None else self.inside.to_dict(Storyboard.to_dict)
 
     def layouts_dict(self) -> dict[str, Any]:
         """What `to_dict` tells of the inside of groups."""

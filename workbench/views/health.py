@@ -212,7 +212,7 @@ class HealthChart:
 
     def _draw_cells(self, id: str, told: ShownCells, y: float, region: str | None, instead: str | None) -> None:
         self._shown[id] = told
-        around = {"region": region, "instead": instead}
+        around: dict[str, Any] = {"region": region, "instead": instead}
         if told.usual is not None:
             said = f"{told.name}, {told.kind}: ‖{told.measured}‖ usually {number(told.usual, digits=3)}"
             place = (float(_NAMES), y + 3, self._width(told.usual), _ROW - 9.0)
