@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -13,11 +14,13 @@ import pytest
 import workbench
 import workbench as torch
 from workbench import nn
-from workbench.health.table import HealthTable, table_of
+from workbench.health.table import HealthCell, HealthRow, HealthTable, in_modules, table_of
 from workbench.health.training_run import TrainingRun
 from workbench.recording import Trace
+from workbench.scene.layout import LayoutUnavailable
 from workbench.scene.storyboard import Storyboard
-from workbench.views.health import _short
+from workbench.views.health import HealthChart, _short
+from workbench.views.health_rows import ShownCells, shown_rows
 
 
 class Net(nn.Module):
@@ -52,8 +55,18 @@ def trained(steps: int = 4, blocks: int = 1, broken_at: int | None = None) -> tu
 
 
 def rows_of(board: Storyboard) -> list[str]:
-    """The titles of the rows, from the top."""
-    return [box.title for box in board.scene.boxes.values() if box.kind == "name"]
+    """The titles of the rows that are seen at first, from the top."""
+    return [box.title for box in board.at(0).boxes.values() if box.kind == "name"]
+
+
+def row_of(board: Storyboard, *path: str) -> str:
+    """The id of a row: its title, after those of the modules that it lies in."""
+    found: str | None = None
+    for title in path:
+        rows = [box for box in board.scene.boxes.values() if box.kind == "name" and box.region == found]
+        found = next(box.id for box in rows if box.title.partition(" (")[0] == title)
+    assert found is not None
+    return found
 
 
 def test_the_numbers_are_those_of_the_training() -> None:
@@ -77,13 +90,12 @@ def test_a_healthy_training_has_no_findings_and_its_cells_tell_larger_from_small
     boxes = board.scene.boxes
     assert boxes["found"].title == "No findings"
     assert len(board.steps) == 6 and board.steps[0].caption.startswith("Step 1: the loss is ")
-    at = rows_of(board).index("head") + 2  # its weight and its bias stand below it
-    assert rows_of(board)[at] == "bias"
+    row = row_of(board, "Net", "head", "bias")
     usual = median(step["head.bias"] for step in norms)
     for number, step in enumerate(norms):
-        shade, expected = boxes[f"r{at}.{number}"].shade, 2 * math.log10(step["head.bias"] / usual)
+        shade, expected = boxes[f"{row}.{number}"].shade, 2 * math.log10(step["head.bias"] / usual)
         assert abs(shade - max(-4.0, min(4.0, expected))) <= 0.5 + 1e-6
-        told = board.steps[number].boxes[f"r{at}.norm"]["title"]
+        told = board.steps[number].boxes[f"{row}.norm"]["title"]
         assert float(told) == pytest.approx(step["head.bias"], rel=0.05)
 
 
@@ -92,7 +104,7 @@ def test_what_is_not_finite_is_marked_from_its_step_on() -> None:
     boxes = board.scene.boxes
     assert boxes["found"].title.startswith("1 finding") and "nan" in boxes["f0"].alt
     assert boxes["f0"].goto == 3, "who activates it comes to the step"
-    weight = f"r{rows_of(board).index('weight')}"
+    weight = row_of(board, "Net", "head", "weight")
     assert [boxes[f"{weight}.{at}"].state == "error" for at in range(6)] == [False] * 3 + [True] * 3
     assert boxes[f"{weight}.4"].title == "×" and "not finite" in boxes[f"{weight}.4"].alt
 
@@ -101,13 +113,129 @@ def test_a_module_with_too_many_rows_is_closed_and_shows_its_worst() -> None:
     trace = trained(3, blocks=24, broken_at=2)[0]
     board = trace.show("health").storyboard
     rows = rows_of(board)
-    assert len(rows) <= 34 and "0 (4)" in rows and "23 (4)" in rows
-    closed = f"r{rows.index('7 (4)')}"
+    assert len(rows) <= 36 and "0 (4)" in rows and "23 (4)" in rows
+    closed = row_of(board, "Net", "blocks", "7")
     assert board.scene.boxes[f"{closed}.2"].state == "error" != board.scene.boxes[f"{closed}.1"].state
-    assert any("worst is shown" in each.heading for each in board.scene.boxes[closed].details)
+    assert "the worst of 4 rows" in board.scene.boxes[f"{closed}.bar"].alt
     assert rows_of(trace.show("health", depth=0).storyboard) == ["Net (99)", "pow", "mean", "mul"]
     opened = rows_of(trace.show("health", open=["Net", "Net › blocks", "Net › blocks › 7"]).storyboard)
-    assert "7 (4)" not in opened and "6 (4)" in opened and opened[opened.index("7") + 1 :][:2] == ["0 (3)", "1"]
+    assert opened[opened.index("7 (4)") + 1 :][:3] == ["0 (3)", "1", "8 (4)"]
+
+
+def test_the_worst_of_a_closed_module_is_told_beside_what_is_usual_for_that_row() -> None:
+    told = ShownCells("m", "closed", [HealthCell(1e-6), HealthCell(1.0)], [], 1e-6, [1e-6, 1.0])
+    assert told.distance(0) == told.distance(1) == 0, "a row of large gradients is no spike beside one of small ones"
+
+
+def test_closed_rows_leave_no_gap_and_the_worst_goes_when_its_module_opens() -> None:
+    trace = trained(3, blocks=24)[0]
+    closed, opened = (trace.show("health", open=which).storyboard for which in (["Net"], ["Net", "Net › blocks"]))
+    blocks = row_of(closed, "Net", "blocks")
+    for board in (closed, opened):
+        tops = [board.layout.boxes[id].y for id, box in board.at(0).boxes.items() if box.kind == "name"]
+        assert {below - top for top, below in pairwise(tops)} == {19}
+    assert f"{blocks}.1" in closed.at(0).boxes and f"{blocks}.1" not in opened.at(0).boxes
+    assert opened.layout.height - closed.layout.height == 24 * 19
+    story = closed.to_dict()
+    assert story["rows"] is True and "levels" not in story and story["opened"] == [row_of(closed, "Net")]
+    heights = {box["id"]: box["y"] for box in story["boxes"] if box["kind"] == "name"}
+    assert len(set(heights.values())) == len(heights), "a page is told where the rows stand when all are open"
+
+
+def test_so_many_rows_that_the_innermost_modules_do_not_open() -> None:
+    rows = [HealthRow("weight", "parameter", ("m", f"{at}"), (HealthCell(1.0),)) for at in range(30)]
+    rows += [HealthRow("bias", "parameter", ("m", f"{at}"), (HealthCell(1.0),)) for at in range(30)]
+    shown = shown_rows(in_modules(rows), 40)
+    assert [row.title for row in shown[:2]] == ["m (60)", "0 (2)"] and len(shown) == 31
+    assert [row.opens for row in shown[:2]] == [True, False]
+
+
+def test_a_cell_leads_to_the_graph_of_its_step_at_its_layer() -> None:
+    trace, norms = trained(5)
+    board = trace.show("health").storyboard
+    story = board.to_dict()["within"]
+    assert [step["when"] for step in story["story"]["steps"]] == [1, 2, 3, 4, 5]
+    bias = row_of(board, "Net", "head", "bias")
+    boxes = {box["id"]: box for box in story["story"]["boxes"]}
+    for number, step in enumerate(norms):
+        when, id = story["leads"][f"{bias}.{number}"]
+        assert when == number + 1 and "head.bias" in boxes[id]["title"]
+        arrow = next(each for each in story["story"]["arrows"] if each["source"] == id)
+        changes = [arrow, *(moment["arrows"].get(arrow["id"], {}) for moment in story["story"]["steps"][:when])]
+        told = [change["label"] for change in changes if "label" in change]
+        assert f"{step['head.bias']:.3g}" in told[-1]
+    cells = [id for id, box in board.scene.boxes.items() if box.goto is not None and box.state != "future"]
+    assert len(cells) > 20 and set(cells) <= story["leads"].keys()
+
+
+def test_of_a_large_model_the_graphs_of_some_steps_are_kept_and_the_others_are_said_to_be_missing() -> None:
+    weights = [nn.Parameter(torch.ones(2)) for _ in range(100)]
+    optimizer = torch.optim.SGD(weights, lr=0.01)
+    with workbench.record() as trace:
+        for _ in range(12):
+            optimizer.zero_grad()
+            x = torch.ones(2)
+            for weight in weights:
+                x = (x * weight).tanh() + x
+            x.sum().backward()
+            optimizer.step()
+    board = trace.show("health").storyboard
+    story = board.to_dict()["within"]
+    kept = {when for when, _ in story["leads"].values()}
+    assert {1, 12} < kept and len(kept) < 12 and "trace.show(step=…)" in story["missing"]
+
+
+def test_one_backward_has_its_graph_too_and_a_log_has_none(tmp_path: Path) -> None:
+    with workbench.record() as trace:
+        (torch.ones(2, requires_grad=True) * 2).sum().backward()
+    story = trace.show("health").storyboard.to_dict()["within"]
+    assert {id.rpartition(".")[2] for id in story["leads"]} == {"bar"} and story["story"]["boxes"]
+    assert "within" not in HealthChart(table_of(TrainingRun(trace.events)), []).storyboard().to_dict()
+
+
+def test_a_notebook_keeps_a_small_picture_with_the_graphs_inside() -> None:
+    trace = trained(20, blocks=12)[0]
+    html = trace.show("health")._repr_mimebundle_()["text/html"]
+    assert len(html) < 400_000
+
+
+def test_where_no_graph_can_be_laid_out_the_table_is_drawn_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> Any:
+        raise LayoutUnavailable("no Graphviz")
+
+    picture = trained(3)[0].show("health")
+    monkeypatch.setattr("workbench.scene.storyboard.laid_out", fails)
+    story = picture.storyboard.to_dict()["within"]
+    assert "story" not in story and not story["leads"]
+    assert "wb-play" in picture._repr_mimebundle_()["text/html"]
+
+
+def test_a_step_says_which_rows_are_far_from_what_is_usual() -> None:
+    board = trained(6, broken_at=3)[0].show("health").storyboard
+    assert "Not finite: Net" in board.steps[3].caption and "more" in board.steps[3].caption
+    assert "Not finite" not in board.steps[1].caption
+    assert "Net › head › bias, a parameter (1): ‖gradient‖ usually" in str(trained(2)[0].show("health"))
+
+
+def test_zeros_that_nobody_counted_are_unknown() -> None:
+    with workbench.record(limit=2) as trace:
+        for _ in range(3):
+            (torch.randn(30, requires_grad=True).relu()).sum().backward()
+    board = trace.show("health").storyboard
+    assert "zeros unknown" in next(box.alt for box in board.scene.boxes.values() if box.goto is not None)
+    zeros = [fields["title"] for id, fields in board.steps[0].boxes.items() if id.endswith(".zeros")]
+    assert "?" in zeros and "? if unknown" in board.legend
+
+
+def test_other_pictures_of_a_training_say_in_their_first_line_that_something_is_wrong() -> None:
+    broken, healthy = trained(4, broken_at=2)[0], trained(4)[0]
+    for view in ("graph", "flow", "memory", "saved"):
+        board = broken.show(view).storyboard
+        assert board.steps[board.start].caption.startswith('1 finding (not finite): show("health") tells more. ')
+        assert 'show("health")' not in str(healthy.show(view))
+    with workbench.record() as trace:
+        (torch.zeros(1, requires_grad=True) / 0).sum().backward()
+    assert 'show("health")' not in str(trace.show()), "no training: nothing is looked for"
 
 
 def test_many_steps_share_columns_and_one_step_has_none() -> None:
@@ -121,7 +249,7 @@ def test_many_steps_share_columns_and_one_step_has_none() -> None:
 
 def test_a_name_has_room_for_the_feet_of_its_letters() -> None:
     board = trained(2)[0].show("health").storyboard
-    tops = [box.place[1] for box in board.scene.boxes.values() if box.kind == "name" and box.place]
+    tops = [board.layout.boxes[id].y for id, box in board.at(0).boxes.items() if box.kind == "name"]
     feet, below = 16, 3  # px: from the top of its frame to the feet, and what g and p have below them
     assert all(top + feet + below <= next_top for top, next_top in zip(tops, tops[1:], strict=False))
 

@@ -50,6 +50,7 @@ class HealthRow:
     cells: tuple[HealthCell | None, ...]
     shape: tuple[int, ...] = ()
     measured: Literal["gradient", "output"] = "gradient"
+    ids: tuple[str | None, ...] = ()  # of a trace: in each step the node or the tensor that it tells of
 
 
 @dataclass(slots=True)
@@ -66,6 +67,7 @@ def table_of(run: TrainingRun) -> HealthTable:
     """The table of a recorded training."""
     steps = run.steps
     outputs: dict[str, list[HealthCell | None]] = {}
+    nodes: dict[str, list[str | None]] = {}
     shapes: dict[str, tuple[int, ...]] = {}
     rows: list[HealthRow] = []
     paths: dict[str, tuple[str, ...]] = {}
@@ -73,16 +75,17 @@ def table_of(run: TrainingRun) -> HealthTable:
         for name, node in run.activations(step):
             cells = outputs.setdefault(name, [None] * len(steps))
             cells[at] = _output_cell(node)
+            nodes.setdefault(name, [None] * len(steps))[at] = node.id
             if name not in paths:
                 paths[name] = tuple(node.made.scope.split("/")) if node.made.scope else ()
                 shapes[name] = node.outputs[0].shape if node.outputs else ()
     for name, cells in outputs.items():
         path = paths[name]
         own = name.removeprefix("/".join(path)).strip() or "output"
-        rows.append(HealthRow(own, "output", path, tuple(cells), shapes[name]))
+        rows.append(HealthRow(own, "output", path, tuple(cells), shapes[name], ids=tuple(nodes[name])))
     for parameter in run.trained:
-        row = HealthRow(_last_name(parameter), "parameter", _path(parameter), _cells(parameter, steps), parameter.shape)
-        rows.append(row)
+        path, cells, ids = _path(parameter), _cells(parameter, steps), (parameter.id,) * len(steps)
+        rows.append(HealthRow(_last_name(parameter), "parameter", path, cells, parameter.shape, ids=ids))
     return HealthTable(
         [step.number for step in steps],
         in_modules(rows),

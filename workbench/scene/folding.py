@@ -32,6 +32,7 @@ class Folding:
         # The box that stands for each: the outermost closed group that it lies in, or itself.
         self.stands = {id: next((group for group in path if group in closed), id) for id, path in paths(scene).items()}
         self.frames = {group for group in self.groups.difference(closed) if self.stands[group] == group}
+        self.stands |= {box.id: box.instead for box in scene.boxes.values() if box.instead in self.frames}
         self.members: dict[str, list[str]] = {}
         self._from: dict[str, list[str]] = {}  # box -> the arrows that lead from it, or from one that refers to it
         together: dict[tuple[str, str, str], str] = {}
@@ -56,7 +57,7 @@ class Folding:
         if not self.groups:
             return scene
         boxes = {id: box for id, box in scene.boxes.items() if self.stands[id] == id}
-        for id in self.frames:
+        for id in [id for id in self.frames if boxes[id].kind == "group"]:
             there = boxes[id].state != "future"
             boxes[id] = replace(boxes[id], kind="region", lines=(), state="idle" if there else "future")
         return Scene(scene.title, boxes, {id: self.arrow(scene, id) for id in self.members})

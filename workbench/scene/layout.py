@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from .blocks import BESIDE, CHIP_GAP, blocks_of
+from .chart import is_chart, places_of
 from .curves import Route, one_way, straight_between
 from .engines import LayoutUnavailable as LayoutUnavailable  # what laying out may raise
 from .geometry import MARGIN, Point, Rectangle, Walls
@@ -41,8 +42,8 @@ def laid_out(scene: Scene, boxes: dict[str, Size], labels: dict[str, Size]) -> L
 
     Errors: LayoutUnavailable.
     """
-    if any(box.place for box in scene.boxes.values()):
-        return _chart(scene)
+    if is_chart(scene):
+        return chart_layout(scene)
     for story in [box for box in scene.boxes.values() if box.kind == "story"]:
         others = {id: box for id, box in scene.boxes.items() if id != story.id}
         found = _beside(laid_out(replace(scene, boxes=others), boxes, labels), story, boxes[story.id])
@@ -129,14 +130,9 @@ def _beside(layout: Layout, story: Box, size: Size) -> Layout:
     )
 
 
-def _chart(scene: Scene) -> Layout:
+def chart_layout(scene: Scene) -> Layout:
     """Every box where it says, arrows straight."""
-    places: dict[str, Rectangle] = {}
-    for box in scene.boxes.values():
-        if box.place is None:
-            raise ValueError(f"Box {box.id!r} has no place, but others in the scene have one.")
-        x, y, w, h = box.place
-        places[box.id] = Rectangle(x + MARGIN, y + MARGIN, w, h)
+    places = places_of(scene)
     return Layout(
         round(max(place.x + place.w for place in places.values()) + MARGIN),
         round(max(place.y + place.h for place in places.values()) + MARGIN),

@@ -47,6 +47,7 @@ LOOSE = ("beside", "same")  # the kinds of arrows that bring nothing into a box:
 # large letters, and a label of an axis.
 PLACED = ("cell", "bar", "ghost", "event", "text", "heading", "line", "frame", "name", "story", "tick")
 UNTOLD = ("cell", "name", "tick")  # those that a text leaves out: a box beside them tells the same
+FOLDING = ("group", "name")  # those that can be closed, if boxes lie in them
 PANELS = ("frame", "story")  # those that are read line by line
 WITHIN = " › "  # in the title of a region, between what it lies in and its own name
 FORMAT = "workbench-storyboard"
@@ -87,6 +88,9 @@ class Box:
 
     A box with a `goto`, the number of a step from 0, takes whoever activates it in a player to that step.
 
+    In a chart the "name" of a row can be closed as a group can: then the rows that name it as their `region` are not
+    seen, and those below move up. A box that stands there `instead` of what such a row holds is seen while that is so.
+
     A box of the kind "region" is drawn around those that name it as their `region`, and may lie in another. So is one
     of the kind "group", which can be closed: then it is one box, with its lines, and what it holds is not seen. Those
     of the kind "level" stand in a strip of their own above the picture, in order. A `note` is more for its words alone.
@@ -112,6 +116,7 @@ class Box:
     unsaid: str = ""
     refers: str | None = None
     plot: Plot | None = None
+    instead: str | None = None
 
 
 @dataclass(slots=True)
@@ -210,7 +215,7 @@ def changed(before: Box | Arrow, after: Box | Arrow) -> dict[str, Any]:
 def groups_of(scene: Scene) -> set[str]:
     """The groups that hold something, and so can be opened."""
     return {
-        box.region for box in scene.boxes.values() if box.region is not None and scene.boxes[box.region].kind == "group"
+        box.region for box in scene.boxes.values() if box.region is not None and scene.boxes[box.region].kind in FOLDING
     }
 
 

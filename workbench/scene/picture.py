@@ -24,7 +24,7 @@ from typing import Any
 from .images import to_gif, to_mp4, to_pdf, to_png, to_svg
 from .layout import LayoutUnavailable
 from .payload import compressed, in_page, inline, library
-from .shortening import HOW, shortened
+from .shortening import HOW, Plan, cut, shortened
 from .storyboard import Storyboard
 from .text import to_dot, to_mermaid, to_sentence, to_text
 from .theme import Theme, live_css, theme_named
@@ -145,26 +145,44 @@ def playing(storyboard: Storyboard) -> str:
     a notebook keeps of a picture, or of a film, and all but the image at least half of them: a story that is too long
     for that is told in part.
     """
-    image, most = img(storyboard), MOST_OF_FILM if any(step.chapter for step in storyboard.steps) else MOST
+    large = storyboard.inside is not None or any(step.chapter for step in storyboard.steps)
+    image, most = img(storyboard), MOST_OF_FILM if large else MOST
     room = max(most - len(image.encode()), most // 2) - len(_placed("", ""))
     story = shortened(storyboard, partial(_packed, room=room), room)
     if story is None:
         return f"<div>{image}</div><p>{escape(_TOO_LARGE, quote=False)}</p>"
-    return _placed(image, story)
+    return _placed(image, story, _inside(storyboard, room - len(story)))
+
+
+def _cut_dict(storyboard: Storyboard, plan: Plan) -> dict[str, Any]:
+    return cut(storyboard, plan).to_dict()
+
+
+def _inside(storyboard: Storyboard, room: int) -> str:
+    """What boxes lead into, with all details or none, or only what is said where that has no room."""
+    inside = storyboard.inside
+    if inside is None:
+        return ""
+    for plan in (Plan(), Plan(details=0)):
+        told = compressed(_as_json(inside.to_dict(partial(_cut_dict, plan=plan))))
+        if len(told) <= room:
+            return told
+    return compressed(_as_json(inside.to_dict(None)))
 
 
 def _packed(storyboard: Storyboard, room: int) -> str:
     """The storyboard as a picture's script has it; of one that is too long no inside of a group is laid out."""
     flat = compressed(_as_json(storyboard.flat_dict()))
-    fits = storyboard.folding.groups and len(flat) <= room
-    return compressed(_as_json(storyboard.to_dict())) if fits else flat
+    if storyboard.has_rows or not storyboard.folding.groups or len(flat) > room:
+        return flat
+    return compressed(_as_json(storyboard.flat_dict() | {"levels": storyboard.layouts_dict()}))
 
 
-def _placed(image: str, story: str) -> str:
+def _placed(image: str, story: str, inside: str = "") -> str:
     version, _ = library()
     name = f"wb-play-{_digest(version + story)}"
     act = f"{inline()}({json.dumps(name)},{json.dumps(version)},"
-    return f'<div class="{name}">{image}</div><script>{act}"{_packed_library()}","{story}");</script>'
+    return f'<div class="{name}">{image}</div><script>{act}"{_packed_library()}","{story}","{inside}");</script>'
 
 
 @cache

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from functools import cached_property
 from math import isfinite
 from numbers import Integral
 from typing import Any
 
+from .chart import closed_up, is_chart
 from .folding import Folding
 from .labels import (
     KIND_WORDS,
@@ -25,13 +27,43 @@ from .labels import (
     largest,
     native,
 )
-from .layout import Layout, laid_out
-from .model import AROUND, FORMAT, VERSION, Box, Curves, Detail, Scene, StoryStep, groups_of, with_changes
+from .layout import Layout, LayoutUnavailable, chart_layout, laid_out
+from .model import AROUND, FOLDING, FORMAT, VERSION, Box, Curves, Detail, Scene, StoryStep, groups_of, with_changes
 from .region_layouts import RegionLayouts
 
 NO_STEP = "There is no step {}; this {} has {}, counted from 0."
 _LONGEST_NORM = "‖1.23e-05‖"
 _UNSEEN = {"d": "", "lx": 0, "ly": 0, "lw": 0, "lh": 0}  # the way of an arrow that lies in a closed group
+
+
+class PictureInside:
+    """Another picture that boxes lead into, made when it is asked for; `missing` is said at a box that leads nowhere.
+
+    It may be None. `leads` has by box the `when` of one of its steps, and the box that is meant there.
+    """
+
+    def __init__(
+        self, make: Callable[[], tuple[Storyboard | None, Mapping[str, tuple[int, str]]]], missing: str
+    ) -> None:
+        self._make, self._missing = make, missing
+
+    @cached_property
+    def _made(self) -> tuple[Storyboard | None, Mapping[str, tuple[int, str]]]:
+        return self._make()
+
+    @property
+    def story(self) -> Storyboard | None:
+        """The picture."""
+        return self._made[0]
+
+    def to_dict(self, tell: Callable[[Storyboard], dict[str, Any]] | None) -> dict[str, Any]:
+        """It as JSON-native values, its story as `tell` tells it: left out if that is None, or nothing lays it out."""
+        told: dict[str, Any] = {"leads": {}, "missing": self._missing}
+        if tell is not None and self.story is not None:
+            with suppress(LayoutUnavailable):
+                told["story"] = tell(self.story)
+                told["leads"] = {id: list(place) for id, place in self._made[1].items()}
+        return told
 
 
 class Storyboard:
@@ -44,7 +76,7 @@ class Storyboard:
     Of the groups that hold something those in `opened` are open; of themselves all are. The steps whose place is in one
     closed group are one step; what they do together is told by `runs`, by the group, from the first step to the last.
     `order` has those that are open part by part: a page with less room opens the first of these parts, and as many of
-    the others as it has room for. Beside the parts of the story stand `curves`.
+    the others as it has room for. Beside the parts of the story stand `curves`; boxes may lead into what is `inside`.
     """
 
     def __init__(
@@ -70,7 +102,10 @@ class Storyboard:
         for box in scene.boxes.values():
             if box.holder is not None and box.holder not in standing:
                 raise ValueError(f"Box {box.id!r} hangs on {box.holder!r}, which stands nowhere in the scene.")
-            if box.region is not None and getattr(scene.boxes.get(box.region), "kind", None) not in ("region", "group"):
+            if box.region is not None and getattr(scene.boxes.get(box.region), "kind", None) not in (
+                "region",
+                *FOLDING,
+            ):
                 raise ValueError(f"Box {box.id!r} lies in {box.region!r}, which is no region or group of the scene.")
         hanging = standing | {id for id, box in scene.boxes.items() if box.holder is not None}
         for arrow in scene.arrows.values():
@@ -85,6 +120,7 @@ class Storyboard:
                     raise ValueError(
                         f"Step {number} moves box {id!r} into another group or region; a box stays where it is."
                     )
+        self.inside: PictureInside | None = None
         self.opened = frozenset(groups_of(scene) if opened is None else opened)
         self.order = [frozenset(part) for part in order]
 
@@ -141,11 +177,19 @@ class Storyboard:
         if self._layout is None:
             boxes, labels = self.sizes
             seen = self.folding.seen(self.scene)
+            if self.has_rows:
+                self._layout = chart_layout(closed_up(self.scene, seen))
+                return self._layout
             boxes = boxes | {id: heading_size(box_fields(seen.boxes[id])["title"]) for id in self.folding.frames}
             hidden = {id for id, arrow in seen.arrows.items() if arrow.target != self.scene.arrows[id].target}
             labels = {id: self._label_size(labels, id, id in hidden) for id in seen.arrows}
             self._layout = laid_out(seen, boxes, labels)
         return self._layout
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether it is a chart of which rows can be closed."""
+        return bool(self.folding.groups) and is_chart(self.scene)
 
     def _label_size(self, labels: Mapping[str, Size], id: str, hidden: bool) -> Size:
         """The size that holds the largest label of an arrow that is seen, whose own target may be hidden in a group."""
@@ -196,14 +240,22 @@ class Storyboard:
         scene = self._copy()
         for step in self.steps[: k + 1]:
             _apply(scene, step)
-        return self.folding.seen(scene)
+        return self.folding.seen(scene)  # where rows are closed, the layout knows where the others stand
 
     def _copy(self) -> Scene:
         return Scene(self.title, dict(self.scene.boxes), dict(self.scene.arrows))
 
     def to_dict(self) -> dict[str, Any]:
         """The storyboard as JSON-native values, placed and with its texts fitted, as the player gets it."""
-        return self.flat_dict() | ({"levels": self.layouts_dict()} if self.folding.groups else {})
+        story = self.flat_dict() | (
+            {"levels": self.layouts_dict()} if self.folding.groups and not self.has_rows else {}
+        )
+        inside = self.inside_dict()
+        return story if inside is None else story | {"within": inside}
+
+    def inside_dict(self) -> dict[str, Any] | None:
+        """What `to_dict` tells of the picture that boxes lead into."""
+        return None if self.inside is None else self.inside.to_dict(Storyboard.to_dict)
 
     def layouts_dict(self) -> dict[str, Any]:
         """What `to_dict` tells of the inside of groups."""
@@ -211,7 +263,9 @@ class Storyboard:
 
     def flat_dict(self) -> dict[str, Any]:
         """What `to_dict` tells without the inside of groups."""
-        layout, scene, details = self.layout, self._copy(), _Details()
+        # A page closes the rows of a chart, so that it is told where they stand when all are open.
+        layout = chart_layout(self.scene) if self.has_rows else self.layout
+        scene, details = self._copy(), _Details()
         boxes = {id: box_fields(box) | {"details": details.numbers(box)} for id, box in scene.boxes.items()}
         arrows = {id: arrow_fields(arrow, scene) for id, arrow in scene.arrows.items()}
         story: dict[str, Any] = {
@@ -224,7 +278,7 @@ class Storyboard:
             "boxes": [
                 {"id": id, "kind": scene.boxes[id].kind, "holder": scene.boxes[id].holder}
                 | ({"refers": refers} if (refers := scene.boxes[id].refers) is not None else {})
-                | self._place(id)
+                | self._place(layout, id)
                 | shown
                 | self._fold(id)
                 for id, shown in boxes.items()
@@ -268,26 +322,29 @@ class Storyboard:
         story |= {} if self._start is None else {"start": self._start}
         story |= {"legend": self.legend} if self.legend else {}
         story |= {"curves": _curves(self.curves, self.steps)} if self.curves is not None else {}
-        if self.folding.groups:
+        if self.has_rows:
+            story |= {"rows": True, "opened": [id for id in self.scene.boxes if id in self.opened]}
+        elif self.folding.groups:
             opened = [id for id in self.scene.boxes if id in self.opened]
             story |= {"levels": {}, "opened": opened, "runs": self.runs}
             order = [[id for id in opened if id in part] for part in self.order]
             story |= {"order": order} if order else {}
         return story
 
-    def _place(self, id: str) -> dict[str, float]:
+    def _place(self, layout: Layout, id: str) -> dict[str, float]:
         """Where a box stands at first; of one that is not seen then, how large it is."""
-        if id in self.layout.boxes:
-            return self.layout.boxes[id].to_dict()
+        if id in layout.boxes:
+            return layout.boxes[id].to_dict()
         width, height = self.sizes[0][id]
         return {"x": 0, "y": 0, "w": width, "h": height}
 
     def _fold(self, id: str) -> dict[str, Any]:
         """In what a box lies, and how large it is closed, where boxes lie in groups."""
-        region, place = self.scene.boxes[id].region, {}
+        region, instead, place = self.scene.boxes[id].region, self.scene.boxes[id].instead, {}
         if self.folding.groups:
             place = {"region": region} if region is not None else {}
-            place |= {"size": list(self.sizes[0][id])} if id in self.folding.groups else {}
+            place |= {"instead": instead} if instead is not None else {}
+            place |= {"size": list(self.sizes[0][id])} if id in self.folding.groups and not self.has_rows else {}
         return place
 
 

@@ -6,9 +6,11 @@ import gc
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
+from ..health.finding import plural
+from ..health.findings import findings
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
-from ..trace.records import EventsLetGo
+from ..trace.records import EventsLetGo, TensorWritten
 from ..trace.timeline import Ending, Timeline
 from ..trace.values import series
 from .compare import compared
@@ -31,6 +33,7 @@ class View(NamedTuple):
     draw: Callable[..., Storyboard]
     options: tuple[str, ...] = ()
     compares: bool = False  # it draws a trace beside another
+    tells_findings: bool = True  # it says that a training has findings
 
 
 def graph_of(kind: type[Graph]) -> View:
@@ -46,13 +49,13 @@ def graph_of(kind: type[Graph]) -> View:
 VIEWS = {
     "graph": graph_of(Graph),
     "flow": graph_of(Flow),
-    "error": View(error_story),
-    "function": View(function_card),
-    "health": View(health, ("open", "depth")),
+    "error": View(error_story, tells_findings=False),
+    "function": View(function_card, tells_findings=False),
+    "health": View(health, ("open", "depth"), tells_findings=False),
     "memory": View(memory, ("against",)),
     "saved": View(saved, ("step",)),
     "versions": View(versions),
-    "compare": View(compared, ("against",), compares=True),
+    "compare": View(compared, ("against",), compares=True, tells_findings=False),
 }
 
 
@@ -79,6 +82,8 @@ def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **o
     if not board.scene.boxes:
         board = in_words(board.title, board.steps[0].caption)
     board.legend = board.legend if legend else ""
+    if VIEWS[view].tells_findings:
+        _tell_findings(trace, board)
     for event in trace.events[:1]:
         if isinstance(event, EventsLetGo):
             _tell_first(event.sentence(Frame()), board)
@@ -110,6 +115,21 @@ def _check_groups_and_step(opened: Any, depth: Any, step: Any) -> None:
         raise TypeError(f"`depth` says how deep groups are open: a whole number from 0 up, but got {depth!r}.")
     if not isinstance(step, int | None) or isinstance(step, bool):
         raise TypeError(f"`step` is the number of a training step, from 1 up, but got {step!r}.")
+
+
+def _tell_findings(trace: Timeline, board: Storyboard) -> None:
+    """Have the step that a picture of a training opens at begin with what is certainly wrong, if anything is."""
+    if not any(type(event) is TensorWritten and event.optimizer is not None for event in trace.events):
+        return
+    found = [each for each in findings(trace) if each.certain]
+    if not found or not 0 <= board.start < len(board.steps):
+        return
+    rules = series(list(dict.fromkeys([each.rule for each in found])))
+    said = f'{plural(len(found), "finding")} ({rules}): show("health") tells more.'
+    begin = board.start
+    board.steps[begin].caption = f"{said} {board.steps[begin].caption}"
+    for group, runs in board.runs.items():
+        board.runs[group] = [(a, b, f"{said} {words}" if a <= begin <= b else words) for a, b, words in runs]
 
 
 def _tell_first(told: str, board: Storyboard) -> None:

@@ -82,10 +82,12 @@ def planned(
     opened: Collection[str] | str | None = None,
     depth: int | None = None,
     uses: Iterable[Record] | None = None,
+    room: int = _INSIDES,
 ) -> GroupPlan | None:
     """How a graph with groups is told, as `tell_grouped` says; None if it has no groups.
 
-    `uses` are events that know more ways to use its nodes.
+    `uses` are events that know more ways to use its nodes. Groups that are closed and can be opened have `room` for so
+    many boxes.
     """
     events = list(events)
     lanes = view.lanes if view.transformed else None
@@ -103,7 +105,7 @@ def planned(
         now = _opened(groups, [opened] if isinstance(opened, str) else opened or ())
         now |= {group.id for group in groups if depth is not None and len(group.path) <= depth}
     # Levels take turns: of a large graph that is told of all of them together, not of each group in a closed one.
-    along = _told_along(groups, now) if lanes is None or is_small(events) else []
+    along = _told_along(groups, now, room) if lanes is None or is_small(events) else []
     return GroupPlan(links, now, {*now, *(group.id for group in along)}, parts)
 
 
@@ -126,11 +128,10 @@ def _opened(groups: Sequence[Group], names: Iterable[str]) -> set[str]:
     return opened
 
 
-def _told_along(groups: Sequence[Group], opened: Collection[str]) -> list[Group]:
+def _told_along(groups: Sequence[Group], opened: Collection[str], room: int) -> list[Group]:
     """The closed groups that a reader can open: outer ones first, as far as there is room."""
     told: list[Group] = []
     known = set(opened)
-    room = _INSIDES
     for group in sorted(groups, key=lambda group: len(group.path)):
         outer = group.parent is None or not group.parent.id or group.parent.id in known
         if outer and group.id not in known and len(group.items) <= min(room, 2 * MOST):

@@ -4,38 +4,37 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
-from statistics import median
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..health.finding import Finding
 from ..health.findings import findings_of
 from ..health.log import WatchLog
-from ..health.table import HealthCell, HealthRow, HealthTable, table_of
-from ..health.training_run import TrainingRun
+from ..health.table import HealthCell, HealthTable, table_of
+from ..health.training_run import TrainingRun, TrainingStep
 from ..scene.labels import CHARACTER, TITLE_CHARACTER, clean, columns, cut, width_of
-from ..scene.model import WITHIN, Box, Detail, Scene, StoryStep
-from ..scene.storyboard import Storyboard
+from ..scene.model import Box, Detail, Scene, StoryStep
+from ..scene.storyboard import PictureInside, Storyboard
 from ..trace.timeline import Timeline
 from ..trace.values import number
+from .after_backward import NODES, TrainingMoment, graph_after_backward
+from .health_rows import ShownCells, ShownRow, opened_rows, seen_rows, shown_rows
 
-LEGEND = (
-    "Bars: the usual norm of a gradient, on a log scale; cells: steps, blue if smaller, orange if larger, "
-    "× if not finite."
-)
+LEGEND = "Bars: the usual norm of a row's gradient, on a log scale; zeros: the share that is exactly 0, ? if unknown."
 LOG_LEGEND = (
-    "Bars: the usual norm of a gradient or output, on a log scale; cells: blue if smaller, orange larger, × not finite."
+    "Bars: the usual norm of a gradient or output, on a log scale; zeros: the share of dead units, ? if unknown."
 )
 _LOAD = "Where the next step was recorded, `workbench.load` reads its file."
 NOTHING = "Nothing was recorded that takes a gradient."
+_NOT_KEPT = "The graph of this step is not in this picture; trace.show(step=…) draws that of any step."
 _RIGHT = 558  # px: nothing goes further, so that the picture fits a notebook beside JupyterLab's files at 1024 x 768
 _NAMES = 176  # px: the room of the names
+_SIGN = 12  # px at the left of a name for the sign that opens it
 _BAR = 60  # px of the longest bar
 _NUMBER = 52  # px of a number's column
 _CELLS = _NAMES + _BAR + 3 * _NUMBER + 18  # px: where the cells begin
 _ROW = 19  # px: the frame of a name must not cover the feet of the letters above it
-_MOST_ROWS = 34
+_MOST_CELLS = 12_000  # in the picture, those of closed modules too
 _CELL = 15  # px: the widest cell
 _NARROWEST = 5  # px of a cell
 _MARKED = 12  # px: the narrowest cell with a mark
@@ -43,12 +42,19 @@ _FINDINGS = 3  # that are told
 _LINES = 4  # of a finding
 _INDENT = 10  # px
 _SHADE = 0.5  # decades from the usual norm to the next shade
+_NAMED = 3  # rows that a caption names
+_FEWEST = 3  # steps whose graphs are kept in any case
 
 
 def health(trace: Timeline, open: Collection[str] | None = None, depth: int | None = None) -> Storyboard:
     """The findings and the table of a training; of a large model the modules `open`, or those down to a depth."""
     run = trace.kept(TrainingRun)
-    return HealthChart(table_of(run), findings_of(run), open, depth).storyboard()
+    chart = HealthChart(table_of(run), findings_of(run), open, depth)
+    board = chart.storyboard()
+    if chart.cells:
+        moments = _moments(run, chart)
+        board.inside = PictureInside(lambda: _graphs(trace, run, chart, moments), _NOT_KEPT)
+    return board
 
 
 def health_of_log(log: WatchLog, open: Collection[str] | None = None, depth: int | None = None) -> Storyboard:
@@ -59,22 +65,11 @@ def health_of_log(log: WatchLog, open: Collection[str] | None = None, depth: int
     return board
 
 
-@dataclass(slots=True)
-class _Row:
-    """A row that is shown: of the table, or a closed module, which has the worst cell of what lies in it."""
-
-    title: str
-    depth: int
-    cells: Sequence[HealthCell | None]
-    usual: float | None  # the median of the norms of its gradients
-    said: str
-    within: list[HealthRow] = field(default_factory=list)
-    is_open: bool = False
-    measured: str = "gradient"
-
-
 class HealthChart:
-    """Places the findings, the rows and the cells; several steps are one column where there are too many."""
+    """Places the findings, the rows and the cells; several steps are one column where there are too many.
+
+    `cells` has by its box what each cell tells, and of which steps.
+    """
 
     def __init__(
         self,
@@ -83,28 +78,36 @@ class HealthChart:
         open: Collection[str] | None = None,
         depth: int | None = None,
     ) -> None:
-        self._table, self._found = table, found
-        self._rows = _shown_rows(table.rows, open, depth)
+        self.table, self.found = table, found
         count = max(len(table.steps), 1)
         self._per_column = -(-count // ((_RIGHT - _CELLS) // _NARROWEST))
-        self._columns = [range(at, min(at + self._per_column, count)) for at in range(0, count, self._per_column)]
-        self._pitch = max(_NARROWEST, min(_CELL, (_RIGHT - _CELLS) // len(self._columns)))
-        norms = [row.usual for row in self._rows if row.usual]
+        self.columns = [range(at, min(at + self._per_column, count)) for at in range(0, count, self._per_column)]
+        self._pitch = max(_NARROWEST, min(_CELL, (_RIGHT - _CELLS) // len(self.columns)))
+        self._rows = shown_rows(table.rows, _MOST_CELLS // len(self.columns))
+        self._opened = opened_rows(self._rows, open, depth)
+        norms = [each.usual for row in self._rows for each in (row.own, row.closed) if each and each.usual]
         self._low = math.floor(math.log10(min(norms))) if norms else 0
         self._high = max(math.ceil(math.log10(max(norms))), self._low + 1) if norms else 1
         self._boxes: dict[str, Box] = {}
+        self._shown: dict[str, ShownCells] = {}  # by the beginning of the ids of its boxes
+        self.cells: dict[str, tuple[ShownCells, range]] = {}
 
     def storyboard(self) -> Storyboard:
         """The chart, and a step for each column."""
         title = "Health"
-        if not self._rows or not self._table.steps:
+        if not self._rows or not self.table.steps:
             return Storyboard(Scene(title), [StoryStep(NOTHING)], title)
         top = self._tell_findings() + 8
+        if len(self.columns) > 1:
+            top = self._key(top)
         self._headings(top)
         for at, row in enumerate(self._rows):
             self._draw(f"r{at}", row, top + 40 + at * _ROW)
-        steps = [self._step(at) for at in range(len(self._columns))]
-        return Storyboard(Scene(title, self._boxes), steps, title, legend=LEGEND)
+        if len(self.columns) > 1:
+            self._marks(top + 38, top + 40 + len(self._rows) * _ROW)
+        steps = [self._step(at) for at in range(len(self.columns))]
+        opened = {f"r{at}" for at in self._opened}
+        return Storyboard(Scene(title, self._boxes), steps, title, legend=LEGEND, opened=opened)
 
     def _add(self, id: str, kind: Any, place: tuple[float, float, float, float], title: str = "", **more: Any) -> None:
         self._boxes[id] = Box(id, kind, title, place=place, **more)
@@ -113,40 +116,61 @@ class HealthChart:
 
     def _tell_findings(self) -> float:
         """Put the first findings above the table; where that begins."""
-        certain = sum(each.certain for each in self._found)
-        asked = len(self._found) - certain
-        parts = [f"{certain} finding{'s' * (certain != 1)}"] if certain else []
-        parts += [f"{asked} question{'s' * (asked != 1)}"] if asked else []
-        said = ", ".join(parts) or "No findings"
+        said = counted_findings(self.found) or "No findings"
         self._add("found", "heading", (0, 0, columns(said) * TITLE_CHARACTER + 8, 24), said)
         y = 26.0
         room = int((_RIGHT - 16) // CHARACTER) - 2
-        for at, each in enumerate(self._found[:_FINDINGS]):
+        for at, each in enumerate(self.found[:_FINDINGS]):
             first, *more = textwrap.wrap(clean(each.sentence), room, max_lines=_LINES, placeholder=" …")
             details = (Detail("Look next", "text", each.next_step),)
             place = (16.0, y, _RIGHT - 16.0, 20.0 + 16 * len(more))
-            step = self._column_of(each.event)
+            step = self.column_of(each.event)
             self._add(f"f{at}", "text", place, first, lines=tuple(more), alt=each.sentence, details=details, goto=step)
             self._add(f"f{at}.mark", "cell", (2, y + 4, 8, 12), shade=4 if each.certain else 1)
             y += place[3] + 4
-        if len(self._found) > _FINDINGS:
-            said = f"… and {len(self._found) - _FINDINGS} more"
-            said += ": print(trace.findings())" if self._table.events else ""
+        if len(self.found) > _FINDINGS:
+            said = f"… and {len(self.found) - _FINDINGS} more"
+            said += ": print(trace.findings())" if self.table.events else ""
             self._add("more", "text", (16, y, _RIGHT - 16, 20), said)
             y += 22
         return y
 
-    def _column_of(self, event: int) -> int | None:
+    def column_of(self, event: int) -> int | None:
         """The column of the step that an event lies in."""
-        begun = [at for at, begin in enumerate(self._table.events) if begin <= event]
-        return begun[-1] // self._per_column if begun and len(self._columns) > 1 else None
+        begun = [at for at, begin in enumerate(self.table.events) if begin <= event]
+        return begun[-1] // self._per_column if begun and len(self.columns) > 1 else None
 
     # The table.
 
+    def _key(self, top: float) -> float:
+        """Say what the colours of cells mean; where the table begins."""
+        x = float(_RIGHT)
+
+        def put(id: str, kind: str, wide: float, title: str = "", **more: Any) -> None:
+            nonlocal x
+            x -= wide
+            high = 16.0 if kind == "tick" else 12.0
+            self._add(f"key.{id}", kind, (x, top if kind == "tick" else top + 2, wide - 3.0, high), title, **more)
+
+        put("shown", "tick", width_of("this step") + 6, "this step")
+        put("frame", "frame", _CELL, state="running")
+        for said, shades in (("not finite", (None,)), ("100 × larger", range(4, -5, -2)), ("100 × smaller", ())):
+            put(said, "tick", width_of(said) + 6, said)
+            for shade in shades:
+                put(f"{shade}", "cell", _CELL, "×" if shade is None else "", shade=shade or 0)
+                self._boxes[f"key.{shade}"].state = "error" if shade is None else "idle"
+                self._boxes[f"key.{shade}"].alt = "the colour of a cell, explained beside it"
+        return top + 20
+
     def _headings(self, top: float) -> None:
         x = float(_NAMES)
+        outputs = any(row.measured == "output" for row in self.table.rows)
         for id, wide, lines in (
-            ("bar", _BAR, ("‖gradient‖", f"{_power(self._low)}…{_power(self._high)}")),
+            (
+                "bar",
+                _BAR,
+                ("‖grad‖, ‖output‖" if outputs else "‖gradient‖", f"{_power(self._low)}…{_power(self._high)}"),
+            ),
             ("norm", _NUMBER, ("", "now")),
             ("ratio", _NUMBER, ("update/", "weight")),
             ("zeros", _NUMBER, ("", "zeros")),
@@ -155,38 +179,62 @@ class HealthChart:
                 if text:
                     self._add(f"h.{id}{line}", "tick", (x, top + 16 * line, max(wide, width_of(text)), 16), text)
             x += wide + 6
-        if len(self._columns) > 1:
-            steps = self._table.steps
+        if len(self.columns) > 1:
+            steps = self.table.steps
             several = f"{self._per_column} steps a cell" if self._per_column > 1 else ""
             for line, text in enumerate((several, f"steps {steps[0]} to {steps[-1]}")):
                 if text:
                     self._add(f"h.steps{line}", "tick", (_CELLS, top + 16 * line, width_of(text), 16), text)
 
-    def _draw(self, id: str, row: _Row, y: float) -> None:
-        room = int((_NAMES - 6 - row.depth * _INDENT) // CHARACTER)
-        title = cut(clean(row.title), room)
-        place = (row.depth * _INDENT, y - 4, _NAMES - 4.0 - row.depth * _INDENT, _ROW - 2.0)
-        self._add(id, "name", place, title, alt=row.said, details=self._details(row))
-        if row.is_open:
-            return
-        if row.usual is not None:
-            wide = self._width(row.usual)
-            said = f"{row.title}: the norm of its {row.measured} is usually {number(row.usual, digits=3)}"
-            self._add(f"{id}.bar", "bar", (_NAMES, y + 3, wide, _ROW - 9.0), alt=said)
+    def _marks(self, top: float, bottom: float) -> None:
+        """A frame around each column, of which one is seen: that of the step which is shown."""
+        for at in range(len(self.columns)):
+            place = (_CELLS + at * self._pitch - 2.0, top, self._pitch + 4.0, bottom - top)
+            self._add(f"shown.{at}", "frame", place, state="future")
+
+    def _draw(self, id: str, row: ShownRow, y: float) -> None:
+        indent = row.depth * _INDENT + _SIGN
+        title = cut(clean(row.title), int((_NAMES - 6 - indent) // CHARACTER))
+        holder = None if row.holder is None else f"r{row.holder}"
+        told = row.own or row.closed
+        name = told.name if told else row.title
+        said = f"{name}, a module with {row.count} rows" if row.count else f"{name}, {told.kind if told else 'a row'}"
+        details = () if row.opens or told is None else self._details(told)
+        self._add(id, "name", (indent, y - 4, _NAMES - 4.0 - indent, _ROW - 2.0), title, alt=said, details=details)
+        self._boxes[id].region = holder
+        if row.opens:
+            if row.own is not None:
+                self._draw_cells(f"{id}.own", row.own, y, id, None)
+            if row.closed is not None:
+                self._draw_cells(id, row.closed, y, holder, id)
+        elif told is not None:
+            self._draw_cells(id, row.closed or told, y, holder, None)
+
+    def _draw_cells(self, id: str, told: ShownCells, y: float, region: str | None, instead: str | None) -> None:
+        self._shown[id] = told
+        around: dict[str, Any] = {"region": region, "instead": instead}
+        if told.usual is not None:
+            said = f"{told.name}, {told.kind}: ‖{told.measured}‖ usually {number(told.usual, digits=3)}"
+            place = (float(_NAMES), y + 3, self._width(told.usual), _ROW - 9.0)
+            self._add(f"{id}.bar", "bar", place, alt=said, details=self._details(told), **around)
         x = float(_NAMES + _BAR + 6)
         for part in ("norm", "ratio", "zeros"):
-            self._add(f"{id}.{part}", "tick", (x, y, _NUMBER, _ROW - 3.0), " ")
+            self._add(f"{id}.{part}", "tick", (x, y, _NUMBER, _ROW - 3.0), " ", **around)
             x += _NUMBER + 6
-        if len(self._columns) < 2:
+        if len(self.columns) < 2:
+            if told.usual is not None:
+                self.cells[f"{id}.bar"] = told, self.columns[0]
             return
-        for at, several in enumerate(self._columns):
-            cell = _worst([row.cells[step] for step in several], row.usual)
-            box = f"{id}.{at}"
+        for at, several in enumerate(self.columns):
+            step = told.worst(several)
+            cell = told.cells[step]
             state = "error" if cell and cell.nonfinite else "future" if cell is None or cell.norm is None else "idle"
             place = (_CELLS + at * self._pitch, y, self._pitch, _ROW - 3.0)
-            said = f"{row.title}, {self._named(several)}: {_said(cell, row.measured)}"
+            said = f"{told.name}, {self._named(several)}: {_said(cell, told)}"
             mark = "×" if state == "error" and self._pitch >= _MARKED else ""
-            self._add(box, "cell", place, mark, shade=_shade(cell, row.usual), state=state, alt=said, goto=at)
+            looks = {"shade": _shade(cell, told.usuals[step]), "state": state, "alt": said, "goto": at}
+            self._add(f"{id}.{at}", "cell", place, mark, **looks, **around)
+            self.cells[f"{id}.{at}"] = told, several
 
     def _width(self, norm: float) -> float:
         """How long the bar of a norm is."""
@@ -195,135 +243,126 @@ class HealthChart:
         part = (math.log10(norm) - self._low) / (self._high - self._low)
         return round(2 + (_BAR - 2) * min(max(part, 0.0), 1.0), 1)
 
-    def _details(self, row: _Row) -> tuple[Detail, ...]:
-        steps = self._table.steps
-        shown = [at for at, cell in enumerate(row.cells) if cell is not None]
+    def _details(self, told: ShownCells) -> tuple[Detail, ...]:
+        steps = self.table.steps
+        shown = [at for at, cell in enumerate(told.cells) if cell is not None]
         shown = shown if len(shown) <= 12 else [*shown[:6], *shown[-6:]]
-        lines = [f"step {steps[at]}: {_said(row.cells[at], row.measured)}" for at in shown]
-        found = [Detail("In its steps", "text", "\n".join(lines))] if lines else []
-        if row.within:
-            names = [WITHIN.join([*each.path, each.name]) for each in row.within]
-            said = "\n".join(names[:20]) + (f"\n… and {len(names) - 20} more" if len(names) > 20 else "")
-            found.append(Detail(f"Closed: {len(names)} rows, of which the worst is shown", "text", said))
-        return tuple(found)
+        lines = [f"step {steps[at]}: {_said(told.cells[at], told)}" for at in shown]
+        return (Detail(f"{told.name}, {told.kind}", "code", "\n".join(lines)),) if lines else ()
 
     def _named(self, several: range) -> str:
-        steps = self._table.steps
+        steps = self.table.steps
         first, last = steps[several[0]], steps[several[-1]]
         return f"step {first}" if first == last else f"steps {first} to {last}"
 
+    # The steps.
+
     def _step(self, at: int) -> StoryStep:
-        several = self._columns[at]
+        several = self.columns[at]
         boxes: dict[str, dict[str, Any]] = {}
-        for index, row in enumerate(self._rows):
-            if row.is_open:
-                continue
-            cell = _worst([row.cells[step] for step in several], row.usual)
-            id = f"r{index}"
-            norm = None if cell is None else cell.norm
+        for id, told in self._shown.items():
+            cell = told.cells[told.worst(several)]
+            norm, ratio = (None, None) if cell is None else (cell.norm, cell.ratio)
             boxes[f"{id}.norm"] = {"title": "none" if norm is None else _short(norm)}
-            ratio = None if cell is None else cell.ratio
             boxes[f"{id}.ratio"] = {"title": " " if ratio is None else _short(ratio)}
-            zeros = None if cell is None else cell.zeros
-            boxes[f"{id}.zeros"] = {"title": " " if not zeros else f"{zeros:.0%}"}
-            if len(self._columns) > 1:
-                boxes |= self._lit(f"{id}.{at - 1}", False) | self._lit(f"{id}.{at}", True)
-        losses = [self._table.losses[step] for step in several] if self._table.losses else []
+            boxes[f"{id}.zeros"] = {"title": _zeros(cell)}
+        if len(self.columns) > 1:
+            boxes |= {f"shown.{at - 1}": {"state": "future"}} if at else {}
+            boxes[f"shown.{at}"] = {"state": "running"}
+        losses = [self.table.losses[step] for step in several] if self.table.losses else []
         known = [loss for loss in losses if loss is not None]
         said = f"{self._named(several)}: the loss is {number(known[-1])}." if known else f"{self._named(several)}."
-        return StoryStep(said[0].upper() + said[1:], "training", boxes=boxes)
+        return StoryStep(f"{said[0].upper()}{said[1:]}{self._apart(several)}", "training", boxes=boxes)
 
-    def _lit(self, id: str, on: bool) -> dict[str, dict[str, Any]]:
-        """The state of a cell in the column that is shown, or no longer is."""
-        box = self._boxes.get(id)
-        if box is None or box.state != "idle":
-            return {}
-        return {id: {"state": "running" if on else "idle"}}
+    def _apart(self, several: range) -> str:
+        """Which rows, as the picture opens, are far from what is usual for them in these steps."""
+        kinds: dict[str, list[tuple[float, str]]] = {}
+        for at in seen_rows(self._rows, self._opened):
+            row = self._rows[at]
+            told = (row.own if at in self._opened else row.closed or row.own) if row.opens else row.closed or row.own
+            if told is None:
+                continue
+            step = told.worst(several)
+            cell = told.cells[step]
+            if cell is None or cell.norm is None:
+                continue
+            far, shade = told.distance(step), _shade(cell, told.usuals[step])
+            if cell.nonfinite:
+                kinds.setdefault("Not finite", []).append((0, told.name))
+            elif abs(shade) > 1:
+                by = f" ({_times(far)})" if far < 12 else ""
+                word = "Larger than usual" if shade > 0 else "Smaller than usual"
+                kinds.setdefault(word, []).append((-far, f"{told.name}{by}"))
+        said = ""
+        for word in ("Not finite", "Larger than usual", "Smaller than usual"):
+            names = [name for _, name in sorted(kinds.get(word, []), key=lambda each: each[0])]
+            more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+            said += f" {word}: {', '.join(names[:_NAMED])}{more}." if names else ""
+        return said
 
 
-def _shown_rows(rows: Sequence[HealthRow], open: Collection[str] | None, depth: int | None) -> list[_Row]:
-    """The rows with as many modules open as there is room for, or those that are asked."""
-    if open is not None:
-        return list(_listed(rows, 0, lambda path: WITHIN.join(path) in open or path[-1] in open))
-    deepest = max((len(row.path) for row in rows), default=0)
-    if depth is not None:
-        return list(_listed(rows, 0, lambda path: len(path) <= depth))
-    for level in range(deepest, 0, -1):
-        found = list(_listed(rows, 0, lambda path, level=level: len(path) <= level))
-        if len(found) <= _MOST_ROWS:
-            return found
-    return list(_listed(rows, 0, lambda path: False))[:_MOST_ROWS]
+def counted_findings(found: Sequence[Finding]) -> str:
+    """`2 findings, 1 question`; empty without any."""
+    certain = sum(each.certain for each in found)
+    asked = len(found) - certain
+    parts = [f"{certain} finding{'s' * (certain != 1)}"] if certain else []
+    parts += [f"{asked} question{'s' * (asked != 1)}"] if asked else []
+    return ", ".join(parts)
 
 
-def _listed(rows: Sequence[HealthRow], depth: int, is_open: Any) -> Iterator[_Row]:
-    """The rows that lie in the same modules down to a depth, those of one module together."""
-    at = 0
-    while at < len(rows):
-        if len(rows[at].path) <= depth:
-            yield _row(rows[at], depth)
-            at += 1
+# The graphs that cells lead to.
+
+
+def _moments(run: TrainingRun, chart: HealthChart) -> list[TrainingMoment]:
+    """The steps whose graphs are kept: one of each column, of a large model those with a finding, and at both ends."""
+    last, count = len(chart.columns) - 1, max(1, len(run.nodes) // max(1, len(run.steps)))
+    room = max(_FEWEST, NODES // count)
+    found = [chart.column_of(each.event) or 0 for each in chart.found]
+    order = dict.fromkeys([*found[: room - 2], 0, last, *found])
+    order |= dict.fromkeys(round(last * n / max(1, room - 1)) for n in range(room))
+    order |= dict.fromkeys(range(last + 1))
+    kept = sorted([*order][:room])
+    cells = [(told, several) for told, several in chart.cells.values()]
+    moments: list[TrainingMoment] = []
+    for column in kept:
+        steps = chart.columns[column]
+        own = [told for told, several in cells if several == steps]
+        at = max(steps, key=lambda step: max(told.distance(step) for told in own))
+        step = run.steps[at]
+        if step.backwards:
+            moments.append(TrainingMoment(step.number, _end(step)))
+    return moments
+
+
+def _end(step: TrainingStep) -> int:
+    """How many events there are when the last backward of a step is over."""
+    end = step.backwards[-1].end
+    return step.end if end is None else end + 1
+
+
+def _graphs(
+    trace: Timeline, run: TrainingRun, chart: HealthChart, moments: Sequence[TrainingMoment]
+) -> tuple[Storyboard | None, Mapping[str, tuple[int, str]]]:
+    """The graphs of these steps, and where in them each cell leads."""
+    graphs = graph_after_backward(trace.events, moments)
+    if graphs is None:
+        return None, {}
+    kept = {at for at, step in enumerate(run.steps) if step.number in [moment.number for moment in graphs.moments]}
+    leads: dict[str, tuple[int, str]] = {}
+    for id, (told, several) in chart.cells.items():
+        steps = [at for at in several if at in kept]
+        if not steps:
             continue
-        path = rows[at].path[: depth + 1]
-        end = at
-        while end < len(rows) and rows[end].path[: depth + 1] == path:
-            end += 1
-        inside = rows[at:end]
-        if is_open(path) or len(inside) == 1:
-            own, *others = inside if inside[0].path == path and inside[0].name == "output" else (None, *inside)
-            yield (
-                _Row(path[-1], depth, (), None, f"{WITHIN.join(path)}, open", is_open=True)
-                if own is None
-                else _row(own, depth, path[-1])
-            )
-            yield from _listed(others, depth + 1, is_open)
-        else:
-            yield _closed(path, depth, inside)
-        at = end
+        at = told.worst(steps)
+        row = told.rows[at]
+        node = row.ids[at] if row.ids else None
+        box = None if node is None else graphs.box(node)
+        if box is not None:
+            leads[id] = run.steps[at].number, box
+    return graphs.board, leads
 
 
-def _row(row: HealthRow, depth: int, title: str = "") -> _Row:
-    shape = f" ({', '.join(map(str, row.shape))})" if row.shape else ""
-    name = WITHIN.join([*row.path, row.name])
-    kind = "its output" if row.kind == "output" else "a parameter"
-    return _Row(title or row.name, depth, row.cells, _usual(row.cells), f"{name}{shape}, {kind}", measured=row.measured)
-
-
-def _closed(path: tuple[str, ...], depth: int, inside: Sequence[HealthRow]) -> _Row:
-    usual = [_usual(row.cells) for row in inside]
-    known = [each for each in usual if each is not None]
-    cells: list[HealthCell | None] = []
-    for at in range(len(inside[0].cells)):
-        worst: HealthCell | None = None
-        far = -1.0
-        for row, own in zip(inside, usual, strict=True):
-            cell = row.cells[at]
-            distance = _distance(cell, own)
-            if cell is not None and distance > far:
-                worst, far = cell, distance
-        cells.append(worst)
-    said = f"{WITHIN.join(path)}, closed: the worst of {len(inside)} rows in each step"
-    return _Row(f"{path[-1]} ({len(inside)})", depth, cells, min(known, default=None), said, list(inside))
-
-
-def _usual(cells: Sequence[HealthCell | None]) -> float | None:
-    """The median of the norms that are not zero; zero if all are."""
-    norms = [cell.norm for cell in cells if cell and cell.norm is not None and math.isfinite(cell.norm)]
-    return median([norm for norm in norms if norm] or [0.0]) if norms else None
-
-
-def _distance(cell: HealthCell | None, usual: float | None) -> float:
-    """How far a cell is from what is usual in its row, in decades; what is not finite is further than all."""
-    if cell is None or cell.norm is None:
-        return -0.5
-    if cell.nonfinite or not math.isfinite(cell.norm):
-        return math.inf
-    if not usual or not cell.norm:
-        return 0.0 if cell.norm == usual else 1e6
-    return abs(math.log10(cell.norm / usual))
-
-
-def _worst(cells: Sequence[HealthCell | None], usual: float | None) -> HealthCell | None:
-    return max(cells, key=lambda cell: _distance(cell, usual), default=None)
+# Numbers in words.
 
 
 def _shade(cell: HealthCell | None, usual: float | None) -> int:
@@ -332,6 +371,18 @@ def _shade(cell: HealthCell | None, usual: float | None) -> int:
     if not cell.norm or not usual:
         return 0 if cell.norm == usual else -4 if usual else 4
     return max(-4, min(4, round(math.log10(cell.norm / usual) / _SHADE)))
+
+
+def _times(decades: float) -> str:
+    """`12 ×`."""
+    return f"{number(float(f'{10**decades:.2g}'), digits=2)} ×"
+
+
+def _zeros(cell: HealthCell | None) -> str:
+    """The share of zeros in a few columns: nothing if there are none, `?` if nobody counted them."""
+    if cell is None or cell.norm is None:
+        return " "
+    return "?" if cell.zeros is None else f"{cell.zeros:.0%}" if cell.zeros else " "
 
 
 def _short(norm: float) -> str:
@@ -347,13 +398,15 @@ def _power(exponent: int) -> str:
     return "1" if not exponent else f"1e{exponent}"
 
 
-def _said(cell: HealthCell | None, measured: str) -> str:
+def _said(cell: HealthCell | None, told: ShownCells) -> str:
     """What is known of a row in a step."""
     if cell is None:
         return "not used"
+    measured = told.measured
     parts = [f"no {measured}" if cell.norm is None else f"‖{measured}‖ {number(cell.norm, digits=3)}"]
     parts += [f"‖value‖ {number(cell.value, digits=3)}"] if cell.value is not None and measured == "gradient" else []
     parts += [f"‖update‖ / ‖weight‖ {number(cell.ratio, digits=3)}"] if cell.ratio is not None else []
     parts += [f"{cell.zeros:.0%} zeros"] if cell.zeros else []
+    parts += ["zeros unknown"] if cell.zeros is None and cell.norm is not None else []
     parts += [f"its {cell.nonfinite} is not finite"] if cell.nonfinite else []
     return ", ".join(parts)

@@ -134,7 +134,7 @@ class Changing:
 
 
 @dataclass(slots=True)
-class _Told:
+class Told:
     """A step of the training, or what lies beside them, with its events in the places of all."""
 
     round: Round
@@ -159,21 +159,21 @@ def film(
     which is shown at first. Errors: ValueError for a number that no step has, or where they are not told so.
     """
     rounds, cast = _rounds(trace, step), Aligner()
-    chapters = _cast(trace.events, rounds, _chosen(trace.events, rounds, step), cast) if rounds else None
+    chapters = cast_rounds(trace.events, rounds, _chosen(trace.events, rounds, step), cast) if rounds else None
     if chapters is None and step is not None:
         raise ValueError("The steps of this training cannot be shown alone: each goes on with the graph of others.")
     if chapters is None:
         return None
     plan_view = kind(cast.plan)
     plan = planned(cast.plan, plan_view, opened, depth, cast.uses)
-    boards: list[tuple[_Told, Storyboard]] = []
+    boards: list[tuple[Told, Storyboard]] = []
     for each in chapters:
         part = Timeline(each.events)
         if part.steps:
             view = _changing(kind)(each.events)
             view.began, view.held, view._last, view._changes = each.began, each.held, {}, {}
             boards.append((each, tell(part, view) if plan is None else plan.tell(part, view)))
-    board = _joined(boards, step)
+    board = joined(boards, step)
     board.curves = losses_of(trace.events, rounds)
     return board if plan is None else plan.fitting(board)
 
@@ -275,9 +275,9 @@ def _chosen(events: Sequence[Record], rounds: Sequence[Round], step: int | None)
     return [each for each in rounds if (each.number and each.begin in wanted) or id(each) in beside]
 
 
-def _cast(
+def cast_rounds(
     events: Sequence[Record], rounds: Sequence[Round], chosen: Collection[Round], cast: Aligner
-) -> list[_Told] | None:
+) -> list[Told] | None:
     """The chosen rounds for themselves; None if one needs nodes of another."""
     frame, told = Frame(), []
     others: set[str] = set()
@@ -298,7 +298,7 @@ def _cast(
                 words = f"{words[:-1]}; {_left(left)})" if each.around else f"{words} ({_left(left)})"
             words += "."
             left = [] if each.number else left
-            told.append(_Told(each, taken, began, title, words, {}))
+            told.append(Told(each, taken, began, title, words, {}))
         elif each.number:
             left.append(each)
         held: dict[str, str] = {}
@@ -376,7 +376,7 @@ def _left(rounds: Sequence[Round]) -> str:
 # One storyboard of several.
 
 
-def _joined(boards: Sequence[tuple[_Told, Storyboard]], step: int | None) -> Storyboard:
+def joined(boards: Sequence[tuple[Told, Storyboard]], step: int | None) -> Storyboard:
     """The steps of all, each beginning with what is not there yet."""
     boxes: dict[str, Box] = {}
     arrows: dict[str, Arrow] = {}

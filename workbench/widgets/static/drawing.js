@@ -163,11 +163,13 @@ function boxParts(box, holder) {
   if (kind === "group") parts.push(svg("rect.wb-back", { x: x + 5, y: y + 5, width: w, height: h, rx: round }));
   parts.push(frame("wb-frame", 0));
   if (kind === "output") parts.push(frame("wb-inner", -4));
-  if (box.fold)
-    parts.push(svg("path.wb-fold", { d: `M${x + w - 16} ${y + 12}h8${box.fold === "open" ? "m-4 -4v8" : ""}` }));
+  if (box.fold) {
+    const [across, down] = kind === "name" ? [3, 11] : [w - 16, 12];
+    parts.push(svg("path.wb-fold", { d: `M${x + across} ${y + down}h8${box.fold === "open" ? "m-4 -4v8" : ""}` }));
+  }
   if (kind in CHART) {
     const [, middle, left = 4, top = 13, step = 16] = CHART[kind], base = y + (middle ? h / 2 + 4 : top);
-    const at = { x: x + (middle ? w / 2 : left), "text-anchor": middle ? "middle" : "start" };
+    const at = { x: x + (middle ? w / 2 : box.fold ? left + 12 : left), "text-anchor": middle ? "middle" : "start" };
     const text = (name, row, i) => parts.push(svg("text", { class: name, ...at, y: base + step * i }, words(row)));
     if (box.title) text("wb-title", box.title, 0);
     if (!middle) lines.forEach((line, i) => text("wb-text", line, i + 1));
@@ -229,6 +231,7 @@ export function picture(storyboard, { boxes, arrows }) {
       : item.weight ? ` wb-weight-${item.weight} wb-tone-${item.tone}` : item.w + item.h > LARGE ? " wb-large" : "";
     group.setAttribute("class", `wb-${role} wb-kind-${item.kind} wb-state-${item.state}${shade}`);
     group.dataset.state = item.state;
+    if (item.fold && item.kind === "name") group.ariaExpanded = item.fold === "close";
     group.ariaLabel = words(item.alt || item.title || item.label || item.id);
     const parts = role === "arrow" ? arrowParts(item) : boxParts(item, boxes.get(item.holder)), title = titles.get(item);
     title?.setAttribute("class", group.getAttribute("class").replace("wb-box", "wb-over"));

@@ -293,7 +293,9 @@ export function easel(el, story, items, { label, name = "", bar, below = [], key
   /** Go to the next box, from the upper left to the lower right. */
   function rove(by) {
     const middle = ({ y, h }) => y + h / 2;
-    const all = [...boxes.values()].filter(there).sort((a, b) => middle(a) - middle(b) || a.x - b.x), at = boxOf(keysAt());
+    // To the cells of other steps → and ← lead; a frame around those of this one is nothing to come to.
+    const others = ({ kind, state, goto = chosen.position }) => (kind === "cell" && goto !== chosen.position) || (kind === "frame" && state === "running");
+    const all = [...boxes.values()].filter((box) => there(box) && !others(box)).sort((a, b) => middle(a) - middle(b) || a.x - b.x), at = boxOf(keysAt());
     const box = at ? all[all.indexOf(at) + by] : stop;
     if (!box) return;
     focusOn(drawn.groups.get(box));

@@ -3,7 +3,7 @@
  * of its own beside its image. It holds the library too, since of any other picture's cell nobody knows when it runs; a
  * page reads that once for each version. The image goes when all is there: where no script may run, it stays.
  */
-(async (name, version, library, story) => {
+(async (name, version, library, story, inside) => {
   const places = (root) => [...root.querySelectorAll(`.${name}`)];
   // A script that a host runs elsewhere than where it stood finds its picture in the page, once that is there.
   const beside = places(document.currentScript?.parentNode ?? document);
@@ -20,14 +20,15 @@
   };
   const libraries = (globalThis.workbenchLibraries ??= {}), reading = `${version} is read`;
   const played = (globalThis.workbenchPlayed ??= new WeakSet());
-  const [{ mount }, told] = await Promise.all([libraries[version] ?? (libraries[reading] ??= read()), unpacked(story)]);
+  const [{ mount }, told, within] = await Promise.all([
+    libraries[version] ?? (libraries[reading] ??= read()), unpacked(story), inside && unpacked(inside)]);
   for (const place of beside.length ? beside : places(document)) {
     if (played.has(place)) continue; // the same picture stands beside it, and has been stepped through by now
     played.add(place);
     const still = [...place.childNodes], el = document.createElement("div");
     place.replaceChildren(el);
     try {
-      mount(el, JSON.parse(told));
+      mount(el, JSON.parse(told), within ? { within: JSON.parse(within) } : {});
     } catch (error) {
       place.replaceChildren(...still);
       throw error;

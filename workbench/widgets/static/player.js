@@ -3,7 +3,7 @@
  *
  * @typedef {{position?: number, moved?: (position: number) => void, theme?: Theme, dressed?: HTMLElement, leave?: () => void,
  *            enter?: (box: Box, position: number, sought?: string) => boolean, inside?: (box: Box) => string,
- *            sought?: string}} Options
+ *            sought?: string, at?: [number, string], within?: object}} Options
  */
 
 import { LOOSE, assign, entries, fill, focusOn, fromEntries, html, keysAt, list, max, min, upon, words } from "./drawing.js";
@@ -13,6 +13,7 @@ import { folded, openedFor } from "./fold.js";
 import { prediction } from "./predicting.js";
 import { playerRoot } from "./root.js";
 import { parts } from "./rounds.js";
+import { rowsFolded } from "./rows.js";
 import { stacked } from "./stacked.js";
 import { button, icon, roomIn } from "./window.js";
 
@@ -24,7 +25,8 @@ const KEYS = [
   ["→", "step"], ["←", "back"], ["Home", "first step"], ["End", "last step"], ["Space", "play or pause"],
   ["p", "predict, or not"],
 ];
-const PART_KEYS = [["PgUp PgDn", "step of the training"]];
+const PART_KEYS = [["PgUp PgDn", "step of the training"]], INSIDE_KEYS = [["Esc", "back to the table"]];
+const OPENS = "Click a cell, or press Enter on it, for the graph of that step.";
 
 /** The storyboard's items as they are at a moment, and `go`, which is exact in both directions. */
 function timeline(storyboard) {
@@ -113,7 +115,7 @@ function stage(el, storyboard, options = {}) {
     const found = `${format} ${version}`.trim().slice(0, 80);
     fill(el, playerRoot("p", "wb-problem", {},
       `This player reads ${FORMAT} ${VERSION} and was given ${found}; make the picture again here.`));
-    return { root: el, go() {}, at() {}, destroy: () => fill(el) };
+    return { root: el, go() {}, at() {}, seek() {}, destroy: () => fill(el) };
   }
   const story = timeline(storyboard), { boxes, steps } = story, last = max(0, steps.length - 1);
   let number = 0; // of a step among all, of which some may be left out
@@ -131,13 +133,14 @@ function stage(el, storyboard, options = {}) {
   };
   let predicts;
   const predicting = { action: "predict", label: "Predict", key: "p", on: () => predicts, act: () => predict((chosen.predicts = !predicts)) };
-  const legend = html("p.wb-legend", {}, words(storyboard.legend)); // how to read the picture
+  if (options.leave) bar.prepend(button("table", "Back to the table", options.leave, "← Table"));
+  const legend = html("p.wb-legend", {}, words([storyboard.legend, options.hint].filter(Boolean).join(" "))); // how to read the picture
   const told = () => legend.offsetHeight > 0, mute = () => {
     chosen.mute = legend.hidden = told();
     legend.toggleAttribute("data-asked", !chosen.mute);
   };
   const { root, drawn, view, redraw, point, chosen, menu, placeOf, hold, look, destroy } = easel(el, storyboard, story, {
-    label: `Player: ${words(storyboard.title) || "Picture"}`, bar, under: film?.element, below: [guess.element, caption, legend], keys: film ? [...KEYS, ...PART_KEYS] : KEYS,
+    label: `Player: ${words(storyboard.title) || "Picture"}`, bar, under: film?.element, below: [guess.element, caption, legend], keys: [...KEYS, ...(film ? PART_KEYS : []), ...(options.leave ? INSIDE_KEYS : [])],
     bound: { ...bound, p: () => last && predicting.act() }, choices: [last && predicting, storyboard.legend && { action: "legend", label: "Legend", act: mute, on: told }].filter(Boolean),
     typed({ key, target }) {
       if (target.name !== "guess") return;
@@ -145,13 +148,16 @@ function stage(el, storyboard, options = {}) {
       if (key === "Escape") focusOn(root);
     },
     details: storyboard.details, theme: options.theme, chosen: options.chosen, dressed: options.dressed, leave: options.leave,
-    enter: (box, sought) => (box.goto != null ? (visit(box.goto), true) : options.enter?.(box, position, sought)),
+    enter(box, sought) {
+      if (box.goto != null) visit(box.goto);
+      return options.enter?.(box, position, sought) || box.goto != null;
+    },
     inside: options.inside, sought: options.sought, resized: options.resized,
   });
   let position = -1, timer = 0, current = null, seen = 0; // the last step that was seen: the next one is to be predicted
 
   function go(target) {
-    const wanted = min(last, max(0, Math.round(target) || 0)), before = position;
+    const wanted = min(last, max(0, Math.round(target) || 0)), before = position, held = boxes.get(keysAt()?.dataset?.id);
     if (wanted === before) return;
     const step = steps[wanted], dirty = story.go(wanted);
     position = chosen.position = wanted;
@@ -174,6 +180,18 @@ function stage(el, storyboard, options = {}) {
     const spoken = [boxes.get(step?.focus), ...tales, ...withHeld(boxes, step?.focus), ...labelsOf(moved), ...moved.map(({ source }) => boxes.get(source)), ...moved];
     view.keep(current ? spoken.filter(Boolean) : []);
     if (before >= 0) options.moved?.(wanted);
+    // In a row of cells that stand for the steps the keys go along.
+    const beside = held?.kind === "cell" && held.goto === before && [...boxes.values()].find(({ kind, goto, y }) => kind === "cell" && goto === wanted && y === held.y);
+    if (beside) focusOn(drawn.groups.get(beside));
+  }
+  /** Have a box in sight, marked, and give it the keys. */
+  function seek(id, marks = true) {
+    const box = boxes.get(id);
+    if (!box) return;
+    const group = drawn.groups.get(box);
+    if (marks) group.dataset.found = "at"; // also in the steps before and after
+    view.keep([box]);
+    focusOn(group);
   }
   function pause() {
     clearInterval(timer);
@@ -225,7 +243,9 @@ function stage(el, storyboard, options = {}) {
   legend.hidden = chosen.mute || !storyboard.legend;
   return {
     root,
-    placeOf, hold, look,
+    placeOf, hold, look, seek,
+    /** Say more of the step that is shown. */
+    say: (more) => view.element.closest(".wb-player").querySelector(".wb-sentence").append(` ${more}`),
     go: arrive,
     destroy() {
       pause();
@@ -237,20 +257,25 @@ function stage(el, storyboard, options = {}) {
 /**
  * Build the player inside `el`. A group opens and closes where it stands: the picture is laid out anew around it, at the
  * same moment. Positions are numbers of steps of the whole story, of which several are one where a group is closed.
+ * A box may lead into another picture that the story has `inside`, and from there back; `at` is where one opens: the
+ * `when` of a step, and a box.
  * @param {HTMLElement} el @param {Storyboard} storyboard @param {Options} [options]
  * @returns {{go: (position: number) => void, destroy: () => void}}
  */
 export function mount(el, storyboard, options = {}) {
-  const folds = Boolean(storyboard?.levels), opened = folds ? openedFor(storyboard, ...roomIn(el)) : new Set(), insides = new Map();
-  const all = new Map(list(storyboard?.boxes).map((box) => [box.id, box]));
-  let player = null, board = storyboard, large = false, chosen;
+  const fold = storyboard?.levels ? folded : storyboard?.rows ? rowsFolded : null, insides = new Map(), within = options.within ?? storyboard?.within;
+  const opened = storyboard?.levels ? openedFor(storyboard, ...roomIn(el)) : new Set(list(storyboard?.opened)), [moment, wanted] = options.at ?? [];
+  const all = new Map(list(storyboard?.boxes).map((box) => [box.id, box])), folds = fold !== null;
+  for (let { region } = all.get(wanted) ?? {}; region != null; { region } = all.get(region))
+    if (all.get(region).kind === "group") opened.add(region);
+  let player = null, inner = null, board = storyboard, large = false, chosen;
   const seenAt = (position) => (folds ? board.steps.findIndex(({ until }) => until >= position) : position);
   const whole = (position) => (folds ? board.steps[position]?.until ?? 0 : position);
   const show = (position, sought) => {
     player?.destroy();
-    board = stacked(folds ? folded(storyboard, opened) : storyboard, el.clientWidth);
+    board = stacked(fold ? fold(storyboard, opened) : storyboard, el.clientWidth);
     player = stage(el, large ? compact(board) : board, { ...options, position: position === undefined ? undefined : max(0, seenAt(position)),
-      enter, inside, resized, sought, chosen, moved: (at) => options.moved?.(whole(at)) });
+      enter, inside, resized, sought, chosen, hint: within?.story && OPENS, moved: (at) => options.moved?.(whole(at)) });
   };
   /** All that can be found in a closed group. */
   function inside({ id, fold }) {
@@ -259,8 +284,27 @@ export function mount(el, storyboard, options = {}) {
     const read = () => [...all.values()].filter(holds).map((box) => findable(box, storyboard.words?.kinds ?? {})).join(" ");
     return insides.get(id) ?? insides.set(id, read()).get(id);
   }
+  /** To the graph of a step, at the box that a cell tells of; a step that is not there is said to be missing. */
+  function lead(box, position) {
+    const [when, id] = within?.leads[box.id] ?? [], has = ({ when: own, stands }) => own === when && !stands;
+    if (id === undefined || !list(within.story?.steps).some(has)) {
+      if (within && box.kind === "cell" && box.goto != null) player.say(within.missing);
+      return false;
+    }
+    const place = whole(position);
+    chosen = player.look();
+    player.destroy();
+    inner = mount(el, within.story, { theme: options.theme, dressed: options.dressed, at: [when, id], leave: () => leave(place, box.id) });
+    return true;
+  }
+  function leave(place, id) {
+    inner.destroy();
+    inner = null;
+    show(place);
+    if (id) player.seek(id, false);
+  }
   function enter(box, position, sought) {
-    if (!box.fold) return false;
+    if (!box.fold) return lead(box, position);
     if (box.fold === "close") opened.delete(box.id);
     else opened.add(box.id);
     const place = player.placeOf(box.id);
@@ -277,9 +321,14 @@ export function mount(el, storyboard, options = {}) {
     show();
     if (held) focusOn(player.root);
   }
-  show(options.position);
+  const opens = list(storyboard?.steps).findIndex(({ when }) => moment !== undefined && when === moment);
+  show(opens < 0 ? options.position : opens);
+  if (wanted) player.seek(wanted);
   return {
-    go: (position) => player.go(max(0, seenAt(position))),
-    destroy: () => player.destroy(),
+    go(position) {
+      if (inner) leave(position);
+      player.go(max(0, seenAt(position)));
+    },
+    destroy: () => (inner ?? player).destroy(),
   };
 }
