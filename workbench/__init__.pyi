@@ -45,7 +45,7 @@ from .tools.explore import explore as explore
 from .tools.jacobian import check as check
 from .tools.jacobian import jacobian as jacobian
 from .views.compare import compare as compare
-from .watching import watch as watch
+from .watching.watch import watch as watch
 
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 def abs_(self: Tensor, *args: Any, **options: Any) -> Tensor: ...

@@ -13,6 +13,7 @@ from .autograd.function import Function
 from .autograd.state import in_forked_children
 from .bridges import is_of_torch
 from .events import LAST, listeners
+from .trace.chapters import check_last
 from .trace.line_recorder import LineRecorder, unwatch, watch
 from .trace.recorder import Recorder
 from .trace.stacks import user_frame
@@ -125,13 +126,7 @@ class record:  # named as what a user writes: `with record() as trace:`
                     f"{type(self).__name__}() records the programs of this package alone, and none of {limit.__name__}."
                 )
             limit = LIMIT
-        if last is not None:
-            if not isinstance(last, int) or isinstance(last, bool):
-                raise TypeError(
-                    f"record(last=...) takes how many events to keep, a whole number, but got {type(last).__name__}."
-                )
-            if last < 1:
-                raise ValueError(f"record(last=...) takes how many events to keep, at least 1, but got {last}.")
+        check_last(last)
         self._limit, self._lines, self._last = limit, lines, last
         self._open: Any = None  # the recorder, what ends it, and those that had been open before
 

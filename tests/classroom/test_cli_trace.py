@@ -102,7 +102,7 @@ def test_the_health_of_a_saved_trace_and_of_a_watched_training(tmp_path: Path) -
         net(workbench.ones(3, 2)).sum().backward()
         optimizer.step()
     shown = typed(tmp_path, "-m", "workbench", "health", "run.jsonl")
-    assert (shown.stdout, shown.stderr) == ("No findings in 1 watched steps.\nWrote run.health.html.\n", "")
+    assert (shown.stdout, shown.stderr) == ("No findings in 1 watched step.\nWrote run.health.html.\n", "")
     shown = typed(tmp_path, "-m", "workbench", "show", "run.jsonl")
     assert shown.returncode == 1
     assert shown.stderr == "workbench: run.jsonl is what watch wrote: workbench health shows it.\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from watched import CHECKS, lines, model_of, train
+from watched import CHECKS, ends, lines, model_of, train
 
 import workbench
 from workbench.health.log import read_log
@@ -45,7 +45,7 @@ def test_a_process_that_is_killed_has_written_its_lines(tmp_path: Path) -> None:
     path.write_text(whole, encoding="utf-8")
     header, *watched = lines(path)
     assert header["format"] == "workbench.watch"
-    assert [line["step"] for line in watched] == [*range(len(watched))] and len(watched) > 10
+    assert [line["step"] for line in watched] == [*range(1, len(watched) + 1)] and len(watched) > 10
 
 
 def test_each_process_of_several_has_a_file(tmp_path: Path, monkeypatch: Any) -> None:
@@ -62,6 +62,7 @@ def test_an_error_in_the_block_ends_it(tmp_path: Path) -> None:
         raise ZeroDivisionError
     train(workbench, model, optimizer, 2)
     assert len(lines(tmp_path / "run.jsonl")) == 3
+    assert ends(tmp_path / "run.jsonl") == [(2, "ZeroDivisionError:")]
     assert not any(module._forward_hooks for module in model.modules())
 
 
@@ -89,9 +90,9 @@ def test_a_file_is_read_while_it_is_written(tmp_path: Path) -> None:
     with workbench.watch(model, optimizer, every=2, path=path, keep=0) as watched:
         train(workbench, model, optimizer, 5)
         with path.open("a", encoding="utf-8") as file:
-            file.write('{"step": 6, "grad": [0.1,')  # a line that is not whole yet
+            file.write('{"step": 7, "grad": [0.1,')  # a line that is not whole yet
         table = read_log(path).table
-        assert table.steps == [0, 2, 4]
+        assert table.steps == [1, 3, 5]
         rows = {".".join([*row.path, row.name]): row for row in table.rows}
         assert list(rows) == ["0.output", "0.weight", "0.bias", "1.output", "2.output", "2.weight", "2.bias"]
         _, first, *_ = lines_of_whole(path)
@@ -100,7 +101,7 @@ def test_a_file_is_read_while_it_is_written(tmp_path: Path) -> None:
             [first[part][2] for part in ("grad", "weight", "update")]
         )
         board = watched.show().storyboard
-    assert [step.caption for step in board.steps] == ["Step 0.", "Step 2.", "Step 4."]
+    assert [step.caption for step in board.steps] == ["Step 1.", "Step 3.", "Step 5."]
     assert board.scene.boxes["found"].title == "No findings"
 
 
@@ -119,7 +120,7 @@ def test_what_was_told_stands_first_and_the_last_run_counts(tmp_path: Path) -> N
             train(workbench, model, optimizer, 3, lambda step, broken=broken: float("nan") if broken else 1.0)
         boxes = show_log(path).storyboard.scene.boxes
         assert boxes["found"].title == ("1 finding" if broken else "No findings")
-    assert boxes["f0"].title == "Step 0: the norm of the output of layer 0 is nan."
+    assert boxes["f0"].title == "Step 1: the norm of the output of layer 0 is nan."
     assert boxes["r1.2"].state == "error"
 
 
@@ -142,6 +143,17 @@ def test_what_is_no_such_file_is_refused_in_a_sentence(text: str, tmp_path: Path
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=r"^run\.jsonl is (no file that|not as) workbench\.watch"):
         read_log(path)
+
+
+def test_steps_of_older_files_which_counted_from_0_are_read_from_1(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    header = {"format": "workbench.watch", "version": 1, "layers": [], "parameters": [{"name": "w", "shape": [2]}]}
+    line = {"step": 0, "grad": ["nan"], "weight": [1.0], "update": [0.1], "output": [], "dead": []}
+    told = {"step": 0, "found": ["the norm of the gradient of w is nan"]}
+    path.write_text("\n".join([json.dumps(each) for each in (header, line, told)]) + "\n", encoding="utf-8")
+    log = read_log(path)
+    assert log.table.steps == [1]
+    assert [each.sentence for each in log.found] == ["Step 1: the norm of the gradient of w is nan."]
 
 
 def test_names_from_a_file_are_text_in_a_page(tmp_path: Path) -> None:

@@ -92,7 +92,13 @@ def add_trace(commands: Any) -> None:
     shown = commands.add_parser("show", help="write the picture of a trace that was saved as .json")
     shown.add_argument("source", type=Path, metavar="FILE.json")
     health = commands.add_parser("health", help="say what is wrong with a training, and write a page of its health")
-    health.add_argument("source", type=Path, metavar="FILE", help="a saved trace (.json), or what watch wrote (.jsonl)")
+    health.add_argument(
+        "sources",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="a saved trace (.json), or what watch wrote (.jsonl), also several of these, one of each process",
+    )
     trace.add_argument(
         "--until-finding",
         action="store_true",
@@ -214,7 +220,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif asked.command == "health":
             from workbench.cli.tracing import health
 
-            health(asked.source, asked.output)
+            health(asked.sources, asked.output)
         else:
             from workbench.cli.lab import lab
 

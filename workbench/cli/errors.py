@@ -50,6 +50,7 @@ NOT_OURS = "{} is there already and is no page of the workbench: give another na
 NO_VIEW_IN_DATA = "{} holds the trace itself, so leave --view out, or give a name that ends in .html."
 NO_COUNT = "{!r} is not a number of steps: give a whole number from {} up"
 NO_TRACE = "there is no file {}."
+NOT_OF_WATCH = "{} is no .jsonl file of watch: give one other file, or several of these, one of each process."
 WATCHED = "{} is what watch wrote: workbench health shows it."
 
 

@@ -24,7 +24,9 @@ from workbench.cli import errors
 from workbench.cli.errors import CommandError
 from workbench.cli.first_steps import EngineSteps, FirstSteps, guarded
 from workbench.cli.until_finding import UntilFinding
-from workbench.health.log import read_log
+from workbench.health.finding import plural
+from workbench.health.log import WatchLog, of_this_process, read_log
+from workbench.health.ranks import read_ranks
 from workbench.recording import Trace, load
 from workbench.scene.picture import Picture, check_place, check_suffix
 from workbench.views.health import health_of_log
@@ -55,7 +57,7 @@ class Output:
 
     def __init__(self, path: Path | None, source: Path | None = None, view: str | None = None) -> None:
         shown = "" if view in (None, "graph") else f".{view}"
-        self.told = path or Path("trace.html" if source is None else f"{source.stem}{shown}.html")
+        self.told = of_this_process(path or Path("trace.html" if source is None else f"{source.stem}{shown}.html"))
         self.path = self.told.absolute()  # a script may go to another folder
         self._is_over = False
         self.view = view
@@ -115,19 +117,51 @@ def show(source: Path, output: Path | None, view: str | None) -> None:
     print(f"Wrote {target.said}.", flush=True)
 
 
-def health(source: Path, output: Path | None) -> None:
-    """Print what is wrong with a training, and write its view of health: of a saved trace, or of a file of `watch`."""
+def health(sources: list[Path], output: Path | None) -> None:
+    """Print what is wrong with a training, and write its view of health.
+
+    It is of a saved trace, of a file of `watch`, or of several such files, one of each process.
+    """
+    sources = _matching(sources)
+    if len(sources) > 1:
+        _health_of_ranks(sources, output)
+        return
+    source = sources[0]
     target = Output(output, source, "health")
     if source.suffix == ".jsonl":
-        log = _read(read_log, source)
-        found = [f"Step {step}: {sentence}." for step, sentence in log.told]
-        print("\n".join(found) or f"No findings in {len(log.table.steps):,} watched steps.")
-        target.save(lambda: Picture(health_of_log(log)))
+        _health_of(_read(read_log, source), target)
     else:
         trace = _read(load, source)
         print(trace.findings())
         target.write(trace)
     print(f"Wrote {target.said}.", flush=True)
+
+
+def _health_of_ranks(sources: list[Path], output: Path | None) -> None:
+    for each in sources:
+        if each.suffix != ".jsonl":
+            raise CommandError(errors.NOT_OF_WATCH.format(each))
+    together = Path(f"{sources[0].stem.partition('.rank')[0]}.ranks.jsonl")
+    target = Output(output, together, "health")
+    _health_of(_read(lambda _: read_ranks(sources), together), target)
+    print(f"Wrote {target.told}.", flush=True)
+
+
+def _health_of(log: WatchLog, target: Output) -> None:
+    found = [each.sentence for each in log.found]
+    print("\n".join(found) or f"No findings in {plural(len(log.table.steps), 'watched step')}.")
+    target.save(lambda: Picture(health_of_log(log)))
+
+
+def _matching(sources: list[Path]) -> list[Path]:
+    """The files, with those that a pattern names where the shell has left it as it is."""
+    found: list[Path] = []
+    for each in sources:
+        if each.exists() or not any(sign in each.name for sign in "*?["):
+            found.append(each)
+        else:
+            found += sorted(each.parent.glob(each.name)) or [each]
+    return list(dict.fromkeys(found))
 
 
 _Read = TypeVar("_Read")
@@ -136,10 +170,10 @@ _Read = TypeVar("_Read")
 def _read(how: Callable[[Path], _Read], source: Path) -> _Read:
     try:
         return how(source)
-    except FileNotFoundError:
-        raise CommandError(errors.NO_TRACE.format(source)) from None
+    except FileNotFoundError as error:
+        raise CommandError(errors.NO_TRACE.format(error.filename or source)) from None
     except OSError as error:
-        raise CommandError(errors.NOT_READ.format(source, error.strerror)) from None
+        raise CommandError(errors.NOT_READ.format(error.filename or source, error.strerror)) from None
     except ValueError as error:
         raise CommandError(str(error)) from None
 

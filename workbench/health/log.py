@@ -6,23 +6,53 @@ import json
 import math
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .finding import Finding
 from .table import HealthCell, HealthRow, HealthTable, in_modules
 
 FORMAT = "workbench.watch"
-VERSION = 1
+VERSION = 2  # the first counted steps from 0
 LARGEST = 1 << 28  # bytes of a file that is read
+LOAD = "Where a step was recorded, `workbench.load` reads its file."
 
 
 @dataclass(frozen=True, slots=True)
 class WatchLog:
-    """The last run of a file: its table, and what was told at which step."""
+    """What a page shows of one file or several: the table, and what was told."""
 
     table: HealthTable
-    told: tuple[tuple[int, str], ...]
+    found: tuple[Finding, ...]
+
+
+@dataclass(slots=True)
+class WatchedRun:
+    """The last run of a file: what stands at its head, its watched steps, counted from 1, and what was told at which.
+
+    `end` is the line that was written when the watching ended, if it has.
+    """
+
+    path: Path
+    header: dict[str, Any]
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    told: list[tuple[int, str]] = field(default_factory=list)
+    end: dict[str, Any] | None = None
+
+    def rows(self) -> list[HealthRow]:
+        """A row for each layer's output and for each parameter."""
+        rows: list[HealthRow] = []
+        for at, layer in enumerate(self.header["layers"]):
+            cells = tuple([_output(line, at) for line in self.steps])
+            if any(cells):
+                rows.append(HealthRow("output", "output", _path(layer["name"]), cells, measured="output"))
+        for at, parameter in enumerate(self.header["parameters"]):
+            cells = tuple([_parameter(line, at) for line in self.steps])
+            *path, name = str(parameter["name"]).split(".")
+            shape = tuple([int(size) for size in parameter["shape"]])
+            rows.append(HealthRow(name, "parameter", tuple(path), cells, shape))
+        return rows
 
 
 def read_log(path: str | os.PathLike[str]) -> WatchLog:
@@ -30,6 +60,18 @@ def read_log(path: str | os.PathLike[str]) -> WatchLog:
 
     Errors: ValueError for what is no such file, or is larger than 2^28 bytes, OSError if it cannot be read.
     """
+    run = read_run(path)
+    table = HealthTable([line["step"] for line in run.steps], in_modules(run.rows()))
+    return WatchLog(table, tuple([told_at(f"Step {step}", sentence) for step, sentence in run.told]))
+
+
+def told_at(place: str, sentence: str) -> Finding:
+    """What `watch` told in a step."""
+    return Finding("watch", True, f"{place}: {sentence}.", LOAD, None, 0)
+
+
+def read_run(path: str | os.PathLike[str]) -> WatchedRun:
+    """The same as it stands in the file; the errors are those of `read_log`."""
     if Path(path).stat().st_size > LARGEST:
         raise ValueError(f"{Path(path).name} is too large to be read: it has more than {LARGEST:,} bytes.")
     header: dict[str, Any] | None = None
@@ -39,12 +81,14 @@ def read_log(path: str | os.PathLike[str]) -> WatchLog:
             header, lines = line, []
         elif header is not None:
             lines.append(line)
-    if header is None or header.get("version") != VERSION:
+    if header is None or header.get("version") not in (1, VERSION):
         raise ValueError(f"{Path(path).name} is no file that workbench.watch of this version has written.")
     try:
-        return _log(header, lines)
+        run = _run(Path(path), header, lines)
+        run.rows()
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise ValueError(f"{Path(path).name} is not as workbench.watch writes it: {error!r}.") from None
+    return run
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -58,20 +102,18 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
                 yield line
 
 
-def _log(header: dict[str, Any], lines: list[dict[str, Any]]) -> WatchLog:
-    steps = [line for line in lines if "grad" in line]
-    rows: list[HealthRow] = []
-    for at, layer in enumerate(header["layers"]):
-        cells = tuple([_output(line, at) for line in steps])
-        if any(cells):
-            rows.append(HealthRow("output", "output", _path(layer["name"]), cells, measured="output"))
-    for at, parameter in enumerate(header["parameters"]):
-        cells = tuple([_parameter(line, at) for line in steps])
-        *path, name = str(parameter["name"]).split(".")
-        shape = tuple([int(size) for size in parameter["shape"]])
-        rows.append(HealthRow(name, "parameter", tuple(path), cells, shape))
-    told = [(int(line["step"]), str(each)) for line in lines if "found" in line for each in line["found"]]
-    return WatchLog(HealthTable([int(line["step"]) for line in steps], in_modules(rows)), tuple(told))
+def _run(path: Path, header: dict[str, Any], lines: list[dict[str, Any]]) -> WatchedRun:
+    run = WatchedRun(path, header)
+    before = int(header["version"] == 1)
+    for line in lines:
+        if "ended" in line:
+            run.end = {"ended": int(line["ended"]), "at": float(line["at"]), "error": str(line["error"])}
+            continue
+        step = int(line["step"]) + before
+        if "grad" in line:
+            run.steps.append({**line, "step": step})
+        run.told += [(step, str(each)) for each in line.get("found", ())]
+    return run
 
 
 def _path(name: Any) -> tuple[str, ...]:
@@ -79,19 +121,33 @@ def _path(name: Any) -> tuple[str, ...]:
 
 
 def _output(line: dict[str, Any], at: int) -> HealthCell | None:
-    norm = _number(line["output"][at])
+    norm = number_at(line, "output", at)
     if norm is None:
         return None
     wrong = "" if math.isfinite(norm) else "value"
-    return HealthCell(norm, norm, None, _number(line["dead"][at]), wrong)
+    return HealthCell(norm, norm, None, number_at(line, "dead", at), wrong)
 
 
 def _parameter(line: dict[str, Any], at: int) -> HealthCell:
-    grad, weight, update = (_number(line[part][at]) for part in ("grad", "weight", "update"))
+    grad, weight, update = (number_at(line, part, at) for part in ("grad", "weight", "update"))
     wrong = "gradient" if grad is not None and not math.isfinite(grad) else ""
     wrong = wrong or ("value" if weight is not None and not math.isfinite(weight) else "")
     return HealthCell(grad, weight, update, None, wrong)
 
 
-def _number(value: Any) -> float | None:
+def number_at(line: dict[str, Any], part: str, at: int) -> float | None:
+    """A number of a line, if it has this part: of the layer or the parameter at a place."""
+    value = line[part][at] if part in line else None
     return None if value is None else float(value)
+
+
+def rank_of_process() -> int | None:
+    """The rank of this process, where the environment says that several train together, as torchrun does."""
+    rank = os.environ.get("RANK", "")
+    return int(rank) if rank.isdigit() and os.environ.get("WORLD_SIZE", "1") != "1" else None
+
+
+def of_this_process(path: Path) -> Path:
+    """The file of this process: of one of several `run.rank0.jsonl` instead of `run.jsonl`."""
+    rank = rank_of_process()
+    return path if rank is None else path.with_name(f"{path.stem}.rank{rank}{path.suffix}")

@@ -125,12 +125,13 @@ def _from_forward(run: TrainingRun, root: str, backward: int) -> Finding:
     if sources and any(map(_has_nan, sources)):
         return _given(run, found)
     ranges = listed([span(value) for value in given if not value.nonfinite])
-    why = f"its inputs were finite ({ranges})" if ranges else "what it was given was finite"
+    why = f"its inputs were finite ({ranges})" if ranges else "what it was given was not seen"
     if sources:
         why = f"its input had {plural(sources[0].nonfinite, 'infinite value')} of {size_of(sources[0])}"
     large = max([abs(end) for value in given for end in (value.min, value.max) if end is not None], default=0.0)
     hint = _hint(found, large)
-    sentence = f"{told(found)} is the first to give {kind}: {at}; {why}."
+    first = "first" if ranges or sources else "first that was seen"
+    sentence = f"{told(found)} is the {first} to give {kind}: {at}; {why}."
     return Finding("not finite", True, sentence, hint, found.line, found.event, (found.id,))
 
 

@@ -61,7 +61,6 @@ class WorkbenchDescriber(ModelDescriber):
     def __init__(self, limit: int = LIMIT) -> None:
         super().__init__(limit)
         self._nodes: set[int] = set()
-        self._before: list[set[int]] = []  # the tensors that earlier chapters have told of
         self._levels: set[int] = set()
         # Where the outputs came from that take no gradient: they do not know their node.
         self._unlinked: dict[int, tuple[int, int]] = {}
@@ -208,10 +207,6 @@ class WorkbenchDescriber(ModelDescriber):
         serial = tensor._tag if meta is None or meta.base is None else tag(meta.base)
         owner = self._detached.get(serial, serial) if self._detached else serial
         return owner if owner != tensor._tag and self._is_known(owner) else None
-
-    def _is_known(self, tensor: int) -> bool:
-        """Whether this chapter of the recording has told of a tensor, or one before it."""
-        return tensor in self._tensors or (bool(self._before) and any([tensor in known for known in self._before]))
 
     def _describe_others(self, written: Any, found: dict[int, Any], stack: Stack) -> None:
         for each in self._sharing(written):

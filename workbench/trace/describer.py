@@ -29,8 +29,14 @@ class Describer(RawEvents, Engine):
         super().__init__()
         self._limit = limit
         self._tensors: set[int] = set()
+        self._told_before: list[set[int]] = []  # the tensors that earlier chapters have told of
         self._detached: dict[int, int] = {}  # tensor -> the one that it was detached from
         self._cuts = Cuts()
+
+    def _is_known(self, tensor: int) -> bool:
+        """Whether this chapter or an earlier one has told of a tensor."""
+        before = self._told_before
+        return tensor in self._tensors or (bool(before) and any([tensor in known for known in before]))
 
     # What is asked of cuts.
 

@@ -179,7 +179,7 @@ class LineWatcher:
         super().__init__(*args)
         self._function = function
         self._codes: dict[CodeType, tuple[type, str] | None] = {}  # None: no method of a Function
-        self._calls: dict[FrameType, _Call] = {}
+        self._methods: dict[FrameType, _Call] = {}
         # ctx -> its number, and by position the variables that held what it has saved
         self._ctxs: weakref.WeakKeyDictionary[Any, tuple[int, dict[int, str]]] = weakref.WeakKeyDictionary()
 
@@ -207,7 +207,7 @@ class LineWatcher:
     def called(self, frame: FrameType) -> None:
         """Note which method begins."""
         cls, method = self._codes[frame.f_code] or (object, "")
-        call = self._calls[frame] = _Call(next_tag(), _ctx(frame))
+        call = self._methods[frame] = _Call(next_tag(), _ctx(frame))
         number = node = None
         if call.ctx is not None:
             cls = getattr(call.ctx, "_forward_cls", cls)
@@ -217,12 +217,12 @@ class LineWatcher:
 
     def reached(self, frame: FrameType) -> None:
         """Note what is new since the line before."""
-        call = self._calls[frame]
+        call = self._methods[frame]
         self._raw.append((LineReached, call.serial, frame.f_lineno, *self._changes(call, frame)))
 
     def ended(self, frame: FrameType, value: Any, error: BaseException | None) -> None:
         """Note what it returns, or which error leaves it."""
-        call = self._calls.pop(frame)
+        call = self._methods.pop(frame)
         variables, _, ctx = self._changes(call, frame)
         several: Any = value if value.__class__ is tuple else (value,)
         returned = () if error is not None else tuple([self._held("", each) for each in several])
@@ -309,11 +309,11 @@ class LineRecorder(LineWatcher, Recorder):
     def called(self, frame: FrameType) -> None:
         """Note which method begins."""
         if len(self._raw) >= self._room:
-            self._turn("called")
+            self._turn(True)
         super().called(frame)
 
     def _is_at_rest(self) -> bool:
-        return not self._calls and super()._is_at_rest()
+        return not self._methods and super()._is_at_rest()
 
     def _number_of(self, ctx: Any) -> int | None:
         node = getattr(ctx, "_tag", None)

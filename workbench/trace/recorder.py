@@ -6,11 +6,9 @@ It keeps small tuples, of which `Reader` makes records: a record for each would 
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -18,21 +16,15 @@ import numpy as np
 
 from ..events import SCHEMA, Event, next_tag, tag
 from .call_records import LevelLeft
+from .chapters import InChapters
 from .describe import WorkbenchDescriber
 from .hooks import nodes_behind
 from .module_names import ModuleNames
 from .names import named_in
 from .records import (
-    BackwardFinished,
-    EventsLetGo,
-    Failed,
-    GradChanged,
     NodeCreated,
-    NodesGone,
     OperationRan,
     TangentPushed,
-    TensorsFound,
-    TensorWritten,
 )
 from .schema import (
     Raw,
@@ -371,18 +363,6 @@ def _tensors_given(created: Raw) -> list[int]:
 # What says of a task that goes on, or that it is over.
 _OF_A_TASK = {kind for kind, event in SCHEMA.items() if event.fields[:1] == ("task",)} - {"backward", "failed"}
 _BEGINS = ("created", "entered", "called", "pushing")
-# After these, and what is written or let go then, something new begins.
-_ENDS = (BackwardFinished, LevelLeft, Failed)
-_AFTER = (TensorWritten, GradChanged, NodesGone, TensorsFound)
-
-
-@dataclass(slots=True)
-class Chapter:
-    """A part of a recording that speaks of nothing but what it has told of itself: those before it may go."""
-
-    begin: int  # its first raw tuple
-    serial: int  # numbers below were given before it
-    tensors: set[int]  # that it has told of
 
 
 # Threads are heard one at a time, by all recorders: what one thread's event first told of, another's refers to.
@@ -391,19 +371,12 @@ if hasattr(os, "register_at_fork"):  # in a forked child nobody has it: who had 
     os.register_at_fork(after_in_child=recording_lock._at_fork_reinit)
 
 
-class Recorder(EventRecorder):
-    """Call it with every event; `records()` gives what it heard, if there is a `last` about the last so many.
-
-    It then works in chapters of a quarter to a half of that. Each begins where no backward and no transform is going
-    on, if possible after the end of one, and forgets all that was known: a thing that is met again is put down again,
-    as it would be had the recording begun there. The oldest chapter goes when there is enough without it.
-    """
+class Recorder(InChapters, EventRecorder):
+    """Call it with every event; `records()` gives what it heard, if there is a `last` about the last so many."""
 
     def __init__(self, limit: int = LIMIT, last: int | None = None) -> None:
         super().__init__(limit)
-        self._chapters = [Chapter(0, 0, self._tensors)]
-        self._last = sys.maxsize if last is None else last
-        self._room = self._full = 1 + self._last // 4  # raw tuples until it has to look at them, and in this chapter
+        self._keep_last(last)
 
     def __call__(self, event: Event) -> None:
         with recording_lock:
@@ -413,7 +386,7 @@ class Recorder(EventRecorder):
             # A task that began before anybody listened stays unheard: its graph is not known.
             if kind not in _OF_A_TASK or getattr(event[1], "_tag", None) in self._tasks:
                 if len(self._raw) >= self._room:
-                    self._turn(kind)
+                    self._turn(kind in _BEGINS)
                 try:
                     HEAR[kind](self, *event[1:])
                 except BaseException:
@@ -441,8 +414,6 @@ class Recorder(EventRecorder):
     def records(self, count: int | None = None) -> list[Record]:
         """Everything heard so far, or up to when `count` was this number: nothing, if all that was let go."""
         with recording_lock:
-            self._flush_deaths()
-            self._let_go()
             return super().records(count)
 
     def records_without_keeping(self, event: Event) -> list[Record]:
@@ -480,61 +451,21 @@ class Recorder(EventRecorder):
 
     # The last events only.
 
-    def _turn(self, kind: str) -> None:
-        """Let old chapters go; begin another, if this is long enough and the next event a good one to begin with."""
-        self._let_go()
-        if self._is_full(kind):
-            self._begin()
-        self._room = min(max(len(self._raw), self._chapters[-1].begin + self._full), self._last)
-
-    def _is_full(self, kind: str) -> bool:
-        begin = self._chapters[-1].begin
-        size = len(self._raw) - begin
-        early = size < self._last // 2
-        if size < self._full or (early and kind not in _BEGINS) or not self._is_at_rest():
-            return False
-        if early and not self._is_over():
-            return False
-        # Of a large graph all nodes may have to be put down again: not more often than as many others were.
-        again = 2 * sum([each[0] is NodeCreated and value_of(each, "found") for each in self._raw[begin:]])
-        self._full = max(self._full, again)
-        return size >= again
-
-    def _begin(self) -> None:
-        self._before = [chapter.tensors for chapter in self._chapters]
+    def _forget_known(self) -> None:
         self._nodes, self._tensors, self._levels, self._tasks = set(), set(), set(), set()
         self._hooks = {}
         self._models.forget()
-        self._chapters.append(Chapter(len(self._raw), next_tag(), self._tensors))
-        self._full = 1 + self._last // 4
 
     def _is_at_rest(self) -> bool:
-        """Whether nothing is going on whose parts belong together."""
         # Tangents of dual tensors are no hindrance: an error may have ended that without a word.
         busy = self._open or self._repeating or any([level for _, level in self._pushing])
         return not busy and all(task() is None for task in self._going)
 
-    def _is_over(self) -> bool:
-        """Whether a backward or a transform was the last, but for what was written since."""
-        return next((each[0] for each in reversed(self._raw) if each[0] not in _AFTER), None) in _ENDS
-
-    def _let_go(self) -> None:
-        """Let the oldest chapters go, as long as half of the events wanted, or more, are in the others."""
-        chapters = self._chapters
-        while len(chapters) > 1 and len(self._raw) > self._last <= 2 * (len(self._raw) - chapters[1].begin):
-            del chapters[0]
-            begin, serial = chapters[0].begin, chapters[0].serial
-            self._gone += begin - bool(self._gone)
-            self._raw[:begin] = [(EventsLetGo, self._gone)]
-            for chapter in chapters:
-                chapter.begin -= begin - 1
-            known = set[int]().union(*[chapter.tensors for chapter in chapters])
-            self._cuts.forget(serial, known)
-            for facts in (self._names, self._unlinked, self._detached):
-                for old in [each for each in facts if each < serial and each not in known]:
-                    del facts[old]
-            self._before = [chapter.tensors for chapter in chapters[:-1]]
-            self._read_anew()
+    def _forget_older(self, serial: int, known: set[int]) -> None:
+        self._cuts.forget(serial, known)
+        for facts in (self._names, self._unlinked, self._detached):
+            for old in [each for each in facts if each < serial and each not in known]:
+                del facts[old]
 
 
 class ErrorRecorder(Recorder):

@@ -24,7 +24,6 @@ LEGEND = "Bars: the usual norm of a row's gradient, on a log scale; zeros: the s
 LOG_LEGEND = (
     "Bars: the usual norm of a gradient or output, on a log scale; zeros: the share of dead units, ? if unknown."
 )
-_LOAD = "Where the next step was recorded, `workbench.load` reads its file."
 NOTHING = "Nothing was recorded that takes a gradient."
 _NOT_KEPT = "The graph of this step is not in this picture; trace.show(step=…) draws that of any step."
 _RIGHT = 558  # px: nothing goes further, so that the picture fits a notebook beside JupyterLab's files at 1024 x 768
@@ -58,9 +57,8 @@ def health(trace: Timeline, open: Collection[str] | None = None, depth: int | No
 
 
 def health_of_log(log: WatchLog, open: Collection[str] | None = None, depth: int | None = None) -> Storyboard:
-    """The same of a file of `watch`: what it told, and its table."""
-    found = [Finding("watch", True, f"Step {step}: {said}.", _LOAD, None, 0) for step, said in log.told]
-    board = HealthChart(log.table, found, open, depth).storyboard()
+    """The same of files of `watch`: what was told, and the table."""
+    board = HealthChart(log.table, log.found, open, depth).storyboard()
     board.legend = LOG_LEGEND
     return board
 

@@ -221,7 +221,7 @@ class BackwardRecorder(OperationRecorder):
         for place, nr, tensor, hooks in self._with_hooks():
             after = None if tensor is None else tensor._post_accumulate_grad_hooks
             for kind, found in (("tensor", hooks), ("accumulated", after)):
-                for key, hook in list((found or {}).items()):
+                for key, hook in [each for each in (found or {}).items() if _is_users(each[1])]:
                     self._wrap(task, place, (kind, nr), found, key, hook)
 
     def _with_hooks(self) -> list[tuple[int, int, torch.Tensor | None, Any]]:
@@ -472,7 +472,7 @@ class BackwardRecorder(OperationRecorder):
         if not hasattr(error, "_workbench_failure"):  # else a backward inside of this one has failed
             name = next((value_of(raw, "name") for raw in self._raw if raw[:2] == (NodeCreated, at)), "")
             with suppress(AttributeError):  # of a type that has no room for it
-                error._workbench_failure = self, len(self._raw), name.rpartition("::")[2]  # type: ignore[attr-defined]
+                error._workbench_failure = self, self.count, name.rpartition("::")[2]  # type: ignore[attr-defined]
 
     # The user's hooks.
 
@@ -483,7 +483,7 @@ class BackwardRecorder(OperationRecorder):
         for place, nr, tensor, own in self._with_hooks():
             after = None if tensor is None else tensor._post_accumulate_grad_hooks
             for kind, hooks in (("tensor", own), ("accumulated", after)):
-                found = [(kind, nr, *name_of(hook)) for hook in (hooks or {}).values()]
+                found = [(kind, nr, *name_of(hook)) for hook in (hooks or {}).values() if _is_users(hook)]
                 kinds[kind].setdefault(place, []).extend(found)
             if tensor is not None and tensor.retains_grad and place != self._have(tensor):
                 kinds["retained"].setdefault(place, []).append(retained(nr))

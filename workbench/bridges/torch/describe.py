@@ -75,8 +75,16 @@ class Token:
     def __init__(self, serial: int, died: Callable[[int], None]) -> None:
         self.serial, self._died = serial, died
 
+    def forget(self) -> None:
+        """Another stands for the node from now on."""
+        self._died = _nobody
+
     def __del__(self) -> None:
         self._died(self.serial)
+
+
+def _nobody(serial: int) -> None:
+    """Is told of a death."""
 
 
 def is_tensor(thing: Any) -> bool:
@@ -182,6 +190,7 @@ class TorchDescriber(ModelDescriber):
         super().__init__(limit)
         self._key = f"workbench recording {next_tag()}"
         self.inside: list[torch.Tensor] = []  # results inside of the operation that runs, where somebody shows them
+        self._old_keys: list[str] = []  # of earlier chapters
         self._birth = f"{self._key}: birth"
         self._entry: Any = None  # of the innermost module that is being called
         self._born: dict[Any, tuple[Any, Any]] = {}  # of nodes that it did not hear of: line and scope, if found out
@@ -420,7 +429,7 @@ class TorchDescriber(ModelDescriber):
             about = node.metadata
             if key in about:
                 continue
-            about[key] = token = Token(next_tag(), died)
+            about[key] = token = Token(self._serial_before(about) if self._old_keys else next_tag(), died)
             goes = node.next_functions
             kind = kinds.get(type(node)) or kind_of_node(type(node))
             first = len(todo)
@@ -433,6 +442,15 @@ class TorchDescriber(ModelDescriber):
             elif len(todo) > first + 2:
                 todo[first + 1 :] = todo[:first:-1]
         return order
+
+    def _serial_before(self, about: Any) -> int:
+        """The number that a node had in an earlier chapter, whose token is there no longer; else a new one."""
+        for key in self._old_keys:
+            token: Token | None = about.pop(key, None)
+            if token is not None:
+                token.forget()
+                return token.serial
+        return next_tag()
 
     def _outputs_saved(self, order: list[_Met]) -> dict[tuple[int, int], torch.Tensor]:
         """The tensors that nodes have saved and nodes have made, by number and place of their maker."""

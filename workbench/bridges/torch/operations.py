@@ -89,6 +89,7 @@ class OperationRecorder(TorchDescriber):
     """Adds a raw tuple for each operation, write and new gradient."""
 
     asked: Callable[[Any, Any, dict[str, Any]], Any]  # calls what runs a backward
+    _news_come: Callable[[], None]  # something is about to be put down
     suspend: Callable[[], None]  # nothing of the recording is there until `resume`
     resume: Callable[[], None]
 
@@ -122,6 +123,8 @@ class OperationRecorder(TorchDescriber):
     def ran(self, name: str, args: Any, kwargs: Any, out: Any, since: int, before: list[tuple[Any, ...]]) -> None:
         """An operation was run: record the nodes that it made, and what it wrote."""
         outs = tensors_in(out)
+        if not before and not self._calls:
+            self._news_come()
         if name in _SHARE and outs and isinstance(args[0], torch.Tensor):
             self._share(outs[0], args[0])
         written = [each for each in before if version_of(each[0]) != each[1]]
@@ -200,7 +203,7 @@ class OperationRecorder(TorchDescriber):
 
     def _is_part(self, tensor: torch.Tensor) -> bool:
         made = maker_of(tensor) is not None or self._base(tensor, self._tag(tensor)) is not None
-        return made or bool(self._sharing(tensor))
+        return made or self._is_known(self._have(tensor) or 0) or bool(self._sharing(tensor))
 
     def _slices(self, written: torch.Tensor, found: dict[int, Any], stack: Stack) -> int | None:
         made = None if written._base is None else written._base.grad_fn
@@ -237,12 +240,17 @@ class OperationRecorder(TorchDescriber):
 
     def grad_set(self, tensor: torch.Tensor) -> None:
         """A tensor's `.grad` was set."""
-        if self._is_told(tensor):
+        if self._is_known(self._have(tensor) or 0):
             self._flush_deaths()
             self._put_grad(tensor, "", self.sampler.stack(3))
 
     def _put_grad(self, tensor: torch.Tensor, name: str = "", stack: Stack | None = None) -> None:
         serial, grad = self._tag(tensor), tensor.grad
+        if serial not in self._tensors:  # an earlier chapter has told of it
+            found: dict[int, tuple[Any, ...]] = {}
+            self._describe(tensor, found)
+            self._tell(found)
+            self._grads.pop(serial)
         if self._grads.get(serial) == id(None) and grad is None:
             return  # it had none: zero_grad() clears all
         self._grads[serial] = id(grad)
@@ -278,6 +286,8 @@ class OperationRecorder(TorchDescriber):
 
     def enter(self, module: Any, suffix: str = "") -> None:
         """A module is called, or a compiled function."""
+        if not self._calls:
+            self._news_come()
         name = self._name_of(module) + suffix
         outer = self._entry
         self._calls.append((module, outer))

@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from ...events import next_tag
+from ...trace.chapters import InChapters, check_last
 from ...trace.hooks import nodes_behind
 from ...trace.line_recorder import LineWatcher, unwatch, watch
 from ...trace.source import leave_out
@@ -18,7 +20,7 @@ from ...trace.stacks import line_of, user_frame, user_frames
 from .. import WRONG_VALUES
 from .backward import BackwardRecorder, Wrappers
 from .birthplaces import recorders
-from .describe import LIMIT, is_python, kind_of_node, raw_saved, version_of
+from .describe import LIMIT, _functorch, is_python, kind_of_node, raw_saved, version_of
 from .found_scopes import FRAMES, found_out
 from .operations import BirthHook, CompiledCalls, InnerValues, ModuleHooks, OperationMode, StepHook, unobserved
 from .warning_places import WarningPlaces
@@ -29,11 +31,12 @@ leave_out(os.path.dirname(str(torch.__file__)) + os.sep)
 _open: list[TorchRecorder] = []  # the recordings that are going on, the innermost last
 
 
-class TorchRecorder(BackwardRecorder):
-    """Keeps what a PyTorch program does as raw tuples; `records()` makes records of them."""
+class TorchRecorder(InChapters, BackwardRecorder):
+    """Keeps what a PyTorch program does as raw tuples; `records()` makes records of them, of a `last` so many."""
 
-    def __init__(self, limit: int = LIMIT) -> None:
+    def __init__(self, limit: int = LIMIT, last: int | None = None) -> None:
         super().__init__(limit)
+        self._keep_last(last)
         self.all = False  # whether results inside of operations are looked at too
         self._parts: list[Any] = []  # hooks, modes and wrappers, to be removed in the end
         self._compiled: CompiledCalls | None = None
@@ -119,6 +122,42 @@ class TorchRecorder(BackwardRecorder):
         self._sent = {}
         self._calls.clear()
 
+    # The last events only.
+
+    def _news_come(self) -> None:
+        if len(self._raw) >= self._room:
+            self._turn(True)
+
+    def _is_at_rest(self) -> bool:
+        busy = self._going or self._calls or self._before or self._suspender is not None
+        return not busy and _functorch.maybe_current_level() is None
+
+    def _let_go(self) -> None:
+        if not self._going:  # a backward knows places among the raw events
+            super()._let_go()
+
+    def _forget_known(self) -> None:
+        self._old_keys.append(self._key)
+        self._key = f"workbench recording {next_tag()}"
+        recorders[self._key] = self
+        self._models.forget()
+        self._tensors, self._hooks, self._hooked, self._grads = set(), {}, {}, {}
+        self._versions, self._made, self._values, self._inner, self._born = {}, {}, {}, {}, {}
+        for known in (self._known, self._grad_owners):
+            for gone in [at for at, each in known.items() if each[0]() is None]:
+                del known[gone]
+        self._storages = {at: each for at, each in self._storages.items() if not each[0].expired()}
+        self._sharers = {serial: own for serial, own in self._sharers.items() if own() is not None}
+
+    def _forget_older(self, serial: int, known: set[int]) -> None:
+        self._cuts.forget(serial, known)
+        for facts in (self._names, self._detached):
+            for old in [each for each in facts if each < serial and each not in known]:
+                del facts[old]
+        for key in [each for each in self._old_keys[:-1] if int(each.rpartition(" ")[2]) < serial]:
+            self._old_keys.remove(key)
+            recorders.pop(key, None)
+
     def show(self, tensor: torch.Tensor, frame: FrameType | None) -> None:
         """Note the graph that made a tensor, as it is."""
         self._begin = 1 << 63
@@ -164,6 +203,9 @@ class TorchLineRecorder(LineWatcher, TorchRecorder):
             return list(waiting)
         return [thing for _, thing, _ in raw_saved(ctx, kind_of_node(type(ctx)))] if is_python(ctx) else []
 
+    def _is_at_rest(self) -> bool:
+        return not self._methods and super()._is_at_rest()
+
     def called(self, frame: FrameType) -> None:
         """Note which method begins."""
         with unobserved():
@@ -186,19 +228,28 @@ class TorchRecording:
     Tensors of more than `limit` values are kept as a summary. With `lines` the lines of Functions' methods are recorded
     too. With `values="all"` results inside of operations are looked at as well: a dispatch mode does that, under which
     PyTorch itself makes other nodes of some reshapes (ViewBackward0 where it is else ReshapeAliasBackward0).
+    With `last` about the last so many events are kept, as by `record(last=...)`.
     """
 
     def __init__(
-        self, trace: Callable[[TorchRecorder], Any], limit: int = LIMIT, lines: bool = False, values: str = "seen"
+        self,
+        trace: Callable[[TorchRecorder], Any],
+        limit: int = LIMIT,
+        lines: bool = False,
+        values: str = "seen",
+        last: int | None = None,
     ) -> None:
+        check_last(last)
         if values not in ("seen", "all"):
             raise ValueError(WRONG_VALUES.format(values))
-        self._trace, self._limit, self._lines, self._all = trace, limit, lines, values == "all"
+        self._trace, self._limit, self._lines, self._all, self._last = trace, limit, lines, values == "all", last
         self._open: list[TorchRecorder] = []
 
     def __enter__(self) -> Any:
-        lines = self._lines
-        recorder = TorchLineRecorder(torch.autograd.Function, self._limit) if lines else TorchRecorder(self._limit)
+        limit, last = self._limit, self._last
+        recorder = (
+            TorchLineRecorder(torch.autograd.Function, limit, last) if self._lines else TorchRecorder(limit, last)
+        )
         recorder.all = self._all
         trace = self._trace(recorder)
         recorder.begin(user_frame())

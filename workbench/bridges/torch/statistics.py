@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ...trace.values import axes_beside_units
-from .describe import _is_wrapped
+from .describe import _is_wrapped, maker_of
 from .operations import unobserved
 
 _foreach_norm: Any = vars(torch)["_foreach_norm"]  # its stubs leave it out
@@ -27,6 +27,20 @@ class TorchStatistics:
         """Whether it is a tensor of numbers that have a norm; inside of a function transform nobody sees them."""
         takes = isinstance(thing, torch.Tensor) and (thing.is_floating_point() or thing.is_complex())
         return takes and not _is_wrapped(thing)
+
+    def is_of_relu(self, thing: Any) -> bool:
+        """Whether a ReLU made it, a function too; to ask a view for its node may make a new one."""
+        made = maker_of(thing) if isinstance(thing, torch.Tensor) and thing._base is None else None
+        return made is not None and made.name() == "ReluBackward0"
+
+    def parts_of(self, model: torch.nn.Module) -> list[bool]:
+        """Of which parameters this process has a part only, as FSDP gives it."""
+        whole = any(type(each).__name__ == "FullyShardedDataParallel" for each in model.modules())
+        return [whole or _is_part(each) for each in model.parameters()]
+
+    def is_averaged(self, model: torch.nn.Module) -> bool:
+        """Whether processes average the gradients, of which each has its own before."""
+        return any(isinstance(each, torch.nn.parallel.DistributedDataParallel) for each in model.modules())
 
     def copies(self, tensors: Iterable[torch.Tensor]) -> list[torch.Tensor]:
         """The values as they are now."""
@@ -68,6 +82,11 @@ def _norms(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
             for at, norm in zip(places, norms, strict=True):
                 found[at] = norm
     return found
+
+
+def _is_part(tensor: torch.Tensor) -> bool:
+    """Whether other processes have other parts of it."""
+    return any(not each.is_replicate() for each in getattr(tensor, "placements", ()))
 
 
 def _values(tensor: torch.Tensor) -> torch.Tensor:

@@ -1,0 +1,124 @@
+"""A recording of which about the last so many events are kept, in chapters that can go one by one."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from ..events import next_tag
+from .call_records import LevelLeft
+from .describer import Describer
+from .records import (
+    BackwardFinished,
+    EventsLetGo,
+    Failed,
+    GradChanged,
+    NodeCreated,
+    NodesGone,
+    TensorsFound,
+    TensorWritten,
+)
+from .schema import Record, value_of
+
+# After these, and what is written or let go then, something new begins.
+_ENDS = (BackwardFinished, LevelLeft, Failed)
+_AFTER = (TensorWritten, GradChanged, NodesGone, TensorsFound)
+
+
+def check_last(last: int | None) -> None:
+    """Refuse what is no number of events to keep."""
+    if last is None:
+        return
+    if not isinstance(last, int) or isinstance(last, bool):
+        raise TypeError(
+            f"record(last=...) takes how many events to keep, a whole number, but got {type(last).__name__}."
+        )
+    if last < 1:
+        raise ValueError(f"record(last=...) takes how many events to keep, at least 1, but got {last}.")
+
+
+@dataclass(slots=True)
+class Chapter:
+    """A part of a recording that speaks of nothing but what it has told of itself: those before it may go."""
+
+    begin: int  # its first raw tuple
+    serial: int  # numbers below were given before it
+    tensors: set[int]  # that it has told of
+
+
+class InChapters(Describer):
+    """Works in chapters of a quarter to a half of the `last` events, if it is to keep these only.
+
+    Each begins where no backward and no transform is going on, if possible after the end of one, and forgets all that
+    was known: a thing that is met again is put down again, as it would be had the recording begun there. The oldest
+    chapter goes when there is enough without it.
+    """
+
+    def _keep_last(self, last: int | None) -> None:
+        """Keep about so many events, or all."""
+        self._chapters = [Chapter(0, 0, self._tensors)]
+        self._last = sys.maxsize if last is None else last
+        self._room = self._full = 1 + self._last // 4  # raw tuples until it has to look at them, and in this chapter
+
+    def records(self, count: int | None = None) -> list[Record]:
+        """Everything put down so far, or up to when `count` was this number: nothing, if all that was let go."""
+        self._flush_deaths()
+        self._let_go()
+        return super().records(count)
+
+    # What each engine's recorder says, and forgets, in its own way.
+
+    def _is_at_rest(self) -> bool:
+        """Whether nothing is going on whose parts belong together."""
+        raise NotImplementedError
+
+    def _forget_known(self) -> None:
+        """Know nothing any more: each thing that is met will be put down again."""
+        raise NotImplementedError
+
+    def _forget_older(self, serial: int, known: set[int]) -> None:
+        """Forget what is kept of tensors with lower numbers, but for those that are known."""
+        raise NotImplementedError
+
+    # Chapters.
+
+    def _turn(self, begins: bool) -> None:
+        """Let old chapters go; begin another, if this is long enough and the next event a good one to begin with."""
+        self._let_go()
+        if self._is_full(begins):
+            self._forget_known()
+            self._chapters.append(Chapter(len(self._raw), next_tag(), self._tensors))
+            self._told_before = [chapter.tensors for chapter in self._chapters[:-1]]
+            self._full = 1 + self._last // 4
+        self._room = min(max(len(self._raw), self._chapters[-1].begin + self._full), self._last)
+
+    def _is_full(self, begins: bool) -> bool:
+        begin = self._chapters[-1].begin
+        size = len(self._raw) - begin
+        early = size < self._last // 2
+        if size < self._full or (early and not begins) or not self._is_at_rest():
+            return False
+        if early and not self._is_over():
+            return False
+        # Of a large graph all nodes may have to be put down again: not more often than as many others were.
+        again = 2 * sum([each[0] is NodeCreated and value_of(each, "found") for each in self._raw[begin:]])
+        self._full = max(self._full, again)
+        return size >= again
+
+    def _is_over(self) -> bool:
+        """Whether a backward or a transform was the last, but for what was written since."""
+        return next((each[0] for each in reversed(self._raw) if each[0] not in _AFTER), None) in _ENDS
+
+    def _let_go(self) -> None:
+        """Let the oldest chapters go, as long as half of the events wanted, or more, are in the others."""
+        chapters = self._chapters
+        while len(chapters) > 1 and len(self._raw) > self._last <= 2 * (len(self._raw) - chapters[1].begin):
+            del chapters[0]
+            begin, serial = chapters[0].begin, chapters[0].serial
+            self._gone += begin - bool(self._gone)
+            self._raw[:begin] = [(EventsLetGo, self._gone)]
+            for chapter in chapters:
+                chapter.begin -= begin - 1
+            self._forget_older(serial, set[int]().union(*[chapter.tensors for chapter in chapters]))
+            self._told_before = [chapter.tensors for chapter in chapters[:-1]]
+            self._read_anew()
