@@ -15,7 +15,7 @@ except ImportError:
     raise ImportError("Transformers is not installed: pip install transformers[torch] brings it.") from None
 
 
-class WatchCallback(TrainerCallback):
+class WatchCallback(TrainerCallback):  # pyright: ignore[reportGeneralTypeIssues]  it takes this file for the library
     """Watches a training as `workbench.watch` does, with its `every`, `path` and `keep`.
 
     The steps `record_steps` (`state.global_step`, from 0) are recorded as a whole, in `run.step-0.json` beside the

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
@@ -60,7 +60,8 @@ def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> 
 
 def _items(name: str, thing: Any, is_tensor: Callable[[Any], bool], most: int = _ITEMS) -> Iterator[tuple[str, Any]]:
     """The tensors in a list, a tuple or a dict, and in such as lie in it: "params[0]", "state['w'][1]"."""
-    pairs: Iterable[tuple[Any, Any]] = thing.items() if thing.__class__ is dict else enumerate(thing)
+    several: Any = thing
+    pairs: Any = several.items() if thing.__class__ is dict else enumerate(several)
     for key, each in islice(pairs, most):
         if isinstance(key, str | int):
             if is_tensor(each):

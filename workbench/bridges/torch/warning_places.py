@@ -15,6 +15,7 @@ from typing import Any
 from ...trace.stacks import user_frame
 
 _HERE = os.path.dirname(__file__) + os.sep
+_SHOWS = "_showwarnmsg"  # the function that Python itself calls, whatever has a program put around it
 _REGISTRY = "__warningregistry__"  # where Python notes, in a module, which of its warnings it has shown
 
 
@@ -22,8 +23,8 @@ class WarningPlaces:
     """While it is there, what is warned of in a line of the recorder's is told in the user's; `remove` ends it."""
 
     def __init__(self, *_: Any) -> None:
-        self._inner = inner = getattr(warnings, "_showwarnmsg", None)
-        self._is_on = True
+        inner: Any = getattr(warnings, _SHOWS, None)
+        self._inner, self._is_on = inner, True
 
         def show(message: Any) -> None:
             if not self._is_on or not message.filename.startswith(_HERE) or _is_moved(message):
@@ -31,13 +32,13 @@ class WarningPlaces:
 
         self._own = show
         if inner is not None:
-            vars(warnings)["_showwarnmsg"] = show
+            setattr(warnings, _SHOWS, show)
 
     def remove(self) -> None:
         """Leave them as they are."""
         self._is_on = False
-        if vars(warnings).get("_showwarnmsg") is self._own:
-            vars(warnings)["_showwarnmsg"] = self._inner
+        if getattr(warnings, _SHOWS, None) is self._own:
+            setattr(warnings, _SHOWS, self._inner)
 
 
 def _is_moved(message: Any) -> bool:
