@@ -83,13 +83,13 @@ def callback_of(library: str, folder: Path, **options: Any) -> Any:
         from workbench.callbacks.lightning import WatchCallback
     else:
         pytest.importorskip("transformers", reason=absent.TRANSFORMERS)
-        from workbench.callbacks.transformers import WatchCallback  # type: ignore[assignment]
+        from workbench.callbacks.transformers import WatchTrainerCallback as WatchCallback  # type: ignore[assignment]
     return WatchCallback(path=folder / "run.jsonl", **options)
 
 
 @pytest.mark.parametrize("library", TRAININGS)
 def test_a_training_is_watched_and_its_steps_are_recorded(library: str, tmp_path: Path) -> None:
-    callback = callback_of(library, tmp_path, every=2, record_steps=(1, 4))
+    callback = callback_of(library, tmp_path, every=2, record_steps=(2, 5))
     watched = TRAININGS[library](tmp_path, [callback])
     plain = TRAININGS[library](tmp_path, [])
     for one, other in zip(watched.parameters(), plain.parameters(), strict=True):
@@ -98,19 +98,19 @@ def test_a_training_is_watched_and_its_steps_are_recorded(library: str, tmp_path
     assert [each["name"] for each in head["parameters"]] == [
         f"net.{at}.{kind}" for at in "02" for kind in ("weight", "bias")
     ]
-    assert [line["step"] for line in lines] == [0, 2, 4]
+    assert [line["step"] for line in lines] == [1, 3, 5]
     assert all(None not in line["grad"] and 0 not in line["update"] for line in lines)
     if library == "lightning":  # plain gradient descent: the update is the gradient of this very step
         assert lines[1]["update"] == pytest.approx([0.05 * norm for norm in lines[1]["grad"]], rel=1e-3)
-    assert sorted(path.name for path in tmp_path.glob("*.json")) == ["run.step-1.json", "run.step-4.json"]
-    trace = workbench.load(tmp_path / "run.step-4.json")
+    assert sorted(path.name for path in tmp_path.glob("*.json")) == ["run.step-2.json", "run.step-5.json"]
+    trace = workbench.load(tmp_path / "run.step-5.json")
     assert sum(isinstance(event, BackwardStarted) for event in trace.events) == 1
     assert not [each for each in trace.findings() if each.certain]
     assert "3 steps; the picture is shown after" in str(callback.watched.show())
 
 
 def test_a_training_that_fails_is_watched_no_longer(tmp_path: Path) -> None:
-    callback = callback_of("lightning", tmp_path, record_steps=(0,))
+    callback = callback_of("lightning", tmp_path, record_steps=(1,))
     lightning = pytest.importorskip("lightning.pytorch", reason=absent.LIGHTNING)
 
     class Stop(lightning.Callback):
@@ -119,11 +119,13 @@ def test_a_training_that_fails_is_watched_no_longer(tmp_path: Path) -> None:
 
     with pytest.raises(RuntimeError, match="stopped"):
         by_lightning(tmp_path, [callback, Stop()])
-    assert callback.watched._file is None and (tmp_path / "run.step-0.json").exists()
+    assert callback.watched._file is None and (tmp_path / "run.step-1.json").exists()
 
 
 @pytest.mark.parametrize("library", TRAININGS)
-@pytest.mark.parametrize(("steps", "told"), [((-1,), "-1"), (("2",), "'2'"), ((True,), "True")])
+@pytest.mark.parametrize(("steps", "told"), [((0,), "0"), (("2",), "'2'"), ((True,), "True")])
 def test_steps_that_are_none_are_refused(library: str, steps: Collection[Any], told: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=rf"WatchCallback\(record_steps=...\) takes steps .* but got {told}\."):
+    with pytest.raises(
+        ValueError, match=rf"Watch(Trainer)?Callback\(record_steps=...\) takes steps .* but got {told}\."
+    ):
         callback_of(library, tmp_path, record_steps=steps)

@@ -13,6 +13,7 @@ import pytest
 
 import workbench
 from workbench.health.findings import Findings
+from workbench.trace.source import without_comment
 
 each_engine = pytest.mark.parametrize("engine", ["workbench", pytest.param("torch", marks=pytest.mark.oracle)])
 
@@ -42,7 +43,7 @@ def where(program: Callable[..., Any], text: str) -> str:
     """The place of the first line of a program that has this text, as findings tell it."""
     lines, first = inspect.getsourcelines(program)
     at = next(number for number, line in enumerate(lines) if text in line)
-    return f"{Path(inspect.getfile(program)).name}:{first + at} `{lines[at].strip()[:20]}"
+    return f"{Path(inspect.getfile(program)).name}:{first + at} `{without_comment(lines[at]).strip()[:20]}"
 
 
 def train(

@@ -21,7 +21,7 @@ except ImportError:
 class WatchCallback(Callback):
     """Watches a training as `workbench.watch` does, with its `every`, `path` and `keep`.
 
-    The steps `record_steps` (`trainer.global_step`, from 0) are recorded as a whole, in `run.step-0.json` beside the
+    The steps `record_steps` (from 1, as in that file) are recorded as a whole, in `run.step-1.json` beside the
     file. Of several optimisers the first is watched. `callback.watched.show()` shows what there is up to now.
     """
 
@@ -43,7 +43,7 @@ class WatchCallback(Callback):
         self._watch.begin(pl_module, trainer.optimizers[0])
 
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
-        self._watch.begin_step(trainer.global_step)
+        self._watch.begin_step(trainer.global_step + 1)
 
     def on_before_optimizer_step(self, trainer: Any, pl_module: Any, optimizer: Any) -> None:
         if self.watched is not None and optimizer is trainer.optimizers[0]:

@@ -12,14 +12,14 @@ from ..watching import watch
 
 
 class TrainingWatch:
-    """What a callback is told: how a training is watched, and which of its steps, counted from 0, are recorded."""
+    """What a callback is told: how a training is watched, and which of its steps, counted from 1, are recorded."""
 
     def __init__(
         self, every: int, path: str | os.PathLike[str], keep: int, record_steps: Collection[int], name: str
     ) -> None:
-        wrong = [step for step in record_steps if type(step) is not int or step < 0]
+        wrong = [step for step in record_steps if type(step) is not int or step < 1]
         if wrong:
-            raise ValueError(f"{name}(record_steps=...) takes steps counted from 0, but got {wrong[0]!r}.")
+            raise ValueError(f"{name}(record_steps=...) takes steps counted from 1, but got {wrong[0]!r}.")
         self._options = {"every": every, "path": path, "keep": keep}
         self._steps = frozenset(record_steps)
         self._recording: Any = None

@@ -1,4 +1,4 @@
-"""`WatchCallback` for the Trainer of Hugging Face: `Trainer(..., callbacks=[WatchCallback(every=50)])`."""
+"""For the Trainer of Hugging Face: `Trainer(..., callbacks=[WatchTrainerCallback(every=50)])`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ except ImportError:
     raise ImportError("Transformers is not installed: pip install transformers[torch] brings it.") from None
 
 
-class WatchCallback(TrainerCallback):  # pyright: ignore[reportGeneralTypeIssues]  it takes this file for the library
+class WatchTrainerCallback(TrainerCallback):  # pyright: ignore[reportGeneralTypeIssues]  it takes this file for the library
     """Watches a training as `workbench.watch` does, with its `every`, `path` and `keep`.
 
-    The steps `record_steps` (`state.global_step`, from 0) are recorded as a whole, in `run.step-0.json` beside the
+    The steps `record_steps` (from 1, as in that file) are recorded as a whole, in `run.step-1.json` beside the
     file. `callback.watched.show()` shows what there is up to now.
     """
 
@@ -41,7 +41,7 @@ class WatchCallback(TrainerCallback):  # pyright: ignore[reportGeneralTypeIssues
         self._watch.begin(given["model"], getattr(optimizer, "optimizer", optimizer))  # the one that Accelerate wraps
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        self._watch.begin_step(state.global_step)
+        self._watch.begin_step(state.global_step + 1)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         self._watch.end_step()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..trace.facts import SourceLine
+from ..trace.source import without_comment
 from ..trace.values import Value, number, series, shortened
 from .graph import RecordedNode
 from .training_run import TrainedParameter
@@ -53,7 +54,7 @@ def place(line: SourceLine | None) -> str:
     """`train.py:18 \\`h = self.fc(x)\\``, or that the line is not known."""
     if line is None:
         return "a line that is not known"
-    text = shortened(line.text, _TEXT)
+    text = shortened(without_comment(line.text).strip(), _TEXT)
     return f"{line.file}:{line.line} `{text}`" if text else f"{line.file}:{line.line}"
 
 
