@@ -334,3 +334,28 @@ def test_dead_units_are_counted_at_a_relu_whose_outputs_are_not_kept(engine):
 def test_a_relu_of_living_units_and_one_of_few_samples_are_healthy(engine, samples, below):
     findings = found(engine, lambda torch: dying(torch, samples, below))
     assert "dead units" not in [each.rule for each in findings]
+
+
+def divided(torch, side):
+    """A constant that is made of constants, and is infinite where it is divided by 0, in a function that is over."""
+    net, x = torch.nn.Linear(3, 2), torch.ones(2, 3)
+
+    def weighted(h):
+        far = torch.ones(2) / torch.tensor([1.0, 0.0]) - torch.ones(2) / torch.tensor([1.0, 0.0])
+        return far * h if side == "left" else h - far  # the input
+
+    def run():
+        for _ in range(2):
+            loss = weighted(net(x)).sum()
+            loss.backward()
+
+    return run
+
+
+@each_engine
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_constant_that_is_not_finite_is_named_by_what_the_program_writes(engine, side):
+    first = found(engine, lambda torch: divided(torch, side))[0]
+    assert first.rule == "not finite" and first.certain
+    assert first.sentence.startswith(f"`far`, which {'mul' if side == 'left' else 'sub'} ")
+    assert "is not finite already: 1 of 2 values" in first.sentence and where(divided, "# the input") in first.sentence

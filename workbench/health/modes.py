@@ -38,9 +38,11 @@ def evaluates_while_training(run: TrainingRun) -> Iterator[Finding]:
     """A model is trained on after `eval()`, or its dropout is off in all of the training."""
     for name, calls in _by_module(run).items():
         given = [(at, event) for at, event in calls if event.grad and event.modes]
-        if not given or any(each.training for each in given[-1][1].modes) or not _is_updated(run, *given[-1][::-1]):
+        if not given:
             continue
         at, event = given[-1]
+        if any(each.training for each in event.modes) or not _is_updated(run, event, at):
+            continue
         switched = any(each.training for _, before in given for each in before.modes)
         if not switched and any(_AVERAGES in each.module for each in event.modes):
             continue  # what batch norm computes tells it

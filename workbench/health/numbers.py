@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
+from ..trace.assignments import sides_of
 from ..trace.values import Value, number, unit_axis
 from .causes import grown, scale_of, scales
 from .finding import Finding, listed, place, plural, span, told
@@ -138,7 +139,8 @@ def _from_forward(run: TrainingRun, root: str, backward: int) -> Finding:
 def _given(run: TrainingRun, node: RecordedNode) -> Finding:
     """Data, or a weight, were not finite before anything was computed."""
     bad = [(id, value) for id, value in zip(node.input_ids, node.inputs, strict=True) if value.nonfinite]
-    name = next((run.tensors[id].name for id, _ in bad if id in run.tensors and run.tensors[id].name), "a tensor")
+    name = next((run.tensors[id].name for id, _ in bad if id in run.tensors and run.tensors[id].name), None)
+    name = name or _side(node, bad[0][0]) or "a tensor"
     return Finding(
         "not finite",
         True,
@@ -149,6 +151,13 @@ def _given(run: TrainingRun, node: RecordedNode) -> Finding:
         node.event,
         tuple([id for id, _ in bad]),
     )
+
+
+def _side(node: RecordedNode, id: str) -> str:
+    """What the program writes for an input that no variable holds any more: `a` of `a @ f(x)`."""
+    text = node.made.path[-1].title if node.made.path and node.made.path[-1].kind == "expression" else ""
+    sides, given = sides_of(text), [arg.tensor for arg in node.made.args if arg.tensor is not None]
+    return f"`{sides[given.index(id)]}`" if len(sides) == len(given) and id in given else ""
 
 
 def _hint(node: RecordedNode, large: float) -> str:

@@ -73,6 +73,16 @@ def _assigned(text: str, in_function: bool) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
+@lru_cache(1_000)
+def sides_of(text: str) -> tuple[str, ...]:
+    """Both sides of an expression with an operator, `a` and `f(x)` of `a @ f(x)`; nothing of any other."""
+    tree = parsed(text)
+    whole = tree.body[0].value if tree is not None and tree.body and isinstance(tree.body[0], ast.Expr) else None
+    if not isinstance(whole, ast.BinOp):
+        return ()
+    return tuple([ast.get_source_segment(text, each) or "" for each in (whole.left, whole.right)])
+
+
 @lru_cache(10_000)
 def taken_of(text: str, variable: str) -> str:
     """The one operand of an expression that is a part or another shape of a variable: `x[t]` in `x[t] @ w`; or ""."""

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 from .facts import SourceLine
 from .frame import Frame
-from .schema import Building, Reading, Tensors, kind_of_event
+from .schema import Building, Reading, Tensors, by, kind_of_event
 from .source import source
 
-Located = Annotated[SourceLine | None, lambda at, line: source(line)]
+Located = Annotated[SourceLine | None, by(source)]
 
 
 class _Found(Building):
