@@ -163,7 +163,7 @@ def test_a_cell_leads_to_the_graph_of_its_step_at_its_layer() -> None:
         arrow = next(each for each in story["story"]["arrows"] if each["source"] == id)
         changes = [arrow, *(moment["arrows"].get(arrow["id"], {}) for moment in story["story"]["steps"][:when])]
         told = [change["label"] for change in changes if "label" in change]
-        assert f"{step['head.bias']:.3g}" in told[-1]
+        assert f"{step['head.bias']:.4g}" in told[-1]
     cells = [id for id, box in board.scene.boxes.items() if box.goto is not None and box.state != "future"]
     assert len(cells) > 20 and set(cells) <= story["leads"].keys()
 

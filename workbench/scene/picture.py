@@ -151,7 +151,7 @@ def playing(storyboard: Storyboard) -> str:
     story = shortened(storyboard, partial(_packed, room=room), room)
     if story is None:
         return f"<div>{image}</div><p>{escape(_TOO_LARGE, quote=False)}</p>"
-    return _placed(image, story, _inside(storyboard, room - len(story)))
+    return _placed(image, story, _inside(storyboard, room - len(story) - len(',""')))
 
 
 def _cut_dict(storyboard: Storyboard, plan: Plan) -> dict[str, Any]:
@@ -180,9 +180,10 @@ def _packed(storyboard: Storyboard, room: int) -> str:
 
 def _placed(image: str, story: str, inside: str = "") -> str:
     version, _ = library()
-    name = f"wb-play-{_digest(version + story)}"
+    name = f"wb-play-{_digest(version + story + inside)}"
     act = f"{inline()}({json.dumps(name)},{json.dumps(version)},"
-    return f'<div class="{name}">{image}</div><script>{act}"{_packed_library()}","{story}","{inside}");</script>'
+    more = f',"{inside}"' if inside else ""
+    return f'<div class="{name}">{image}</div><script>{act}"{_packed_library()}","{story}"{more});</script>'
 
 
 @cache
