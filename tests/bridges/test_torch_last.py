@@ -56,7 +56,7 @@ def test_it_begins_with_a_whole_step_and_says_how_many_were_let_go() -> None:
     trace, _ = trained(30, last=300)
     kinds = [type(event).__name__ for event in trace.events]
     assert kinds.count("BackwardStarted") == kinds.count("BackwardFinished") >= 3
-    made = [event for event in trace.events if type(event).__name__ == "NodeCreated"]
+    made: list[Any] = [event for event in trace.events if type(event).__name__ == "NodeCreated"]
     assert made and not any(event.found for event in made), "each node with its line"
     assert not trace.findings(), "gradients were cleared in each step"
     said = trace.show().storyboard.steps[0].caption
@@ -66,19 +66,19 @@ def test_it_begins_with_a_whole_step_and_says_how_many_were_let_go() -> None:
 
 
 def test_a_node_that_lives_on_is_the_same_and_so_is_a_tensor_that_is_used_again() -> None:
-    w = torch.tensor([0.5, -0.5], requires_grad=True)
-    spare = torch.tensor([2.0], requires_grad=True)
+    w: Any = torch.tensor([0.5, -0.5], requires_grad=True)
+    spare: Any = torch.tensor([2.0], requires_grad=True)
     with record(torch, last=60) as trace:
         kept = (spare * spare).sum()
         for _ in range(30):
             loss = (w * w).sum() + 0 * kept
             loss.backward(retain_graph=True)
-            spare.grad = None
+            spare.grad = torch.zeros(1)
             with torch.no_grad():
                 w -= 0.01 * w.grad
-            w.grad = None
+                w.grad.zero_()
         kept.backward()
-    events = trace.events
+    events: Any = trace.events
     nodes = [event.node for event in events if type(event).__name__ == "NodeCreated"]
     assert nodes.count(max(nodes, key=nodes.count)) <= 4, "again in each chapter, as the same node"
     assert sum(event.found for event in events if type(event).__name__ == "NodeCreated") < 20
@@ -135,7 +135,8 @@ def test_with_lines_a_method_is_kept_whole() -> None:
             Square.apply(layer(torch.ones(3, 2))).sum().backward()
     kinds = [type(event).__name__ for event in trace.events]
     assert len(kinds) < 250 and kinds.count("MethodCalled") == kinds.count("MethodEnded") > 0
-    scopes = {event.scope for event in trace.events if type(event).__name__ == "NodeCreated"}
+    events: Any = trace.events
+    scopes = {event.scope for event in events if type(event).__name__ == "NodeCreated"}
     assert "layer" in scopes, "with lines, too, modules are known"
 
 

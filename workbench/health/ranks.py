@@ -142,8 +142,8 @@ def _on_ranks(norms: Mapping[int, float | None]) -> str:
     """`1.5 on rank 0 and 1.7 on rank 1`: of many ranks two that differ."""
     first, norm = next(iter(norms.items()))
     other = next(rank for rank, each in norms.items() if str(each) != str(norm))
-    told = [f"{'none' if norms[rank] is None else number(norms[rank])} on rank {rank}" for rank in (first, other)]
-    return series(told)
+    pair = [(rank, norms[rank]) for rank in (first, other)]
+    return series([f"{'none' if each is None else number(each)} on rank {rank}" for rank, each in pair])
 
 
 def _together(runs: Mapping[int, WatchedRun]) -> Iterator[tuple[int, dict[int, dict[str, Any]]]]:

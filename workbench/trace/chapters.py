@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from typing import Any
 
 from ..events import next_tag
 from .call_records import LevelLeft
@@ -25,7 +26,7 @@ _ENDS = (BackwardFinished, LevelLeft, Failed)
 _AFTER = (TensorWritten, GradChanged, NodesGone, TensorsFound)
 
 
-def check_last(last: int | None) -> None:
+def check_last(last: Any) -> None:
     """Refuse what is no number of events to keep."""
     if last is None:
         return
