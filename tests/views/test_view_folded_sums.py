@@ -32,7 +32,7 @@ def sums_are_true(seed: int, patch: pytest.MonkeyPatch) -> int:
     named = {name: each for name, each in there.items() if isinstance(each, torch.Tensor)}
     for tensor in frame.tensors.values():
         if tensor.role == "leaf" and tensor.name in named and tensor.grad is not None:
-            total = sum([array(frame.edges[key].grad) for key in frame.came_to(tensor.id)])
+            total = sum([array(edge.grad) for edge in frame.arrivals(tensor.id)])
             assert np.allclose(total, named[tensor.name].grad.numpy(), rtol=1e-4, atol=1e-6)
     told = 0
     for view in ("graph", "flow"):
