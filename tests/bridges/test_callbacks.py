@@ -125,7 +125,5 @@ def test_a_training_that_fails_is_watched_no_longer(tmp_path: Path) -> None:
 @pytest.mark.parametrize("library", TRAININGS)
 @pytest.mark.parametrize(("steps", "told"), [((0,), "0"), (("2",), "'2'"), ((True,), "True")])
 def test_steps_that_are_none_are_refused(library: str, steps: Collection[Any], told: str, tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match=rf"Callback\(record_steps=...\) takes .* but got {told}\."
-    ):
+    with pytest.raises(ValueError, match=rf"Callback\(record_steps=...\) takes .* but got {told}\."):
         callback_of(library, tmp_path, record_steps=steps)
