@@ -220,7 +220,7 @@ def test_a_step_says_which_rows_are_far_from_what_is_usual() -> None:
 def test_zeros_that_nobody_counted_are_unknown() -> None:
     with workbench.record(limit=2) as trace:
         for _ in range(3):
-            (torch.randn(30, requires_grad=True).relu()).sum().backward()
+            (torch.randn(30, requires_grad=True).tanh()).sum().backward()
     board = trace.show("health").storyboard
     assert "zeros unknown" in next(box.alt for box in board.scene.boxes.values() if box.goto is not None)
     zeros = [fields["title"] for id, fields in board.steps[0].boxes.items() if id.endswith(".zeros")]

@@ -38,7 +38,7 @@ _CELL = 15  # px: the widest cell
 _NARROWEST = 5  # px of a cell
 _MARKED = 12  # px: the narrowest cell with a mark
 _FINDINGS = 3  # that are told
-_LINES = 4  # of a finding
+_LINES = 7  # of a finding
 _INDENT = 10  # px
 _SHADE = 0.5  # decades from the usual norm to the next shade
 _NAMED = 3  # rows that a caption names
@@ -384,10 +384,10 @@ def _zeros(cell: HealthCell | None) -> str:
 
 
 def _short(norm: float) -> str:
-    """A norm in seven columns: `0.0123`, `7.1e-5`."""
+    """A norm in six columns: `0.0123`, `7.1e-5`, `4e-12`."""
     if not math.isfinite(norm) or not norm or 1e-2 <= norm < 1e3:
         return number(norm, digits=3)
-    digits, _, exponent = f"{norm:.1e}".partition("e")
+    digits, _, exponent = f"{norm:.{0 if norm < 1e-9 or norm >= 1e10 else 1}e}".partition("e")
     return f"{digits}e{int(exponent)}"
 
 

@@ -143,7 +143,15 @@ def _worst_of(path: tuple[str, ...], inside: Sequence[HealthRow]) -> ShownCells:
         rows.append(inside[worst])
         usuals.append(usual[worst])
     kind = f"closed, in each step the worst of {len(inside)} rows"
-    return ShownCells(WITHIN.join(path), kind, cells, rows, min(known, default=None), usuals)
+    return ShownCells(WITHIN.join(path), kind, cells, rows, _furthest(known), usuals)
+
+
+def _furthest(norms: Sequence[float]) -> float | None:
+    """Of several usual norms the one that is furthest from their middle; zero is further than all."""
+    if not norms or not all(norms):
+        return 0.0 if norms else None
+    middle = median([math.log10(each) for each in norms])
+    return max(norms, key=lambda each: abs(math.log10(each) - middle))
 
 
 def usual_of(cells: Sequence[HealthCell | None]) -> float | None:

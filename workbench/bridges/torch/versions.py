@@ -10,11 +10,10 @@ import torch
 from .. import TOO_OLD
 
 _OLDEST = (2, 6)
-_autograd: Any = torch._C._autograd  # its stubs leave out most of what it has
+_c: Any = torch._C  # its stubs leave out most of what it has
+_autograd: Any = _c._autograd
 
-TELLS_SAVED = hasattr(
-    _autograd.SavedTensor, "data"
-)  # whether what is saved can be looked at as it is kept: not yet in 2.9
+TELLS_SAVED = hasattr(_autograd.SavedTensor, "data")  # whether what is saved can be seen as it is kept: not in 2.9
 
 COMPILED_CALLS = ("compile_wrapper", "_fn")  # what the call of a compiled function runs; the latter until 2.7
 
