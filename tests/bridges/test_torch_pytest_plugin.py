@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import re
 
+import absent
 import pytest
 from lab import CHECKOUT
 from oracle import torch as torch
+
+if torch is None:
+    pytest.skip(absent.TORCH, allow_module_level=True)
 
 pytest_plugins = ("pytester",)
 

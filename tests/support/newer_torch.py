@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed
 
 # By version: what is kept in a slot of a node, hooks or not; what a compiled function returns;
-# the last events alone; shards on a CPU.
+# shards on a CPU.
 _FROM_2_12 = """
 test_a_compiled_part_is_neither_compiled_again_nor_run_otherwise
 test_a_write_over_what_was_saved_names_the_node_and_where_recorded_both_lines
@@ -26,12 +26,6 @@ test_the_first_node_that_sent_what_is_not_finite[torch]
 test_what_is_compiled_as_a_whole_is_one_box_with_what_it_takes_and_gives
 test_a_recording_inside_of_another_sees_the_same_and_leaves_it_going
 test_all_is_put_back_and_what_is_compiled_first_while_recorded_is_a_box_too
-test_what_is_kept_ends_as_the_whole_does
-test_it_begins_with_a_whole_step_and_says_how_many_were_let_go
-test_a_node_that_lives_on_is_the_same_and_so_is_a_tensor_that_is_used_again
-test_writes_and_cleared_gradients_of_what_no_later_forward_uses_are_kept
-test_the_memory_of_a_long_training_is_bounded
-test_with_lines_a_method_is_kept_whole
 test_ranks_that_are_healthy_have_no_findings
 test_what_is_planted_in_one_rank_is_told_first
 test_the_step_that_went_wrong_is_recorded_on_the_rank_where_it_did

@@ -47,17 +47,6 @@ def test_what_a_list_or_a_dict_holds_is_called_by_its_place_there():
     assert names(trace) == ["params[0]", "params[1]", "more['a']", "alone"]
 
 
-def test_what_lies_in_a_list_of_a_list_is_called_by_its_place_there():
-    pairs, state = [(*params_of(2),), (*params_of(2),)], {"w": params_of(1), "name": "w"}
-    numbers = [[1.0] * 50, *state["w"], params_of(9)]
-    with record() as trace:
-        for w, b in pairs:
-            (w * b).sum().backward()
-        (state["w"][0] * numbers[2][7] * numbers[2][8]).sum().backward()
-    found = ["pairs[0][0]", "pairs[0][1]", "pairs[1][0]", "pairs[1][1]", "state['w'][0]", "numbers[2][7]", None]
-    assert names(trace) == found
-
-
 def test_a_parameter_that_only_a_loop_holds_has_no_name_and_what_is_no_parameter_has_the_loops():
     with record() as trace:
         for p in params_of(2):

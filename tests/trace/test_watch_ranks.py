@@ -161,7 +161,7 @@ def test_the_command_takes_files_or_a_pattern_that_no_shell_has_expanded(
         told = capsys.readouterr()
         first, *_, last = told.out.splitlines()
         said = "rank 1 went wrong first: the norm of the output of layer 0 is nan; no other rank has."
-        assert (first, last, told.err) == (f"Step 2: {said}", "Wrote run.ranks.html.", "")
+        assert (first, last, told.err) == (f"Step 2: {said}", "Wrote run.ranks.health.html.", "")
     assert main(["health", "run.rank1.jsonl"]) == 0
     assert capsys.readouterr().out.startswith("Step 2: the norm of the output of layer 0 is nan.\n")
     (tmp_path / "run.json").write_text("{}", encoding="utf-8")

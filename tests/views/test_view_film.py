@@ -643,7 +643,7 @@ def test_a_film_says_that_gradients_were_not_cleared_and_opens_where_that_is_see
 def test_a_net_whose_gradients_were_not_cleared_says_so_where_the_film_opens_though_its_layers_are_closed(view, opened):
     board = storyboard(learning(3, clears=False), view, open=opened)
     first, last, said = next(stop for stop in board.stops if stop[0] <= board.start <= stop[1])
-    assert said.startswith("Gradients were not cleared: backward adds to what 4 gradients have of step 1. ")
+    assert "Gradients were not cleared: backward adds to what 4 gradients have of step 1. " in said
     assert board.chapter() == "step 2 of 3" and board.start == board.still
     closed = {box.title: box.lines for box in board.at(last).boxes.values() if box.kind == "group"}
     layers = ["0 › Linear", "2 › Linear"]

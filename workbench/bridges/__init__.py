@@ -7,7 +7,6 @@ from typing import Any
 
 # The sentences of this part's errors and warnings.
 NO_TORCH = 'PyTorch is not installed: pip install "autograd-workbench[torch]" brings it.'
-NOT_LAST = "record(torch, last=...) takes PyTorch 2.12 or later: an older one does not tell enough of its nodes."
 TOO_OLD = "The workbench records PyTorch from {} on, and this is {}."
 NO_NUMBERS = "The stepper takes no numbers of a tensor of {}: what it puts in are real floating-point gradients."
 NOT_RUN = "PyTorch has not run {}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
@@ -15,7 +15,6 @@ from .stacks import variables
 from .workbench_engine import is_tensor, maker_of
 
 _ITEMS = 100  # of a list or a dict that are looked at
-_INNER = 8  # of one in it: lists of numbers may be long
 _OF_IPYTHON = ("In", "Out")
 _SEVERAL = frozenset((list, tuple, dict))
 # What most variables hold that are no tensors.
@@ -58,13 +57,11 @@ def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> 
     return [*named, *parameters, *items]
 
 
-def _items(name: str, thing: Any, is_tensor: Callable[[Any], bool], most: int = _ITEMS) -> Iterator[tuple[str, Any]]:
-    """The tensors in a list, a tuple or a dict, and in such as lie in it: "params[0]", "state['w'][1]"."""
-    several: Any = thing
-    pairs: Any = several.items() if thing.__class__ is dict else enumerate(several)
-    for key, each in islice(pairs, most):
-        if isinstance(key, str | int):
-            if is_tensor(each):
-                yield f"{name}[{key!r}]", each
-            elif most > _INNER and class_of(each) in _SEVERAL:
-                yield from _items(f"{name}[{key!r}]", each, is_tensor, _INNER)
+def _items(name: str, thing: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
+    """The tensors in a list, a tuple or a dict: "params[0]", "state['w']"."""
+    if thing.__class__ is dict:
+        pairs: Iterable[tuple[Any, Any]] = islice(thing.items(), _ITEMS)
+        yield from ((f"{name}[{k!r}]", each) for k, each in pairs if is_tensor(each) and isinstance(k, str | int))
+    else:
+        several: Iterable[Any] = islice(thing, _ITEMS)
+        yield from ((f"{name}[{at}]", each) for at, each in enumerate(several) if is_tensor(each))

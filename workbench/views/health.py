@@ -246,7 +246,7 @@ class HealthChart:
         shown = [at for at, cell in enumerate(told.cells) if cell is not None]
         shown = shown if len(shown) <= 12 else [*shown[:6], *shown[-6:]]
         lines = [f"step {steps[at]}: {_said(told.cells[at], told)}" for at in shown]
-        return (Detail(f"{told.name}, {told.kind}", "code", "\n".join(lines)),) if lines else ()
+        return (Detail(f"Steps of {told.name}, {told.kind}", "code", "\n".join(lines)),) if lines else ()
 
     def _named(self, several: range) -> str:
         steps = self.table.steps

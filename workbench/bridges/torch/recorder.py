@@ -17,13 +17,12 @@ from ...trace.hooks import nodes_behind
 from ...trace.line_recorder import LineWatcher, unwatch, watch
 from ...trace.source import leave_out
 from ...trace.stacks import line_of, user_frame, user_frames
-from .. import NOT_LAST, WRONG_VALUES
+from .. import WRONG_VALUES
 from .backward import BackwardRecorder, Wrappers
 from .birthplaces import recorders
-from .describe import LIMIT, _functorch, is_python, kind_of_node, raw_saved, version_of
+from .describe import LIMIT, _functorch, _sequence, is_python, kind_of_node, raw_saved, version_of
 from .found_scopes import FRAMES, found_out
 from .operations import BirthHook, CompiledCalls, InnerValues, ModuleHooks, OperationMode, StepHook, unobserved
-from .versions import TELLS_SAVED
 from .warning_places import WarningPlaces
 
 leave_out(os.path.dirname(str(torch.__file__)) + os.sep)
@@ -142,6 +141,7 @@ class TorchRecorder(InChapters, BackwardRecorder):
         self._key = f"workbench recording {next_tag()}"
         recorders[self._key] = self
         self._models.forget()
+        self._begin = _sequence()
         self._tensors, self._hooks, self._hooked, self._grads = set(), {}, {}, {}
         self._versions, self._made, self._values, self._inner, self._born = {}, {}, {}, {}, {}
         for known in (self._known, self._grad_owners):
@@ -229,7 +229,7 @@ class TorchRecording:
     Tensors of more than `limit` values are kept as a summary. With `lines` the lines of Functions' methods are recorded
     too. With `values="all"` results inside of operations are looked at as well: a dispatch mode does that, under which
     PyTorch itself makes other nodes of some reshapes (ViewBackward0 where it is else ReshapeAliasBackward0).
-    With `last` about the last so many events are kept, as by `record(last=...)`, of PyTorch 2.12 or later.
+    With `last` about the last so many events are kept, as by `record(last=...)`.
     """
 
     def __init__(
@@ -241,8 +241,6 @@ class TorchRecording:
         last: int | None = None,
     ) -> None:
         check_last(last)
-        if last is not None and not TELLS_SAVED:
-            raise NotImplementedError(NOT_LAST)
         if values not in ("seen", "all"):
             raise ValueError(WRONG_VALUES.format(values))
         self._trace, self._limit, self._lines, self._all, self._last = trace, limit, lines, values == "all", last
