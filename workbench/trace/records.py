@@ -108,6 +108,7 @@ def checkpoint_said(id: str) -> str:
 COMPILED = " (compiled)"  # how the name of a scope ends whose operations torch.compile made
 _NAMED = 8  # nodes that a sentence names
 _LONGEST = 40  # characters of an expression in a sentence
+_MESSAGE = 500  # characters of an error in a sentence: as long as those of an engine are
 _MOST_SENT = 12  # gradients of a node that a sentence tells all
 _FIRST_SENT = 3  # and how many of more
 
@@ -710,7 +711,7 @@ class Failed(Record):
     def sentence(self, frame: Frame) -> str:
         """Who failed, and with which words."""
         who = f"{frame.told(self.node)} fails with" if self.node is not None else "An error stops the work:"
-        return f"{who} {self.error}: {shortened(self.message)}"
+        return f"{who} {self.error}: {shortened(self.message, _MESSAGE)}"
 
     @classmethod
     def read(cls, at: Reading, task: int | None, node: int | None, error: str, message: str) -> Failed:
