@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import sys
 import tempfile
 import traceback
@@ -401,5 +402,6 @@ if __name__ == "__main__":
     facts = json.loads(FACTS.read_text(encoding="utf-8")) if FACTS.exists() else {}
     for tool in sys.argv[1:]:
         measure(tool, facts)
-    FACTS.write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    told = json.dumps(facts, indent=1, sort_keys=True).replace(f"{CHECKOUT}{os.sep}", "")
+    FACTS.write_text(f"{told}\n", encoding="utf-8")
     PAGE.write_text(page(facts), encoding="utf-8")
