@@ -219,3 +219,20 @@ def test_a_tensor_is_told_of_once_and_again_only_where_it_changed():
         y * x
     told = [[seen.name or seen.id for seen in event.tensors] for event in of_kind(trace, "NodeCreated")]
     assert told == [["x", "y"], ["z"], ["t4"], ["x", "t5"], ["x", "t6"], ["x", "t7"]]
+
+
+def test_parameters_that_only_the_call_of_their_module_tells_of_are_no_end_of_a_way():
+    teacher, student, x = torch.nn.Linear(2, 1), torch.nn.Linear(2, 1), torch.ones(3, 2)
+    with record() as trace:
+        with torch.no_grad():
+            target = teacher(x)
+        (student(x) - target).sum()
+    frame = trace.frame(len(trace.events))
+    assert [each.name for each in frame.tensors.values() if each.held] == ["teacher.weight", "teacher.bias"]
+    assert not [edge for edge in frame.edges.values() if edge.kind == "cut"]
+    with record() as trace:
+        with torch.no_grad():
+            teacher(x)
+        (student(x) * teacher.weight.detach()).sum()
+    (cut,) = [edge for edge in trace.frame(len(trace.events)).edges.values() if edge.kind == "cut"]
+    assert trace.frame(len(trace.events)).tensors[cut.source].name == "teacher.weight"

@@ -99,6 +99,7 @@ class TensorState(Place):
     remade: tuple[tuple[str, Value | None, Value | None], ...] = ()
     cleared: bool = False  # whether a gradient that it had was ever taken away
     role: Literal["leaf", "constant"] | None = None
+    held: bool = False  # whether it is known only because a module or an optimiser has it
 
 
 @dataclass(slots=True)
@@ -330,6 +331,8 @@ class Frame:
         if base is not None and base not in self.tensors:
             base = self._owners.setdefault(base, seen.id)
         base = None if base == seen.id else base
+        if base is not None and base in self.tensors:
+            self.tensors[base].held = False
         self._versions[base or seen.id] = seen.version
         state = self.tensors.get(seen.id)
         if state is None:
@@ -347,6 +350,7 @@ class Frame:
                 cut=seen.cut,
             )
         else:
+            state.held = False
             if state.node != seen.node:
                 self.touch_tensor(seen.id)  # which another node has made until now
             state.name, state.value, state.requires_grad = seen.name, seen.value, seen.requires_grad
@@ -400,7 +404,8 @@ class Frame:
         cut = state.cut
         if cut is None or cut.node is None or state.role != "constant":
             return
-        if cut.node in self.nodes or cut.node in self.tensors:
+        leaf = self.tensors.get(cut.node)
+        if cut.node in self.nodes or (leaf is not None and not leaf.held):
             self.add_edge(f"{tensor}.cut", EdgeState(cut.node, tensor, cut.output_nr, "cut"))
 
     def enter(self, level: str) -> None:

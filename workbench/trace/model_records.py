@@ -24,9 +24,11 @@ class _Found(Building):
         return True
 
     def apply(self, frame: Frame) -> None:
-        """Note the tensors."""
+        """Note the tensors; those that nothing else has told of stand in no picture."""
         for seen in getattr(self, "tensors", ()):
+            known = frame.tensors.get(seen.id)
             frame.see(seen)
+            frame.tensors[seen.id].held = known is None or known.held
 
 
 @dataclass(frozen=True, slots=True)
