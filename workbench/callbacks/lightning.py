@@ -18,7 +18,7 @@ except ImportError:
         raise ImportError("Lightning is not installed: pip install lightning brings it.") from None
 
 
-class WatchCallback(Callback):
+class WatchCallback(Callback):  # pyright: ignore[reportGeneralTypeIssues]  it comes from one of two libraries
     """Watches a training as `workbench.watch` does, with its `every`, `path` and `keep`.
 
     The steps `record_steps` (from 1, as in that file) are recorded as a whole, in `run.step-1.json` beside the
