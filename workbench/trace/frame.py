@@ -99,7 +99,7 @@ class TensorState(Place):
     remade: tuple[tuple[str, Value | None, Value | None], ...] = ()
     cleared: bool = False  # whether a gradient that it had was ever taken away
     role: Literal["leaf", "constant"] | None = None
-    held: bool = False  # whether it is known only because a module or an optimiser has it
+    held: bool = False  # whether nothing but a module or an optimiser has it, as far as is known
 
 
 @dataclass(slots=True)
@@ -398,6 +398,7 @@ class Frame:
     def play_part(self, tensor: str, role: Literal["leaf", "constant"]) -> None:
         """A tensor stands in the graph for itself; once a leaf, always a leaf."""
         state = self.tensors[tensor]
+        state.held = False
         if state.role != "leaf":
             state.role = role
         self.touch(Key("tensor", tensor))
