@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,6 +19,7 @@ from workbench.autograd.backward import make_task
 def everything() -> Iterator[list[Any]]:
     """The events since the test began."""
     told: list[Any] = []
+    gc.collect()  # graphs of other tests go now, not while these are heard
     events.listeners.append(told.append)
     yield told
     events.listeners.remove(told.append)
@@ -31,6 +33,7 @@ def heard() -> Iterator[list[Any]]:
     def hear(event: Any) -> None:
         told.extend([event] if event[0] != "unrecorded" else [])
 
+    gc.collect()
     events.listeners.append(hear)
     yield told
     events.listeners.remove(hear)
