@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection
 from typing import Any
 
-from ..watching import watch
-from .training_watch import TrainingWatch
+from .training_watch import Watches
 
 try:
     from lightning.pytorch import Callback
@@ -18,26 +15,12 @@ except ImportError:
         raise ImportError("Lightning is not installed: pip install lightning brings it.") from None
 
 
-class WatchCallback(Callback):  # pyright: ignore[reportGeneralTypeIssues]  it comes from one of two libraries
+class WatchCallback(Watches, Callback):  # pyright: ignore[reportGeneralTypeIssues]  it comes from one of two libraries
     """Watches a training as `workbench.watch` does, with its `every`, `path` and `keep`.
 
     The steps `record_steps` (from 1, as in that file) are recorded as a whole, in `run.step-1.json` beside the
     file. Of several optimisers the first is watched. `callback.watched.show()` shows what there is up to now.
     """
-
-    def __init__(
-        self,
-        every: int = 50,
-        path: str | os.PathLike[str] = "run.jsonl",
-        keep: int = 3,
-        record_steps: Collection[int] = (),
-    ) -> None:
-        self._watch = TrainingWatch(every, path, keep, record_steps, type(self).__name__)
-
-    @property
-    def watched(self) -> watch | None:
-        """The watch of the training, once that has begun."""
-        return self._watch.watched
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         self._watch.begin(pl_module, trainer.optimizers[0])

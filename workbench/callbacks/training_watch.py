@@ -49,3 +49,21 @@ class TrainingWatch:
         self.end_step()
         if self.watched is not None:
             self.watched.remove()
+
+
+class Watches:
+    """What a user gives a callback, and gets of it; the library's own base class stands behind it."""
+
+    def __init__(
+        self,
+        every: int = 50,
+        path: str | os.PathLike[str] = "run.jsonl",
+        keep: int = 3,
+        record_steps: Collection[int] = (),
+    ) -> None:
+        self._watch = TrainingWatch(every, path, keep, record_steps, type(self).__name__)
+
+    @property
+    def watched(self) -> watch | None:
+        """The watch of the training, once that has begun."""
+        return self._watch.watched

@@ -245,45 +245,50 @@ def _calls() -> Iterator[list[tuple[Any, list[Any]]]]:
     import torch
 
     calls: list[tuple[Any, list[Any]]] = []
-    deep = [0]
 
-    def enter(model: Any, given: Any) -> None:
-        if not deep[0] and torch.is_grad_enabled() and [*model.parameters()]:
+    def note(model: Any, given: Any) -> None:
+        if torch.is_grad_enabled() and [*model.parameters()]:
             held = [each.detach().clone() if isinstance(each, torch.Tensor) else each for each in given]
             calls.append((copy.deepcopy(model), held))
-        deep[0] += 1
 
-    def leave(*_: Any) -> None:
-        deep[0] -= 1
-
-    of_all = torch.nn.modules.module
-    hooks = [of_all.register_module_forward_pre_hook(enter)]
-    hooks.append(of_all.register_module_forward_hook(leave, always_call=True))
-    yield calls
-    for hook in hooks:
-        hook.remove()
+    with _outermost(note):
+        yield calls
 
 
 @contextmanager
 def _roots() -> Iterator[list[Any]]:
     """The models that a program calls."""
+    roots: list[Any] = []
+
+    def note(model: Any, given: Any) -> None:
+        if not any(model is each for each in roots):
+            roots.append(model)
+
+    with _outermost(note):
+        yield roots
+
+
+@contextmanager
+def _outermost(note: Callable[[Any, Any], None]) -> Iterator[None]:
+    """Have a function told of each call of a module that lies in no other module's, before it runs."""
     import torch
 
-    roots: list[Any] = []
-    deep = [0]
+    deep = 0
 
     def enter(model: Any, given: Any) -> None:
-        if not deep[0] and not any(model is each for each in roots):
-            roots.append(model)
-        deep[0] += 1
+        nonlocal deep
+        if not deep:
+            note(model, given)
+        deep += 1
 
     def leave(*_: Any) -> None:
-        deep[0] -= 1
+        nonlocal deep
+        deep -= 1
 
     of_all = torch.nn.modules.module
     hooks = [of_all.register_module_forward_pre_hook(enter)]
     hooks.append(of_all.register_module_forward_hook(leave, always_call=True))
-    yield roots
+    yield
     for hook in hooks:
         hook.remove()
 
