@@ -9,6 +9,7 @@ from browser_page import open_page, wait_until
 from player_page import position, press, show
 from playwright.sync_api import Page
 from test_view_health import row_of, trained
+from test_view_health_findings import with_a_dead_block
 
 from workbench.scene.storyboard import Storyboard
 
@@ -78,7 +79,7 @@ def test_keys_lead_to_a_cell_into_its_graph_and_back(board: Storyboard, story: d
         box(page, block).focus()
         page.keyboard.press("ArrowLeft")
         assert position(page) == "5 / 6"
-        for _ in range(5):
+        for _ in range(6):  # its number, its bar, three columns, its cell
             page.keyboard.press("ArrowDown")
         assert page.evaluate(FOCUSED) == f"{block}.4", "of the cells of a row only that of the step is on the way"
         page.keyboard.press("ArrowLeft")
@@ -109,3 +110,36 @@ def test_a_picture_in_a_notebook_and_a_page_of_its_own_lead_there_too(board: Sto
             page.set_content(content)
             box(page, cell).locator(".wb-frame").click()
             wait_until(page, "document.querySelector('.wb-sentence').textContent.startsWith('The graph of step 2')")
+
+
+def test_a_finding_leads_to_its_row_which_opens_and_its_number_leads_back() -> None:
+    board = with_a_dead_block(13).show("health").storyboard
+    block, act = row_of(board, "Deep", "blocks", "13"), row_of(board, "Deep", "blocks", "13", "act")
+    marked = "() => [...document.querySelectorAll('[data-found]')].map((box) => box.dataset.id)"
+    with open_page() as page:
+        show(page, board.to_dict())
+        assert box(page, act).is_visible() and box(page, f"{act}.found0").is_visible(), "it opens at its row"
+        box(page, block).locator(".wb-frame").click()
+        assert box(page, act).count() == 0 and box(page, f"{block}.found0").is_visible()
+        box(page, "f0").locator(".wb-frame").click()
+        assert page.evaluate(marked) == [act] and page.evaluate(FOCUSED) == act
+        assert box(page, act).bounding_box() is not None and position(page) == "1 / 3", "at the step that it tells of"
+        box(page, f"{act}.found0").locator(".wb-frame").click()
+        assert page.evaluate(marked) == ["f0"] and page.evaluate(FOCUSED) == "f0"
+        page.keyboard.press("Enter")
+        assert page.evaluate(marked) == [act] and page.evaluate(FOCUSED) == act
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768)])
+def test_the_letters_of_a_long_table_are_large_enough_to_be_read(board: Storyboard, width: int, height: int) -> None:
+    from workbench.scene.picture import to_html
+
+    with open_page() as page:
+        page.set_viewport_size({"width": width, "height": height})
+        page.set_content(to_html(board))
+        box(page, "found").wait_for()
+        assert (
+            page.evaluate("() => document.querySelector('.wb-kind-name .wb-frame').getBoundingClientRect().height")
+            >= 17 * 0.74
+        )
+        assert box(page, "f0").bounding_box()["y"] < height / 2, "the findings are what is seen first"

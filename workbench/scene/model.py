@@ -97,7 +97,7 @@ class Box:
     What is `unsaid` on its lines, who hovers over it reads, and who cannot see it hears.
 
     A box that `refers` to another stands for it, small, where it is used. One of the kind "story" is about the box that
-    it refers to, and stands at its height beside all others.
+    it refers to, and stands at its height beside all others. Who activates one in a chart comes to the other.
     """
 
     id: str

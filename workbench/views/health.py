@@ -18,6 +18,7 @@ from ..scene.storyboard import PictureInside, Storyboard
 from ..trace.timeline import Timeline
 from ..trace.values import number
 from .after_backward import NODES, TrainingMoment, graph_after_backward
+from .health_places import Places, modules_around, places_in, places_named, rows_at
 from .health_rows import ShownCells, ShownRow, opened_rows, seen_rows, shown_rows
 
 LEGEND = "Bars: the usual norm of a row's gradient, on a log scale; zeros: the share that is exactly 0, ? if unknown."
@@ -25,10 +26,12 @@ LOG_LEGEND = (
     "Bars: the usual norm of a gradient or output, on a log scale; zeros: the share of dead units, ? if unknown."
 )
 NOTHING = "Nothing was recorded that takes a gradient."
+_LEADS = " A number stands at the rows that its finding is about; click on either to come to the other."
 _NOT_KEPT = "The graph of this step is not in this picture; trace.show(step=…) draws that of any step."
 _RIGHT = 558  # px: nothing goes further, so that the picture fits a notebook beside JupyterLab's files at 1024 x 768
 _NAMES = 176  # px: the room of the names
 _SIGN = 12  # px at the left of a name for the sign that opens it
+_GAP = 6  # px between a name and a number, where a mark around the name has its room
 _BAR = 60  # px of the longest bar
 _NUMBER = 52  # px of a number's column
 _CELLS = _NAMES + _BAR + 3 * _NUMBER + 18  # px: where the cells begin
@@ -39,6 +42,8 @@ _NARROWEST = 5  # px of a cell
 _MARKED = 12  # px: the narrowest cell with a mark
 _FINDINGS = 3  # that are told
 _LINES = 7  # of a finding
+_NEXT = 3  # lines of what to look at next
+_SIDE = 14  # px of a finding's number, beside its sentence and in the table
 _INDENT = 10  # px
 _SHADE = 0.5  # decades from the usual norm to the next shade
 _NAMED = 3  # rows that a caption names
@@ -48,7 +53,8 @@ _FEWEST = 3  # steps whose graphs are kept in any case
 def health(trace: Timeline, open: Collection[str] | None = None, depth: int | None = None) -> Storyboard:
     """The findings and the table of a training; of a large model the modules `open`, or those down to a depth."""
     run = trace.kept(TrainingRun)
-    chart = HealthChart(table_of(run), findings_of(run), open, depth)
+    table = table_of(run)
+    chart = HealthChart(table, findings_of(run), open, depth, places_in(run, table))
     board = chart.storyboard()
     if chart.cells:
         moments = _moments(run, chart)
@@ -58,8 +64,8 @@ def health(trace: Timeline, open: Collection[str] | None = None, depth: int | No
 
 def health_of_log(log: WatchLog, open: Collection[str] | None = None, depth: int | None = None) -> Storyboard:
     """The same of files of `watch`: what was told, and the table."""
-    board = HealthChart(log.table, log.found, open, depth).storyboard()
-    board.legend = LOG_LEGEND
+    board = HealthChart(log.table, log.found, open, depth, places_named(log.table)).storyboard()
+    board.legend = board.legend.replace(LEGEND, LOG_LEGEND)
     return board
 
 
@@ -75,6 +81,7 @@ class HealthChart:
         found: Sequence[Finding],
         open: Collection[str] | None = None,
         depth: int | None = None,
+        places: Places = lambda found: (),
     ) -> None:
         self.table, self.found = table, found
         count = max(len(table.steps), 1)
@@ -82,7 +89,11 @@ class HealthChart:
         self.columns = [range(at, min(at + self._per_column, count)) for at in range(0, count, self._per_column)]
         self._pitch = max(_NARROWEST, min(_CELL, (_RIGHT - _CELLS) // len(self.columns)))
         self._rows = shown_rows(table.rows, _MOST_CELLS // len(self.columns))
-        self._opened = opened_rows(self._rows, open, depth)
+        # Of each finding that is told the rows that it is about, and the modules around them.
+        self._about = [[*dict.fromkeys(rows_at(places(each), self._rows))] for each in found[:_FINDINGS]]
+        self._around = [{*modules_around(rows, self._rows)} for rows in self._about]
+        wanted = {*modules_around([at for rows in self._about for at in rows[:1]], self._rows)}
+        self._opened = opened_rows(self._rows, open, depth, wanted)
         norms = [each.usual for row in self._rows for each in (row.own, row.closed) if each and each.usual]
         self._low = math.floor(math.log10(min(norms))) if norms else 0
         self._high = max(math.ceil(math.log10(max(norms))), self._low + 1) if norms else 1
@@ -100,12 +111,14 @@ class HealthChart:
             top = self._key(top)
         self._headings(top)
         for at, row in enumerate(self._rows):
-            self._draw(f"r{at}", row, top + 40 + at * _ROW)
+            self._draw(at, row, top + 40 + at * _ROW)
         if len(self.columns) > 1:
             self._marks(top + 38, top + 40 + len(self._rows) * _ROW)
         steps = [self._step(at) for at in range(len(self.columns))]
         opened = {f"r{at}" for at in self._opened}
-        return Storyboard(Scene(title, self._boxes), steps, title, legend=LEGEND, opened=opened)
+        return Storyboard(
+            Scene(title, self._boxes), steps, title, legend=LEGEND + _LEADS * any(self._about), opened=opened
+        )
 
     def _add(self, id: str, kind: Any, place: tuple[float, float, float, float], title: str = "", **more: Any) -> None:
         self._boxes[id] = Box(id, kind, title, place=place, **more)
@@ -117,14 +130,15 @@ class HealthChart:
         said = counted_findings(self.found) or "No findings"
         self._add("found", "heading", (0, 0, columns(said) * TITLE_CHARACTER + 8, 24), said)
         y = 26.0
-        room = int((_RIGHT - 16) // CHARACTER) - 2
         for at, each in enumerate(self.found[:_FINDINGS]):
-            first, *more = textwrap.wrap(clean(each.sentence), room, max_lines=_LINES, placeholder=" …")
+            first, *more = _wrapped(each.sentence, _LINES)
+            more += _wrapped(f"→ {each.next_step}", _NEXT)
             details = (Detail("Look next", "text", each.next_step),)
-            place = (16.0, y, _RIGHT - 16.0, 20.0 + 16 * len(more))
-            step = self.column_of(each.event)
-            self._add(f"f{at}", "text", place, first, lines=tuple(more), alt=each.sentence, details=details, goto=step)
-            self._add(f"f{at}.mark", "cell", (2, y + 4, 8, 12), shade=4 if each.certain else 1)
+            place = (_SIDE + 4.0, y, _RIGHT - _SIDE - 4.0, 20.0 + 16 * len(more))
+            step, row = self.column_of(each.event), next(iter(self._about[at]), None)
+            looks = {"lines": tuple(more), "alt": each.sentence, "details": details, "goto": step}
+            self._add(f"f{at}", "text", place, first, refers=None if row is None else f"r{row}", **looks)
+            self._add_number(f"f{at}.mark", at, (0, y + 2))
             y += place[3] + 4
         if len(self.found) > _FINDINGS:
             said = f"… and {len(self.found) - _FINDINGS} more"
@@ -132,6 +146,11 @@ class HealthChart:
             self._add("more", "text", (16, y, _RIGHT - 16, 20), said)
             y += 22
         return y
+
+    def _add_number(self, id: str, at: int, corner: tuple[float, float], **more: Any) -> None:
+        """The number of a finding, beside its sentence and in the rows that it is about."""
+        looks = {"shade": 4 if self.found[at].certain else 1, "alt": f"finding {at + 1}"}
+        self._add(id, "cell", (*corner, _SIDE, _SIDE), f"{at + 1}", **looks | more)
 
     def column_of(self, event: int) -> int | None:
         """The column of the step that an event lies in."""
@@ -152,12 +171,14 @@ class HealthChart:
 
         put("shown", "tick", width_of("this step") + 6, "this step")
         put("frame", "frame", _CELL, state="running")
+        put("zero", "tick", width_of("zero") + 6, "zero")
+        put("0", "cell", _CELL, "0", alt="the mark of a cell that is exactly zero")
         for said, shades in (("not finite", (None,)), ("100 × larger", range(4, -5, -2)), ("100 × smaller", ())):
             put(said, "tick", width_of(said) + 6, said)
             for shade in shades:
-                put(f"{shade}", "cell", _CELL, "×" if shade is None else "", shade=shade or 0)
-                self._boxes[f"key.{shade}"].state = "error" if shade is None else "idle"
-                self._boxes[f"key.{shade}"].alt = "the colour of a cell, explained beside it"
+                put(f"shade{shade}", "cell", _CELL, "×" if shade is None else "", shade=shade or 0)
+                self._boxes[f"key.shade{shade}"].state = "error" if shade is None else "idle"
+                self._boxes[f"key.shade{shade}"].alt = "the colour of a cell, explained beside it"
         return top + 20
 
     def _headings(self, top: float) -> None:
@@ -190,15 +211,17 @@ class HealthChart:
             place = (_CELLS + at * self._pitch - 2.0, top, self._pitch + 4.0, bottom - top)
             self._add(f"shown.{at}", "frame", place, state="future")
 
-    def _draw(self, id: str, row: ShownRow, y: float) -> None:
+    def _draw(self, at: int, row: ShownRow, y: float) -> None:
+        id = f"r{at}"
         indent = row.depth * _INDENT + _SIGN
-        title = cut(clean(row.title), int((_NAMES - 6 - indent) // CHARACTER))
         holder = None if row.holder is None else f"r{row.holder}"
+        wide = _NAMES - 4.0 - indent - self._mark(at, y, holder)
+        title = cut(clean(row.title), int((wide - 2) // CHARACTER))
         told = row.own or row.closed
         name = told.name if told else row.title
         said = f"{name}, a module with {row.count} rows" if row.count else f"{name}, {told.kind if told else 'a row'}"
         details = () if row.opens or told is None else self._details(told)
-        self._add(id, "name", (indent, y - 4, _NAMES - 4.0 - indent, _ROW - 2.0), title, alt=said, details=details)
+        self._add(id, "name", (indent, y - 4, wide, _ROW - 2.0), title, alt=said, details=details)
         self._boxes[id].region = holder
         if row.opens:
             if row.own is not None:
@@ -208,6 +231,20 @@ class HealthChart:
         elif told is not None:
             self._draw_cells(id, row.closed or told, y, holder, None)
 
+    def _mark(self, at: int, y: float, holder: str | None) -> float:
+        """Mark a row with the numbers of the findings about it, a closed module with those of the rows in it.
+
+        How wide the marks are.
+        """
+        own = [n for n, rows in enumerate(self._about) if at in rows]
+        within = [n for n, modules in enumerate(self._around) if at in modules and n not in own]
+        x = _NAMES - 4.0
+        for n in [*own, *within][::-1]:
+            x -= _SIDE + 2.0
+            more = {"region": holder, "instead": f"r{at}" if n in within else None, "refers": f"f{n}"}
+            self._add_number(f"r{at}.found{n}", n, (x, y + 1), **more)
+        return _NAMES - 4.0 - x + _GAP * bool(own or within)
+
     def _draw_cells(self, id: str, told: ShownCells, y: float, region: str | None, instead: str | None) -> None:
         self._shown[id] = told
         around: dict[str, Any] = {"region": region, "instead": instead}
@@ -215,13 +252,17 @@ class HealthChart:
             said = f"{told.name}, {told.kind}: ‖{told.measured}‖ usually {number(told.usual, digits=3)}"
             place = (float(_NAMES), y + 3, self._width(told.usual), _ROW - 9.0)
             self._add(f"{id}.bar", "bar", place, alt=said, details=self._details(told), **around)
+            if not told.usual:
+                self._add(f"{id}.zero", "tick", (_NAMES + 2.0, y, _MARKED, _ROW - 3.0), "0", **around)
         x = float(_NAMES + _BAR + 6)
         for part in ("norm", "ratio", "zeros"):
             self._add(f"{id}.{part}", "tick", (x, y, _NUMBER, _ROW - 3.0), " ", **around)
             x += _NUMBER + 6
         if len(self.columns) < 2:
             if told.usual is not None:
-                self.cells[f"{id}.bar"] = told, self.columns[0]
+                self.cells |= {
+                    each: (told, self.columns[0]) for each in (f"{id}.bar", f"{id}.zero") if each in self._boxes
+                }
             return
         for at, several in enumerate(self.columns):
             step = told.worst(several)
@@ -229,7 +270,8 @@ class HealthChart:
             state = "error" if cell and cell.nonfinite else "future" if cell is None or cell.norm is None else "idle"
             place = (_CELLS + at * self._pitch, y, self._pitch, _ROW - 3.0)
             said = f"{told.name}, {self._named(several)}: {_said(cell, told)}"
-            mark = "×" if state == "error" and self._pitch >= _MARKED else ""
+            mark = "×" if state == "error" else "0" if cell and cell.norm == 0 else ""
+            mark = mark if self._pitch >= _MARKED else ""
             looks = {"shade": _shade(cell, told.usuals[step]), "state": state, "alt": said, "goto": at}
             self._add(f"{id}.{at}", "cell", place, mark, **looks, **around)
             self.cells[f"{id}.{at}"] = told, several
@@ -361,6 +403,12 @@ def _graphs(
 
 
 # Numbers in words.
+
+
+def _wrapped(text: str, most: int) -> list[str]:
+    """The lines of what is told of a finding."""
+    room = int((_RIGHT - _SIDE - 4) // CHARACTER) - 2
+    return textwrap.wrap(clean(text), room, max_lines=most, placeholder=" …")
 
 
 def _shade(cell: HealthCell | None, usual: float | None) -> int:

@@ -21,7 +21,7 @@ class ShownCells:
     kind: str  # what it is, in words
     cells: Sequence[HealthCell | None]
     rows: Sequence[HealthRow]
-    usual: float | None  # the median of the norms that are not zero; of a closed module the least
+    usual: float | None  # the median of the norms that are not zero; of a closed module that of its rows
     usuals: Sequence[float | None]  # of each cell that of its row
 
     @property
@@ -68,8 +68,10 @@ def shown_rows(rows: Sequence[HealthRow], most: int) -> list[ShownRow]:
     return found[:most]
 
 
-def opened_rows(rows: Sequence[ShownRow], open: Collection[str] | None, depth: int | None) -> set[int]:
-    """The modules that are open at first: those that are asked for, or as deep as there is room."""
+def opened_rows(
+    rows: Sequence[ShownRow], open: Collection[str] | None, depth: int | None, wanted: Collection[int] = ()
+) -> set[int]:
+    """The modules that are open at first: those that are asked for, or the `wanted`, and as deep as there is room."""
     modules = [at for at, row in enumerate(rows) if row.opens]
     if open is not None:
         return {at for at in modules if WITHIN.join(rows[at].path) in open or rows[at].path[-1] in open}
@@ -78,10 +80,10 @@ def opened_rows(rows: Sequence[ShownRow], open: Collection[str] | None, depth: i
     # At each level those that hold other modules first, then single layers: what is alike opens together.
     holding = {rows[at].holder for at in modules}
     order = sorted({(len(rows[at].path), at not in holding) for at in modules})
-    opened: set[int] = set()
+    opened: set[int] = {*wanted}
     for part in order:
         more = opened | {at for at in modules if (len(rows[at].path), at not in holding) == part}
-        if sum(1 for _ in seen_rows(rows, more)) > MOST_SEEN:
+        if more != opened and sum(1 for _ in seen_rows(rows, more)) > MOST_SEEN:
             break
         opened = more
     return opened
@@ -143,15 +145,15 @@ def _worst_of(path: tuple[str, ...], inside: Sequence[HealthRow]) -> ShownCells:
         rows.append(inside[worst])
         usuals.append(usual[worst])
     kind = f"closed, in each step the worst of {len(inside)} rows"
-    return ShownCells(WITHIN.join(path), kind, cells, rows, _furthest(known), usuals)
+    return ShownCells(WITHIN.join(path), kind, cells, rows, _middle(known), usuals)
 
 
-def _furthest(norms: Sequence[float]) -> float | None:
-    """Of several usual norms the one that is furthest from their middle; zero is further than all."""
+def _middle(norms: Sequence[float]) -> float | None:
+    """Of several usual norms the one in the middle, so that modules which are alike can be compared; zero if one is."""
     if not norms or not all(norms):
         return 0.0 if norms else None
     middle = median([math.log10(each) for each in norms])
-    return max(norms, key=lambda each: abs(math.log10(each) - middle))
+    return 10.0**middle
 
 
 def usual_of(cells: Sequence[HealthCell | None]) -> float | None:

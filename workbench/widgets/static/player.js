@@ -189,6 +189,7 @@ function stage(el, storyboard, options = {}) {
     const box = boxes.get(id);
     if (!box) return;
     const group = drawn.groups.get(box);
+    drawn.root.querySelectorAll("[data-found]").forEach((each) => each.removeAttribute("data-found"));
     if (marks) group.dataset.found = "at"; // also in the steps before and after
     view.keep([box]);
     focusOn(group);
@@ -266,8 +267,12 @@ export function mount(el, storyboard, options = {}) {
   const fold = storyboard?.levels ? folded : storyboard?.rows ? rowsFolded : null, insides = new Map(), within = options.within ?? storyboard?.within;
   const opened = storyboard?.levels ? openedFor(storyboard, ...roomIn(el)) : new Set(list(storyboard?.opened)), [moment, wanted] = options.at ?? [];
   const all = new Map(list(storyboard?.boxes).map((box) => [box.id, box])), folds = fold !== null;
-  for (let { region } = all.get(wanted) ?? {}; region != null; { region } = all.get(region))
-    if (all.get(region).kind === "group") opened.add(region);
+  /** Open all that a box lies in. */
+  const reveal = (id) => {
+    for (let { region } = all.get(id) ?? {}; region != null; { region } = all.get(region))
+      if (["group", "name"].includes(all.get(region).kind)) opened.add(region);
+  };
+  reveal(wanted);
   let player = null, inner = null, board = storyboard, large = false, chosen;
   const seenAt = (position) => (folds ? board.steps.findIndex(({ until }) => until >= position) : position);
   const whole = (position) => (folds ? board.steps[position]?.until ?? 0 : position);
@@ -284,8 +289,20 @@ export function mount(el, storyboard, options = {}) {
     const read = () => [...all.values()].filter(holds).map((box) => findable(box, storyboard.words?.kinds ?? {})).join(" ");
     return insides.get(id) ?? insides.set(id, read()).get(id);
   }
+  /** To the row of a chart that a text is about, which opens what it lies in, or from the row to the text. */
+  function refer(id, position) {
+    const before = opened.size, place = whole(position);
+    reveal(id);
+    if (opened.size > before) {
+      chosen = player.look();
+      show(place);
+    }
+    player.seek(id);
+    return true;
+  }
   /** To the graph of a step, at the box that a cell tells of; a step that is not there is said to be missing. */
   function lead(box, position) {
+    if (storyboard.rows && box.refers) return refer(box.refers, position);
     const [when, id] = within?.leads[box.id] ?? [], has = ({ when: own, stands }) => own === when && !stands;
     if (id === undefined || !list(within.story?.steps).some(has)) {
       if (within && box.kind === "cell" && box.goto != null) player.say(within.missing);
