@@ -324,7 +324,7 @@ def test_parameters_are_named_by_the_module_that_has_them() -> None:
     with w.record() as trace:
         net(x).sum().backward()
     leaves = {box.title for box in trace.show().storyboard.scene.boxes.values() if box.kind == "leaf"}
-    assert leaves == {"weight", "net.0.bias", "net.1.0.weight", "net.1.0.bias"}
+    assert leaves == {"net.0.weight", "net.0.bias", "net.1.0.weight", "net.1.0.bias"}
     assert net[0].bias.grad is not None and weight.grad is not None
     s = w.step(net(x).sum())
     assert s.run(until="net.1.0.bias").reason == "net.1.0.bias"

@@ -93,3 +93,37 @@ def test_each_variable_is_looked_at_once():
     found = named_in(sys._getframe(), lambda thing: asked.append(id(thing)) or hasattr(type(thing), "_array"))
     assert [name for name, thing in found if thing is x] == ["x", "held[0]", "others['w']"]
     assert asked.count(id(x)) == 3 and id(held) not in asked and id(number) not in asked and id(others) not in asked
+
+
+def test_what_a_module_has_is_called_by_its_path_whatever_variable_holds_it_too():
+    net, used = torch.nn.Sequential(torch.nn.Linear(2, 1)), torch.ones(1, requires_grad=True)
+    space = {"net": net, "p": net[0].bias, "w": net[0].weight, "used": used, "x": torch.ones(1, 2), "record": record}
+    exec(
+        "def trained():\n    with record() as trace:\n        (net(x) * used).sum().backward()\n    return trace", space
+    )
+    assert sorted(names(space["trained"]())) == ["net.0.bias", "net.0.weight", "used"]
+    exec("with record() as trace:\n    (w * 2).sum().backward()\n    (net(x) * used * p).sum().backward()", space)
+    assert sorted(names(space["trace"])) == ["net.0.bias", "net.0.weight", "used"], "also before it is called"
+
+
+def test_in_a_method_of_a_module_a_variable_is_a_better_name_than_self():
+    class Own(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = torch.nn.Parameter(torch.ones(2))
+
+        def loss(self):
+            weight = self.w
+            return [name for name, tensor in named_in(sys._getframe()) if tensor is weight][0]
+
+    assert Own().loss() == "weight"
+
+
+def test_a_leaf_in_a_list_of_lists_is_called_by_its_place_and_a_result_there_is_not():
+    layers, state = [params_of(2), (*params_of(1), "tanh")], [{"w": params_of(1)[0]}]
+    with record() as trace:
+        kept = [[layers[0][1] * 2, layers[1][0] * state[0]["w"]]]
+        sum(each.sum() for each in kept[0]).backward()
+        found = dict(named_in(sys._getframe()))
+    assert names(trace) == ["layers[0][1]", "layers[1][0]", "state[0]['w']"]
+    assert "layers[0][0]" in found and not [name for name in found if name.startswith("kept")]

@@ -27,7 +27,7 @@ _PLAIN = frozenset(
     + (type(None),)
 )
 _SEVERAL = frozenset((list, tuple, dict))
-_OWNERS = ("self", "cls")  # what a method calls the one that it is of: no name of the program's
+OWNERS = ("self", "cls")  # what a method calls the one that it is of: no name of the program's
 
 
 class ModuleNames:
@@ -49,7 +49,7 @@ class ModuleNames:
         if name is not None:
             first = next(iter(module.parameters()), None)
             if first is not None and self._number_of(first) not in self._names:
-                self._learn(name, module, {})
+                self._learn(name, module)
             return name
         around = frames()
         taken = {*self._modules.values()}
@@ -57,13 +57,13 @@ class ModuleNames:
         names = chain(inside, (name for frame in around for name in names_in(frame, module)))
         name = next((each for each in names if each not in taken), None) or _apart(type(module).__name__, taken)
         self._modules[module] = name
-        self._learn(name, module, self._variables(around[0]) if around else {})
+        self._learn(name, module)
         return name
 
     def called_anew(self, module: Any, frames: Callable[[], list[FrameType]]) -> str:
         """The name of an outermost module that holds others than before: these are named, too."""
         name = self.called(module, frames)
-        self._learn(name, module, {})
+        self._learn(name, module)
         return name
 
     def find(self, unnamed: Iterable[int], frames: Iterable[FrameType]) -> None:
@@ -81,16 +81,12 @@ class ModuleNames:
     def learn(self) -> None:
         """Learn what the modules hold by now."""
         for module, name in [*self._modules.items()]:
-            self._learn(name, module, {})
+            self._learn(name, module)
 
-    def _learn(self, name: str, module: Any, own: dict[int, str]) -> None:
-        """Name what a module holds, unless a variable of the user's `own` does."""
+    def _learn(self, name: str, module: Any) -> None:
+        """Name what a module holds."""
         for path, tensor in parameters_of(name, module, self._is_tensor):
-            self._names.setdefault(self._number_of(tensor), own.get(id(tensor), path))
-
-    def _variables(self, frame: FrameType) -> dict[int, str]:
-        held = [(name, thing) for name, thing in _held_by(frame) if self._is_tensor(thing)]
-        return {id(thing): name for name, thing in reversed(held)}
+            self._names.setdefault(self._number_of(tensor), path)
 
 
 def _apart(name: str, taken: set[str]) -> str:
@@ -167,7 +163,7 @@ def _paths(outer: Any, module: Any) -> list[str]:
 
 def _ways(frame: FrameType) -> Iterator[_Way]:
     """What a frame's variables hold, and what lies in that, the nearest first."""
-    names = [("" if name in _OWNERS else name, thing) for name, thing in _held_by(frame)]
+    names = [("" if name in OWNERS else name, thing) for name, thing in _held_by(frame)]
     todo = deque([_Way(thing, name, name, 0) for name, thing in names])
     met: set[int] = set()
     while todo and len(met) < _MOST:

@@ -10,7 +10,7 @@ from typing import Any
 from .assignments import loops_of
 from .describer import class_of
 from .listing import listing
-from .module_names import parameters_of
+from .module_names import OWNERS, parameters_of
 from .stacks import variables
 from .workbench_engine import is_tensor, maker_of
 
@@ -31,8 +31,9 @@ def _is_parameter(tensor: Any) -> bool:
 def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> list[tuple[str, Any]]:
     """The tensors that a frame's variables hold, each by its best name first.
 
-    After variables come the parameters and buffers of modules, as these call them, then what lists and dicts hold. The
-    variable of a loop comes last, and never names a parameter: it holds another in the next round.
+    After variables come the parameters and buffers of modules, then what lists and dicts hold. What a module has is
+    called as the module calls it, whatever variable holds it too. The variable of a loop comes last, and never names a
+    parameter: it holds another in the next round.
     """
     named: list[tuple[str, Any]] = []
     parameters: list[tuple[str, Any]] = []
@@ -50,6 +51,9 @@ def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> 
             named.append((name, thing))
         elif hasattr(kind, "named_parameters"):
             parameters += parameters_of(name, thing, is_tensor)
+    if parameters and named:
+        paths = {id(each): path for path, each in reversed(parameters) if path.partition(".")[0] not in OWNERS}
+        named = [(paths.get(id(each), name), each) for name, each in named]
     if loops := listing(frame.f_code).loop_names | loops_of(cells):
         passing = [(name, t) for name, t in named if name in loops and not _is_parameter(t)]
         named = [pair for pair in named if pair[0] not in loops]
@@ -57,11 +61,18 @@ def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> 
     return [*named, *parameters, *items]
 
 
-def _items(name: str, thing: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
-    """The tensors in a list, a tuple or a dict: "params[0]", "state['w']"."""
-    if thing.__class__ is dict:
-        pairs: Iterable[tuple[Any, Any]] = islice(thing.items(), _ITEMS)
-        yield from ((f"{name}[{k!r}]", each) for k, each in pairs if is_tensor(each) and isinstance(k, str | int))
-    else:
-        several: Iterable[Any] = islice(thing, _ITEMS)
-        yield from ((f"{name}[{at}]", each) for at, each in enumerate(several) if is_tensor(each))
+def _items(name: str, thing: Any, is_tensor: Callable[[Any], bool], inner: bool = False) -> Iterator[tuple[str, Any]]:
+    """The tensors in a list, a tuple or a dict, "params[0]", "state['w']", and the leaves in those, "layers[0][1]"."""
+    pairs: Iterable[tuple[Any, Any]] = thing.items() if class_of(thing) is dict else enumerate(thing)
+    for key, each in islice(pairs, _ITEMS):
+        if not isinstance(key, str | int):
+            continue
+        if is_tensor(each):
+            if not inner or _is_parameter(each):  # what a computation gives has names of its own
+                yield f"{name}[{key!r}]", each
+        elif not inner and class_of(each) in _SEVERAL and is_tensor(_first(each)):  # rows of data are many
+            yield from _items(f"{name}[{key!r}]", each, is_tensor, inner=True)
+
+
+def _first(several: Any) -> Any:
+    return next(iter(several.values() if class_of(several) is dict else several), None)

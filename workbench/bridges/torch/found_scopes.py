@@ -28,7 +28,7 @@ class Found(NamedTuple):
 
 def found_out(nodes: list[Any], frames: list[FrameType]) -> Found:
     """What the program's frames tell of these nodes, the innermost first."""
-    named = named_in(frames[0], is_tensor) if frames else []
+    named: list[tuple[str, Any]] = []
     leaves = [(node, node.variable) for node in nodes if type(node) is AccumulateGrad]
     parameters = [leaf for _, leaf in leaves if isinstance(leaf, nn.Parameter)]
     paths: dict[int, str] = {}
@@ -39,6 +39,7 @@ def found_out(nodes: list[Any], frames: list[FrameType]) -> Found:
         for path, tensor in parameters_of(name, module, is_tensor):
             paths.setdefault(id(tensor), path.rpartition(".")[0])
             named.append((path, tensor))
+    named += named_in(frames[0], is_tensor) if frames else []
     made_in = {node: paths[id(leaf)] for node, leaf in leaves if id(leaf) in paths}
     scopes, places = scopes_of(nodes, made_in, kinds), birthplaces(nodes)
     for node, scope in scopes.items():
