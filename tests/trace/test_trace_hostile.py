@@ -230,7 +230,7 @@ def test_a_file_of_twice_the_length_takes_about_twice_the_work(events, view) -> 
 
 
 def test_two_traces_are_drawn_side_by_side_only_if_they_are_small() -> None:
-    large, small = of(chain(1_600)), of(chain(10))
+    large, small = of(chain(6_000)), of(chain(10))
     outputs = [{"node": "n1", "output_nr": nr, "seed": None} for nr in range(3_000)]
     wide = of([FOUND, made(), *({**began(nr, "n1"), "roots": [root]} for nr, root in enumerate(outputs))])
     for pair in ((large, small), (small, large), (small, wide)):
@@ -238,6 +238,7 @@ def test_two_traces_are_drawn_side_by_side_only_if_they_are_small() -> None:
             pair[0].show("compare", against=pair[1])
         assert len(str(refusal.value)) <= 400
     assert str(small.show("compare", against=small))
+    assert len(of(chain(1_600)).show("compare", against=small).storyboard.scene.boxes) < 100, "in groups"
 
 
 def test_traces_in_which_nodes_run_very_often_are_compared_in_linear_time() -> None:

@@ -7,6 +7,8 @@ from trace_samples import Halved
 
 import workbench as torch
 from workbench.utils.checkpoint import checkpoint
+from workbench.views.graph import Graph
+from workbench.views.grouped_graph import planned
 
 
 def run(function, *values, **options):
@@ -268,3 +270,40 @@ def test_of_two_trainings_the_first_step_that_differs_is_drawn():
     assert titles == ["w * x", "(w * x) ** 2", "((w * x) ** 2).sum()"]
     differing = [box.title for box in board.at(len(board.steps) - 1).boxes.values() if box.state == "differs"]
     assert {"w", *titles} <= {*differing}
+
+
+def test_a_long_step_of_a_training_is_drawn_in_groups_that_fit():
+    traces = []
+    for rate in (0.1, 0.2):
+        torch.manual_seed(0)
+        block = [each for _ in range(30) for each in (torch.nn.Linear(4, 4), torch.nn.Tanh())]
+        net = torch.nn.Sequential(torch.nn.Sequential(*block), torch.nn.Linear(4, 1))
+        optimizer = torch.optim.SGD(net.parameters(), lr=rate)
+        with torch.record() as trace:
+            for _ in range(3):
+                optimizer.zero_grad()
+                (net(torch.ones(8, 4)) ** 2).mean().backward()
+                optimizer.step()
+        traces.append(trace)
+    board = torch.compare(*traces).storyboard
+    assert "Of the training, step 2 is drawn" in board.steps[0].caption
+    assert board.layout.width <= 1640 and board.layout.height <= 1000 and len(board.scene.boxes) < 40
+    marked = {id.partition(".")[0] for id, box in board.at(0).boxes.items() if box.state == "differs"}
+    assert marked == {"a", "b"}
+    for step in board.steps[1:]:
+        assert step.focus is None or step.focus in board.scene.boxes
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_the_end_of_a_story_is_drawn_as_its_last_step_is(depth):
+    trace = trained_once(torch.nn.Tanh, 4).snapshot()
+    boards = []
+    for told in (True, False):
+        view = Graph(trace.events)
+        plan = planned(trace.events, view, depth=depth)
+        board = plan.tell(trace, view) if told else None
+        boards.append(plan.ended(trace, view) if board is None else board.at(len(board.steps) - 1))
+    story, end = boards
+    assert story.boxes == end.boxes
+    ways = [sorted((each.source, each.target, each.state, each.weight) for each in s.arrows.values()) for s in boards]
+    assert ways[0] == ways[1] and len(end.arrows) == len(story.arrows)

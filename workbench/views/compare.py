@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..scene.labels import TEXT_COLUMNS, cut
 from ..scene.layout import LayoutUnavailable
-from ..scene.model import Arrow, Box, Scene, StoryStep
+from ..scene.model import Arrow, Box, Scene, StoryStep, paths
 from ..scene.picture import Picture
 from ..scene.storyboard import Storyboard
 from ..trace.compare import Differences, TraceDifference, rounds_of
@@ -29,11 +29,13 @@ from .player_steps import starts_of
 LEGEND = "Two recordings as they ended, side by side; a box marked ≠ differs, and its line says in what."
 _ROOM = 1600, 930  # px that a notebook's window has at the smallest scale at which a picture can be read
 _SMALL = 40  # boxes of a graph that may fit into half of the room
+_LONG = 100  # boxes of a step of a training that is drawn whole all the same
 _DEEPEST = 4  # levels of groups that are tried
 _SHORT = 18  # columns of a box's lines where all nodes are drawn and have no room otherwise
 _CLASS = re.compile(r"\w+Backward\d*|CopySlices")
 _MOST = 200  # differences shown
-_LARGEST = 3_000  # nodes, arrows and saved tensors of a trace
+_LARGEST = 3_000  # boxes and arrows that are drawn of a trace
+_READ = 10_000  # nodes, arrows and saved tensors of a trace, most of them in closed groups
 
 
 def compare(first: Timeline, second: Timeline) -> Picture:
@@ -51,29 +53,33 @@ class _Side:
     scene: Scene
     stands: Callable[[str], str]
 
+    def alone(self, nodes: Collection[str]) -> _Side:
+        """The same with what stands for these nodes, and what arrows join to it."""
+        return replace(self, scene=_with_alone(self.scene, {self.stands(node) for node in nodes}))
+
+    def cut(self) -> _Side:
+        """The same with short lines."""
+        return replace(self, scene=_cut(self.scene))
+
 
 def compared(first: Timeline, against: Timeline) -> Storyboard:
     """The storyboard of a comparison, which opens with all differences marked; of too large graphs a ValueError."""
     for trace in (first, against):
-        made = [event for event in trace.events if isinstance(event, NodeCreated | OperationRan)]
-        edges = sum(len(event.edges) + len(event.saved) for event in made if isinstance(event, NodeCreated))
-        if (parts := len(made) + edges + len(starts_of(trace.events))) > _LARGEST:
-            raise ValueError(
-                f"This trace is too large to be drawn beside another: its {len(made):,} operations have {parts:,} "
-                f"arrows, saved tensors and boxes, and at most {_LARGEST:,} are drawn."
-            )
+        parts = _parts_of(trace)
+        if parts > _READ or (parts > _LARGEST and not Graph(trace.events).program.groups()):
+            raise _too_large(trace, _READ if parts > _READ else _LARGEST)
     found = list(Differences(first, against))
     name, alone = _first_step(first, against, [(each.first, each.second) for each in found])
     sides = {side: _whole(trace) for side, trace in (("a", first), ("b", against))}
     if name:
-        sides = {side: replace(each, scene=_with_alone(each.scene, alone[side])) for side, each in sides.items()}
-        sides = sides if _fit(sides) else {side: replace(each, scene=_cut(each.scene)) for side, each in sides.items()}
-    elif not _fit(sides):
-        for depth in range(_DEEPEST + 1):
-            deeper = {"a": _down_to(depth, first), "b": _down_to(depth, against)}
-            if depth and not _fit(deeper, tall=depth == 1):
-                break
-            sides = deeper
+        sides = {side: each.alone(alone[side]) for side, each in sides.items()}
+    if not _fit(sides):
+        is_long = not name or any(len(each.scene.boxes) > _LONG for each in sides.values())
+        short = {side: each.cut() for side, each in sides.items()}
+        sides = _in_groups({"a": first, "b": against}, alone if name else None) if is_long else short
+    for each, trace in zip(sides.values(), (first, against), strict=True):
+        if len(each.scene.boxes) + len(each.scene.arrows) > _LARGEST:
+            raise _too_large(trace, _LARGEST)
     boxes: dict[str, Box] = {}
     arrows: dict[str, Arrow] = {}
     for (side, each), word in zip(sides.items(), ("First", "Second"), strict=True):
@@ -87,6 +93,46 @@ def compared(first: Timeline, against: Timeline) -> Storyboard:
     said = f"Two traces side by side, as they ended: {count}.{nothing}{only}{more}"
     steps = _steps(said, found[:_MOST], sides, boxes)
     return Storyboard(Scene(f"Two traces: {count}", boxes, arrows), steps, start=0, legend=LEGEND)
+
+
+def _parts_of(trace: Timeline) -> int:
+    """The nodes, arrows and saved tensors of a trace, and what its backwards began at."""
+    made = _made_in(trace)
+    edges = sum(len(event.edges) + len(event.saved) for event in made if isinstance(event, NodeCreated))
+    return len(made) + edges + len(starts_of(trace.events))
+
+
+def _made_in(trace: Timeline) -> list[NodeCreated | OperationRan]:
+    return [event for event in trace.events if isinstance(event, NodeCreated | OperationRan)]
+
+
+def _too_large(trace: Timeline, most: int) -> ValueError:
+    return ValueError(
+        f"This trace is too large to be drawn beside another: its {len(_made_in(trace)):,} operations have "
+        f"{_parts_of(trace):,} arrows, saved tensors and boxes, and at most {most:,} are drawn."
+    )
+
+
+def _in_groups(traces: Mapping[str, Timeline], alone: Mapping[str, set[str]] | None) -> dict[str, _Side]:
+    """Both sides with as many levels of groups open as fit, of a training those of the nodes `alone`."""
+    sides: dict[str, _Side] = {}
+    for depth in range(_DEEPEST + 1):
+        deeper = {side: _down_to(depth, trace) for side, trace in traces.items()}
+        if alone is not None:
+            deeper = {side: each.alone(alone[side]) for side, each in deeper.items()}
+        fitted = _fitted(deeper, tall=depth == 1)
+        if depth and fitted is None:
+            break
+        sides = fitted or deeper
+    return sides
+
+
+def _fitted(sides: dict[str, _Side], tall: bool = False) -> dict[str, _Side] | None:
+    """Both as they are or with short lines, if they fit so."""
+    if _fit(sides, tall):
+        return sides
+    short = {side: each.cut() for side, each in sides.items()}
+    return short if _fit(short, tall) else None
 
 
 def _steps(
@@ -185,8 +231,7 @@ def _down_to(depth: int, trace: Timeline) -> _Side:
     plan = planned(trace.events, view, depth=depth)
     if plan is None:
         return _whole(trace)
-    board = plan.tell(trace, view)
-    scene = _bare(board.at(len(board.steps) - 1))
+    scene = _bare(plan.ended(trace, view))
 
     def stands(id: str) -> str:
         around = plan.links.place(id)
@@ -223,6 +268,8 @@ def _with_alone(scene: Scene, nodes: Collection[str]) -> Scene:
     """A scene with these nodes, and what arrows join to them."""
     joined = [arrow for arrow in scene.arrows.values() if arrow.source in nodes or arrow.target in nodes]
     ends = {end for arrow in joined for end in (arrow.source, arrow.target)}
-    boxes = {id: box for id, box in scene.boxes.items() if id in {*ends, *nodes}}
+    kept = {*ends, *nodes}
+    around = {region for id, path in paths(scene).items() if id in kept for region in path}
+    boxes = {id: box for id, box in scene.boxes.items() if id in kept | around}
     arrows = {arrow.id: arrow for arrow in scene.arrows.values() if {arrow.source, arrow.target} <= boxes.keys()}
     return Scene(scene.title, boxes, arrows)

@@ -13,7 +13,16 @@ from ..scene.storyboard import Storyboard
 from ..trace.call_records import above
 from ..trace.facts import Phase
 from ..trace.frame import Frame, Key
-from ..trace.records import NodeCreated, NodeFinished, NodeStarted, OperationRan, TangentPushed, TensorWritten
+from ..trace.records import (
+    NodeCreated,
+    NodeFinished,
+    NodesGone,
+    NodeStarted,
+    OperationRan,
+    SavedFreed,
+    TangentPushed,
+    TensorWritten,
+)
 from ..trace.schema import Record
 from ..trace.timeline import Timeline, phase_of
 from ..trace.values import said, series
@@ -68,12 +77,35 @@ class GroupPlan:
         graph = FoldedGraph(view, DrawCache(view), self.links, self.told)
         return _GroupedStory(trace, graph, view).tell(self.opened)
 
+    def ended(self, trace: Timeline, view: Graph) -> Scene:
+        """The picture after the last event alone, as the last step of the story has it, without what is closed."""
+        graph = FoldedGraph(view, DrawCache(view), self.links, self.opened)
+        frame = Frame(view.program.words, view.follows)
+        scene, made = Scene(view.title), False
+        for event in trace.events:
+            if made and isinstance(event, SavedFreed | NodesGone):  # groups tell what their nodes had saved before
+                _draw_into(scene, graph, frame)
+                made = False
+            made = made or isinstance(event, NodeCreated)
+            event.apply(frame)
+        _draw_into(scene, graph, frame)
+        return Storyboard(scene, [StoryStep("")], view.title, opened=self.opened).at(0)
+
     def fitting(self, board: Storyboard) -> Storyboard:
         """The same with as many groups open as there is room for."""
         try:
             return fitted(board, self.parts) if self.parts else board
         except LayoutUnavailable:  # it can still be told in words
             return board
+
+
+def _draw_into(scene: Scene, graph: FoldedGraph, frame: Frame) -> None:
+    """Draw in a scene what was touched since it was last drawn."""
+    boxes, arrows = graph.draw(frame, frame.touched)
+    scene.boxes |= {box.id: box for box in boxes}
+    scene.arrows |= {arrow.id: arrow for arrow in arrows}
+    frame.touched = {}
+    graph.forget()
 
 
 def planned(
