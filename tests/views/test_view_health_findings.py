@@ -142,3 +142,29 @@ def test_bars_of_closed_modules_can_be_compared() -> None:
     board = trained(3, blocks=24)[0].show("health").storyboard
     widths = [board.scene.boxes[f"{row_of(board, 'Net', 'blocks', f'{n}')}.bar"].place[2] for n in range(24)]
     assert all(abs(one - other) < 15 for one, other in zip(widths, widths[1:], strict=False)), "no block stands out"
+
+
+def test_a_long_name_has_the_room_that_few_steps_leave() -> None:
+    class Long(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.position_embeddings = nn.Linear(2, 1)
+
+        def forward(self, x: Any) -> Any:
+            return self.position_embeddings(x)
+
+    def named(steps: int) -> tuple[str, float]:
+        net = Long()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        with workbench.record() as trace:
+            for _ in range(steps):
+                optimizer.zero_grad()
+                net(torch.ones(1, 2)).sum().backward()
+                optimizer.step()
+        board = trace.show("health").storyboard
+        ends = [box.place[0] + box.place[2] for box in board.scene.boxes.values() if box.place]
+        return next(title for title in rows_of(board) if title.startswith("position")), max(ends)
+
+    assert named(2)[0] == "position_embeddings (3)"
+    title, end = named(30)
+    assert title.endswith("…") and end <= 560, "many steps take it"

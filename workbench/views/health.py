@@ -89,6 +89,8 @@ class HealthChart:
         self.columns = [range(at, min(at + self._per_column, count)) for at in range(0, count, self._per_column)]
         self._pitch = max(_NARROWEST, min(_CELL, (_RIGHT - _CELLS) // len(self.columns)))
         self._rows = shown_rows(table.rows, _MOST_CELLS // len(self.columns))
+        self._names = self._room()
+        self._begin = _CELLS - _NAMES + self._names  # px: where the cells begin
         # Of each finding that is told the rows that it is about, and the modules around them.
         self._about = [[*dict.fromkeys(rows_at(places(each), self._rows))] for each in found[:_FINDINGS]]
         self._around = [{*modules_around(rows, self._rows)} for rows in self._about]
@@ -100,6 +102,16 @@ class HealthChart:
         self._boxes: dict[str, Box] = {}
         self._shown: dict[str, ShownCells] = {}  # by the beginning of the ids of its boxes
         self.cells: dict[str, tuple[ShownCells, range]] = {}
+
+    def _room(self) -> float:
+        """How wide the names are: where few steps leave room, as wide as the longest."""
+        said = width_of(self._steps_said()) if len(self.columns) > 1 else 0
+        free = _RIGHT - _CELLS - max(self._pitch * len(self.columns), said)
+        wanted = [row.depth * _INDENT + _SIGN + columns(clean(row.title)) * CHARACTER + 8 for row in self._rows]
+        return _NAMES + max(0.0, min(max(wanted, default=0.0) - _NAMES, float(free)))
+
+    def _steps_said(self) -> str:
+        return f"steps {self.table.steps[0]} to {self.table.steps[-1]}"
 
     def storyboard(self) -> Storyboard:
         """The chart, and a step for each column."""
@@ -182,7 +194,7 @@ class HealthChart:
         return top + 20
 
     def _headings(self, top: float) -> None:
-        x = float(_NAMES)
+        x = self._names
         outputs = any(row.measured == "output" for row in self.table.rows)
         for id, wide, lines in (
             (
@@ -199,23 +211,22 @@ class HealthChart:
                     self._add(f"h.{id}{line}", "tick", (x, top + 16 * line, max(wide, width_of(text)), 16), text)
             x += wide + 6
         if len(self.columns) > 1:
-            steps = self.table.steps
             several = f"{self._per_column} steps a cell" if self._per_column > 1 else ""
-            for line, text in enumerate((several, f"steps {steps[0]} to {steps[-1]}")):
+            for line, text in enumerate((several, self._steps_said())):
                 if text:
-                    self._add(f"h.steps{line}", "tick", (_CELLS, top + 16 * line, width_of(text), 16), text)
+                    self._add(f"h.steps{line}", "tick", (self._begin, top + 16 * line, width_of(text), 16), text)
 
     def _marks(self, top: float, bottom: float) -> None:
         """A frame around each column, of which one is seen: that of the step which is shown."""
         for at in range(len(self.columns)):
-            place = (_CELLS + at * self._pitch - 2.0, top, self._pitch + 4.0, bottom - top)
+            place = (self._begin + at * self._pitch - 2.0, top, self._pitch + 4.0, bottom - top)
             self._add(f"shown.{at}", "frame", place, state="future")
 
     def _draw(self, at: int, row: ShownRow, y: float) -> None:
         id = f"r{at}"
         indent = row.depth * _INDENT + _SIGN
         holder = None if row.holder is None else f"r{row.holder}"
-        wide = _NAMES - 4.0 - indent - self._mark(at, y, holder)
+        wide = self._names - 4.0 - indent - self._mark(at, y, holder)
         title = cut(clean(row.title), int((wide - 2) // CHARACTER))
         told = row.own or row.closed
         name = told.name if told else row.title
@@ -238,23 +249,23 @@ class HealthChart:
         """
         own = [n for n, rows in enumerate(self._about) if at in rows]
         within = [n for n, modules in enumerate(self._around) if at in modules and n not in own]
-        x = _NAMES - 4.0
+        x = self._names - 4.0
         for n in [*own, *within][::-1]:
             x -= _SIDE + 2.0
             more = {"region": holder, "instead": f"r{at}" if n in within else None, "refers": f"f{n}"}
             self._add_number(f"r{at}.found{n}", n, (x, y + 1), **more)
-        return _NAMES - 4.0 - x + _GAP * bool(own or within)
+        return self._names - 4.0 - x + _GAP * bool(own or within)
 
     def _draw_cells(self, id: str, told: ShownCells, y: float, region: str | None, instead: str | None) -> None:
         self._shown[id] = told
         around: dict[str, Any] = {"region": region, "instead": instead}
         if told.usual is not None:
             said = f"{told.name}, {told.kind}: ‖{told.measured}‖ usually {number(told.usual, digits=3)}"
-            place = (float(_NAMES), y + 3, self._width(told.usual), _ROW - 9.0)
+            place = (self._names, y + 3, self._width(told.usual), _ROW - 9.0)
             self._add(f"{id}.bar", "bar", place, alt=said, details=self._details(told), **around)
             if not told.usual:
-                self._add(f"{id}.zero", "tick", (_NAMES + 2.0, y, _MARKED, _ROW - 3.0), "0", **around)
-        x = float(_NAMES + _BAR + 6)
+                self._add(f"{id}.zero", "tick", (self._names + 2.0, y, _MARKED, _ROW - 3.0), "0", **around)
+        x = self._names + _BAR + 6
         for part in ("norm", "ratio", "zeros"):
             self._add(f"{id}.{part}", "tick", (x, y, _NUMBER, _ROW - 3.0), " ", **around)
             x += _NUMBER + 6
@@ -268,7 +279,7 @@ class HealthChart:
             step = told.worst(several)
             cell = told.cells[step]
             state = "error" if cell and cell.nonfinite else "future" if cell is None or cell.norm is None else "idle"
-            place = (_CELLS + at * self._pitch, y, self._pitch, _ROW - 3.0)
+            place = (self._begin + at * self._pitch, y, self._pitch, _ROW - 3.0)
             said = f"{told.name}, {self._named(several)}: {_said(cell, told)}"
             mark = "×" if state == "error" else "0" if cell and cell.norm == 0 else ""
             mark = mark if self._pitch >= _MARKED else ""
