@@ -19,7 +19,7 @@ from workbench.health.training_run import TrainingRun
 from workbench.recording import Trace
 from workbench.scene.layout import LayoutUnavailable
 from workbench.scene.storyboard import Storyboard
-from workbench.views.health import HealthChart, _short
+from workbench.views.health import HealthChart, _short, _times
 from workbench.views.health_rows import ShownCells, shown_rows
 
 
@@ -257,6 +257,15 @@ def test_a_name_has_room_for_the_feet_of_its_letters() -> None:
 @pytest.mark.parametrize("norm", [9050.0, 999.9, 0.0123, 7.1e-5, 2.4e12, 0.0, math.nan])
 def test_a_norm_fits_its_column(norm: float) -> None:
     assert len(_short(norm)) <= 7
+
+
+def test_how_many_times_larger_is_said_in_plain_digits() -> None:
+    assert [_times(math.log10(times)) for times in (5.71, 188, 12_345, 3e8)] == [
+        "5.7 ×",
+        "190 ×",
+        "12,000 ×",
+        "3e+08 ×",
+    ]
 
 
 def test_where_nothing_was_trained_it_says_so() -> None:

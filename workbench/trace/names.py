@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
@@ -63,7 +63,8 @@ def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> 
 
 def _items(name: str, thing: Any, is_tensor: Callable[[Any], bool], inner: bool = False) -> Iterator[tuple[str, Any]]:
     """The tensors in a list, a tuple or a dict, "params[0]", "state['w']", and the leaves in those, "layers[0][1]"."""
-    pairs: Iterable[tuple[Any, Any]] = thing.items() if class_of(thing) is dict else enumerate(thing)
+    several: Any = thing
+    pairs: Any = several.items() if class_of(thing) is dict else enumerate(several)
     for key, each in islice(pairs, _ITEMS):
         if not isinstance(key, str | int):
             continue

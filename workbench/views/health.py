@@ -431,8 +431,9 @@ def _shade(cell: HealthCell | None, usual: float | None) -> int:
 
 
 def _times(decades: float) -> str:
-    """`12 ×`."""
-    return f"{number(float(f'{10**decades:.2g}'), digits=2)} ×"
+    """`5.7 ×`, `190 ×`."""
+    times = float(f"{10**decades:.2g}")
+    return f"{f'{times:,g}' if times < 1e6 else number(times, digits=2)} ×"
 
 
 def _zeros(cell: HealthCell | None) -> str:
