@@ -13,6 +13,7 @@ from ..trace.values import series
 from . import (
     causes,
     functions,
+    infinities,
     layers,
     loop,
     losses,
@@ -33,7 +34,7 @@ Rule = Callable[[TrainingRun], Iterable[Finding]]
 # Causes stand before what follows from them: of several findings this is the order.
 RULES: tuple[Rule, ...] = (
     loop.stopped,
-    numbers.not_finite,
+    infinities.not_finite,
     parameters.no_way,
     parameters.never_reached,
     causes.without_gradients,
