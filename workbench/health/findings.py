@@ -102,7 +102,8 @@ class Findings(list[Finding]):
 
 def findings(trace: Timeline) -> Findings:
     """What is wrong in a recorded training, certain things first, then what may be meant; nothing without evidence."""
-    return findings_of(trace.kept(TrainingRun))
+    found = trace.kept(findings_of, of=TrainingRun)
+    return Findings(found, found.looked_at)  # a caller may change the list
 
 
 def findings_of(run: TrainingRun) -> Findings:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..health.finding import Finding
-from ..health.findings import findings_of
+from ..health.findings import findings
 from ..health.log import WatchLog
 from ..health.table import HealthCell, HealthTable, table_of
 from ..health.training_run import TrainingRun, TrainingStep
@@ -48,7 +48,7 @@ _FEWEST = 3  # steps whose graphs are kept in any case
 def health(trace: Timeline, open: Collection[str] | None = None, depth: int | None = None) -> Storyboard:
     """The findings and the table of a training; of a large model the modules `open`, or those down to a depth."""
     run = trace.kept(TrainingRun)
-    chart = HealthChart(table_of(run), findings_of(run), open, depth)
+    chart = HealthChart(table_of(run), findings(trace), open, depth)
     board = chart.storyboard()
     if chart.cells:
         moments = _moments(run, chart)
