@@ -132,7 +132,7 @@ def _by_forward(run: TrainingRun, source: Source, sender: RecordedNode | None) -
     sentence = f"{told(node)} is the {first} to give {kind}: {at}; {why}{_led_to(source, node, then, sender)}."
     large = max([abs(end) for value in given for end in (value.min, value.max) if end is not None], default=0.0)
     is_number = bool(source.number) and node.id == source.node
-    hint = "Look at that number: the line has it, or computes it." if is_number else _hint(node, large)
+    hint = "Look at that number: the line has it, or computes it." if is_number else _hint(run, node, large)
     return Finding("not finite", True, sentence, hint, node.line, node.event, (node.id,))
 
 
@@ -155,7 +155,7 @@ def _by_backward(run: TrainingRun, node: RecordedNode) -> Finding:
         True,
         f"The backward of {told(node)} is the first to give gradients that are not finite: {sent.nonfinite} of "
         f"{size_of(sent)} values{inputs}; the gradient that it received was finite, and so was the loss.",
-        _hint(node, 0.0),
+        _hint(run, node, 0.0),
         node.line,
         node.finished[0],
         (node.id,),
@@ -183,12 +183,16 @@ def _unknown_gradient(run: TrainingRun, step: TrainingStep, id: str, grad: Value
     )
 
 
-def _hint(node: RecordedNode, large: float) -> str:
+def _hint(run: TrainingRun, node: RecordedNode, large: float) -> str:
     name = node.made.operation
     if large > _HUGE:
         return f"Its inputs had grown to {large:.3g} before: look at the learning rate and at how fast the loss grows."
     hint = _HINTS.get(_ALSO.get(name, name))
-    return hint or f"Look at its inputs in `trace.show()` at event {node.event}."
+    if hint is not None:
+        return hint
+    step = run.shown_step(node.event)
+    shown = "trace.show()" if step is None else f"trace.show(step={step})"
+    return f"Look at its inputs: `{shown}`, and there press / and type {node.made.name}."
 
 
 def _given(run: TrainingRun, source: Source, seen: TensorSeen, value: Value) -> Finding:

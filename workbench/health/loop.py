@@ -33,7 +33,7 @@ def stopped(run: TrainingRun) -> Iterator[Finding]:
         "stopped",
         True,
         f"An error stopped the program{where}: {failure.error}: {shortened(failure.message)}",
-        "`workbench.explain(error)` draws what led to it.",
+        '`trace.show("error")` draws what led to it.',
         node.line if node is not None else None,
         at,
         (failure.node,) if failure.node else (),

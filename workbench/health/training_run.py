@@ -14,7 +14,7 @@ An event is told by its index in `trace.events`; `trace.frame(index + 1)` is the
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -319,6 +319,31 @@ class TrainingRun(RecordedBackwards):
     def step_of(self, event: int) -> TrainingStep | None:
         """The step that an event lies in."""
         return next((step for step in self.steps if step.begin <= event < step.end), None)
+
+    def shown_step(self, event: int) -> int | None:
+        """The number by which `show(step=...)` tells the round of the loop that an event lies in.
+
+        None if it lies in none, or if a round goes on with nodes of another, as none is told alone then.
+        """
+        rounds = rounds_of(self.events)
+
+        begins = [round.begin for round in rounds]
+
+        def place(at: int) -> int:  # of those without a number -1
+            found = bisect_right(begins, at) - 1
+            return found if found >= 0 and rounds[found].number else -1
+
+        at = place(event)
+        if at < 0:
+            return None
+        places = {node.id: place(node.event) for node in self.nodes.values() if not node.made.found}
+        for node in self.nodes.values():
+            own = place(node.event)
+            others = [places.get(edge.target or "", -1) for edge in node.made.edges]
+            ran = [place(started) for started in node.started] if places.get(node.id, -1) >= 0 else []
+            if any(other not in (-1, own) for other in others) or any(other != own for other in ran):
+                return None
+        return rounds[at].number
 
     def _stretches(self) -> list[tuple[int, int]]:
         """Where each step begins and ends: rounds of the loop, joined where gradients of several are gathered."""
