@@ -62,11 +62,17 @@ class Update:
     arrived: int  # how many gradients the parameter had got by then
     optimizer: str | None
     source: SourceLine | None
+    moved: float | None = None  # the norm of the change, where it was recorded
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is known how large the change is."""
+        return self.moved is not None or None not in (self.before.values, self.after.values)
 
     @property
     def size(self) -> float:
         """The norm of the change, or the least that it can be."""
-        return distance(self.before, self.after)
+        return distance(self.before, self.after) if self.moved is None else self.moved
 
     @property
     def ratio(self) -> float:
@@ -247,6 +253,8 @@ class TrainingRun(RecordedBackwards):
             id, self.values[base] = base, event.value
         if id in self.parameters and before is not None and event.node is None:
             self._note_update(at, id, event.name, before, event.value, event.optimizer, event.source)
+            if self.parameters[id].updates and self.parameters[id].updates[-1].event == at:
+                self.parameters[id].updates[-1].moved = event.moved
 
     def _note_update(
         self, at: int, id: str, name: str, before: Value, after: Value, optimizer: str | None, source: SourceLine | None
