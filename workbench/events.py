@@ -133,6 +133,12 @@ class Stepping(EventFields):
     optimizer: Any
 
 
+class Stepped(EventFields):
+    """It has done so."""
+
+    optimizer: Any
+
+
 class Keeps(EventFields):
     """A checkpoint keeps (name, tensor, version) for backward, with `node` in no graph."""
 

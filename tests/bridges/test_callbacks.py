@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
 import os
 from collections.abc import Collection
@@ -121,6 +123,27 @@ def test_a_training_that_fails_is_watched_no_longer(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="stopped"):
         by_lightning(tmp_path, [callback, Stop()])
     assert callback.watched._file is None and (tmp_path / "run.step-1.json").exists()
+
+
+def test_a_trainer_that_fails_and_tells_nobody_has_its_end_in_the_file(tmp_path: Path) -> None:
+    callback = callback_of("transformers", tmp_path, every=1, record_steps=(3,))
+    from transformers import TrainerCallback
+
+    class Stop(TrainerCallback):
+        def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+            if state.global_step == 2:
+                raise RuntimeError("stopped")
+
+    with contextlib.suppress(RuntimeError):
+        by_transformers(tmp_path, [callback, Stop()])
+    assert [*json.loads((tmp_path / "run.jsonl").read_text().splitlines()[-1])][0] == "step"
+    assert "2 steps" in str(callback.watched.show())
+    del callback
+    gc.collect()
+    last = json.loads((tmp_path / "run.jsonl").read_text().splitlines()[-1])
+    assert last["ended"] == 2 and last["error"]
+    trace = workbench.load(tmp_path / "run.step-3.json")
+    assert sum(isinstance(event, BackwardStarted) for event in trace.events) == 1
 
 
 @pytest.mark.parametrize("library", TRAININGS)

@@ -111,6 +111,19 @@ def test_the_health_of_a_saved_trace_and_of_a_watched_training(tmp_path: Path) -
     assert (bad.returncode, bad.stdout) == (1, "") and bad.stderr.startswith("workbench: bad.jsonl is no file that ")
 
 
+def test_findings_that_name_a_call_of_the_trace_say_what_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    net = workbench.nn.Linear(2, 1)
+    with workbench.record() as trace:
+        workbench.sinh(net(workbench.ones(3, 2)).abs() + 1000).sum().backward()
+    trace.save("bad.json")
+    main(["health", "bad.json"])
+    _, next_step, told, _ = capsys.readouterr().out.splitlines()
+    assert "`trace.show()`" in next_step and told == "There `trace` is `workbench.load('bad.json')`."
+
+
 def test_a_page_of_each_command_has_its_own_name_and_writes_over_nothing_silently(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -170,3 +170,18 @@ def test_a_trace_gathers_its_run_once_and_anew_when_it_has_grown(monkeypatch):
     trace.findings()
     trace.findings()
     assert len(gathered) <= 3 and gathered[-1] == len(trace.events)  # names, maybe, were learned at the end
+
+
+def test_rules_look_at_a_trace_once_and_anew_when_it_has_grown(monkeypatch):
+    looked = []
+    monkeypatch.setattr("workbench.health.findings.RULES", (lambda run: looked.append(len(run.events)) or [],))
+    step = mlp(workbench, rounds=1)
+    with workbench.record() as trace:
+        step()
+        trace.findings().append("mine")
+        assert trace.findings() == [] and len(looked) == 1
+        trace.show("health")
+        assert len(looked) == 1
+        (workbench.ones(2, requires_grad=True) * 2).sum().backward()
+        trace.findings()
+        assert len(looked) == 2 and looked[1] > looked[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import weakref
 from collections.abc import Collection
 from typing import Any
 
@@ -50,6 +51,13 @@ class TrainingWatch:
         if self.watched is not None:
             self.watched.remove()
 
+    def end_untold(self) -> None:
+        """The program ends, or the callback is gone, and nobody has told of an end: an error has stopped it."""
+        self.end_step()
+        if self.watched is not None:
+            error = getattr(sys, "last_value", None) or RuntimeError("the training did not come to its end")
+            self.watched.__exit__(type(error), error, None)
+
 
 class Watches:
     """What a user gives a callback, and gets of it; the library's own base class stands behind it."""
@@ -62,6 +70,7 @@ class Watches:
         record_steps: Collection[int] = (),
     ) -> None:
         self._watch = TrainingWatch(every, path, keep, record_steps, type(self).__name__)
+        weakref.finalize(self, self._watch.end_untold)  # Hugging Face's Trainer tells no callback of an error
 
     @property
     def watched(self) -> watch | None:

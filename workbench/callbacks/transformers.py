@@ -17,6 +17,9 @@ class WatchTrainerCallback(Watches, TrainerCallback):  # pyright: ignore[reportG
 
     The steps `record_steps` (from 1, as in that file) are recorded as a whole, in `run.step-1.json` beside the
     file. `callback.watched.show()` shows what there is up to now.
+
+    When a training raises, the Trainer tells nobody. Each line is in the file by then; the last one, which says that it
+    has ended, comes when the program ends, the trainer is gone, or trains again.
     """
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:

@@ -132,7 +132,10 @@ def health(sources: list[Path], output: Path | None) -> None:
         _health_of(_read(read_log, source), target)
     else:
         trace = _read(load, source)
-        print(trace.findings())
+        found = trace.findings()
+        print(found)
+        if any("`trace." in each.next_step for each in found):
+            print(f"There `trace` is `workbench.load({str(source)!r})`.")
         target.write(trace)
     print(f"Wrote {target.said}.", flush=True)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..trace.assignments import sides_of
 from ..trace.facts import SourceLine
 from ..trace.source import without_comment
 from ..trace.values import Value, number, series, shortened
@@ -62,6 +63,13 @@ def told(node: RecordedNode) -> str:
     """`sqrt in Net/head (train.py:18 \\`h = x.sqrt()\\`)`."""
     scope = f" in {node.made.scope}" if node.made.scope else ""
     return f"{node.made.operation}{scope} ({place(node.line)})"
+
+
+def written_as(node: RecordedNode, id: str) -> str:
+    """What the program writes for an input that no variable holds any more: `a` of `a @ f(x)`."""
+    text = node.made.path[-1].title if node.made.path and node.made.path[-1].kind == "expression" else ""
+    sides, given = sides_of(text), [arg.tensor for arg in node.made.args if arg.tensor is not None]
+    return f"`{sides[given.index(id)]}`" if len(sides) == len(given) and id in given else ""
 
 
 def listed(names: Iterable[str], most: int = _NAMED) -> str:

@@ -13,6 +13,7 @@ from ..trace.values import series
 from . import (
     causes,
     functions,
+    infinities,
     layers,
     loop,
     losses,
@@ -33,7 +34,7 @@ Rule = Callable[[TrainingRun], Iterable[Finding]]
 # Causes stand before what follows from them: of several findings this is the order.
 RULES: tuple[Rule, ...] = (
     loop.stopped,
-    numbers.not_finite,
+    infinities.not_finite,
     parameters.no_way,
     parameters.never_reached,
     causes.without_gradients,
@@ -101,7 +102,8 @@ class Findings(list[Finding]):
 
 def findings(trace: Timeline) -> Findings:
     """What is wrong in a recorded training, certain things first, then what may be meant; nothing without evidence."""
-    return findings_of(trace.kept(TrainingRun))
+    found = trace.kept(findings_of, of=TrainingRun)
+    return Findings(found, found.looked_at)  # a caller may change the list
 
 
 def findings_of(run: TrainingRun) -> Findings:

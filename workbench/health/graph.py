@@ -11,6 +11,7 @@ from ..trace.facts import Cut, SourceLine, TensorSeen
 from ..trace.records import NodeCreated, NodesGone, SavedFreed, TensorShown, TensorWritten
 from ..trace.schema import Record
 from ..trace.values import Value
+from .measures import is_broken
 
 Grads = tuple[Value | None, ...]
 Take = Callable[[int, Any], None]
@@ -57,6 +58,7 @@ class RecordedGraph:
         self.cuts: dict[str, tuple[int, Cut]] = {}  # tensor -> where the way of its gradient ends, and when it was met
         self.users: dict[str, list[str]] = {}  # place -> the nodes whose gradients go there
         self.constants: dict[str, list[str]] = {}  # tensor -> nodes given it, or a view, while it took no gradient
+        self.broken: dict[str, list[tuple[int, TensorWritten]]] = {}  # tensor -> writes by which it was not finite
         self.shown: str | None = None  # the tensor that the user asked to see
         takes = self._takes()
         for at, event in enumerate(events):
@@ -108,6 +110,8 @@ class RecordedGraph:
                     self.constants.setdefault(own, []).append(made.node)
 
     def _write(self, at: int, event: TensorWritten) -> None:
+        if is_broken(event.value) and not is_broken(self.values.get(event.tensor)):
+            self.broken.setdefault(event.tensor, []).append((at, event))
         self.values[event.tensor] = event.value
         if event.node is not None:
             self.places[event.tensor] = event.node

@@ -33,7 +33,7 @@ def stopped(run: TrainingRun) -> Iterator[Finding]:
         "stopped",
         True,
         f"An error stopped the program{where}: {failure.error}: {shortened(failure.message)}",
-        "`workbench.explain(error)` draws what led to it.",
+        '`trace.show("error")` draws what led to it.',
         node.line if node is not None else None,
         at,
         (failure.node,) if failure.node else (),
@@ -185,7 +185,7 @@ def large_updates(run: TrainingRun) -> Iterator[Finding]:
         rise = f"; the loss goes from {losses[0]:.3g} to {losses[1]:.3g}"
     many = f"; so it is with {plural(len(found) - 1, 'other parameter')}" if len(found) > 1 else ""
     known = len(losses) == 2 and None not in losses
-    exact = "" if update.before.values is not None and update.after.values is not None else "at least "
+    exact = "" if update.is_exact else "at least "
     who = f"the step of {update.optimizer or 'the program'} ({place(update.source)})"
     facts = (
         f"changes {parameter.name} by {exact}{ratio:.3g} times its own norm in step {number_of_step} "

@@ -1,16 +1,19 @@
-"""Where a gradient that is not finite began: the first node that made it of finite numbers, backward or forward.
+"""Where numbers that are not finite began: the first node that made them of finite ones, backward or forward.
 
 Of a training that is where the first one began by which it is so: an update may have made a weight not finite, and that
-the forward of a step after it.
+the forward of a step after it. What a node was given may be infinite from the beginning, or by a number in the program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..trace.call_records import HookRan
 from ..trace.facts import TensorSeen
+from ..trace.records import TensorWritten
 from ..trace.values import Value
 from .backwards import RecordedBackward
 from .graph import RecordedGraph
@@ -18,19 +21,41 @@ from .measures import is_broken
 from .training_run import TrainedParameter, TrainingRun, Update
 from .zero_gradient import ITSELF
 
-# Operations whose derivative has no bound where one of their values is 0.
-_POLES = frozenset("sqrt rsqrt log log2 log10 div reciprocal pow linalg_vector_norm norm atan2 std var log1p".split())
-_FINITE_INPUTS = "received a finite gradient and sent one that is not finite"
+_NUMBERS = ("inf", "-inf", "nan")  # as a program gives one to an operation
+_LAYS_OVER = frozenset("masked_fill where add sub index_fill index_put scatter".split())  # what applies a mask of -inf
+
+
+@dataclass(slots=True)
+class Source:
+    """The first node of a forward whose numbers are not finite, and what it was given that was so already.
+
+    That is a tensor which no node gave (`given`, and the write to it that made it so, if that was seen), or a number
+    of the program. Else the node made them. Where they were infinite, `nan` is the node that made nan of them.
+    """
+
+    node: str
+    nan: str | None = None
+    given: TensorSeen | None = None
+    value: Value | None = None  # of what it was given
+    written: tuple[int, TensorWritten] | None = None
+    number: str = ""
+    is_mask: bool = False  # whether it is the -inf of a mask, which is no fault where nothing makes nan of it
+    is_known: bool = True  # whether what the node was given is known
 
 
 @dataclass(slots=True)
 class Origin:
-    """Where it began, each place with what it did, the first to run first; what only may have done it; and a mark."""
+    """Where what came to a place began not to be finite.
 
-    found: list[tuple[str, str]] = field(default_factory=list)
-    possible: list[tuple[str, str]] = field(default_factory=list)
-    given: TensorSeen | None = None  # what the forward was given that was not finite already
-    mark: str = "not finite from here on"
+    A root with such a seed, a node that received a finite gradient and sent another, or a hook; and by what the forward
+    was so. Of a graph whose backward nobody recorded, the nodes on the way that may have done it.
+    """
+
+    seed: str | None = None
+    sender: str | None = None
+    hook: HookRan | None = None
+    source: Source | None = None
+    on_way: Sequence[str] = ()
 
 
 class Link(NamedTuple):
@@ -45,8 +70,8 @@ class Link(NamedTuple):
 class Cause:
     """Where a gradient began not to be finite, in which backward, and the place that it came to by that.
 
-    The `links` lead from the gradient that was asked about to there. If it did not begin with a gradient, but with the
-    update of the last link, the origin is what that has led to.
+    The `links` lead from what was asked about to there. If it did not begin with a gradient, but with the update of
+    the last link, the origin is what that has led to.
     """
 
     backward: RecordedBackward | None
@@ -56,93 +81,130 @@ class Cause:
     by_gradient: bool = True
 
 
-def first_cause(graph: TrainingRun, backward: RecordedBackward | None, starts: Iterable[str], place: str) -> Cause:
-    """Why what came to a place by a backward was not finite, followed back through the steps of a training."""
-    cause = Cause(backward, place, _origin(graph, backward, starts, place))
-    while cause.backward is not None and (link := _link(graph, cause.origin, cause.backward.event)) is not None:
+def first_cause(graph: TrainingRun, backward: RecordedBackward | None, starts: Iterable[str], *places: str) -> Cause:
+    """Why what came to places by a backward was not finite, followed back through the steps of a training."""
+    return _followed(graph, Cause(backward, places[0], _origin(graph, backward, starts, places)))
+
+
+def cause_of_loss(graph: TrainingRun, backward: RecordedBackward, root: str) -> Cause:
+    """Why a number that a backward begins at is not finite, followed back in the same way."""
+    return _followed(graph, Cause(backward, root, Origin(source=source_of(graph, root))))
+
+
+def _followed(graph: TrainingRun, cause: Cause) -> Cause:
+    while cause.backward is not None and (link := _link(graph, cause.origin.source, cause.backward.event)) is not None:
         cause.links.append(link)
         change = graph.broken_by(link.parameter.id, link.update.event)
         if change is None or change.backward is None:
             cause.by_gradient = False
             break
         cause.backward, cause.place = change.backward, link.parameter.id
-        cause.origin = _origin(graph, cause.backward, cause.backward.starts, cause.place)
+        cause.origin = _origin(graph, cause.backward, cause.backward.starts, (cause.place,))
     return cause
 
 
-def _link(graph: TrainingRun, origin: Origin, end: int) -> Link | None:
+def _link(graph: TrainingRun, source: Source | None, end: int) -> Link | None:
     """What made not finite what a forward was given, if that is a weight and an update before did it."""
-    parameter = None if origin.given is None else graph.parameters.get(origin.given.id)
-    for update in reversed([] if parameter is None else parameter.updates):
-        if parameter is not None and update.event < end and not is_broken(update.before) and is_broken(update.after):
-            return Link(parameter, update, origin.found[-1][0])
+    if source is None or source.given is None or source.given.id not in graph.parameters:
+        return None
+    parameter = graph.parameters[source.given.id]
+    for update in reversed(parameter.updates):
+        if update.event < end and not is_broken(update.before) and is_broken(update.after):
+            return Link(parameter, update, source.node)
     return None
 
 
-def _origin(graph: RecordedGraph, backward: RecordedBackward | None, starts: Iterable[str], place: str) -> Origin:
-    """Where what came to a place began not to be finite, by a backward, if that was recorded."""
-    before = graph.before(place)
+def _origin(
+    graph: RecordedGraph, backward: RecordedBackward | None, starts: Iterable[str], places: Sequence[str]
+) -> Origin:
+    """Where what came to places began not to be finite, by a backward, if that was recorded."""
+    before = graph.before(*places)
     if backward is None:
-        return _of_graph(graph, [node for node in graph.reached(starts) if node in before])
-    origin = Origin()
+        on_way = [node for node in graph.reached(starts) if node in before]
+        sources = (source_of(graph, node) for node in on_way)
+        source = next((found for found in sources if found is not None), None)
+        return Origin(source=source, on_way=on_way if source is None else ())
     for root in backward.roots:
         if is_broken(root.seed):
-            origin.found = [(root.node, "was given a gradient to begin with that is not finite")]
-            return origin
+            return Origin(seed=root.node)
     for node, sent in backward.sent.items():
         if node not in before or any(map(is_broken, backward.received.get(node, ()))):
             continue
-        if not any(is_broken(grad) for to, grad in graph.sends_on(node, sent) if to in before):
-            continue
-        source = _forward(graph, node)
-        origin.found = [(node, _FINITE_INPUTS + _pole(graph, node) * (source is None))]
-        if source is not None:
-            _tell_forward(graph, source, origin)
-        return origin
+        if any(is_broken(grad) for to, grad in graph.sends_on(node, sent) if to in before):
+            return Origin(sender=node, source=source_of(graph, node))
     for hook in backward.hooks:
         if hook.node in before and any(map(is_broken, hook.after)) and not any(map(is_broken, hook.before)):
-            origin.found = [(hook.node, f"is where {hook.hook.title} made it not finite")]
-            break
-    return origin
+            return Origin(hook=hook)
+    return Origin()
 
 
-def _of_graph(graph: RecordedGraph, on_way: list[str]) -> Origin:
-    """The same of a graph whose backward nobody recorded."""
-    origin = Origin()
-    for node in on_way:
-        if node in graph.nodes and (source := _forward(graph, node)) is not None:
-            _tell_forward(graph, source, origin)
-            return origin
-    origin.possible = [(node, f"may have made it{pole}") for node in on_way if (pole := _pole(graph, node))]
-    return origin
+# The forward.
 
 
-def _forward(graph: RecordedGraph, node: str) -> str | None:
-    """The node that first made a value of the forward that is not finite, of those by which this one got such."""
-    if node not in graph.nodes or not _is_affected(graph, node):
+def source_of(graph: RecordedGraph, node: str) -> Source | None:
+    """What first made a value of the forward not finite, of all that a node has such values by; None if it has none."""
+    nan = _earliest(graph, node, has_nan)
+    first = _earliest(graph, nan or node, is_broken)
+    if first is None:
         return None
-    seen = {node}
-    while True:
-        behind = [to for to in graph.targets(node) if to in graph.nodes and to not in seen and _is_affected(graph, to)]
-        if not behind:
-            return node
-        node = behind[0]
-        seen.add(node)
-
-
-def _tell_forward(graph: RecordedGraph, node: str, origin: Origin) -> None:
-    """Tell what a node did by which a value of the forward is not finite."""
-    origin.given = next((seen for seen, value in _given(graph, node) if seen.node is None and is_broken(value)), None)
-    if origin.given is not None:
-        what = f"was given {origin.given.name or 'a tensor'} in forward, which is not finite"
-    elif not _is_given_known(graph, node):
-        what = "has a result in forward that is not finite; what it was given is not known any more"
+    source = Source(first, nan if nan != first else None, is_known=_is_given_known(graph, first))
+    made = graph.nodes[first].made
+    for seen, value in given_of(graph, first):
+        if seen.node is None and is_broken(value):
+            source.given, source.value = seen, value
+            writes = graph.broken.get(seen.id) or graph.broken.get(seen.base or "") or []
+            source.written = next((each for each in reversed(writes) if each[0] < graph.nodes[first].event), None)
+            break
     else:
-        what = f"made a value in forward that is not finite{_pole(graph, node)}"
-    origin.found.append((node, what))
+        results = any(map(is_broken, graph.results(first)))
+        texts = [arg.text for arg in made.args if arg.tensor is None] if results else []
+        source.number = next((text for text in texts if text in _NUMBERS), "")
+    source.is_mask = (made.operation in _LAYS_OVER or "attention" in made.operation) and _is_below(source)
+    return source
 
 
-def _given(graph: RecordedGraph, node: str) -> list[tuple[TensorSeen, Value]]:
+def has_nan(value: Value | None) -> bool:
+    """Whether a value has a nan, and not only infinities."""
+    return value is not None and value.nonfinite > 0 and math.isnan(value.norm)
+
+
+def _is_below(source: Source) -> bool:
+    """Whether all that a node was given which is not finite is -inf, as far as that is known."""
+    if source.value is None:
+        return source.number == "-inf"
+    return not has_nan(source.value) and math.inf not in (source.value.values or ())
+
+
+def _earliest(graph: RecordedGraph, node: str, is_bad: Callable[[Value | None], bool]) -> str | None:
+    """The first that was made of the nodes by which a node has bad values: all on the way have such values."""
+    found: str | None = None
+    left, seen = [node], {node}
+    while left:
+        at = left.pop()
+        if at not in graph.nodes:
+            continue
+        values = graph.results(at)
+        if at == node or not values:  # a node may have saved a mask of -inf, and give what is finite
+            values = [*values, *graph.nodes[at].saved.values()]
+        if not any(map(is_bad, values)):
+            continue
+        if found is None or graph.nodes[at].event < graph.nodes[found].event:
+            found = at
+        behind = [to for to in _behind(graph, at) if to not in seen]
+        left += behind
+        seen.update(behind)
+    return found
+
+
+def _behind(graph: RecordedGraph, node: str) -> Iterator[str]:
+    """The nodes that a node has its inputs from, also those whose gradients do not go there."""
+    yield from graph.targets(node)
+    for seen, value in given_of(graph, node):
+        if is_broken(value) and seen.node is None and seen.cut is not None and seen.cut.node is not None:
+            yield seen.cut.node
+
+
+def given_of(graph: RecordedGraph, node: str) -> list[tuple[TensorSeen, Value]]:
     """The tensors that a node was given or has saved, with their values then."""
     own = graph.nodes[node]
     known = [*zip(own.input_ids, own.inputs, strict=True)]
@@ -156,26 +218,3 @@ def _is_given_known(graph: RecordedGraph, node: str) -> bool:
         return True
     before = [to for to in graph.targets(node) if to in graph.nodes]
     return all(any(value.is_known for value in graph.results(to)) for to in before)
-
-
-def _is_affected(graph: RecordedGraph, node: str) -> bool:
-    """Whether a node's results, or what it has saved, are not finite."""
-    return any(map(is_broken, [*graph.results(node), *graph.nodes[node].saved.values()]))
-
-
-def _pole(graph: RecordedGraph, node: str) -> str:
-    """That a value is 0 of which the derivative has no bound there."""
-    own = graph.nodes.get(node)
-    if own is None or own.made.operation not in _POLES:
-        return ""
-    known = {**own.saved, **{seen.name or "its input": value for seen, value in _given(graph, node)}}
-    zeros = [name for name, value in known.items() if value.is_known and _has_zero(value)]
-    names = {"self": "its input", "other": "what it divides by", "result": "its result"}
-    word = names.get(zeros[0], zeros[0]) if zeros else ""
-    return f": {word} has a 0, where the derivative of {own.made.operation} has no bound" if zeros else ""
-
-
-def _has_zero(value: Value) -> bool:
-    if value.values is not None:
-        return 0 in value.values
-    return value.min == 0 or value.max == 0

@@ -1,4 +1,4 @@
-"""Rules about numbers: what is not finite and who made it first, gradients that vanish or explode, dead units."""
+"""Rules about numbers: gradients that vanish or explode from layer to layer, values that grow, dead units."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from ..trace.assignments import sides_of
-from ..trace.values import Value, number, unit_axis
-from .causes import grown, scale_of, scales
-from .finding import Finding, listed, place, plural, span, told
+from ..trace.values import number, unit_axis
+from .finding import Finding, listed, plural, span, told
 from .graph import RecordedNode
 from .measures import is_zero, size_of, units_off
 from .training_run import TrainedParameter, TrainingRun, TrainingStep
@@ -28,7 +26,6 @@ _ROUNDS_EXPLODE = 1e4
 _GROWS = 100.0  # values of layers
 _EACH = 1.25  # a factor of each layer, below which there is no trend
 _ONE_PLACE = 0.6  # a trend is none where one place makes more than this part of it
-_HUGE = 1e10  # numbers that something had let grow before they overflowed
 _LEAST_DEAD = 16  # numbers of an output that is zero everywhere
 _DEAD = 0.5  # the share of units that is told
 _MANY_SAMPLES = 64
@@ -36,176 +33,6 @@ _MOST_DEAD = 0.9
 _LOW = 4.0
 _FEW_SAMPLES = 4  # in a smaller batch a unit is off by chance
 _STEPS = 3  # before exact zeros are told
-
-_HINTS = {
-    "sqrt": "Its derivative is infinite at 0: add a small number before the root, as in `(x + 1e-8).sqrt()`.",
-    "log": "Keep its input above 0: add a small number, or clamp it, or use a function that works on logarithms.",
-    "div": "Keep the divisor away from 0: add a small number to it.",
-    "pow": "Look at an input that is 0 or negative: its power, or the derivative of it, is not finite there.",
-    "exp": "Its input is too large: subtract the largest first, or stay with logarithms (`logsumexp`, `log_softmax`).",
-    "softmax": "A row whose scores are all -inf has no softmax: leave one position of each row unmasked.",
-    "acos": "Its derivative is infinite at -1 and 1: clamp its input to a little less, or use `atan2`.",
-    "norm": "Its derivative does not exist at 0: add a small number to what is normalised.",
-}
-_ALSO = {
-    "rsqrt": "sqrt",
-    "linalg_vector_norm": "norm",
-    "log_softmax": "softmax",
-    "log2": "log",
-    "reciprocal": "div",
-    "asin": "acos",
-}
-
-
-def not_finite(run: TrainingRun) -> Iterator[Finding]:
-    """A loss, a gradient or a weight is not finite: the first node that made such numbers of finite ones."""
-    for step in run.steps:
-        for backward in step.backwards:
-            for root, loss in zip(backward.roots, backward.losses, strict=False):
-                if loss.nonfinite:
-                    yield _from_forward(run, root.node, backward.event)
-                    return
-        bad = [(id, grad) for id, grad in step.gradients.items() if grad is not None and grad.nonfinite]
-        if bad and _matters(run, step, bad):
-            yield _from_backward(run, step, bad)
-            return
-        for id, update in step.updates.items():
-            if update.after.nonfinite and not update.before.nonfinite:
-                name, who = run.parameters[id].name, update.optimizer or "the program"
-                yield Finding(
-                    "not finite",
-                    True,
-                    f"The step of {who} ({place(update.source)}) makes {name} not finite: "
-                    f"{update.after.nonfinite} of {size_of(update.after)} values, in step {step.number}; "
-                    "its gradient was finite.",
-                    "Try a smaller learning rate, or clip the gradients' norm.",
-                    update.source,
-                    update.event,
-                    (id,),
-                )
-                return
-
-
-def _matters(run: TrainingRun, step: TrainingStep, bad: Sequence[tuple[str, Value]]) -> bool:
-    """Whether what is not finite was used, or nothing came after it: a step that a scaler leaves out is meant."""
-    used = any(id in step.updates for id, _ in bad)
-    if not used and scale_of(run, step, scales(run)):  # a step that is left out
-        return False
-    if used or step is run.steps[-1] or not run.is_training:
-        return True
-    return any(grad is not None and grad.nonfinite for grad in run.steps[-1].gradients.values())
-
-
-def _has_nan(value: Value) -> bool:
-    return bool(value.nonfinite) and math.isnan(value.norm)
-
-
-def _from_forward(run: TrainingRun, root: str, backward: int) -> Finding:
-    """The way back from a loss to the first node on it whose inputs were finite, or had no nan where it has."""
-    node = run.nodes.get(root)
-    nan = node is None or any(map(_has_nan, node.outputs))
-    bad = _has_nan if nan else (lambda value: bool(value.nonfinite))
-    found = node
-    left, seen = [root], {root}
-    while left:
-        node = run.nodes.get(left.pop())
-        if node is None or not any(map(bad, node.outputs)):
-            continue
-        if found is None or node.event < found.event:
-            found = node
-        left += [edge.target for edge in node.made.edges if edge.target and edge.target not in seen]
-        seen.update(left)
-    if found is None:
-        what = f"The value that backward starts at ({place(None)}) is not finite, and no node made it."
-        return Finding("not finite", True, what, "Look at what it was computed from.", None, backward, (root,))
-    made = next((value for value in found.outputs if value.nonfinite), found.outputs[0])
-    at = f"{made.nonfinite} of {size_of(made)} values" if size_of(made) > 1 else "its value"
-    kind = "nan" if nan else "inf"
-    given = [value for value in found.inputs if value.is_known]
-    sources = [value for value in given if value.nonfinite]
-    if sources and any(map(_has_nan, sources)):
-        return _given(run, found)
-    ranges = listed([span(value) for value in given if not value.nonfinite])
-    why = f"its inputs were finite ({ranges})" if ranges else "what it was given was not seen"
-    if sources:
-        why = f"its input had {plural(sources[0].nonfinite, 'infinite value')} of {size_of(sources[0])}"
-    large = max([abs(end) for value in given for end in (value.min, value.max) if end is not None], default=0.0)
-    hint = _hint(found, large)
-    first = "first" if ranges or sources else "first that was seen"
-    sentence = f"{told(found)} is the {first} to give {kind}: {at}; {why}."
-    return Finding("not finite", True, sentence, hint, found.line, found.event, (found.id,))
-
-
-def _given(run: TrainingRun, node: RecordedNode) -> Finding:
-    """Data, or a weight, were not finite before anything was computed."""
-    bad = [(id, value) for id, value in zip(node.input_ids, node.inputs, strict=True) if value.nonfinite]
-    name = next((run.tensors[id].name for id, _ in bad if id in run.tensors and run.tensors[id].name), None)
-    name = name or _side(node, bad[0][0]) or "a tensor"
-    return Finding(
-        "not finite",
-        True,
-        f"{name}, which {told(node)} is given, is not finite already: {bad[0][1].nonfinite} of {size_of(bad[0][1])} "
-        "values; no node of the forward made it so.",
-        "Look at where it comes from: the data, how it was loaded or normalised, or an update before the recording.",
-        node.line,
-        node.event,
-        tuple([id for id, _ in bad]),
-    )
-
-
-def _side(node: RecordedNode, id: str) -> str:
-    """What the program writes for an input that no variable holds any more: `a` of `a @ f(x)`."""
-    text = node.made.path[-1].title if node.made.path and node.made.path[-1].kind == "expression" else ""
-    sides, given = sides_of(text), [arg.tensor for arg in node.made.args if arg.tensor is not None]
-    return f"`{sides[given.index(id)]}`" if len(sides) == len(given) and id in given else ""
-
-
-def _hint(node: RecordedNode, large: float) -> str:
-    name = node.made.operation
-    if large > _HUGE:
-        return f"Its inputs had grown to {large:.3g} before: look at the learning rate and at how fast the loss grows."
-    hint = _HINTS.get(_ALSO.get(name, name))
-    return hint or f"Look at its inputs in `trace.show()` at event {node.event}."
-
-
-def _from_backward(run: TrainingRun, step: TrainingStep, bad: Sequence[tuple[str, Value]]) -> Finding:
-    """The first node whose own backward made gradients that are not finite of finite ones."""
-    tasks = {id for backward in step.backwards for id in backward.received}
-    wrong = [
-        node
-        for id in tasks
-        if (node := run.nodes.get(id)) is not None
-        and node.finished
-        and any(grad is not None and grad.nonfinite for grad in node.sent)
-        and not any(grad is not None and grad.nonfinite for grad in node.gradients)
-    ]
-    id, grad = bad[0]
-    parameter = run.parameters[id]
-    if not wrong:
-        return Finding(
-            "not finite",
-            True,
-            f"The gradient of {parameter.name} is not finite in step {step.number}: {grad.nonfinite} of "
-            f"{size_of(grad)} values; no node that was recorded made it so.",
-            "Look at the seed of the backward, at hooks, and at what scales the loss.",
-            None,
-            parameter.gradients[0].event if parameter.gradients else step.begin,
-            (id,),
-        )
-    node = min(wrong, key=lambda each: each.finished[0])
-    sent = next(grad for grad in node.sent if grad is not None and grad.nonfinite)
-    ranges = listed([span(value) for value in node.inputs if value.is_known])
-    inputs = f" where its inputs were {ranges}{grown(run, node)}" if ranges else ""
-    return Finding(
-        "not finite",
-        True,
-        f"The backward of {told(node)} is the first to give gradients that are not finite: {sent.nonfinite} of "
-        f"{size_of(sent)} values{inputs}; the gradient that it received was finite, and so was the loss.",
-        _hint(node, 0.0),
-        node.line,
-        node.finished[0],
-        (node.id, *[id for id, _ in bad]),
-    )
 
 
 def trends(run: TrainingRun) -> Iterator[Finding]:

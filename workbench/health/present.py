@@ -11,9 +11,12 @@ from .graph import way_in
 from .inquiry import Answer
 from .measures import is_broken, is_nothing
 from .not_finite import Cause, first_cause
+from .origin_words import places_of, possible_in
 from .question import NAMED, begun
 from .unreached import UnreachedGradient
 from .zero_gradient import blocked, lost_at, zero_because
+
+_MARK = "not finite from here on"
 
 
 class PresentGradient(UnreachedGradient):
@@ -52,13 +55,13 @@ class PresentGradient(UnreachedGradient):
 
     def _tell_cause(self, made: Answer, cause: Cause) -> None:
         """Tell where it began, and how it came from there to a later step."""
-        origin = cause.origin
+        found = places_of(self.graph, cause.origin)
         if cause.links and cause.by_gradient and cause.backward is not None:
             name = cause.links[-1].parameter.name
             made.sentences.append(f"It began with the gradient of {name}{self._in_step(cause.backward.event)}.")
-        for place, what in origin.found if cause.by_gradient else ():
+        for place, what in found if cause.by_gradient else ():
             made.sentences.append(f"{'There it' if place in made.marks else self._told(place)} {what}.")
-            made.marks[place] = origin.mark
+            made.marks[place] = _MARK
         for parameter, update, node in reversed(cause.links):
             at = "" if update.source is None else f" at line {update.source.line} ({update.source.text})"
             who = f"The step of {update.optimizer}" if update.optimizer else "The program"
@@ -67,13 +70,13 @@ class PresentGradient(UnreachedGradient):
                 f"{who}{at} made {parameter.name} not finite{self._in_step(update.event)}{finite}: "
                 f"{self._told(node)} was given it in forward."
             )
-            made.marks.setdefault(node, origin.mark)
-        made.possible = [f"{self._told(place)} {what}" for place, what in origin.possible]
-        if origin.found:
-            start = origin.found[0][0]
-            found = self.found if cause.backward is None else self.graph.reached(cause.backward.starts)
-            made.way = way_in(found, start) + self.graph.way([start], cause.place)[1:]
-        elif not origin.possible:
+            made.marks.setdefault(node, _MARK)
+        made.possible = [f"{self._told(place)} {what}" for place, what in possible_in(self.graph, cause.origin)]
+        if found:
+            start = found[0][0]
+            reached = self.found if cause.backward is None else self.graph.reached(cause.backward.starts)
+            made.way = way_in(reached, start) + self.graph.way([start], cause.place)[1:]
+        elif not made.possible:
             made.sentences.append("All values of the forward that are known are finite.")
 
     def _in_step(self, event: int) -> str:

@@ -10,9 +10,9 @@ from ..trace.values import Value
 from .causes import scale_of, scales
 from .finding import Finding, named, place, plural, told
 from .graph import RecordedNode
+from .infinities import not_finite
 from .loop import large_updates
 from .measures import is_zero, size_of
-from .numbers import not_finite
 from .training_run import TrainedParameter, TrainingRun, TrainingStep
 
 _STEPS = 3

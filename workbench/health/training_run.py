@@ -14,7 +14,7 @@ An event is told by its index in `trace.events`; `trace.frame(index + 1)` is the
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -62,11 +62,17 @@ class Update:
     arrived: int  # how many gradients the parameter had got by then
     optimizer: str | None
     source: SourceLine | None
+    moved: float | None = None  # the norm of the change, where it was recorded
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is known how large the change is."""
+        return self.moved is not None or None not in (self.before.values, self.after.values)
 
     @property
     def size(self) -> float:
         """The norm of the change, or the least that it can be."""
-        return distance(self.before, self.after)
+        return distance(self.before, self.after) if self.moved is None else self.moved
 
     @property
     def ratio(self) -> float:
@@ -247,6 +253,8 @@ class TrainingRun(RecordedBackwards):
             id, self.values[base] = base, event.value
         if id in self.parameters and before is not None and event.node is None:
             self._note_update(at, id, event.name, before, event.value, event.optimizer, event.source)
+            if self.parameters[id].updates and self.parameters[id].updates[-1].event == at:
+                self.parameters[id].updates[-1].moved = event.moved
 
     def _note_update(
         self, at: int, id: str, name: str, before: Value, after: Value, optimizer: str | None, source: SourceLine | None
@@ -319,6 +327,31 @@ class TrainingRun(RecordedBackwards):
     def step_of(self, event: int) -> TrainingStep | None:
         """The step that an event lies in."""
         return next((step for step in self.steps if step.begin <= event < step.end), None)
+
+    def shown_step(self, event: int) -> int | None:
+        """The number by which `show(step=...)` tells the round of the loop that an event lies in.
+
+        None if it lies in none, or if a round goes on with nodes of another, as none is told alone then.
+        """
+        rounds = rounds_of(self.events)
+
+        begins = [round.begin for round in rounds]
+
+        def place(at: int) -> int:  # of those without a number -1
+            found = bisect_right(begins, at) - 1
+            return found if found >= 0 and rounds[found].number else -1
+
+        at = place(event)
+        if at < 0:
+            return None
+        places = {node.id: place(node.event) for node in self.nodes.values() if not node.made.found}
+        for node in self.nodes.values():
+            own = place(node.event)
+            others = [places.get(edge.target or "", -1) for edge in node.made.edges]
+            ran = [place(started) for started in node.started] if places.get(node.id, -1) >= 0 else []
+            if any(other not in (-1, own) for other in others) or any(other != own for other in ran):
+                return None
+        return rounds[at].number
 
     def _stretches(self) -> list[tuple[int, int]]:
         """Where each step begins and ends: rounds of the loop, joined where gradients of several are gathered."""

@@ -52,9 +52,12 @@ def _undone(run: TrainingRun, parameter: TrainedParameter) -> Iterator[tuple[Upd
     for _, updates in _by_backward(run, parameter):
         step = next((each for each in updates if each.optimizer), None)
         last = updates[-1]
-        if step is None or last.optimizer is not None or not step.size or last.after.nonfinite:
+        if step is None or last.optimizer is not None or last.after.nonfinite:
             continue
-        share = 1 - distance(step.before, last.after) / step.size
+        changed = distance(step.before, step.after)  # as far as what is kept tells, as of what is left
+        if not changed:
+            continue
+        share = 1 - distance(step.before, last.after) / changed
         if share >= _BACK:
             yield step, last, share
 

@@ -82,6 +82,8 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
         if listeners:
             emit(("stepping", self))
         result = step(*given, **kwargs)
+        if listeners:
+            emit(("stepped", self))
         for hook in (*self._optimizer_step_post_hooks.values(), *_post_hooks_of_all.values()):
             hook(self, given, kwargs)
         return result

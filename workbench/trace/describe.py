@@ -117,6 +117,11 @@ class WorkbenchDescriber(ModelDescriber):
         tensor = None if found is None else found()
         return tensor if tensor is not None and memory_of(grad_of(tensor)) is memory else None
 
+    def _weight(self, tensor: Any) -> Any:
+        array = tensor._array
+        plain = type(array) is np.ndarray and array.dtype.kind == "f"
+        return array if plain and grad_of(tensor) is not None else None
+
     def _leaf(self, node: Any) -> Any:
         return node.variable if node.name() == ACCUMULATE else None
 

@@ -186,7 +186,8 @@ class Describer(RawEvents, Engine):
         maker = self._maker(tensor)
         node, nr = None if maker is None else self._number(maker), self._output_nr(tensor)
         by = stepping() if maker is None and tensor.requires_grad else None
-        self._put_written(serial, name, self._version(tensor), self._value(tensor, serial), node, nr, stack, slices, by)
+        value, moved = self._value(tensor, serial), None if by is None else self._moved(tensor, serial)
+        self._put_written(serial, name, self._version(tensor), value, node, nr, stack, slices, by, moved)
 
     def _put_grad_in(self, written: Any, name: str, stack: Stack | None) -> None:
         """Put down the gradient of a tensor whose gradient's memory was written."""
@@ -194,6 +195,10 @@ class Describer(RawEvents, Engine):
             self._put_grad(tensor, name, stack)
 
     # What each engine's describer puts down in its own way.
+
+    def _moved(self, tensor: Any, serial: int) -> float | None:
+        """The norm of what the step that goes on has changed of a weight so far; None where nobody knows it."""
+        raise NotImplementedError
 
     def _put_grad(self, tensor: Any, name: str = "", stack: Stack | None = None) -> None:
         """Put down what a known tensor's gradient is now."""

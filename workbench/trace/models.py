@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from numbers import Real
 from typing import Any
@@ -10,9 +11,11 @@ from weakref import WeakKeyDictionary
 from .describer import Describer
 from .module_names import ModuleNames
 from .stacks import line_of, user_frame
+from .values import distance
 
 _RANDOM = "Drop"  # in the class's name of what leaves out values while it is training
 _CHANCES = ("p", "drop_prob")
+_ROOM = 16_000_000  # values of weights that are copied before a step, all together
 
 
 class Models:
@@ -22,6 +25,7 @@ class Models:
         self._called: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()
         self._groups: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()
         self._numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+        self._copies: WeakKeyDictionary[Any, dict[int, Any]] = WeakKeyDictionary()
         self._count = 0
         self.asked: set[int] = set()  # tensors of optimisers for whose names the program was looked through
 
@@ -51,6 +55,10 @@ class Models:
             return False
         self._groups[optimizer] = told
         return True
+
+    def copies_of(self, optimizer: Any) -> dict[int, Any]:
+        """Memory for the weights of an optimiser as they were before a step."""
+        return self._copies.setdefault(optimizer, {})
 
     def number_of(self, optimizer: Any) -> int:
         """The number that tells an optimiser from others, from 1."""
@@ -104,6 +112,50 @@ class ModelDescriber(Describer):
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
         self._models = Models()
+        self._weights: dict[int, Any] = {}  # as they were before the step that goes on, those that are not kept whole
+        self._has_moved = False  # whether any of them was written since
+
+    def _weight(self, tensor: Any) -> Any:
+        """The array of a weight that has a gradient, if its numbers are at hand."""
+        raise NotImplementedError
+
+    def _begin_step(self, optimizer: Any) -> None:
+        """Put down the groups of an optimiser, and remember the weights that it is about to change."""
+        self._tell_groups(optimizer)
+        copies, room = self._models.copies_of(optimizer), _ROOM
+        for tensor in [each for group in optimizer.param_groups for each in group["params"]]:
+            array = self._weight(tensor)
+            if array is None or not self._limit < array.size <= room:
+                continue
+            room -= array.size
+            serial = self._tag(tensor)
+            held = copies.get(serial)
+            if held is None or held.shape != array.shape or held.dtype != array.dtype:
+                held = copies[serial] = array.copy()
+            else:
+                held[...] = array  # new memory at each step would take longer than all else here
+            self._weights[serial] = held
+
+    def _end_step(self) -> None:
+        """They are of use no more."""
+        self._weights, self._has_moved = {}, False
+
+    def _put_backward(self, *told: Any, **named: Any) -> None:
+        """After a backward within a step the way of a weight is another one, if it has moved already."""
+        if self._has_moved:
+            self._end_step()
+        super()._put_backward(*told, **named)
+
+    def _moved(self, tensor: Any, serial: int) -> float | None:
+        before = self._weights.get(serial)
+        if before is None:
+            return None
+        now = self._weight(tensor)
+        if now is None or now.shape != before.shape:
+            return None
+        self._has_moved = True
+        moved = distance(now, before)
+        return moved if math.isfinite(moved) else None
 
     def _tell_called(self, module: Any, grad: bool) -> None:
         """Put down the call of an outermost module that has returned; `grad`: operations were recorded."""

@@ -102,9 +102,11 @@ class RawEvents:
         stack: Stack,
         slices: int | None,
         optimizer: str | None,
+        moved: float | None,
     ) -> None:
         """Put down a write, which made the tensor an output of a node; that of its base `slices` it, if that is new."""
-        self._raw.append((TensorWritten, tensor, name, version, value, node, output_nr, stack, slices, optimizer))
+        told = TensorWritten, tensor, name, version, value, node, output_nr, stack, slices, optimizer, moved
+        self._raw.append(told)
 
     def _put_grad_changed(self, tensor: int, grad: Any, name: str, stack: Stack) -> None:
         """Put down that a tensor's gradient is another, or was written by the operation of this name."""

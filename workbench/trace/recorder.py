@@ -99,7 +99,10 @@ class EventRecorder(WorkbenchDescriber):
 
     def on_stepping(self, optimizer: Any) -> None:
         if not (self._running or self._open or self._pushing or self._repeating):
-            self._tell_groups(optimizer)
+            self._begin_step(optimizer)
+
+    def on_stepped(self, optimizer: Any) -> None:
+        self._end_step()
 
     def on_backward(self, task: Any) -> None:
         self._sent, self._arrived = {}, None

@@ -396,7 +396,10 @@ class TensorShown(Building):
 @kind_of_event
 @dataclass(frozen=True, slots=True)
 class TensorWritten(Building):
-    """An in-place operation wrote into a tensor; through a view, its base may come from another node: `slices`."""
+    """An in-place operation wrote into a tensor; through a view, its base may come from another node: `slices`.
+
+    Of a weight that is not kept whole it tells how far an optimiser's step has `moved` it so far: the norm of that.
+    """
 
     tensor: Changed
     name: str
@@ -407,6 +410,7 @@ class TensorWritten(Building):
     source: Reached = None
     slices: Place = None
     optimizer: str | None = None  # whose step this is a part of
+    moved: float | None = None
 
     @property
     def writes(self) -> str:

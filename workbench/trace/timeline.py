@@ -59,12 +59,12 @@ class Timeline:
         """Everything that happened so far."""
         return self._source if isinstance(self._source, Sequence) else self._source.records()
 
-    def kept(self, make: Callable[[Sequence[Record]], _Made]) -> _Made:
-        """What is made of the events: once for these, and anew where there are others by now."""
+    def kept(self, make: Callable[[Any], _Made], of: Callable[[Sequence[Record]], Any] | None = None) -> _Made:
+        """What is made of the events, or `of` what is kept of them: once for these, and anew where there are others."""
         events = self.events
         if make not in self._kept or self._kept[make][0] != events:
             events = list(events)  # a recording goes on to add to its own
-            self._kept[make] = events, make(events)
+            self._kept[make] = events, make(events if of is None else self.kept(of))
         return self._kept[make][1]
 
     def frame(self, k: int) -> Frame:

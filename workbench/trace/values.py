@@ -164,6 +164,15 @@ def _summary(array: Any) -> tuple[float, float | None, float | None, float | Non
         return norm, float(finite.min()), float(finite.max()), float(finite.mean()), others
 
 
+def distance(one: Any, other: Any) -> float:
+    """The norm of the difference of two arrays of one shape."""
+    one, other, squares = one.ravel(), other.ravel(), 0.0
+    for at in range(0, one.size, _PART):
+        change = one[at : at + _PART] - other[at : at + _PART]
+        squares += float(_vdot(change, change))
+    return math.sqrt(squares)
+
+
 def counts_of(array: Any, low: float | None, high: float | None) -> tuple[int | None, int | None]:
     """How many values of an array with these ends are zero, and how many of its units are off.
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..health.finding import Finding
-from ..health.findings import findings_of
+from ..health.findings import findings
 from ..health.log import WatchLog
 from ..health.table import HealthCell, HealthTable, table_of
 from ..health.training_run import TrainingRun, TrainingStep
@@ -54,7 +54,7 @@ def health(trace: Timeline, open: Collection[str] | None = None, depth: int | No
     """The findings and the table of a training; of a large model the modules `open`, or those down to a depth."""
     run = trace.kept(TrainingRun)
     table = table_of(run)
-    chart = HealthChart(table, findings_of(run), open, depth, places_in(run, table))
+    chart = HealthChart(table, findings(trace), open, depth, places_in(run, table))
     board = chart.storyboard()
     if chart.cells:
         moments = _moments(run, chart)

@@ -258,6 +258,10 @@ class TorchDescriber(ModelDescriber):
     def _version(self, tensor: torch.Tensor) -> int:
         return version_of(tensor)
 
+    def _weight(self, tensor: torch.Tensor) -> Any:
+        plain = tensor.is_cpu and tensor.dtype in _FLOATS and type(tensor).__torch_dispatch__ is _dispatch
+        return _numpy(_detach(tensor)) if plain and tensor.is_leaf and tensor.grad is not None else None
+
     def _leaf(self, node: Any) -> Any:
         return node.variable if type(node) is AccumulateGrad else None
 

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 
 import torch
 from torch.nn.modules import module as modules
-from torch.optim.optimizer import register_optimizer_step_pre_hook
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -310,7 +310,11 @@ class OperationRecorder(TorchDescriber):
     def steps(self, optimizer: Any) -> None:
         """An optimiser is about to step."""
         self._flush_deaths()
-        self._tell_groups(optimizer)
+        self._begin_step(optimizer)
+
+    def stepped(self) -> None:
+        """It has done so."""
+        self._end_step()
 
     def _name_of(self, module: Any) -> str:
         """What a module is called: as the one that calls it holds it, `layers/0`, or as the program does."""
@@ -516,11 +520,11 @@ class ModuleHooks:
 
 
 class StepHook:
-    """Tells a recorder of each step of an optimiser's, before it."""
+    """Tells a recorder of each step of an optimiser's, before and after it."""
 
     def __init__(self, recorder: OperationRecorder, mode: OperationMode) -> None:
         self._recorder = recorder
-        self._handle = register_optimizer_step_pre_hook(self._begin)
+        self._handles = register_optimizer_step_pre_hook(self._begin), register_optimizer_step_post_hook(self._end)
 
     def _begin(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if not self._recorder.hears():
@@ -531,9 +535,14 @@ class StepHook:
         except Exception as error:
             warn_lost("the groups of an optimiser", error)
 
+    def _end(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        if self._recorder.hears():
+            self._recorder.stepped()
+
     def remove(self) -> None:
         """Tell no more."""
-        self._handle.remove()
+        for handle in self._handles:
+            handle.remove()
 
 
 class _CompiledCall(NamedTuple):

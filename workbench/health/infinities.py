@@ -1,0 +1,262 @@
+"""Rules about numbers that are not finite: a loss, a gradient or a weight, and who made the first of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..trace.facts import TensorSeen
+from ..trace.values import Value
+from .backwards import RecordedBackward
+from .causes import grown, scale_of, scales
+from .finding import Finding, listed, place, plural, span, told, written_as
+from .graph import RecordedNode
+from .measures import size_of
+from .not_finite import Cause, Source, cause_of_loss, first_cause, has_nan
+from .training_run import TrainedParameter, TrainingRun, TrainingStep, Update
+
+_HUGE = 1e10  # numbers that something had let grow before they overflowed
+
+_HINTS = {
+    "sqrt": "Its derivative is infinite at 0: add a small number before the root, as in `(x + 1e-8).sqrt()`.",
+    "log": "Keep its input above 0: add a small number, or clamp it, or use a function that works on logarithms.",
+    "div": "Keep the divisor away from 0: add a small number to it.",
+    "pow": "Look at an input that is 0 or negative: its power, or the derivative of it, is not finite there.",
+    "exp": "Its input is too large: subtract the largest first, or stay with logarithms (`logsumexp`, `log_softmax`).",
+    "softmax": "A row whose scores are all -inf has no softmax: leave one position of each row unmasked.",
+    "acos": "Its derivative is infinite at -1 and 1: clamp its input to a little less, or use `atan2`.",
+    "norm": "Its derivative does not exist at 0: add a small number to what is normalised.",
+}
+_ALSO = {
+    "rsqrt": "sqrt",
+    "linalg_vector_norm": "norm",
+    "log_softmax": "softmax",
+    "log2": "log",
+    "reciprocal": "div",
+    "asin": "acos",
+}
+_GIVEN = "Look at where it comes from: the data, how it was loaded or normalised, or an update before the recording."
+
+
+def not_finite(run: TrainingRun) -> Iterator[Finding]:
+    """A loss, a gradient or a weight is not finite: what made such numbers first."""
+    trouble = next(_troubles(run), None)
+    begins = [each for each in run.trained if each.seen.value.nonfinite and each.used]
+    if begins and (trouble is None or trouble.ids[:1] != (begins[0].id,)):
+        certain = any(has_nan(each.seen.value) for each in begins)
+        if certain or trouble is None:
+            trouble = _from_the_beginning(run, begins, certain)
+    if trouble is not None:
+        yield trouble
+
+
+def _troubles(run: TrainingRun) -> Iterator[Finding]:
+    for step in run.steps:
+        for backward in step.backwards:
+            for root, loss in zip(backward.roots, backward.losses, strict=False):
+                if loss.nonfinite:
+                    cause = cause_of_loss(run, backward, root.node)
+                    yield _madecause(run, cause) or _unknown_loss(backward, root.node)
+        bad = [(id, grad) for id, grad in step.gradients.items() if grad is not None and grad.nonfinite]
+        if bad and _matters(run, step, bad):
+            ids = [id for id, _ in bad]
+            causes = [first_cause(run, backward, backward.starts, *ids) for backward in step.backwards]
+            made = next((made for each in causes if (made := _madecause(run, each)) is not None), None)
+            yield made or _unknown_gradient(run, step, *bad[0])
+        for id, update in step.updates.items():
+            if update.after.nonfinite and not update.before.nonfinite:
+                yield _by_update(run, run.parameters[id], update)
+
+
+def _matters(run: TrainingRun, step: TrainingStep, bad: Sequence[tuple[str, Value]]) -> bool:
+    """Whether what is not finite was used, or nothing came after it: a step that a scaler leaves out is meant."""
+    used = any(id in step.updates for id, _ in bad)
+    if not used and scale_of(run, step, scales(run)):  # a step that is left out
+        return False
+    if used or step is run.steps[-1] or not run.is_training:
+        return True
+    return any(grad is not None and grad.nonfinite for grad in run.steps[-1].gradients.values())
+
+
+def _madecause(run: TrainingRun, cause: Cause) -> Finding | None:
+    """A cause in words, if it is known."""
+    if cause.links and not cause.by_gradient:
+        return _by_update(run, cause.links[-1].parameter, cause.links[-1].update)
+    origin, backward = cause.origin, cause.backward
+    sender = run.nodes.get(origin.sender or "")
+    if sender is not None and (origin.source is None or _is_aside(origin.source, sender.id)):
+        return _by_backward(run, sender)
+    if origin.source is not None:
+        return _by_forward(run, origin.source, sender)
+    if backward is None or (origin.hook is None and origin.seed is None):
+        return None
+    if origin.hook is not None:
+        line, hook = origin.hook.hook.source, origin.hook.hook
+        what = f"{hook.title} ({place(line)}) makes a gradient not finite that was finite before it."
+        return Finding("not finite", True, what, "Look at what the hook does.", line, backward.event, (cause.place,))
+    what = f"A backward ({place(backward.source)}) is given a gradient to begin with that is not finite."
+    next_step = "Look at what `backward(...)` or `grad(...)` is given there, and at what scales the loss."
+    return Finding("not finite", True, what, next_step, backward.source, backward.event, (origin.seed or "",))
+
+
+def _is_aside(source: Source, sender: str) -> bool:
+    """Whether the backward of a node tells more than the forward: of its own values, or of a mask that is meant."""
+    return (
+        source.is_mask and source.nan is None or (source.node == sender and source.given is None and not source.number)
+    )
+
+
+def _by_forward(run: TrainingRun, source: Source, sender: RecordedNode | None) -> Finding:
+    node = run.nodes[source.node]
+    then = run.nodes.get(source.nan or "")
+    if then is not None and source.is_mask:
+        node, then = then, node
+    elif source.given is not None and source.value is not None:
+        return _given(run, source, source.given, source.value)
+    made = next((value for value in node.outputs if value.nonfinite), None)
+    size = 0 if made is None else size_of(made)
+    at = "its value" if made is None or size == 1 else f"{made.nonfinite} of {size} values"
+    kind = "nan" if has_nan(made) else "inf"
+    given = [value for value in node.inputs if value.is_known]
+    infinite = [value for value in given if value.nonfinite]
+    ranges = listed([span(value) for value in given if not value.nonfinite])
+    why = "what it was given was not seen"
+    if infinite:
+        why = f"its input had {plural(infinite[0].nonfinite, 'infinite value')} of {size_of(infinite[0])}"
+        why += f", from {told(then)}" if then is not None else ""
+    elif source.number:
+        why = f"it was given the number {source.number}"
+        why += f", and its inputs were finite ({ranges})" if ranges else ""
+    elif ranges:
+        why = f"its inputs were finite ({ranges})"
+    first = "first" if ranges or infinite or source.number else "first that was seen"
+    sentence = f"{told(node)} is the {first} to give {kind}: {at}; {why}{_led_to(source, node, then, sender)}."
+    large = max([abs(end) for value in given for end in (value.min, value.max) if end is not None], default=0.0)
+    is_number = bool(source.number) and node.id == source.node
+    hint = "Look at that number: the line has it, or computes it." if is_number else _hint(run, node, large)
+    return Finding("not finite", True, sentence, hint, node.line, node.event, (node.id,))
+
+
+def _led_to(source: Source, node: RecordedNode, then: RecordedNode | None, sender: RecordedNode | None) -> str:
+    """What became of infinities that a node made."""
+    if then is not None and node.id == source.node:
+        return f". Of these {told(then)} makes nan"
+    if sender is not None and sender.id != node.id:
+        return f". The loss was finite, and the backward of {told(sender)} made gradients of it that are not"
+    return ""
+
+
+def _by_backward(run: TrainingRun, node: RecordedNode) -> Finding:
+    """A node whose own backward made such numbers of finite ones."""
+    sent = next(grad for grad in node.sent if grad is not None and grad.nonfinite)
+    ranges = listed([span(value) for value in node.inputs if value.is_known])
+    inputs = f" where its inputs were {ranges}{grown(run, node)}" if ranges else ""
+    return Finding(
+        "not finite",
+        True,
+        f"The backward of {told(node)} is the first to give gradients that are not finite: {sent.nonfinite} of "
+        f"{size_of(sent)} values{inputs}; the gradient that it received was finite, and so was the loss.",
+        _hint(run, node, 0.0),
+        node.line,
+        node.finished[0],
+        (node.id,),
+    )
+
+
+def _unknown_loss(backward: RecordedBackward, root: str) -> Finding:
+    what = f"The value that a backward ({place(backward.source)}) starts at is not finite, and no node made it."
+    return Finding(
+        "not finite", True, what, "Look at what it was computed from.", backward.source, backward.event, (root,)
+    )
+
+
+def _unknown_gradient(run: TrainingRun, step: TrainingStep, id: str, grad: Value) -> Finding:
+    parameter = run.parameters[id]
+    return Finding(
+        "not finite",
+        True,
+        f"The gradient of {parameter.name} is not finite in step {step.number}: {grad.nonfinite} of "
+        f"{size_of(grad)} values; no node that was recorded made it so.",
+        "Look at the seed of the backward, at hooks, and at what scales the loss.",
+        None,
+        parameter.gradients[0].event if parameter.gradients else step.begin,
+        (id,),
+    )
+
+
+def _hint(run: TrainingRun, node: RecordedNode, large: float) -> str:
+    name = node.made.operation
+    if large > _HUGE:
+        return f"Its inputs had grown to {large:.3g} before: look at the learning rate and at how fast the loss grows."
+    hint = _HINTS.get(_ALSO.get(name, name))
+    if hint is not None:
+        return hint
+    step = run.shown_step(node.event)
+    shown = "trace.show()" if step is None else f"trace.show(step={step})"
+    return f"Look at its inputs: `{shown}`, and there press / and type {node.made.name}."
+
+
+def _given(run: TrainingRun, source: Source, seen: TensorSeen, value: Value) -> Finding:
+    """Data, or a weight, were not finite before anything was computed."""
+    node = run.nodes[source.node]
+    if seen.id in run.parameters and run.parameters[seen.id].seen.value.nonfinite:
+        return _from_the_beginning(run, [run.parameters[seen.id]], True)
+    name = seen.name or written_as(node, seen.id) or "a tensor"
+    count = f"{value.nonfinite} of {size_of(value)} values"
+    next_step, line, event = _GIVEN, node.line, node.event
+    if source.written is not None:
+        event, write = source.written
+        line = write.source
+        sentence = f"{write.name} ({place(line)}) makes {name} not finite: {count}; {told(node)} is given it."
+        next_step = "Look at what is written there."
+    elif seen.cut is not None:
+        word = "under `no_grad`" if seen.cut.word == "no_grad" else f"after {seen.cut.word}"
+        sentence = f"{name}, which {told(node)} is given, is not finite: {count}; it was computed {word} "
+        sentence += f"({place(seen.cut.source)})."
+        line = seen.cut.source or line
+        next_step = "Look at what is computed there."
+    else:
+        sentence = f"{name}, which {told(node)} is given, is not finite already: {count}; "
+        sentence += "no node of the forward made it so."
+    return Finding("not finite", True, sentence, next_step, line, event, (seen.id, node.id))
+
+
+def _from_the_beginning(run: TrainingRun, parameters: Sequence[TrainedParameter], certain: bool) -> Finding:
+    """Weights were not finite before the first step."""
+    first = parameters[0]
+    node, value = run.nodes[first.used[0]], first.seen.value
+    kind = "nan" if has_nan(value) else "inf"
+    count = f"{value.nonfinite} of {size_of(value)} values are {kind}"
+    others = f"; so it is with {plural(len(parameters) - 1, 'other parameter')}" if len(parameters) > 1 else ""
+    use = f"; {told(node)} is the first to use it"
+    when = "from the beginning" if run.is_whole else "from the beginning of what was kept"
+    return Finding(
+        "not finite",
+        certain,
+        f"{first.name} is not finite {when}: {count} before the first step{use}{others}."
+        if certain
+        else f"Is it meant that {first.name} is not finite {when}? {count} before the first step{use}{others}.",
+        "Look at how it was made or loaded (`torch.empty` has any numbers), or at updates before the recording.",
+        node.line,
+        node.event,
+        tuple([each.id for each in parameters]),
+    )
+
+
+def _by_update(run: TrainingRun, parameter: TrainedParameter, update: Update) -> Finding:
+    who, step = update.optimizer or "the program", run.step_of(update.event)
+    within = "" if step is None else f", in step {step.number}"
+    finite = update.grad is not None and not update.grad.nonfinite
+    what = f"The step of {who}" if update.optimizer else "The program"
+    return Finding(
+        "not finite",
+        True,
+        f"{what} ({place(update.source)}) makes {parameter.name} not finite: "
+        f"{update.after.nonfinite} of {size_of(update.after)} values{within}"
+        f"{'; its gradient was finite' if finite else ''}.",
+        "Try a smaller learning rate, or clip the gradients' norm."
+        if update.optimizer
+        else "Look at what is written there.",
+        update.source,
+        update.event,
+        (parameter.id,),
+    )

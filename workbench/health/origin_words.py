@@ -1,0 +1,86 @@
+"""Where a gradient began not to be finite, in the words of `why`: each place, and what it did."""
+
+from __future__ import annotations
+
+from ..trace.facts import SourceLine
+from ..trace.values import Value
+from .finding import written_as
+from .graph import RecordedGraph
+from .measures import is_broken
+from .not_finite import Origin, Source, given_of
+from .training_run import TrainingRun
+
+# Operations whose derivative has no bound where one of their values is 0.
+_POLES = frozenset("sqrt rsqrt log log2 log10 div reciprocal pow linalg_vector_norm norm atan2 std var log1p".split())
+_FINITE_INPUTS = "received a finite gradient and sent one that is not finite"
+
+
+def places_of(graph: TrainingRun, origin: Origin) -> list[tuple[str, str]]:
+    """The places by which it began, the first to run backward first, each with what it did."""
+    if origin.seed is not None:
+        return [(origin.seed, "was given a gradient to begin with that is not finite")]
+    if origin.hook is not None:
+        return [(origin.hook.node, f"is where {origin.hook.hook.title} made it not finite")]
+    source, found = origin.source, list[tuple[str, str]]()
+    if origin.sender is not None:
+        found.append((origin.sender, _FINITE_INPUTS + _pole(graph, origin.sender) * (source is None)))
+    if source is None:
+        return found
+    if source.nan not in (None, origin.sender):
+        found.append((source.nan or "", "made nan in forward of a value that is not finite"))
+    return [*found, (source.node, _told(graph, source))]
+
+
+def possible_in(graph: RecordedGraph, origin: Origin) -> list[tuple[str, str]]:
+    """The places that may have done it, where no backward was recorded."""
+    return [(node, f"may have made it{pole}") for node in origin.on_way if (pole := _pole(graph, node))]
+
+
+def _told(graph: TrainingRun, source: Source) -> str:
+    """What a node did by which a value of the forward is not finite."""
+    if source.given is not None:
+        name = source.given.name or written_as(graph.nodes[source.node], source.given.id) or "a tensor"
+        return f"was given {name} in forward, which is not finite{_since(graph, source)}"
+    if source.number:
+        return f"made a value in forward that is not finite: it was given the number {source.number}"
+    if not source.is_known:
+        return "has a result in forward that is not finite; what it was given is not known any more"
+    return f"made a value in forward that is not finite{_pole(graph, source.node)}"
+
+
+def _since(graph: TrainingRun, source: Source) -> str:
+    """Since when what a node was given is not finite, or by what, as far as that was seen."""
+    seen = source.given
+    if seen is None:
+        return ""
+    if seen.id in graph.parameters and is_broken(graph.parameters[seen.id].seen.value):
+        return " from the beginning" if graph.is_whole else ""
+    if source.written is not None:
+        return f": {source.written[1].name} made it so{_at(source.written[1].source)}"
+    if seen.cut is None:
+        return ""
+    return (
+        f": it was computed {'under' if seen.cut.word == 'no_grad' else 'after'} {seen.cut.word}{_at(seen.cut.source)}"
+    )
+
+
+def _at(line: SourceLine | None) -> str:
+    return "" if line is None else f" ({line.file}, line {line.line}: {line.text})"
+
+
+def _pole(graph: RecordedGraph, node: str) -> str:
+    """That a value is 0 of which the derivative has no bound there."""
+    own = graph.nodes.get(node)
+    if own is None or own.made.operation not in _POLES:
+        return ""
+    known = {**own.saved, **{seen.name or "its input": value for seen, value in given_of(graph, node)}}
+    zeros = [name for name, value in known.items() if value.is_known and _has_zero(value)]
+    names = {"self": "its input", "other": "what it divides by", "result": "its result"}
+    word = names.get(zeros[0], zeros[0]) if zeros else ""
+    return f": {word} has a 0, where the derivative of {own.made.operation} has no bound" if zeros else ""
+
+
+def _has_zero(value: Value) -> bool:
+    if value.values is not None:
+        return 0 in value.values
+    return value.min == 0 or value.max == 0
