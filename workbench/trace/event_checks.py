@@ -83,8 +83,7 @@ def _play(event: Record, frame: Frame) -> None:
 
 def _check_kinds(event: Record, frame: Frame) -> None:
     """Whether what the event brings has an id of its own: no node is called as a tensor is."""
-    tensors = {seen.id for seen in getattr(event, "tensors", ())}
-    both = tensors.intersection(frame.nodes)
+    both = {seen.id for seen in getattr(event, "tensors", ()) if seen.id in frame.nodes}
     if isinstance(event, NodeCreated) and event.node in frame.tensors:
         both.add(event.node)
     if both:

@@ -17,6 +17,7 @@ from .event_checks import brief, played
 from .json_records import decode, encode
 from .parts_table import PartsRead, PartsWritten
 from .schema import RECORDS, Record
+from .uncollected import uncollected
 
 FORMAT = "workbench-trace"
 VERSION = 1
@@ -54,11 +55,12 @@ def to_bytes(events: Sequence[Record]) -> bytes:
 
 def from_file(path: str | PathLike[str]) -> list[Record]:
     """The events of a file; a ValueError says what is wrong with it."""
-    try:
-        data = json.loads(_text_of(path), object_hook=_at_once)
-    except (ValueError, RecursionError, zlib.error) as error:
-        raise ValueError(f"{brief(str(path))} is not a whole JSON file: {brief(str(error))}.") from None
-    return from_dict(data)
+    with uncollected():
+        try:
+            data = json.loads(_text_of(path), object_hook=_at_once)
+        except (ValueError, RecursionError, zlib.error) as error:
+            raise ValueError(f"{brief(str(path))} is not a whole JSON file: {brief(str(error))}.") from None
+        return from_dict(data)
 
 
 def _text_of(path: str | PathLike[str]) -> str:

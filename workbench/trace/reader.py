@@ -12,6 +12,7 @@ from .paths import Paths
 from .schema import Raw, Record
 from .source import Line, source
 from .stacks import Stack, line_in
+from .uncollected import uncollected
 from .values import read, value
 
 
@@ -31,7 +32,8 @@ class Reader:
     def read(self, raw: Sequence[Raw]) -> list[Record]:
         """The records of all raw events so far."""
         news = raw[len(self._records) :]
-        self._records += [self.record(each) for each in news]
+        with uncollected():
+            self._records += [self.record(each) for each in news]
         return self._records
 
     def record(self, raw: Raw) -> Record:

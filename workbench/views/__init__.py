@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
 from ..trace.records import EventsLetGo, TensorWritten
 from ..trace.timeline import Ending, Timeline
+from ..trace.uncollected import uncollected
 from ..trace.values import series
 from .compare import compared
 from .error import error_story
@@ -71,14 +71,8 @@ def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **o
     trace = trace.snapshot()
     if isinstance(other := options.get("against"), Timeline):
         options["against"] = other.snapshot()
-    # No cycles are looked for: of a large graph nearly all that is made lives on, and is gone through in vain.
-    collecting = gc.isenabled()
-    try:
-        gc.disable()
+    with uncollected():
         board = VIEWS[view].draw(trace, **options)
-    finally:
-        if collecting:
-            gc.enable()
     if not board.scene.boxes:
         board = in_words(board.title, board.steps[0].caption)
     board.legend = board.legend if legend else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -14,6 +14,7 @@ from ..trace.values import Value
 from .graph import arrived
 
 ADDED = 32  # edges whose gradients are added, value by value, whenever one has changed
+_MANY = 100  # places: where each gets no more than one gradient, the norm is not put together of theirs
 
 
 def total_of(grads: Sequence[Value]) -> Value | None:
@@ -31,19 +32,16 @@ def norms_of(frame: Frame, bundle: EdgeBundle) -> tuple[str, float | None]:
     It is "" and None where their sum is not known.
     """
     total = bundle.total
-    if total.moved < 2:
+    if total.moved < 2 or (total.grads and not bundle.meeting and len(bundle.places) > _MANY):
         return total.norms, total.norm
     known: list[Value] = []
     for (source, _), place in bundle.places.items():
-        total, moved = None, place.moved
-        if len(moved) <= ADDED:  # of none the sum is zero
-            inorder = sorted(moved, key=bundle.keys.__getitem__)
-            grads = [grad for key in inorder if (grad := frame.edges[key].grad) is not None]
-            total = grads[0] if len(grads) == 1 else total_of(grads)
-        if total is None and moved and place.has_all(frame, source):
-            total = arrived(frame, source)
-        if total is None and moved:
-            return "", None
+        total = place.sum(frame, bundle.keys)
+        if total is None and place.moved:
+            if place.has_all(frame, source):
+                total = arrived(frame, source)
+            if total is None:
+                return "", None
         known += [total] if total is not None else []
     if len(known) == 1 and not (known[0].shape and known[0].is_known):
         return known[0].text(), known[0].norm
@@ -101,6 +99,18 @@ class _Keys:
     moved: dict[str, None] = field(default_factory=dict)  # those that have brought one
     came: dict[str, None] | None = None  # what came there in one backward,
     known: int = 0  # of which so many are known to be among the keys
+    total: Value | None = None  # of what they have brought, if that is known,
+    added: bool = False  # as long as nothing has changed since it was added
+
+    def sum(self, frame: Frame, places: Mapping[str, int]) -> Value | None:
+        """What the edges have brought together, in the order of their places; of none it is zero, of many not known."""
+        if len(self.moved) > ADDED:
+            return None
+        if not self.added:
+            inorder = sorted(self.moved, key=places.__getitem__)
+            grads = [grad for key in inorder if (grad := frame.edges[key].grad) is not None]
+            self.total, self.added = grads[0] if len(grads) == 1 else total_of(grads), True
+        return self.total
 
     def has_all(self, frame: Frame, source: str) -> bool:
         """Whether all that came there in its last backward is among these; what is new since then is looked at."""
@@ -114,18 +124,25 @@ class _Keys:
 
 
 class EdgeBundle:
-    """The edges that one arrow stands for; a change of one costs no more than the depth of a tree of their sums."""
+    """The edges that one arrow stands for; a change of one costs no more than the depth of a tree of their sums.
+
+    Those that change before somebody asks are added up together.
+    """
 
     def __init__(self, source: str) -> None:
         self.source = source  # the box that they lead from
         self.keys: dict[str, int] = {}  # and their places
         self.places: dict[tuple[str, int], _Keys] = {}  # by output
         self.flowing: dict[str, None] = {}
+        self.meeting = 0  # places that several edges have brought something to
         self._rows: list[list[GradientTotal]] = [[]]  # of the edges, of pairs of them, of pairs of these …
+        self._changed = set[int]()  # places of edges that the pairs do not know of yet
 
     @property
     def total(self) -> GradientTotal:
         """That of all edges."""
+        if self._changed:
+            self._add_up()
         return self._rows[-1][0] if self.keys else GradientTotal()
 
     def note(self, key: str, edge: EdgeState) -> None:
@@ -134,11 +151,13 @@ class EdgeBundle:
         at = edge.source, edge.output_nr
         if (known := self.places.get(at)) is None:
             known = self.places[at] = _Keys()
-        known.keys[key] = None
+        known.keys[key], known.added = None, False
+        self.meeting -= len(known.moved) > 1
         if edge.state != "idle" and edge.grad is not None:
             known.moved[key] = None
         else:
             known.moved.pop(key, None)
+        self.meeting += len(known.moved) > 1
         if edge.state == "flowing":
             self.flowing[key] = None
         else:
@@ -150,10 +169,16 @@ class EdgeBundle:
             part = GradientTotal(1, largest=key)
         else:
             part = GradientTotal(1, 1, grad.norm, not grad.nonfinite, key, grad)
-        for row in self._rows:
-            row[place : place + 1] = [part]
-            first = place & ~1
-            part = row[first] + row[first + 1] if first + 1 < len(row) else row[first]
-            place >>= 1
-        if len(self._rows[-1]) > 1:
-            self._rows.append([part])
+        self._rows[0][place : place + 1] = [part]
+        self._changed.add(place)
+
+    def _add_up(self) -> None:
+        """Add up anew what stands above the edges that have changed."""
+        changed, self._changed = self._changed, set[int]()
+        for level, row in enumerate(self._rows):
+            if len(row) > 1 and level + 1 == len(self._rows):
+                self._rows.append([])  # gone through next
+            changed = {place >> 1 for place in changed}
+            for place in sorted(changed) if len(row) > 1 else ():
+                pair = row[2 * place : 2 * place + 2]
+                self._rows[level + 1][place : place + 1] = [pair[0] + pair[1] if len(pair) > 1 else pair[0]]
