@@ -25,8 +25,10 @@ KINDS = {
 
 _PAGES = ("nbformat", "nbclient", "nbconvert", "ipykernel", "tqdm")
 # What a command needs of what the extra "lab" brings; the others do without.
-NEEDED = {"lab": ("jupyterlab", "nbformat", "ipykernel"), "run": _PAGES, "book": _PAGES}
-NEEDED |= {"present": _PAGES, "release": _PAGES}
+NEEDED: dict[str, tuple[str, ...]] = {
+    "lab": ("jupyterlab", "nbformat", "ipykernel"),
+    **dict.fromkeys(("run", "book", "present", "release"), _PAGES),
+}
 
 
 def _unencodable(error: UnicodeError) -> tuple[str | bytes, int]:

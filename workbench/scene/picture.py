@@ -226,8 +226,12 @@ _FACES: dict[str, _Face] = {
     ".json": lambda storyboard, _k, _theme: json.dumps(storyboard.to_dict(), allow_nan=False),
 }
 
-_DRAWN_BY = {".png": ("matplotlib",), ".pdf": ("matplotlib",)}
-_DRAWN_BY |= {".gif": ("matplotlib", "PIL", "tqdm"), ".mp4": ("matplotlib", "tqdm")}
+_DRAWN_BY: dict[str, tuple[str, ...]] = {
+    ".png": ("matplotlib",),
+    ".pdf": ("matplotlib",),
+    ".gif": ("matplotlib", "PIL", "tqdm"),
+    ".mp4": ("matplotlib", "tqdm"),
+}
 
 
 def save_as(
