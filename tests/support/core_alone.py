@@ -59,6 +59,7 @@ def in_a_notebook(picture, loss) -> None:
 
 
 if __name__ == "__main__":
+    sys.stdout.reconfigure(encoding="utf-8")  # which it may not have on Windows, where it is no terminal
     main()
     more = [name for name in ("ipykernel", "jupyterlab", "matplotlib", "nbconvert", "tqdm") if find_spec(name)]
     print(f"all of it ran, and these are here, too: {', '.join(more)}" if more else "the core alone: all of it ran")
