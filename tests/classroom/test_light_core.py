@@ -25,7 +25,7 @@ LAB = {Requirement(each).name for each in PROJECT["optional-dependencies"]["lab"
 OF_LAB = LAB | {"PIL", "jinja2", "jupyter_client", "jupyter_core"}
 OF_CORE = CORE | {"pygraphviz", "traitlets", "IPython"}
 OTHERS = [each for extra, several in PROJECT["optional-dependencies"].items() if extra != "lab" for each in several]
-OPTIONAL = {Requirement(each).name.replace("-", "_") for each in OTHERS} | {"pytorch_lightning"}
+OPTIONAL = {Requirement(each).name.replace("-", "_") for each in OTHERS} | {"pytorch_lightning", "pyodide"}
 
 HIDE = """
 import sys
