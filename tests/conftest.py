@@ -30,7 +30,14 @@ pytest.register_assert_rewrite("browser_page", "lab", "lesson_page")
 REQUIRED = {name for name in ("BROWSER", "ORACLE", "EXTRAS") if os.environ.get(f"WORKBENCH_REQUIRE_{name}") == "1"}
 ABSENT = {
     "ORACLE": (absent.TORCH, absent.NEWER),
-    "EXTRAS": (absent.GRADER, absent.CHECKER, absent.SITE, absent.LIGHTNING, absent.TRANSFORMERS),
+    "EXTRAS": (
+        absent.GRADER,
+        absent.CHECKER,
+        absent.SITE,
+        absent.LIGHTNING,
+        absent.TRANSFORMERS,
+        absent.INSTALLS,
+    ),
 }
 MAY_BE_ABSENT = [why for name, several in ABSENT.items() if name not in REQUIRED for why in several]
 

@@ -8,4 +8,5 @@ SITE = 'Sphinx, which makes a site of the pages, is not installed: pip install -
 CHECKER = 'the type checker is not installed: pip install -e ".[types]" brings it.'
 GRADER = 'the program that grades is not installed: pip install -e ".[nbgrader,otter]" brings it.'
 LIGHTNING = 'lightning is not installed: pip install -e ".[trainers]" brings it.'
+INSTALLS = "the test fetches packages for environments that it makes: WORKBENCH_REQUIRE_EXTRAS=1 lets it."
 TRANSFORMERS = 'transformers is not installed: pip install -e ".[trainers]" brings it.'

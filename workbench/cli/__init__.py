@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import workbench
+from workbench.errors import check_installed
 
 from .errors import GRAMMAR, NO_COUNT, NO_SCRIPT_NAMED, PORT_KIND, CommandError
 
@@ -20,6 +21,13 @@ KINDS = {
     "solutions": "solved copies",
     "nbgrader": "a course folder for nbgrader: an assignment for each notebook, with points and hidden tests",
     "otter": "master notebooks for otter assign, with points and hidden tests",
+}
+
+_PAGES = ("nbformat", "nbclient", "nbconvert", "ipykernel", "tqdm")
+# What a command needs of what the extra "lab" brings; the others do without.
+NEEDED: dict[str, tuple[str, ...]] = {
+    "lab": ("jupyterlab", "nbformat", "ipykernel"),
+    **dict.fromkeys(("run", "book", "present", "release"), _PAGES),
 }
 
 
@@ -169,6 +177,14 @@ def parser() -> Parser:
     return top
 
 
+def check_parts(command: str) -> None:
+    """Refuse, before any work, a command whose parts are not installed."""
+    try:
+        check_installed(f"workbench {command}", *NEEDED.get(command, ()))
+    except ModuleNotFoundError as error:
+        raise CommandError(str(error)) from None
+
+
 def trace(words: Sequence[str]) -> int:
     """Trace the script of a command line; what the script raises is raised, and its streams are as it finds them."""
     try:
@@ -196,6 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print_any_character()
     try:
         asked = parser().parse_args(words)
+        check_parts(asked.command)
         # Jupyter takes most of a second to import, so each command loads its own part.
         if asked.command == "run":
             from workbench.cli.pages import run

@@ -70,7 +70,7 @@ class Output:
                 self._is_over = not _is_ours(self.path)
                 if path is None and self._is_over:
                     raise CommandError(errors.NOT_OURS.format(self.told))
-        except ValueError as error:
+        except (ValueError, ModuleNotFoundError) as error:
             raise CommandError(str(error)) from None
         except OSError as error:
             raise CommandError(errors.NOT_WRITTEN.format(self.told, error.strerror)) from None

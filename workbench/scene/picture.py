@@ -21,6 +21,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ..errors import check_installed
 from .images import to_gif, to_mp4, to_pdf, to_png, to_svg
 from .layout import LayoutUnavailable
 from .payload import compressed, in_page, inline, library
@@ -225,6 +226,13 @@ _FACES: dict[str, _Face] = {
     ".json": lambda storyboard, _k, _theme: json.dumps(storyboard.to_dict(), allow_nan=False),
 }
 
+_DRAWN_BY: dict[str, tuple[str, ...]] = {
+    ".png": ("matplotlib",),
+    ".pdf": ("matplotlib",),
+    ".gif": ("matplotlib", "PIL", "tqdm"),
+    ".mp4": ("matplotlib", "tqdm"),
+}
+
 
 def save_as(
     storyboard: Storyboard, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None
@@ -248,10 +256,14 @@ def save_as(
 
 
 def check_suffix(path: Path) -> str:
-    """The suffix that says which face is written, in small letters; a ValueError says which ones there are."""
+    """The suffix that says which face is written, in small letters; a ValueError says which ones there are.
+
+    Errors: ModuleNotFoundError, with what to type, where the package that draws it is not installed.
+    """
     suffix = path.suffix.lower()
     if suffix not in _FACES:
         raise ValueError(f"Cannot save a picture as {path.name!r}: use a name that ends in {_listed(list(_FACES))}.")
+    check_installed(f"A {suffix} file", *_DRAWN_BY.get(suffix, ()))
     return suffix
 
 
