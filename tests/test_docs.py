@@ -261,8 +261,8 @@ def test_what_the_reference_says_of_each_name() -> None:
     for _, listed, _ in BLOCKS:
         for name in listed:
             said = "\n".join(REFERENCE.entry(name, []))
-            words = re.sub(r"^:+.*$", "", said, flags=re.M).split()
-            assert name in said and (words or REFERENCE.kind_of(REFERENCE.named(name)) == "data"), name
+            words = re.sub(r"^```.*$", "", said, flags=re.M).split()
+            assert name in said and words, name
             if ".Tensor." not in name and REFERENCE.kind_of(REFERENCE.named(name)) == "function":
                 assert f"{name}(" in said and "*args, **kwargs)" not in said, name
     mul, sin = ("\n".join(REFERENCE.entry(f"workbench.{name}", [])) for name in ("mul", "sin"))
@@ -305,6 +305,12 @@ def test_the_site_has_every_lesson_with_its_players(site: Path) -> None:
     for stem in lessons - {"13-the-same-in-pytorch"}:
         made = (site / "lessons" / f"{stem}.html").read_text(encoding="utf-8")
         assert 'class="wb-play-' in made and "### BEGIN SOLUTION" not in made, stem
+
+
+@pytest.mark.slow
+def test_every_public_name_has_its_place_in_the_site(site: Path) -> None:
+    places = {place for page in (site / "reference").glob("*.html") for place in Links(page).ids}
+    assert {*REFERENCE.public(), *REFERENCE.GIVEN, "workbench.Tensor.backward"} <= places
 
 
 class Links(HTMLParser):

@@ -28,7 +28,6 @@ nb_ipywidgets_js = {}
 # A link to a heading is its words; what is indented in a docstring is text as it stands.
 myst_heading_anchors = 3
 highlight_language = "text"
-maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"
 python_use_unqualified_type_names = True
 

@@ -6,6 +6,7 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
 from reference import entries, entry, same_methods
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -17,6 +18,7 @@ class Api(SphinxDirective):
     option_spec = {"members": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
+        self.env.note_reread()  # docstrings change without the page
         head, _, rest = self.arguments[0].partition(":")
         chosen = self.options["members"].split() if "members" in self.options else None
         lines: list[str] = []
@@ -26,6 +28,9 @@ class Api(SphinxDirective):
             lines += ["```pycon", *self.content, "```", ""]
         here = nodes.Element()
         self.state.nested_parse(StringList(lines, self.env.docname), self.content_offset, here)
+        for link in [*here.findall(pending_xref)]:
+            if link["reftarget"] in ("bool", "float", "int"):  # Python's own, not the dtypes of these names
+                link.replace_self(link.children)
         return here.children
 
 

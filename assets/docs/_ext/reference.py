@@ -149,7 +149,7 @@ def signature(full: str, of: Any, own: bool = False) -> str:
         given = given[1:]
     elif given and given[0].name == "self":
         given[0] = given[0].replace(name="input")  # an operation, which is a function and a method
-    given = [each for each in given if each.name != "out" or not writes(full)]
+    given = [each for each in given if each.name[0] != "_" and (each.name != "out" or not writes(full))]
     returned = said.return_annotation
     plain = said.replace(
         parameters=[bare(each) for each in given],
@@ -191,7 +191,7 @@ def operation_signature(full: str, op: Any) -> str:
 
 
 def meanings() -> dict[str, str]:
-    """What operations compute of which the code says it in NumPy's words alone: a line for each."""
+    """What the code says of no name itself: of operations in one line of NumPy's, and of numbers."""
     lines = (Path(__file__).parent / "meanings.txt").read_text(encoding="utf-8").splitlines()
     return dict(line.split(": ", 1) for line in lines)
 
@@ -220,7 +220,7 @@ def facts(name: str, op: Any) -> list[str]:
 def docstring(full: str, of: Any) -> list[str]:
     """The docstring as Markdown, in which what is indented is a program as it stands."""
     op = declared(of)
-    text = inspect.getdoc(of) or ""
+    text = (inspect.getdoc(of) if of is not None else "") or meanings().get(".".join(full.split(".")[-2:]), "")
     if op is not None and text.startswith("The operation "):
         return facts(full.rpartition(".")[2], op)
     text = re.sub(r"::$", ":", text, flags=re.M)
@@ -229,12 +229,16 @@ def docstring(full: str, of: Any) -> list[str]:
 
 def members(of: type) -> list[str]:
     """The public methods and properties of a class, and of those it stands on that have no entry of their own."""
-    found, told = {}, [each for each in public().values() if inspect.isclass(each)]
+    told = [each for each in public().values() if inspect.isclass(each) and each is not of]
+    elsewhere = {base for each in of.__mro__ if each in told for base in each.__mro__}
+    found = {}
     for base in reversed(of.__mro__):
-        if base is of or (base.__module__.partition(".")[0] == "workbench" and base not in told):
+        if base not in elsewhere and base.__module__.partition(".")[0] == "workbench":
             found.update({name: each for name, each in vars(base).items() if not name.startswith("_")})
     kinds = (property, staticmethod, classmethod)
-    return [name for name, each in found.items() if isinstance(each, kinds) or inspect.isfunction(each) and each.__doc__]
+    return [
+        name for name, each in found.items() if isinstance(each, kinds) or inspect.isfunction(each) and each.__doc__
+    ]
 
 
 def kind_of(of: Any) -> str:
@@ -250,20 +254,21 @@ def entry(full: str, chosen: list[str] | None) -> list[str]:
     if inspect.isclass(named(place)):
         return member(full, of)
     kind = kind_of(of)
-    names = [full, *told_with().get(full, [])]
-    signatures = [f"{each}{signature(each, called_as(each, named(each)))}" for each in names]
-    lines = [f"::::::{{py:{kind}}} {signatures[0]}", *signatures[1:], "", *said(full, of)]
+    lines = [f"``````{{py:{kind}}} {full}{signature(full, of)}", "", *said(full, of)]
     if kind == "class":
         for each in members(of) if chosen is None else chosen:
             if inspect.getdoc(getattr(of, each, None)):
                 lines += member(f"{full}.{each}", getattr(of, each))
-    return [*lines, "::::::", ""]
+    lines += ["``````", ""]
+    for other in told_with().get(full, []):
+        how = signature(other, called_as(other, named(other)))
+        words = f"{name}, written into the tensor itself." if writes(other) else f"The same as {name}."
+        lines += [f"``````{{py:{kind}}} {other}{how}", "", words, "``````", ""]
+    return lines
 
 
 def said(full: str, of: Any) -> list[str]:
-    if kind_of(of) == "data":
-        return ["" if "dtype" in type(of).__name__ else f"`{of!r}`", ""]
-    return docstring(full, of)
+    return [meanings()[full.rpartition(".")[2]], ""] if kind_of(of) == "data" else docstring(full, of)
 
 
 def member(full: str, of: Any) -> list[str]:
@@ -272,9 +277,9 @@ def member(full: str, of: Any) -> list[str]:
     owner = named(place)
     static = inspect.getattr_static(owner, name)
     if isinstance(static, property):
-        return [f":::::{{py:property}} {full}", "", *docstring(full, static), ":::::", ""]
+        return [f"`````{{py:property}} {full}", "", *docstring(full, static), "`````", ""]
     if not callable(of):
-        return [f":::::{{py:attribute}} {full}", "", ":::::", ""]
+        return [f"`````{{py:attribute}} {full}", "", *docstring(full, None), "`````", ""]
     own = not isinstance(static, staticmethod | classmethod)
     kind = "method" if own else "staticmethod" if isinstance(static, staticmethod) else "classmethod"
     like = called_as(full, of)
@@ -282,7 +287,7 @@ def member(full: str, of: Any) -> list[str]:
     how = signature(full, like, own=own and op is None)
     if op is not None:
         how = how.replace("input: Tensor, ", "").replace("input: Tensor", "")
-    return [f":::::{{py:{kind}}} {full}{how}", "", *docstring(full, of), ":::::", ""]
+    return [f"`````{{py:{kind}}} {full}{how}", "", *docstring(full, of), "`````", ""]
 
 
 def same_methods() -> list[str]:
