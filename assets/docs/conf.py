@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 project = "Autograd Workbench"
 author = "the Autograd Workbench authors"
 copyright = author
-extensions = ["myst_nb", "api", "lessons"]
+extensions = ["myst_nb", "api", "lessons", "accessible"]
 exclude_patterns = ["_ext"]
 
 # Each build runs every cell, and a cell that raises ends it. The lessons were run before they are read, and what needs
@@ -35,6 +35,7 @@ html_theme = "furo"
 pygments_dark_style = "github-dark"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
+html_js_files = ["pages.js"]
 html_title = project
 html_copy_source = False
 html_show_sourcelink = False

@@ -30,7 +30,7 @@ class Api(SphinxDirective):
         self.state.nested_parse(StringList(lines, self.env.docname), self.content_offset, here)
         for link in [*here.findall(pending_xref)]:
             if link["reftarget"] in ("bool", "float", "int"):  # Python's own, not the dtypes of these names
-                link.replace_self(link.children)
+                link.replace_self(nodes.Text(link["reftarget"]))
         return here.children
 
 
