@@ -34,7 +34,7 @@ from workbench.scene.picture import Picture
 
 DOCS = CHECKOUT / "assets" / "docs"
 PAGES = sorted((DOCS / "how-to").glob("*.md"))
-GUIDES = sorted((DOCS / "guides").glob("*.md"))
+GUIDES = [page for page in sorted((DOCS / "guides").glob("*.md")) if "```{code-cell}" in page.read_text("utf-8")]
 LOOKED_UP = sorted((DOCS / "reference").glob("*.md"))
 
 # What the cells of a page print, in this order; what stands between is left out.
