@@ -254,7 +254,8 @@ def entry(full: str, chosen: list[str] | None) -> list[str]:
     if inspect.isclass(named(place)):
         return member(full, of)
     kind = kind_of(of)
-    lines = [f"``````{{py:{kind}}} {full}{signature(full, of)}", "", *said(full, of)]
+    how = "" if full in GIVEN else signature(full, of)
+    lines = [f"``````{{py:{kind}}} {full}{how}", "", *said(full, of)]
     if kind == "class":
         for each in members(of) if chosen is None else chosen:
             if inspect.getdoc(getattr(of, each, None)):
