@@ -20,7 +20,6 @@ nb_execution_raise_on_error = True
 nb_execution_in_temp = True
 nb_execution_timeout = 120
 nb_merge_streams = True
-suppress_warnings = ["toc.empty_glob"]  # pages that another part brings
 
 # Players are HTML of their own. Nothing comes from another host.
 nb_mime_priority_overrides = [("html", "text/html", 0)]
