@@ -1,11 +1,20 @@
-"""How Sphinx makes a site of the pages: `sphinx-build -W assets/docs DIR` runs their cells."""
+"""How Sphinx makes a site of the pages: `sphinx-build -W assets/docs DIR` runs their cells, and the lessons."""
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "Autograd Workbench"
 author = "the Autograd Workbench authors"
 copyright = author
-extensions = ["myst_nb"]
+extensions = ["myst_nb", "api", "lessons", "accessible"]
+exclude_patterns = ["_ext"]
 
-# Each build runs every cell, and a cell that raises ends it.
+# Each build runs every cell, and a cell that raises ends it. The lessons were run before they are read, and what needs
+# PyTorch is shown without its outputs where that is not installed.
+nb_execution_excludepatterns = ["lessons/*"] + ["guides/real-pytorch.md"] * (find_spec("torch") is None)
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_in_temp = True
@@ -16,10 +25,17 @@ nb_merge_streams = True
 nb_mime_priority_overrides = [("html", "text/html", 0)]
 nb_ipywidgets_js = {}
 
+# A link to a heading is its words; what is indented in a docstring is text as it stands.
+myst_heading_anchors = 3
+highlight_language = "text"
+toc_object_entries_show_parents = "hide"
+python_use_unqualified_type_names = True
+
 html_theme = "furo"
 pygments_dark_style = "github-dark"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
+html_js_files = ["pages.js"]
 html_title = project
 html_copy_source = False
 html_show_sourcelink = False

@@ -30,7 +30,7 @@ exercises of `cube.ipynb` ask, and what is right and wrong:
         "backward-of-a-cube",                               # words with hyphens between them
         "Write the backward of x**3.",
         solution=Cube,
-        probes={"the value": results([2.0]), "the gradient": gradients([2.0, -1.0]), "gradcheck": checked([1.2])},
+        probes={"the value": results([2.0]), "the gradient": gradients([[2.0, -1.0]]), "gradcheck": checked([1.2])},
         misconceptions=[
             Misconception("grad_output is forgotten", "what arrives takes no part in yours.", GradOutputForgotten),
         ],

@@ -1,0 +1,306 @@
+"""What the reference says of a name: its signature, its docstring, and of an operation what its declaration says.
+
+A page asks for it by `{api}`:
+
+    ```{api} workbench.func: grad vjp
+    >>> torch.func.grad(torch.sin)(torch.tensor(0.0))
+    tensor(1.)
+    ```
+
+What stands in it is the example of these names. `tests/test_docs.py` runs it, and asks that every public name stands in
+such a block and in an example of its page. An option `members` names those of a class that are told, in place of all.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+# Whose names are public: what `__all__` lists, or what a module without it defines.
+PLACES = (
+    "workbench",
+    "workbench.autograd",
+    "workbench.autograd.function",
+    "workbench.autograd.graph",
+    "workbench.autograd.forward_ad",
+    "workbench.autograd.functional",
+    "workbench.func",
+    "workbench.nn",
+    "workbench.nn.functional",
+    "workbench.nn.init",
+    "workbench.nn.utils",
+    "workbench.optim",
+    "workbench.optim.lr_scheduler",
+    "workbench.utils.checkpoint",
+    "workbench.utils.data",
+    "workbench.utils.hooks",
+    "workbench.stepper",
+    "workbench.widgets",
+    "workbench.classroom",
+)
+# What a call gives, and what is handed on: classes that nobody makes by name.
+GIVEN = (
+    "workbench.recording.Trace",
+    "workbench.scene.picture.Picture",
+    "workbench.health.findings.Findings",
+    "workbench.health.finding.Finding",
+    "workbench.diagnosis.Why",
+    "workbench.tools.explore.Exploration",
+)
+BLOCK = re.compile(r"^```\{api\} ([\w.]+):?([\w. \n]*?)\n((?::members:[^\n]*\n)?)(.*?)^```$", re.M | re.S)
+OPERATIONS = "workbench"  # where the functions are whose variants are told with them
+
+
+class Raw:
+    """A text that stands in a signature without quotes."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@cache
+def public() -> dict[str, Any]:
+    """Every public name and what it names; modules are places of their own."""
+    found: dict[str, Any] = {}
+    for place in PLACES:
+        module = import_module(place)
+        own = [name for name, each in vars(module).items() if getattr(each, "__module__", "") == place]
+        for name in getattr(module, "__all__", [each for each in own if not each.startswith("_")]):
+            each = getattr(module, name)
+            if not isinstance(each, ModuleType) and name != "annotations":
+                found[f"{place}.{name}"] = each
+    return found
+
+
+def named(full: str) -> Any:
+    """What a dotted name names: a module, or an attribute of one, or of a class."""
+    head, _, last = full.rpartition(".")
+    if not head or full in PLACES:
+        return import_module(full)
+    try:
+        return getattr(named(head), last)
+    except AttributeError:
+        return import_module(full)
+
+
+@cache
+def told_with() -> dict[str, list[str]]:
+    """The other names that an entry tells of, by its own: second names, and those that write in place."""
+    from workbench.ops.core.registry import VARIANTS
+
+    names, with_it = public(), {}
+    for name, variants in VARIANTS.items():
+        both = [name, *variants.also]
+        others = [*variants.also, *(f"{each}_" for each in both)]
+        with_it[f"{OPERATIONS}.{name}"] = [f"{OPERATIONS}.{each}" for each in others if f"{OPERATIONS}.{each}" in names]
+    seen: dict[int, str] = {}
+    for full, each in names.items():
+        if not (inspect.isfunction(each) or inspect.isclass(each)):
+            continue
+        first = seen.setdefault(id(each), full)
+        if first != full:
+            with_it.setdefault(first, []).append(full)
+    return with_it
+
+
+def entries(head: str, rest: str) -> list[str]:
+    """The full names that a block lists: one name, or several of a place."""
+    return [f"{head}.{name}" for name in rest.split()] or [head]
+
+
+def blocks(page: str) -> Iterator[tuple[list[str], str]]:
+    """The names of each block of a page, and the example in it."""
+    for head, rest, _, example in BLOCK.findall(page):
+        yield entries(head, rest), example
+
+
+def declared(of: Any) -> Any:
+    """The operation that a function is, if it is one."""
+    return getattr(of, "op", None) if inspect.isfunction(of) else None
+
+
+def signature(full: str, of: Any, own: bool = False) -> str:
+    """How it is called, with what each argument may be; nothing of what cannot be called."""
+    op = declared(of)
+    if op is not None and not own:
+        return operation_signature(full, op)
+    if inspect.isclass(of):
+        made = next((vars(each)["__init__"] for each in of.__mro__ if "__init__" in vars(each)), None)
+        if not inspect.isfunction(made) or issubclass(of, BaseException):
+            return ""
+        of, own = made, True
+    if not callable(of):
+        return ""
+    try:
+        said = inspect.signature(of)
+    except (TypeError, ValueError):
+        return "()"
+    given = list(said.parameters.values())
+    if own and given and given[0].name in ("self", "cls"):
+        given = given[1:]
+    elif given and given[0].name == "self":
+        given[0] = given[0].replace(name="input")  # an operation, which is a function and a method
+    given = [each for each in given if each.name[0] != "_" and (each.name != "out" or not writes(full))]
+    returned = said.return_annotation
+    plain = said.replace(
+        parameters=[bare(each) for each in given],
+        return_annotation=said.empty if returned in ("None", None, said.empty) else Raw(returned),
+    )
+    return str(plain)
+
+
+def bare(parameter: inspect.Parameter) -> inspect.Parameter:
+    """A parameter whose annotation has no quotes, and whose default can be read."""
+    kind, default = parameter.annotation, parameter.default
+    if kind is not parameter.empty:
+        parameter = parameter.replace(annotation=Raw(kind if isinstance(kind, str) else inspect.formatannotation(kind)))
+    if default is not parameter.empty and repr(default).startswith("<"):
+        parameter = parameter.replace(default=Raw(getattr(default, "__name__", "...")))
+    return parameter
+
+
+def called_as(full: str, of: Any) -> Any:
+    """What has the arguments of a function: of one that writes in place, the function that does not."""
+    return public().get(f"{OPERATIONS}.{full.rpartition('.')[2][:-1]}", of) if writes(full) else of
+
+
+def writes(full: str) -> bool:
+    """Whether it is the twin of an operation that writes in place."""
+    return full.endswith("_") and full.rpartition(".")[0] in (OPERATIONS, f"{OPERATIONS}.Tensor")
+
+
+def operation_signature(full: str, op: Any) -> str:
+    inside = op.signature[op.signature.index("(") + 1 : -1].partition(";")[0]
+    number = " | float" if op.promotes and op.kind != "tensors" else ""
+    words = []
+    for place, each in enumerate(inside.split(", ")):
+        kind, _, name = each.rpartition(" ")
+        name = "input" if name == "self" and not place else name
+        words.append(f"{name}: Tensor{number if place else ''}" if kind else name)
+    out = ["*", "out: Tensor | None = None"] if op.out and not full.endswith("_") else []
+    return f"({', '.join(words + out)}) -> Tensor"
+
+
+def meanings() -> dict[str, str]:
+    """What the code says of no name itself: of operations in one line of NumPy's, and of numbers."""
+    lines = (Path(__file__).parent / "meanings.txt").read_text(encoding="utf-8").splitlines()
+    return dict(line.split(": ", 1) for line in lines)
+
+
+SHAPES = {
+    "pointwise": "The operands meet in one dtype, and their shapes are broadcast.",
+    "tensors": "Both are tensors; they meet in one dtype, and their shapes are broadcast.",
+    "float": "The operands' shapes are broadcast; integers become floating point.",
+}
+SHAPES_OF_ONE = {
+    "pointwise": "The result has the shape of the input.",
+    "float": "The result has the shape of the input; integers become floating point.",
+}
+
+
+def facts(name: str, op: Any) -> list[str]:
+    """What an operation's declaration says: its meaning, the shape of its result, its derivatives."""
+    shapes = SHAPES_OF_ONE if len(op.tensors) == 1 else SHAPES
+    node = f"Its node is `{op.node_name}`." if op.formulas else "It has no derivative."
+    lines = [meanings()[name], shapes.get(op.kind, ""), node]
+    told = {of.replace("self", "input"): text for of, text in op.formulas.items() if isinstance(text, str)}
+    derivatives = [f"- Gradient of `{of}`: `{re.sub(r'self', 'input', text)}`" for of, text in told.items()]
+    return [" ".join(filter(None, lines)), "", *derivatives, ""]
+
+
+def docstring(full: str, of: Any) -> list[str]:
+    """The docstring as Markdown, in which what is indented is a program as it stands."""
+    op = declared(of)
+    text = (inspect.getdoc(of) if of is not None else "") or meanings().get(".".join(full.split(".")[-2:]), "")
+    if op is not None and text.startswith("The operation "):
+        return facts(full.rpartition(".")[2], op)
+    text = re.sub(r"::$", ":", text, flags=re.M)
+    return [*re.sub(r"(:)\n(    )", r"\1\n\n\2", text).replace("**", r"\*\*").splitlines(), ""]
+
+
+def members(of: type) -> list[str]:
+    """The public methods and properties of a class, and of those it stands on that have no entry of their own."""
+    told = [each for each in public().values() if inspect.isclass(each) and each is not of]
+    elsewhere = {base for each in of.__mro__ if each in told for base in each.__mro__}
+    found = {}
+    for base in reversed(of.__mro__):
+        if base not in elsewhere and base.__module__.partition(".")[0] == "workbench":
+            found.update({name: each for name, each in vars(base).items() if not name.startswith("_")})
+    kinds = (property, staticmethod, classmethod)
+    return [
+        name for name, each in found.items() if isinstance(each, kinds) or inspect.isfunction(each) and each.__doc__
+    ]
+
+
+def kind_of(of: Any) -> str:
+    if inspect.isclass(of):
+        return "exception" if issubclass(of, BaseException) else "class"
+    return "function" if callable(of) and not isinstance(of, type) and hasattr(of, "__name__") else "data"
+
+
+def entry(full: str, chosen: list[str] | None) -> list[str]:
+    """An entry as MyST: a directive of Sphinx's Python domain."""
+    of = named(full)
+    place, _, name = full.rpartition(".")
+    if inspect.isclass(named(place)):
+        return member(full, of)
+    kind = kind_of(of)
+    how = "" if full in GIVEN else signature(full, of)
+    lines = [f"``````{{py:{kind}}} {full}{how}", "", *said(full, of)]
+    if kind == "class":
+        for each in members(of) if chosen is None else chosen:
+            if inspect.getdoc(getattr(of, each, None)):
+                lines += member(f"{full}.{each}", getattr(of, each))
+    lines += ["``````", ""]
+    for other in told_with().get(full, []):
+        how = signature(other, called_as(other, named(other)))
+        words = f"{name}, written into the tensor itself." if writes(other) else f"The same as {name}."
+        lines += [f"``````{{py:{kind}}} {other}{how}", "", words, "``````", ""]
+    return lines
+
+
+def said(full: str, of: Any) -> list[str]:
+    return [meanings()[full.rpartition(".")[2]], ""] if kind_of(of) == "data" else docstring(full, of)
+
+
+def member(full: str, of: Any) -> list[str]:
+    """A method or a property of a class."""
+    place, _, name = full.rpartition(".")
+    owner = named(place)
+    static = inspect.getattr_static(owner, name)
+    if isinstance(static, property):
+        return [f"`````{{py:property}} {full}", "", *docstring(full, static), "`````", ""]
+    if not callable(of):
+        return [f"`````{{py:attribute}} {full}", "", *docstring(full, None), "`````", ""]
+    own = not isinstance(static, staticmethod | classmethod)
+    kind = "method" if own else "staticmethod" if isinstance(static, staticmethod) else "classmethod"
+    like = called_as(full, of)
+    op = declared(like)
+    how = signature(full, like, own=own and op is None)
+    if op is not None:
+        how = how.replace("input: Tensor, ", "").replace("input: Tensor", "")
+    return [f"`````{{py:{kind}}} {full}{how}", "", *docstring(full, of), "`````", ""]
+
+
+def same_methods() -> list[str]:
+    """The names of a tensor's methods that functions have, too."""
+    import workbench
+
+    both = [each for each in tensor_names() if f"{OPERATIONS}.{each}" in public()]
+    return [each for each in both if callable(getattr(workbench.Tensor, each))]
+
+
+def tensor_names() -> list[str]:
+    """The public methods and attributes that tensors have here."""
+    import workbench
+
+    return [each for each in dir(workbench.ones(1)) if not each.startswith("_")]
