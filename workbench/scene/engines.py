@@ -1,7 +1,8 @@
 """Graphviz: the text of a graph in DOT goes in, and where its nodes, edges and labels are comes out.
 
-It is a library (pygraphviz) or a program on the path: the first of `ENGINES` that is installed is asked. Nothing stops
-the library in this process, not even Ctrl-C, so a long text goes to a process of its own: that one ends with its time.
+It is a library (pygraphviz), a program on the path, or in a browser what the site brings (`browser.py`): the first of
+`ENGINES` that is there is asked for Graphviz's own JSON, which is read here. Nothing stops the library in this process,
+not even Ctrl-C, so a long text goes to a process of its own: that one ends with its time.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
 
+from . import browser
 from .geometry import Point
 
 # The longest that the parts of one picture are laid out, and that Graphviz works at one of them: whoever opens a file
@@ -56,14 +58,18 @@ class Placed:
 
 
 def placed(dot: str) -> Placed:
-    """What the first of the engines that is installed makes of numbered nodes and edges.
+    """What the first of the engines that is there makes of numbered nodes and edges.
 
     Errors: LayoutUnavailable.
     """
     for engine in ENGINES:
-        found = engine(dot)
-        if found is not None:
-            return found
+        answer = engine(dot)
+        if answer is not None:
+            return _read_json(answer)
+    if sys.platform == "emscripten":
+        raise LayoutUnavailable(
+            "No picture can be drawn because this site brings no Graphviz: build it with `workbench lite`."
+        )
     raise LayoutUnavailable(
         "No picture can be drawn because Graphviz is missing: run `pip install "
         "pygraphviz`, or, where that has no wheel, install Graphviz and put its program "
@@ -87,7 +93,7 @@ def _too_long() -> LayoutUnavailable:
     )
 
 
-def _by_pygraphviz(dot: str) -> Placed | None:
+def _by_pygraphviz(dot: str) -> str | bytes | None:
     try:
         import pygraphviz  # pyright: ignore[reportMissingTypeStubs]
     except ImportError:
@@ -100,14 +106,14 @@ def _by_pygraphviz(dot: str) -> Placed | None:
     return _uninterrupted(pygraphviz.AGraph, dot)
 
 
-def _uninterrupted(graph_class: Any, dot: str) -> Placed:
+def _uninterrupted(graph_class: Any, dot: str) -> bytes:
     """In a thread of its own, because Ctrl-C stops only the main one: a graph half closed is closed once more, a crash.
 
     The bare thread and lock, because an interrupt of `Thread.start` and `join` can raise errors of theirs. What an
     interrupted caller no longer waits for ends later, or never begins; that caller's traceback is to be seen.
     """
     done = threading.Lock()
-    outcome: list[Placed | BaseException] = []
+    outcome: list[bytes | BaseException] = []
     left: list[bool] = []
 
     def run() -> None:
@@ -129,32 +135,33 @@ def _uninterrupted(graph_class: Any, dot: str) -> Placed:
 
     done.acquire()
     try:
-        start_new_thread(run, ())
+        try:
+            start_new_thread(run, ())
+        except RuntimeError:  # no thread can start
+            run()
         done.acquire()
     except BaseException:
         with _stream:
             left.append(True)
             _unhush()
         raise
-    (placed_or_error,) = outcome
-    if isinstance(placed_or_error, BaseException):
-        raise placed_or_error
-    return placed_or_error
+    (answer,) = outcome
+    if isinstance(answer, BaseException):
+        raise answer
+    return answer
 
 
-def _in_process(graph_class: Any, dot: str) -> Placed:
+def _in_process(graph_class: Any, dot: str) -> bytes:
     graph = graph_class(string=dot)
     try:
-        graph.layout("dot")
-        keyed = sorted(graph.edges(keys=True), key=lambda edge: int(edge[2]))
-        edges = [graph.get_edge(*edge).attr for edge in keyed]
-        nodes = [node.attr["pos"] for node in sorted(graph.nodes(), key=int)]
-        return _read_places(graph.graph_attr["bb"], nodes, [(attr["pos"], attr["lp"]) for attr in edges])
+        return graph.draw(format="json0", prog="dot")
     finally:
         graph.close()
 
 
-def _by_program(dot: str) -> Placed | None:
+def _by_program(dot: str) -> bytes | None:
+    if sys.platform == "emscripten":  # which starts no program
+        return None
     try:
         return _by_process(["dot", "-Tjson0"], dot)
     except FileNotFoundError:
@@ -163,7 +170,7 @@ def _by_program(dot: str) -> Placed | None:
         raise _failed(str(error)) from None
 
 
-def _by_process(command: list[str], dot: str) -> Placed:
+def _by_process(command: list[str], dot: str) -> bytes:
     quiet = getattr(subprocess, "CREATE_NO_WINDOW", 0)  # on Windows
     try:
         ran = subprocess.run(
@@ -173,30 +180,38 @@ def _by_process(command: list[str], dot: str) -> Placed:
         raise _too_long() from None
     if ran.returncode:
         raise _failed(f"{command[0]} returned non-zero exit status {ran.returncode}.")
-    graph = json.loads(ran.stdout)
-    edges = sorted(graph.get("edges", []), key=lambda edge: int(edge["id"]))
-    nodes = sorted([each for each in graph["objects"] if each["name"].isdigit()], key=lambda each: int(each["name"]))
-    return _read_places(graph["bb"], [each["pos"] for each in nodes], [(each["pos"], each.get("lp")) for each in edges])
+    return ran.stdout
+
+
+def _by_browser(dot: str) -> str | None:
+    try:
+        return browser.answer(dot)
+    except Exception as error:  # of JavaScript
+        raise LayoutUnavailable(f"No picture can be drawn because Graphviz failed in the browser: {error}") from None
 
 
 def _failed(why: str) -> LayoutUnavailable:
     return LayoutUnavailable(f"No picture can be drawn because Graphviz's program `dot` failed: {why}")
 
 
-# From the text of a graph in DOT to its places; an engine that is not installed gives None.
-ENGINES: Sequence[Callable[[str], Placed | None]] = (_by_pygraphviz, _by_program)
+# From the text of a graph in DOT to what Graphviz says of it in JSON ("json0"); an engine that is not there gives None.
+ENGINES: Sequence[Callable[[str], str | bytes | None]] = (_by_pygraphviz, _by_program, _by_browser)
 
 
-def _read_places(box: str, nodes: list[str], edges: list[tuple[str, str | None]]) -> Placed:
-    left, bottom, right, top = _numbers(box)
+def _read_json(answer: str | bytes) -> Placed:
+    graph = json.loads(answer)
+    left, bottom, right, top = _numbers(graph["bb"])
+    numbered = [each for each in graph.get("objects", []) if each["name"].isdigit()]
+    nodes = sorted(numbered, key=lambda each: int(each["name"]))
+    edges = sorted(graph.get("edges", []), key=lambda edge: int(edge["id"]))
 
     def point(text: str) -> Point:
         x, y = _numbers(text)
         return x - left, top - y  # Graphviz counts upwards
 
-    splines = [[point(each) for each in spline.split()] for spline, _ in edges]
-    labels = [point(label) if label else None for _, label in edges]
-    return Placed(right - left, top - bottom, [point(each) for each in nodes], splines, labels)
+    splines = [[point(each) for each in edge["pos"].split()] for edge in edges]
+    labels = [point(edge["lp"]) if edge.get("lp") else None for edge in edges]
+    return Placed(right - left, top - bottom, [point(node["pos"]) for node in nodes], splines, labels)
 
 
 def _numbers(text: str) -> list[float]:
