@@ -1,0 +1,81 @@
+"""The wheel that brings Graphviz to Python in a browser, made of npm's package @viz-js/viz when a site is built.
+
+That package begins its WebAssembly with promises, which are kept only when Python gives way to the browser: too late
+for a picture in the first cell. A worker may begin it at once, so the words that wait are taken out of its JavaScript.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tarfile
+from base64 import urlsafe_b64encode
+from hashlib import sha256
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from ..scene.browser import FILE, PACKAGE
+
+_WAITS = re.compile(r"\b(?:async|await)\b ?")
+_BEGIN = "WebAssembly.instantiate(binary,imports)"
+_AT_ONCE = "{instance: new WebAssembly.Instance(new WebAssembly.Module(binary), imports)}"
+_VALUE = """
+const viz = new Viz(Module());
+return dot => viz.renderString(dot, {format: "json0"});
+})()
+"""
+
+
+def graphviz_wheel(package: Path, folder: Path) -> Path:
+    """Make the wheel in a folder, of the file (`.tgz`) that npm has for @viz-js/viz; its path.
+
+    Errors: ValueError if the file is no such package, or of a version that begins otherwise.
+    """
+    try:
+        with tarfile.open(package) as archive:
+            about, text = (_read(archive, name) for name in ("package.json", "dist/viz.js"))
+    except (KeyError, OSError, tarfile.TarError) as error:
+        raise ValueError(f"{package} is not npm's package @viz-js/viz: {error}") from None
+    version, license = (str(json.loads(about)[key]) for key in ("version", "license"))
+    info = f"{PACKAGE}-{version}.dist-info"
+    contents = {
+        f"{PACKAGE}/__init__.py": f'"""Graphviz for Python in a browser: @viz-js/viz {version}."""\n',
+        f"{PACKAGE}/{FILE}": javascript(text),
+        f"{info}/METADATA": f"Metadata-Version: 2.4\nName: {PACKAGE}\nVersion: {version}\n"
+        f"Summary: Graphviz for Python in a browser: @viz-js/viz\nLicense-Expression: {license}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: workbench\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    lines = [f"{name},sha256={_digest(content)},{len(content.encode())}" for name, content in contents.items()]
+    contents[f"{info}/RECORD"] = "\n".join([*lines, f"{info}/RECORD,,", ""])
+    path = folder / f"{PACKAGE}-{version}-py3-none-any.whl"
+    with ZipFile(path, "w", ZIP_DEFLATED) as wheel:
+        for name, content in contents.items():
+            wheel.writestr(ZipInfo(name), content, ZIP_DEFLATED)  # of no time, so that a wheel made again is the same
+    return path
+
+
+def javascript(module: str) -> str:
+    """JavaScript whose value is a function, from DOT to JSON, of the ES module that @viz-js/viz is.
+
+    Errors: ValueError if the module begins otherwise than the versions that are known.
+    """
+    body, exports, _ = module.rpartition("export {")
+    parts = ("function Module(", "class Viz", _BEGIN, "import.meta.url")
+    missing = [part for part in parts if part not in body]
+    if missing or not exports:
+        raise ValueError(
+            f"This version of @viz-js/viz is not known: its JavaScript has no {(missing or ['export'])[0]!r}."
+        )
+    body = _WAITS.sub("", body).replace(_BEGIN, _AT_ONCE).replace("import.meta.url", '""')
+    return f"(() => {{\n{body}{_VALUE}"
+
+
+def _digest(content: str) -> str:
+    return urlsafe_b64encode(sha256(content.encode()).digest()).rstrip(b"=").decode()
+
+
+def _read(archive: tarfile.TarFile, name: str) -> str:
+    file = archive.extractfile(f"package/{name}")
+    if file is None:
+        raise KeyError(name)
+    return file.read().decode("utf-8")
