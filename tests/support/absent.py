@@ -9,3 +9,5 @@ CHECKER = 'the type checker is not installed: pip install -e ".[types]" brings i
 GRADER = 'the program that grades is not installed: pip install -e ".[nbgrader,otter]" brings it.'
 LIGHTNING = 'lightning is not installed: pip install -e ".[trainers]" brings it.'
 TRANSFORMERS = 'transformers is not installed: pip install -e ".[trainers]" brings it.'
+LITE = 'JupyterLite, which makes a site of the lessons, is not installed: pip install -e ".[lite]" brings it.'
+PYODIDE = "no folder WORKBENCH_PYODIDE has a Python for the browser: tests/make_pyodide.py makes one."

@@ -42,6 +42,20 @@ HANDOUT_SUFFIX = "{} does not end in .html or .pdf."
 NO_BROWSER = "no Chromium, Chrome or Edge is found to print a PDF: give FILE.html, and print it from any browser."
 NOT_PRINTED = "{} could not print the PDF: {}"
 
+NO_LITE = 'a site needs JupyterLite: pip install "autograd-workbench[lite]" brings it.'
+LITE_FAILED = "JupyterLite could not build the site: {}."
+NOT_INSTALLED = "{} is not installed, and the site needs it."
+SITE_IN_FILE = "{} is a file: give a folder for the site."
+SITE_NOT_EMPTY = "{} is not empty: give a new folder for the site."
+NO_NPM = (
+    "Graphviz for the browser comes from npm, which is not installed: install it, or give with --graphviz the file "
+    "that `npm pack {}` writes elsewhere."
+)
+NPM_FAILED = "npm could not fetch {}, which is Graphviz for the browser: give its file with --graphviz."
+OTHER_GRAPHVIZ = "npm gave another {} than this version of the workbench knows: give the file with --graphviz."
+NO_PYODIDE = "{} is no folder of Pyodide: there is no {} in it that can be read."
+NOT_IN_PYODIDE = "{} does not hold {} as its pyodide-lock.json says: {} is missing or another."
+
 NO_SCRIPT = "there is no script {}."
 SCRIPT_IS_FOLDER = "{} is a folder: give the script in it that is to run."
 NO_SCRIPT_NAMED = "say which script to trace, as in workbench trace train.py"
