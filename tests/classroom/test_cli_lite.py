@@ -17,7 +17,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 import workbench
-from workbench.cli import lite, main
+from workbench.cli import errors, lite, main
 from workbench.cli.errors import CommandError
 from workbench.cli.lite_wheels import installed_wheels, own_wheel
 
@@ -33,7 +33,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lite, "find_spec", lambda name: ModuleSpec(name, None))
+    monkeypatch.setattr(errors, "find_spec", lambda name: ModuleSpec(name, None))
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def pyodide(tmp_path: Path) -> Path:
 
 
 def test_without_jupyterlite_the_line_to_type_is_said(capsys, monkeypatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(lite, "find_spec", lambda name: None)
+    monkeypatch.setattr(errors, "find_spec", lambda name: None)
     said = refused(capsys, tmp_path / "site")
     assert said == 'a site needs JupyterLite: pip install "autograd-workbench[lite]" brings it.'
     assert list(tmp_path.iterdir()) == []

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import workbench
 
-from .errors import GRAMMAR, NO_COUNT, NO_SCRIPT_NAMED, PORT_KIND, CommandError
+from .errors import GRAMMAR, NO_COUNT, NO_SCRIPT_NAMED, PORT_KIND, CommandError, check_lite
 
 # What `workbench release` writes.
 KINDS = {
@@ -219,6 +219,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             book(asked.folder)
         elif asked.command == "lite":
+            check_lite()
             from workbench.cli.lite import lite
 
             lite(asked.folder, asked.lessons, asked.pyodide, asked.graphviz)

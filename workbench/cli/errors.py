@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from importlib.util import find_spec
 
 LOOPBACK = "127.0.0.1"
 
@@ -42,6 +43,7 @@ HANDOUT_SUFFIX = "{} does not end in .html or .pdf."
 NO_BROWSER = "no Chromium, Chrome or Edge is found to print a PDF: give FILE.html, and print it from any browser."
 NOT_PRINTED = "{} could not print the PDF: {}"
 
+LITE = ("jupyter_server", "jupyterlite_core", "jupyterlite_pyodide_kernel", "nbformat", "packaging")
 NO_LITE = 'a site needs JupyterLite: pip install "autograd-workbench[lite]" brings it.'
 LITE_FAILED = "JupyterLite could not build the site: {}."
 NOT_INSTALLED = "{} is not installed, and the site needs it."
@@ -83,3 +85,9 @@ def check_loopback() -> None:
             socket.create_connection(server.getsockname(), timeout=5).close()
     except OSError as error:
         raise CommandError(NO_LOOPBACK.format(LOOPBACK, error.strerror or error)) from None
+
+
+def check_lite() -> None:
+    """Refuse to make a site where not all is installed that the extra "lite" brings."""
+    if any(find_spec(name) is None for name in LITE):
+        raise CommandError(NO_LITE)

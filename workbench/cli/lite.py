@@ -15,7 +15,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from html import escape
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -31,8 +30,8 @@ from workbench.cli import errors
 from workbench.cli.errors import CommandError
 from workbench.cli.graphviz_wheel import graphviz_wheel
 from workbench.cli.lab import SHIPPED, checkout, first_lesson
+from workbench.cli.lite_wheels import installed_wheels, own_wheel
 from workbench.cli.notebooks import copied, read
-from workbench.cli.pages import static
 
 _STARTS = "workbench"  # the site's folder with what starts the kernel
 _PLUGIN = "@jupyterlite/pyodide-kernel-extension"
@@ -69,8 +68,6 @@ _PAGE = """<!doctype html>
 
 def lite(out: Path, lessons: Path | None, pyodide: Path | None, graphviz: Path | None) -> None:
     """Write the site into the folder `out`, which is new or empty; where the build fails, nothing is left of it."""
-    if find_spec("jupyterlite_core") is None or find_spec("jupyterlite_pyodide_kernel") is None:
-        raise CommandError(errors.NO_LITE)
     home = checkout()
     source = lessons or (SHIPPED if home is None else home / "notebooks")
     opened = first_lesson(source)
@@ -104,9 +101,6 @@ def _check_place(out: Path) -> None:
 
 def _built(place: Path, source: Path, graphviz: Path | None) -> Path:
     """The site as JupyterLite makes it in a folder of its own, with the lessons and the wheels in it."""
-    # Only packaging is missing where nothing of Jupyter is, and then neither is JupyterLite.
-    from workbench.cli.lite_wheels import installed_wheels, own_wheel
-
     contents, wheels = place / "contents", place / "wheels"
     contents.mkdir()
     wheels.mkdir()
@@ -205,7 +199,7 @@ def _add_start(site: Path, opened: str, pyodide: Path | None) -> None:
     from jupyterlite_pyodide_kernel.constants import PYODIDE_CDN_URL
 
     (site / _STARTS).mkdir()
-    (site / _STARTS / "lite.mjs").write_text(static("lite.mjs"), encoding="utf-8")
+    shutil.copyfile(Path(__file__).parent / "static" / "lite.mjs", site / _STARTS / "lite.mjs")
     folders = (site / "pypi", site / "extensions" / _PLUGIN / "static" / "pypi")
     wheels = [wheel for folder in folders for wheel in sorted(folder.glob("*.whl"))]
     start = {
@@ -218,6 +212,7 @@ def _add_start(site: Path, opened: str, pyodide: Path | None) -> None:
     if pyodide:
         _copy_pyodide(pyodide, site / "pyodide")
     address = escape(f"lab/index.html?path={quote(opened)}")
+    (site / ".nojekyll").touch()  # GitHub Pages hands out all files as they are
     (site / "index.html").write_text(_PAGE.format(address=address), encoding="utf-8")
 
 
