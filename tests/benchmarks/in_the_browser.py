@@ -88,7 +88,8 @@ def main() -> None:
             shutil.copy(file, lessons)
         build(site, given_pyodide(), "--lessons", str(lessons))
         with served(site) as address, open_page((1400, 900)) as page:
-            print(f"first opened, until the first cell has run: {open_site(page, address):.1f} s")
+            page.on("dialog", lambda asked: asked.accept())  # leaving the page, what has run may not be saved
+            print(f"first opened, until the first cell has run: {open_site(page, address):.1f} s", flush=True)
             print(f"opened again: {open_site(page, address):.1f} s", flush=True)
             there = measured(page)
         for file in lessons.glob("*.ipynb"):  # the copies without solutions, in JupyterLab too

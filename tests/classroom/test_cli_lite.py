@@ -156,6 +156,7 @@ def test_a_lesson_that_needs_pytorch_says_so_and_no_other_does(tmp_path: Path) -
     assert [cell.cell_type for cell in made.cells] == ["markdown", "markdown", "code"]
     assert "needs PyTorch, which does not run in a browser" in made.cells[1].source
     nbformat.validate(made)
+    assert made.metadata["language_info"]["name"] == "python"  # else the page asks the reader for a kernel
 
 
 def test_a_site_has_relative_addresses_readers_copies_and_no_name_of_this_machine(

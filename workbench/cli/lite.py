@@ -87,6 +87,8 @@ def lite(out: Path, lessons: Path | None, pyodide: Path | None, graphviz: Path |
     except OSError as error:
         raise CommandError(errors.NOT_WRITTEN_INTO.format(out, error.strerror or error)) from None
     size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file()) / 1e6
+    if pyodide and "matplotlib" not in _lock(out / "pyodide")["packages"]:
+        print(f"{pyodide} has no whole matplotlib: cells that plot with it end in an error, and pictures are drawn.")
     print(f"The site is in {out}: {size:.0f} MB of files for any web server. To look at it here, type")
     print(f"    {Path(sys.executable).name} -m http.server --bind 127.0.0.1 --directory {out}")
     print("and open http://127.0.0.1:8000/ in a browser.")
@@ -139,6 +141,8 @@ def _copy(path: Path) -> NotebookNode:
     made = copied(student, read(path), path)
     if any(cell.cell_type == "code" and _TORCH.search(cell.source) for cell in made.cells):
         made.cells.insert(min(1, len(made.cells)), new_markdown_cell(_NO_TORCH, id="no-torch-here"))
+    # By its language the page knows which kernel to take: "python3", which a downloaded copy has again, is not there.
+    made.metadata.setdefault("language_info", {"name": "python"})
     return made
 
 
