@@ -99,6 +99,9 @@ MODIFIED_IN_PLACE = (
     "one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} {shape}]"
     "{origin} is at version {version}; expected version {expected} instead. Hint: {hint}"
 )
+NO_FRESH_STACK = (
+    "Python's stack is full: a backward inside {} others needs a stack of its own, and no thread can start here."
+)
 NO_BACKWARD = (
     "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
     "mode AD."

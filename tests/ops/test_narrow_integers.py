@@ -46,11 +46,23 @@ def narrowed(function: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
+def narrowed_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy's that makes an array of 32 bits of a Python integer unless it is told a dtype."""
+
+    def called(value: Any, dtype: Any = None, **how: Any) -> Any:
+        found = function(value, dtype, **how)
+        return narrow(found) if dtype is None and type(value) is int else found
+
+    return called
+
+
 @pytest.fixture(autouse=True)
 def _narrow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     grid.cache_clear()
     for name in ("arange", "flatnonzero", *NAMED):
         monkeypatch.setattr(np, name, narrowed(getattr(np, name)))
+    for name in ("array", "asarray"):
+        monkeypatch.setattr(np, name, narrowed_numbers(getattr(np, name)))
 
 
 def x() -> Any:
@@ -75,6 +87,35 @@ def x() -> Any:
 )  # fmt: skip
 def test_integers_are_int64(call: str) -> None:
     assert eval(call, {"torch": torch, "x": x}).dtype is torch.int64
+
+
+@pytest.mark.parametrize("call", ["a * 2", "a / 3", "a.float() / 3", "a.clone().mul_(2)", "a - 2 * a"])
+def test_a_number_is_saved_in_int64(call: str) -> None:
+    node = eval(call, {"a": torch.ones(3, dtype=torch.float64, requires_grad=True)}).grad_fn
+    node = node if hasattr(node, "_saved_other") else node.next_functions[1][0]
+    assert node._saved_other.dtype is torch.int64
+
+
+def test_a_recording_tells_of_a_saved_number_in_int64() -> None:
+    x = torch.ones(2, requires_grad=True)
+    with torch.record() as trace:
+        (x * 3).sum()
+    assert "saved other: int64  3" in str(trace.show())
+
+
+@pytest.mark.parametrize("number", [2**40, -(2**62), 1e30, float("nan"), 0, 0.0])
+def test_a_mask_is_filled_with_what_a_number_is_as_a_bool(number: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    def copyto(to: Any, value: Any, **how: Any) -> None:
+        np.array(value, np.int32 if type(value) is int else None)  # OverflowError, as of a narrow machine
+        copied(to, value, **how)
+
+    copied = np.copyto
+    monkeypatch.setattr(np, "copyto", copyto)
+    mask = torch.tensor([True, False])
+    assert torch.zeros(2, dtype=torch.bool).masked_fill(mask, number).tolist() == [bool(number), False]
+    assert torch.full_like(mask, number).tolist() == mask.new_full((2,), number).tolist() == [bool(number)] * 2
+    with pytest.raises(OverflowError):
+        torch.full_like(mask, 2**70)
 
 
 def test_large_ranges_are_exact() -> None:

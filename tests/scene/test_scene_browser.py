@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -11,8 +12,10 @@ from typing import Any
 import pytest
 from pygraphviz import AGraph
 from scene_samples import deep, loss, square
+from tqdm import tqdm
 
 from workbench.scene import browser, engines
+from workbench.scene.images import to_gif
 from workbench.scene.layout import LayoutUnavailable
 from workbench.scene.reading import drawn_region
 
@@ -61,6 +64,19 @@ def test_a_picture_in_a_browser_is_that_of_pygraphviz(sample, request: pytest.Fi
     here = sample().layout
     request.getfixturevalue("in_browser")
     assert sample().layout == here
+
+
+def test_a_film_is_made_without_a_thread(in_browser, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def warn(error: object, *_: Any, **__: Any) -> None:
+        raise AssertionError(error)
+
+    film = square()
+    film.layout  # noqa: B018
+    monkeypatch.setattr(threading.Thread, "start", no_thread)
+    monkeypatch.setattr(tqdm, "monitor", None)
+    monkeypatch.setattr(tqdm, "monitor_interval", 10)
+    monkeypatch.setattr("tqdm.std.warn", warn)
+    assert to_gif(film).startswith(b"GIF89a")
 
 
 def test_a_site_without_graphviz_says_how_to_build_it(in_browser, monkeypatch: pytest.MonkeyPatch) -> None:

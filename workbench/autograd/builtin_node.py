@@ -65,7 +65,9 @@ def read_tensor(node: Any, name: str) -> Any:
 
 def number_as_given(saved: Any, version: Any) -> tuple[Any, int]:
     """A saved operand and its version; a Python number, computed with in the tensor's dtype, as PyTorch keeps it."""
-    return (np.asarray(version), 0) if type(saved) is np.ndarray else (saved, version)
+    if type(saved) is not np.ndarray:
+        return saved, version
+    return np.asarray(version, np.int64 if type(version) is int else None), 0  # NumPy's own integers may have 32 bits
 
 
 def _checked(node: Any, name: str, saved: Tensor | Packed, version: int) -> Tensor:

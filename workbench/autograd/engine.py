@@ -243,17 +243,26 @@ class GraphTask:
     def run(self, limit: int = -1) -> bool:
         """Run `limit` nodes, or all that are left; False when nothing was left to run."""
         modes = local.modes
-        if modes.depth >= DEEPEST:
-            return self._run_in_thread(modes, limit)
         depth = modes.depth
+        if depth >= DEEPEST:
+            ran = self._run_in_thread(modes, limit)
+            if ran is not None:
+                return ran
         modes.depth = depth + 1
         try:
             return self._run(modes, limit)
+        except RecursionError:
+            if depth == DEEPEST:
+                raise RecursionError(errors.NO_FRESH_STACK.format(DEEPEST)) from None
+            raise
         finally:
             modes.depth = depth
 
-    def _run_in_thread(self, modes: Modes, limit: int) -> bool:
-        """Run on a fresh stack: a backward inside a backward, many times over, must not end in a RecursionError."""
+    def _run_in_thread(self, modes: Modes, limit: int) -> bool | None:
+        """Run on a fresh stack: a backward inside a backward, many times over, must not end in a RecursionError.
+
+        None where no thread can start, as in a browser: then nothing has run.
+        """
         results: list[bool] = []
         failures: list[BaseException] = []
 
@@ -270,9 +279,11 @@ class GraphTask:
         try:
             thread.start()
             thread.join()
-        except BaseException:
+        except BaseException as error:
             if thread.ident is not None:  # an interrupt: it still runs, and what it was asked for is not done
                 thread.join()
+            elif isinstance(error, RuntimeError):
+                return None
             raise
         if failures:
             raise failures[0]

@@ -9,7 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
+from typing import Any
 
 PACKAGE = "workbench_graphviz"
 FILE = "graphviz.js"
@@ -36,6 +38,5 @@ def answer(dot: str) -> str | None:
 @cache
 def _graphviz() -> Callable[[str], str]:
     text = files(PACKAGE).joinpath(FILE).read_text("utf-8")
-    from pyodide.code import run_js  # type: ignore[import-not-found, unused-ignore]
-
-    return run_js(text)
+    code: Any = import_module("pyodide.code")  # which only a browser has
+    return code.run_js(text)

@@ -15,6 +15,7 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 import textwrap
 import threading
@@ -690,6 +691,9 @@ def to_mp4(storyboard: Storyboard, theme: str | Theme = "light") -> bytes:
 def _frames(storyboard: Storyboard, theme: str | Theme, what: str) -> Iterator[bytes]:
     """The picture after each step as a PNG image with its caption, all of one size; long work shows a progress bar."""
     from tqdm import tqdm
+
+    if sys.platform == "emscripten":
+        tqdm.monitor_interval = 0  # no thread can start to watch the bar, which would be warned of
 
     theme, layout = theme_named(theme), storyboard.layout
     captions = _captions(storyboard)

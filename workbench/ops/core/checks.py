@@ -511,7 +511,9 @@ def fitting(value: float, dtype: dtypes.dtype, word: str = "") -> Any:
     """A number that the dtype can hold; RuntimeError where it cannot."""
     kind = dtype.np
     limits = np.finfo(kind) if kind.kind == "f" else np.iinfo(kind) if kind.kind in "iu" else None
-    if limits is None or (kind.kind == "f" and not math.isfinite(value)):
+    if limits is None:  # a bool: NumPy's own integers, which may have 32 bits, are left out
+        return bool(value) if abs(value) < 2**63 else value
+    if kind.kind == "f" and not math.isfinite(value):
         return value
     if not (-limits.max if kind.kind == "u" else limits.min) <= value <= limits.max:
         word = word or {"uint8": "uint8_t", "int64": "int64_t"}.get(dtype.name, dtype.c_name)
