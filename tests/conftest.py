@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 pytest.register_assert_rewrite("browser_page", "lab", "lesson_page")
 
 # Where everything a test can need is there, a test that skips itself is a test that is lost. Where a browser is there,
-# those that need PyTorch itself, or a program that grades, checks types or makes a site, are skipped where that is
-# not required, and they alone.
-REQUIRED = {name for name in ("BROWSER", "ORACLE", "EXTRAS") if os.environ.get(f"WORKBENCH_REQUIRE_{name}") == "1"}
+# those that need PyTorch itself, or a program that grades, checks types or makes a site, or Python for the browser, are
+# skipped where that is not required, and they alone.
+KINDS = ("BROWSER", "ORACLE", "EXTRAS", "PYODIDE")
+REQUIRED = {name for name in KINDS if os.environ.get(f"WORKBENCH_REQUIRE_{name}") == "1"}
 ABSENT = {
     "ORACLE": (absent.TORCH, absent.NEWER),
     "EXTRAS": (
@@ -36,8 +37,10 @@ ABSENT = {
         absent.SITE,
         absent.LIGHTNING,
         absent.TRANSFORMERS,
+        absent.LITE,
         absent.INSTALLS,
     ),
+    "PYODIDE": (absent.PYODIDE,),
 }
 MAY_BE_ABSENT = [why for name, several in ABSENT.items() if name not in REQUIRED for why in several]
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import workbench
 from workbench.errors import check_installed
 
-from .errors import GRAMMAR, NO_COUNT, NO_SCRIPT_NAMED, PORT_KIND, CommandError
+from .errors import GRAMMAR, NO_COUNT, NO_SCRIPT_NAMED, PORT_KIND, CommandError, check_lite
 
 # What `workbench release` writes.
 KINDS = {
@@ -173,6 +173,19 @@ def parser() -> Parser:
 
     book = commands.add_parser("book", help="execute all lessons into a folder of linked pages, for a browser alone")
     book.add_argument("folder", type=Path, metavar="DIR")
+
+    lite = commands.add_parser("lite", help="write a static site in whose pages the lessons run, with no server")
+    lite.add_argument("folder", type=Path, metavar="DIR", help="a new folder, for any web server")
+    lite.add_argument("--lessons", type=Path, metavar="FOLDER", help="notebooks of your own in place of the lessons")
+    lite.add_argument(
+        "--pyodide",
+        type=Path,
+        metavar="FOLDER",
+        help="Python for the browser, as Pyodide releases it: then no page asks another server for anything",
+    )
+    lite.add_argument(
+        "--graphviz", type=Path, metavar="FILE.tgz", help="Graphviz for the browser, where npm cannot fetch it"
+    )
     add_trace(commands)
     return top
 
@@ -222,6 +235,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from workbench.cli.pages import book
 
             book(asked.folder)
+        elif asked.command == "lite":
+            check_lite()
+            from workbench.cli.lite import lite
+
+            lite(asked.folder, asked.lessons, asked.pyodide, asked.graphviz)
         elif asked.command == "present":
             from workbench.cli.teacher import present
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from importlib.util import find_spec
 
 LOOPBACK = "127.0.0.1"
 
@@ -42,6 +43,21 @@ HANDOUT_SUFFIX = "{} does not end in .html or .pdf."
 NO_BROWSER = "no Chromium, Chrome or Edge is found to print a PDF: give FILE.html, and print it from any browser."
 NOT_PRINTED = "{} could not print the PDF: {}"
 
+LITE = ("jupyter_server", "jupyterlite_core", "jupyterlite_pyodide_kernel", "nbformat", "packaging")
+NO_LITE = 'a site needs JupyterLite: pip install "autograd-workbench[lite]" brings it.'
+LITE_FAILED = "JupyterLite could not build the site: {}."
+NOT_INSTALLED = "{} is not installed, and the site needs it."
+SITE_IN_FILE = "{} is a file: give a folder for the site."
+SITE_NOT_EMPTY = "{} is not empty: give a new folder for the site."
+NO_NPM = (
+    "Graphviz for the browser comes from npm, which is not installed: install it, or give with --graphviz the file "
+    "that `npm pack {}` writes elsewhere."
+)
+NPM_FAILED = "npm could not fetch {}, which is Graphviz for the browser: give its file with --graphviz."
+OTHER_GRAPHVIZ = "npm gave another {} than this version of the workbench knows: give the file with --graphviz."
+NO_PYODIDE = "{} is no folder of Pyodide: there is no {} in it that can be read."
+NOT_IN_PYODIDE = "{} does not hold {} as its pyodide-lock.json says: {} is missing or another."
+
 NO_SCRIPT = "there is no script {}."
 SCRIPT_IS_FOLDER = "{} is a folder: give the script in it that is to run."
 NO_SCRIPT_NAMED = "say which script to trace, as in workbench trace train.py"
@@ -69,3 +85,9 @@ def check_loopback() -> None:
             socket.create_connection(server.getsockname(), timeout=5).close()
     except OSError as error:
         raise CommandError(NO_LOOPBACK.format(LOOPBACK, error.strerror or error)) from None
+
+
+def check_lite() -> None:
+    """Refuse to make a site where not all is installed that the extra "lite" brings."""
+    if any(find_spec(name) is None for name in LITE):
+        raise CommandError(NO_LITE)

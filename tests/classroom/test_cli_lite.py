@@ -1,0 +1,192 @@
+"""`workbench lite`: what it refuses, the wheels it makes, and the files of a site; a browser opens one elsewhere."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from pathlib import Path
+
+import absent
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+import workbench
+from workbench.cli import errors, lite, main
+from workbench.cli.errors import CommandError
+from workbench.cli.lite_wheels import installed_wheels, own_wheel
+
+CHECKOUT = Path(__file__).parents[2]
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
+    assert main(["lite", *map(str, words)]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    return said.err.removeprefix("workbench: ").rstrip("\n")
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(errors, "find_spec", lambda name: ModuleSpec(name, None))
+
+
+@pytest.fixture
+def pyodide(tmp_path: Path) -> Path:
+    """What looks like a Pyodide with the packages that are needed."""
+    folder = tmp_path / "pyodide"
+    folder.mkdir()
+    for name in ("pyodide.mjs", "pyodide.asm.wasm", "python_stdlib.zip"):
+        (folder / name).write_text(name)
+    packages = {}
+    for name in ("numpy", "micropip", "packaging", "pandas"):
+        (folder / f"{name}.whl").write_text(name)
+        sha256 = lite.hashlib.sha256(name.encode()).hexdigest()
+        packages[name] = {"file_name": f"{name}.whl", "sha256": sha256, "depends": [], "name": name}
+    packages["micropip"]["depends"] = ["packaging"]
+    packages["matplotlib"] = packages["numpy"] | {"file_name": "matplotlib.whl"}  # not there
+    (folder / "pyodide-lock.json").write_text(json.dumps({"info": {}, "packages": packages}))
+    return folder
+
+
+def test_without_jupyterlite_the_line_to_type_is_said(capsys, monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(errors, "find_spec", lambda name: None)
+    said = refused(capsys, tmp_path / "site")
+    assert said == 'a site needs JupyterLite: pip install "autograd-workbench[lite]" brings it.'
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_place_that_is_taken_and_lessons_that_are_not_there_are_refused(capsys, tmp_path: Path) -> None:
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "mine.txt").write_text("mine")
+    assert refused(capsys, full) == f"{full} is not empty: give a new folder for the site."
+    assert refused(capsys, full / "mine.txt") == f"{full / 'mine.txt'} is a file: give a folder for the site."
+    said = refused(capsys, tmp_path / "site", "--lessons", full)
+    assert said == f"there is no notebook in {full}."
+    assert sorted(tmp_path.rglob("*")) == [full, full / "mine.txt"]
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_pyodide_that_lacks_something_is_refused(capsys, tmp_path: Path, pyodide: Path) -> None:
+    site = tmp_path / "site"
+    (pyodide / "numpy.whl").write_text("half of i")
+    said = refused(capsys, site, "--pyodide", pyodide)
+    assert said == f"{pyodide} does not hold numpy as its pyodide-lock.json says: numpy.whl is missing or another."
+    (pyodide / "numpy.whl").write_text("numpy")
+    (pyodide / "packaging.whl").unlink()
+    assert "does not hold micropip as" in refused(capsys, site, "--pyodide", pyodide)
+    (pyodide / "pyodide-lock.json").write_text("[]")
+    said = refused(capsys, site, "--pyodide", pyodide)
+    assert said == f"{pyodide} is no folder of Pyodide: there is no pyodide-lock.json in it that can be read."
+    (pyodide / "pyodide.mjs").unlink()
+    assert "there is no pyodide.mjs in it" in refused(capsys, site, "--pyodide", pyodide)
+    assert not site.exists()
+
+
+@pytest.mark.usefixtures("installed")
+def test_graphviz_that_cannot_be_had_is_one_sentence(capsys, monkeypatch, tmp_path: Path) -> None:
+    site, lessons = tmp_path / "site", tmp_path / "lessons"
+    lessons.mkdir()
+    nbformat.write(new_notebook(cells=[new_code_cell("1")]), lessons / "one.ipynb")
+    monkeypatch.setattr(lite.shutil, "which", lambda name: None)
+    said = refused(capsys, site, "--lessons", lessons)
+    assert said.startswith("Graphviz for the browser comes from npm, which is not installed: ")
+    monkeypatch.setattr(lite.shutil, "which", lambda name: sys.executable)  # which has no `pack`
+    assert refused(capsys, site, "--lessons", lessons).startswith("npm could not fetch @viz-js/viz@")
+    assert "is not npm's package" in refused(capsys, site, "--lessons", lessons, "--graphviz", lessons / "one.ipynb")
+
+    def packs(command: list[str], **_: object) -> None:
+        Path(command[command.index("--pack-destination") + 1], "viz.tgz").write_bytes(b"another")
+
+    monkeypatch.setattr(lite.subprocess, "run", packs)
+    assert refused(capsys, site, "--lessons", lessons).startswith("npm gave another @viz-js/viz@")
+    assert sorted(tmp_path.iterdir()) == [lessons]
+
+
+def test_pyodides_list_is_cut_down_to_what_is_there_and_used(tmp_path: Path, pyodide: Path) -> None:
+    lite._copy_pyodide(pyodide, tmp_path / "copy")
+    lock = json.loads((tmp_path / "copy" / "pyodide-lock.json").read_text())
+    assert sorted(lock["packages"]) == ["micropip", "numpy", "packaging"]
+    names = {"pyodide.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"}
+    assert {file.name for file in (tmp_path / "copy").iterdir()} == names | {f"{each}.whl" for each in lock["packages"]}
+
+
+def test_a_wheel_of_what_is_installed_can_be_installed(tmp_path: Path) -> None:
+    installed_wheels(["anywidget"], ["ipywidgets"], tmp_path)
+    names = {file.name.partition("-")[0] for file in tmp_path.iterdir()}
+    assert {"anywidget", "psygnal", "typing_extensions"} <= names and "ipywidgets" not in names
+    (wheel,) = tmp_path.glob("psygnal-*.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        assert "psygnal/__init__.py" in packed.namelist()
+        assert not [name for name in packed.namelist() if name.endswith((".so", ".pyd", ".pyc"))]
+    into = ["--no-deps", "--no-index", "--disable-pip-version-check", "--target", str(tmp_path / "into")]
+    wheels = map(str, sorted(tmp_path.glob("*.whl")))
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", *into, *wheels], check=True)
+    assert (tmp_path / "into" / "anywidget" / "__init__.py").is_file()
+    with pytest.raises(CommandError, match=r"^no-such-thing is not installed, and the site needs it\.$"):
+        installed_wheels(["no-such-thing"], [], tmp_path)
+
+
+def test_the_workbenchs_own_wheel_is_the_package_without_lessons(tmp_path: Path) -> None:
+    own_wheel(tmp_path)
+    (wheel,) = tmp_path.iterdir()
+    assert wheel.name == f"autograd_workbench-{workbench.__version__}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel) as packed:
+        assert not [name for name in packed.namelist() if "__pycache__" in name or name.endswith(".ipynb")]
+        packed.extractall(tmp_path / "into")
+    program = f"import sys; sys.path.insert(0, {str(tmp_path / 'into')!r}); import workbench; print(workbench.__file__)"
+    ran = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
+    assert Path(ran.stdout.strip()) == tmp_path / "into" / "workbench" / "__init__.py"
+
+
+def test_a_lesson_that_needs_pytorch_says_so_and_no_other_does(tmp_path: Path) -> None:
+    lesson = tmp_path / "one.ipynb"
+    title = new_markdown_cell("# One")
+    nbformat.write(new_notebook(cells=[title, new_code_cell("import workbench as torch")]), lesson)
+    assert "PyTorch" not in str(lite._copy(lesson))
+    nbformat.write(new_notebook(cells=[title, new_code_cell("import torch  # itself")]), lesson)
+    made = lite._copy(lesson)
+    assert [cell.cell_type for cell in made.cells] == ["markdown", "markdown", "code"]
+    assert "needs PyTorch, which does not run in a browser" in made.cells[1].source
+    nbformat.validate(made)
+    assert made.metadata["language_info"]["name"] == "python"  # else the page asks the reader for a kernel
+
+
+def test_a_site_has_relative_addresses_readers_copies_and_no_name_of_this_machine(
+    tmp_path: Path, pyodide: Path
+) -> None:
+    if find_spec("jupyterlite_core") is None:
+        pytest.skip(absent.LITE)
+    lessons, site = tmp_path / "lessons", tmp_path / "www" / "site"
+    lessons.mkdir()
+    for file in CHECKOUT.glob("notebooks/0[01]-*"):
+        shutil.copy(file, lessons)
+    site.mkdir(parents=True)  # an empty folder is as good as none
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lite, "graphviz_wheel", lambda package, folder: None)
+        lite.lite(site, lessons, pyodide, tmp_path / "viz.tgz")
+    assert [each.name for each in (tmp_path / "www").iterdir()] == ["site"]
+    assert 'url=lab/index.html?path=00-slopes-and-a-graph.ipynb"' in (site / "index.html").read_text()
+    names = {each["path"] for each in json.loads((site / "api" / "contents" / "all.json").read_text())["content"]}
+    assert names == {file.name for file in lessons.iterdir()}
+    for copy in (site / "files").glob("*.ipynb"):
+        text = copy.read_text(encoding="utf-8")
+        assert "BEGIN SOLUTION" not in text and "# your code" in text
+        assert not any(cell.get("outputs") for cell in json.loads(text)["cells"])
+    start = json.loads((site / "workbench" / "site.json").read_text())
+    assert start["pyodide"] == "../pyodide/" and len(start["exercises"]) == 2
+    assert all((site / "workbench" / wheel).is_file() for wheel in start["wheels"])
+    packages = {Path(wheel).name.partition("-")[0] for wheel in start["wheels"]}
+    assert {"autograd_workbench", "anywidget", "ipython", "piplite", "pyodide_kernel", "typing_extensions"} <= packages
+    for file in site.rglob("*.json"):
+        assert str(tmp_path) not in file.read_text(encoding="utf-8"), file
+    config = json.loads((site / "jupyter-lite.json").read_text())["jupyter-config-data"]
+    names = {extension["name"] for extension in config["federated_extensions"]}
+    assert {"anywidget", "@jupyter-widgets/jupyterlab-manager", "@jupyterlite/pyodide-kernel-extension"} == names

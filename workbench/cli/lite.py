@@ -1,0 +1,282 @@
+"""A site of static files in which the lessons run: JupyterLite, whose kernel is Python in the reader's browser.
+
+JupyterLite builds the site; what is added is the readers' copies, the workbench with what it needs as wheels, Graphviz,
+and a module that starts the kernel with all of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import quote
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
+
+from workbench.classroom.handout import student
+from workbench.classroom.registry import SUFFIX
+from workbench.cli import errors
+from workbench.cli.errors import CommandError
+from workbench.cli.graphviz_wheel import graphviz_wheel
+from workbench.cli.lab import SHIPPED, checkout, first_lesson
+from workbench.cli.lite_wheels import installed_wheels, own_wheel
+from workbench.cli.notebooks import copied, read
+
+_STARTS = "workbench"  # the site's folder with what starts the kernel
+_PLUGIN = "@jupyterlite/pyodide-kernel-extension"
+_GRAPHVIZ = "@viz-js/viz@3.31.0"
+_SHA256 = "7dc0189874849cca2fed7cbe88bf334cd0e6e012db16657794a812ad6f2b8c70"  # of its archive
+_SECONDS = 120  # that npm may take
+# What the kernel and the pictures need beside the workbench; all else is Pyodide's.
+_PACKAGES = ("anywidget", "comm", "graphviz", "ipython", "ipywidgets", "jedi", "tqdm")
+_OF_THE_SITE = ("autograd-workbench", "ipykernel", "jupyterlab-widgets", "numpy", "widgetsnbextension")
+_NEEDED = ("micropip", "numpy")  # of Pyodide's packages
+_WELCOME = ("matplotlib", "pillow")  # where Pyodide's folder has them
+_CORE = ("pyodide.mjs", "pyodide-lock.json", "pyodide.asm.wasm", "python_stdlib.zip")
+_STARTED = ("comm", "ipykernel", "ipython", "jedi", "micropip", "piplite", "pyodide-kernel")  # by our module already
+_TORCH = re.compile(r"^[ \t]*(?:import|from) torch\b", re.M)
+_NO_TORCH = (
+    "**In this page the cells below end in an error:** the lesson needs PyTorch, which does not run in a browser. Read "
+    "it here, and run it where PyTorch is installed: `pip install torch`, and `workbench` opens the lessons."
+)
+_SETTINGS: dict[str, Any] = {
+    # What is typed is in the browser's own storage a few seconds later.
+    "@jupyterlab/docmanager-extension:plugin": {"autosaveInterval": 5},
+    "@jupyterlab/apputils-extension:notification": {"checkForUpdates": False, "fetchNews": "false"},
+}
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Autograd Workbench</title>
+<script id="jupyter-config-data" type="application/json" data-jupyter-lite-root=".">{{}}</script>
+<meta http-equiv="refresh" content="0; url={address}">
+<p><a href="{address}">The lessons</a> run in this browser. They need JavaScript.</p>
+</html>
+"""
+
+
+def lite(out: Path, lessons: Path | None, pyodide: Path | None, graphviz: Path | None) -> None:
+    """Write the site into the folder `out`, which is new or empty; where the build fails, nothing is left of it."""
+    home = checkout()
+    source = lessons or (SHIPPED if home is None else home / "notebooks")
+    opened = first_lesson(source)
+    if opened is None:
+        raise CommandError(errors.NO_NOTEBOOKS.format(source))
+    _check_place(out)
+    if pyodide:
+        _check_pyodide(pyodide)
+    try:
+        out.absolute().parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=out.absolute().parent, prefix=".workbench-lite-") as place:
+            site = _built(Path(place), source, graphviz)
+            _add_start(site, opened, pyodide)
+            if out.exists():
+                out.rmdir()
+            site.rename(out)
+    except OSError as error:
+        raise CommandError(errors.NOT_WRITTEN_INTO.format(out, error.strerror or error)) from None
+    size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file()) / 1e6
+    if pyodide and "matplotlib" not in _lock(out / "pyodide")["packages"]:
+        print(f"{pyodide} has no whole matplotlib: cells that plot with it end in an error, and pictures are drawn.")
+    print(f"The site is in {out}: {size:.0f} MB of files for any web server. To look at it here, type")
+    print(f"    {Path(sys.executable).name} -m http.server --bind 127.0.0.1 --directory {out}")
+    print("and open http://127.0.0.1:8000/ in a browser.")
+
+
+def _check_place(out: Path) -> None:
+    if out.exists() and not out.is_dir():
+        raise CommandError(errors.SITE_IN_FILE.format(out))
+    if out.is_dir() and any(out.iterdir()):
+        raise CommandError(errors.SITE_NOT_EMPTY.format(out))
+
+
+def _built(place: Path, source: Path, graphviz: Path | None) -> Path:
+    """The site as JupyterLite makes it in a folder of its own, with the lessons and the wheels in it."""
+    contents, wheels = place / "contents", place / "wheels"
+    contents.mkdir()
+    wheels.mkdir()
+    for path in sorted(source.glob("*.ipynb")):
+        (contents / path.name).write_text(f"{nbformat.writes(_copy(path))}\n", encoding="utf-8")
+    for file in source.glob(f"*{SUFFIX}"):
+        shutil.copy(file, contents)
+    try:
+        graphviz_wheel(graphviz or _fetched_graphviz(place), wheels)
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+    own_wheel(wheels)
+    installed_wheels(_PACKAGES, _OF_THE_SITE, wheels)
+    _run_jupyterlite(place)
+    return place / "site"
+
+
+def _fetched_graphviz(place: Path) -> Path:
+    """Graphviz for a browser, as npm has it in the version that is named here."""
+    npm = shutil.which("npm")
+    if npm is None:
+        raise CommandError(errors.NO_NPM.format(_GRAPHVIZ))
+    command = [npm, "pack", "--silent", "--pack-destination", str(place), _GRAPHVIZ]
+    try:
+        subprocess.run(command, cwd=place, stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=_SECONDS)
+        (found,) = place.glob("*.tgz")
+    except (OSError, ValueError, subprocess.SubprocessError):
+        raise CommandError(errors.NPM_FAILED.format(_GRAPHVIZ)) from None
+    if hashlib.sha256(found.read_bytes()).hexdigest() != _SHA256:
+        raise CommandError(errors.OTHER_GRAPHVIZ.format(_GRAPHVIZ))
+    return found
+
+
+def _copy(path: Path) -> NotebookNode:
+    """A reader's copy of a lesson; above one that needs PyTorch, a cell says so."""
+    made = copied(student, read(path), path)
+    if any(cell.cell_type == "code" and _TORCH.search(cell.source) for cell in made.cells):
+        made.cells.insert(min(1, len(made.cells)), new_markdown_cell(_NO_TORCH, id="no-torch-here"))
+    # By its language the page knows which kernel to take: "python3", which a downloaded copy has again, is not there.
+    made.metadata.setdefault("language_info", {"name": "python"})
+    return made
+
+
+def _run_jupyterlite(place: Path) -> None:
+    settings = {
+        "pyodideUrl": f"./{_STARTS}/lite.mjs",
+        "disablePyPIFallback": True,
+        "loadPyodideOptions": {"packages": _STARTED},
+    }
+    page = {"appName": "Autograd Workbench", "litePluginSettings": {f"{_PLUGIN}:kernel": settings}}
+    config = {
+        "LiteBuildConfig": {
+            "apps": ["lab"],
+            "contents": ["contents"],
+            "federated_extensions": list(_extensions()),
+            "ignore_sys_prefix": True,
+            "no_sourcemaps": True,
+            "no_unused_shared_packages": True,
+            "output_dir": str(place / "site"),
+            "settings_overrides": ["overrides.json"],
+        },
+        "PipliteAddon": {"piplite_urls": ["wheels"]},
+    }
+    _write_json(place / "jupyter-lite.json", {"jupyter-lite-schema-version": 0, "jupyter-config-data": page})
+    _write_json(place / "jupyter_lite_config.json", config)
+    _write_json(place / "overrides.json", _SETTINGS)
+    # Neither settings of JupyterLite's that are made elsewhere nor its own site of this user's.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("JUPYTERLITE_")}
+    environment["JUPYTER_CONFIG_DIR"] = str(place / "settings")
+    ran = subprocess.run(
+        [sys.executable, "-m", "jupyterlite_core", "build", "--lite-dir", str(place)],
+        cwd=place,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if ran.returncode:
+        said = [line for line in (ran.stdout + ran.stderr).splitlines() if line.strip()] or ["it said nothing"]
+        raise CommandError(errors.LITE_FAILED.format(said[-1].strip().rstrip(".")))
+
+
+def _extensions() -> Iterator[str]:
+    """The folders of what JupyterLab in the browser shows pictures with, and runs Python."""
+    from jupyter_core.paths import jupyter_path
+
+    for name in (_PLUGIN, "@jupyter-widgets/jupyterlab-manager", "anywidget"):
+        found = [folder for root in jupyter_path("labextensions") if (folder := Path(root, name)).is_dir()]
+        if not found:
+            raise CommandError(errors.NOT_INSTALLED.format(name))
+        yield str(found[0])
+
+
+def _add_start(site: Path, opened: str, pyodide: Path | None) -> None:
+    """What starts the kernel, Pyodide's files if they are given, and the page that opens the first lesson."""
+    from jupyterlite_pyodide_kernel.constants import PYODIDE_CDN_URL
+
+    (site / _STARTS).mkdir()
+    shutil.copyfile(Path(__file__).parent / "static" / "lite.mjs", site / _STARTS / "lite.mjs")
+    folders = (site / "pypi", site / "extensions" / _PLUGIN / "static" / "pypi")
+    wheels = [wheel for folder in folders for wheel in sorted(folder.glob("*.whl"))]
+    start = {
+        "pyodide": "../pyodide/" if pyodide else f"{PYODIDE_CDN_URL}/",
+        "packages": _NEEDED,
+        "wheels": [f"../{wheel.relative_to(site).as_posix()}" for wheel in wheels if not wheel.match("widgetsnb*")],
+        "exercises": {file.name: file.read_text("utf-8") for file in sorted((site / "files").glob(f"*{SUFFIX}"))},
+    }
+    _write_json(site / _STARTS / "site.json", start)
+    if pyodide:
+        _copy_pyodide(pyodide, site / "pyodide")
+    address = escape(f"lab/index.html?path={quote(opened)}")
+    (site / ".nojekyll").touch()  # GitHub Pages hands out all files as they are
+    (site / "index.html").write_text(_PAGE.format(address=address), encoding="utf-8")
+
+
+# Pyodide from a folder.
+
+
+def _check_pyodide(folder: Path) -> None:
+    missing = [name for name in _CORE if not (folder / name).is_file()]
+    if missing:
+        raise CommandError(errors.NO_PYODIDE.format(folder, missing[0]))
+    lock = _lock(folder)
+    for name in _NEEDED:
+        if name not in _there(folder, lock, [name]):
+            raise CommandError(errors.NOT_IN_PYODIDE.format(folder, name, _file(lock, name)))
+
+
+def _copy_pyodide(folder: Path, place: Path) -> None:
+    """The kernel's files and those packages that the workbench uses, and a list of them alone."""
+    place.mkdir()
+    for file in folder.glob("py*"):
+        if file.name in _CORE or re.fullmatch(r"pyodide(\.asm)?\.m?js", file.name):
+            shutil.copyfile(file, place / file.name)
+    lock = _lock(folder)
+    lock["packages"] = _there(folder, lock, [*_NEEDED, *_WELCOME])
+    _write_json(place / "pyodide-lock.json", lock)
+    for each in lock["packages"].values():
+        shutil.copyfile(folder / each["file_name"], place / each["file_name"])
+
+
+def _lock(folder: Path) -> dict[str, Any]:
+    try:
+        lock = json.loads((folder / "pyodide-lock.json").read_text(encoding="utf-8"))
+        dict(lock["packages"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise CommandError(errors.NO_PYODIDE.format(folder, "pyodide-lock.json")) from None
+    return lock
+
+
+def _file(lock: dict[str, Any], name: str) -> str:
+    return lock["packages"].get(name, {}).get("file_name", f"{name}-*.whl")
+
+
+def _there(folder: Path, lock: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """Those of the packages whose own file and whose dependencies' files are in the folder, and these dependencies."""
+    found: dict[str, Any] = {}
+    for name in names:
+        whole, waiting = {}, [name]
+        while waiting:
+            each = waiting.pop()
+            if each not in whole and each in lock["packages"]:
+                whole[each] = lock["packages"][each]
+                waiting += whole[each]["depends"]
+        if name in whole and all(_is_whole(folder / each["file_name"], each["sha256"]) for each in whole.values()):
+            found |= whole
+    return found
+
+
+def _is_whole(file: Path, sha256: str) -> bool:
+    return file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == sha256
+
+
+def _write_json(file: Path, value: Any) -> None:
+    file.write_text(json.dumps(value, indent=1), encoding="utf-8")

@@ -1,0 +1,110 @@
+"""Wheels of Python packages as they are installed here, for a Python in a browser, which runs no compiled part of them.
+
+What a package needs there is read from its own metadata, as for a machine of the browser's kind.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import zipfile
+from collections.abc import Iterable, Mapping
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import workbench
+from workbench.cli import errors
+from workbench.cli.errors import CommandError
+
+_BROWSER = {
+    "implementation_name": "cpython",
+    "os_name": "posix",
+    "platform_machine": "wasm32",
+    "platform_system": "Emscripten",
+    "python_full_version": "3.13.2",
+    "python_version": "3.13",
+    "sys_platform": "emscripten",
+}
+_COMPILED = {".so", ".pyd", ".dylib"}
+_OF_THE_INSTALLER = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json"}
+_THEN = (1980, 1, 1, 0, 0, 0)  # when each file in a wheel was written: the same files make the same wheel
+_WHEEL = "Wheel-Version: 1.0\nGenerator: workbench\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+
+
+def installed_wheels(names: Iterable[str], elsewhere: Iterable[str], place: Path) -> None:
+    """Write into `place` the wheels of these packages and of all that they need, but of those that come from elsewhere.
+
+    Errors: CommandError, of a package that is not installed.
+    """
+    seen, waiting = {canonicalize_name(name) for name in elsewhere}, list(names)
+    while waiting:
+        name = canonicalize_name(waiting.pop())
+        if name in seen:
+            continue
+        seen.add(name)
+        try:
+            found = distribution(name)
+        except PackageNotFoundError:
+            raise CommandError(errors.NOT_INSTALLED.format(name)) from None
+        waiting += _needs(found)
+        _write(place, found.name, found.version, _files_of(found))
+
+
+def _needs(found: Distribution) -> list[str]:
+    asked = [Requirement(each) for each in found.requires or []]
+    return [each.name for each in asked if each.marker is None or each.marker.evaluate({**_BROWSER, "extra": ""})]
+
+
+def _files_of(found: Distribution) -> dict[str, bytes]:
+    """The files of a package by their places in its wheel: what another program wrote or compiled is left out."""
+    files = {}
+    for file in found.files or []:
+        inside = file.parts[0] != ".." and not Path(file).is_absolute() and "__pycache__" not in file.parts
+        if inside and file.suffix not in _COMPILED and file.name not in _OF_THE_INSTALLER:
+            in_metadata = len(file.parts) > 1 and file.parts[0].endswith(".dist-info")
+            # The folder of the metadata is called as the wheel is.
+            place = "/".join((_metadata(found.name, found.version), *file.parts[1:])) if in_metadata else str(file)
+            files[place] = Path(str(found.locate_file(file))).read_bytes()
+    return files
+
+
+def own_wheel(place: Path) -> None:
+    """Write the workbench's own wheel, without the lessons: they are the site's notebooks."""
+    package = Path(workbench.__file__).parent
+    files = {
+        file.relative_to(package.parent).as_posix(): file.read_bytes()
+        for file in sorted(package.rglob("*"))
+        if file.is_file() and "__pycache__" not in file.parts and package / "lessons" not in file.parents
+    }
+    name, version = "autograd-workbench", workbench.__version__
+    said = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    _write(place, name, version, {**files, f"{_metadata(name, version)}/METADATA": said.encode()})
+
+
+def _write(place: Path, name: str, version: str, files: Mapping[str, bytes]) -> None:
+    metadata = _metadata(name, version)
+    whole = {**files, f"{metadata}/WHEEL": _WHEEL.encode()}
+    digests = {
+        file: base64.urlsafe_b64encode(hashlib.sha256(text).digest()).rstrip(b"=") for file, text in whole.items()
+    }
+    lines = [f"{file},sha256={digests[file].decode()},{len(text)}\n" for file, text in whole.items()]
+    record = f"{metadata}/RECORD"
+    whole[record] = "".join([*lines, f"{record},,\n"]).encode()
+    with zipfile.ZipFile(place / f"{_stem(name, version)}-py3-none-any.whl", "w", zipfile.ZIP_DEFLATED) as wheel:
+        for file, text in whole.items():
+            wheel.writestr(zipfile.ZipInfo(file, _THEN), text, zipfile.ZIP_DEFLATED)
+
+
+def _digest(text: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(text).digest()).rstrip(b"=").decode()
+
+
+def _stem(name: str, version: str) -> str:
+    return f"{canonicalize_name(name).replace('-', '_')}-{version}"
+
+
+def _metadata(name: str, version: str) -> str:
+    return f"{_stem(name, version)}.dist-info"

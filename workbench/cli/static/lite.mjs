@@ -1,0 +1,25 @@
+// What the kernel of a lesson loads in Pyodide's place: Pyodide itself, with the site's own packages in it from the
+// start, so that `import workbench` is the first thing that a reader runs. `site.json` beside it says where all that is.
+
+const here = (name) => new URL(name, import.meta.url).href;
+
+// Asked for anew each time: a site that was built again has other files of the same names.
+const fetched = async (name) => {
+  const answer = await fetch(here(name), { cache: "no-cache" });
+  if (!answer.ok) throw new Error(`${name}: ${answer.status}`);
+  return answer;
+};
+
+export async function loadPyodide(options) {
+  const site = await (await fetched("site.json")).json();
+  const packed = site.wheels.map(async (name) => (await fetched(name)).arrayBuffer());
+  const indexURL = here(site.pyodide);
+  const { loadPyodide } = await import(`${indexURL}pyodide.mjs`);
+  const pyodide = await loadPyodide({ ...options, indexURL, packages: site.packages });
+  const extractDir = pyodide.runPython("import site; site.getsitepackages()[0]");
+  for (const wheel of await Promise.all(packed)) pyodide.unpackArchive(wheel, "wheel", { extractDir });
+  // Where the site's files cannot be reached as a folder, as over plain http, the exercises are in the kernel's own.
+  for (const [name, text] of Object.entries(site.exercises)) pyodide.FS.writeFile(name, text);
+  pyodide.runPython("import importlib; importlib.invalidate_caches()");
+  return pyodide;
+}
