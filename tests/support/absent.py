@@ -9,3 +9,7 @@ CHECKER = 'the type checker is not installed: pip install -e ".[types]" brings i
 GRADER = 'the program that grades is not installed: pip install -e ".[nbgrader,otter]" brings it.'
 LIGHTNING = 'lightning is not installed: pip install -e ".[trainers]" brings it.'
 TRANSFORMERS = 'transformers is not installed: pip install -e ".[trainers]" brings it.'
+HUB = (
+    "JupyterHub or its proxy is not installed: `pip install jupyterhub` and `npm install -g configurable-http-proxy` "
+    "bring them."
+)
