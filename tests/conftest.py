@@ -27,7 +27,8 @@ pytest.register_assert_rewrite("browser_page", "lab", "lesson_page")
 # Where everything a test can need is there, a test that skips itself is a test that is lost. Where a browser is there,
 # those that need PyTorch itself, or a program that grades, checks types or makes a site, are skipped where that is
 # not required, and they alone.
-REQUIRED = {name for name in ("BROWSER", "ORACLE", "EXTRAS", "HUB") if os.environ.get(f"WORKBENCH_REQUIRE_{name}") == "1"}
+KINDS = ("BROWSER", "ORACLE", "EXTRAS", "HUB")
+REQUIRED = {name for name in KINDS if os.environ.get(f"WORKBENCH_REQUIRE_{name}") == "1"}
 ABSENT = {
     "ORACLE": (absent.TORCH, absent.NEWER),
     "EXTRAS": (absent.GRADER, absent.CHECKER, absent.SITE, absent.LIGHTNING, absent.TRANSFORMERS),

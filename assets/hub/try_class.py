@@ -325,6 +325,11 @@ def memory(processes: Iterable[psutil.Process]) -> float:
     return sum(process.memory_full_info().pss for process in processes) / 2**20
 
 
+def computed(server: psutil.Process) -> float:
+    """The seconds of one core that a server and its kernels have taken, with what ran before it served."""
+    return sum(sum(process.cpu_times()[:4]) for process in (server, *_kernels(server)))
+
+
 async def crash(students: list[Student]) -> dict[str, bool]:
     """Kill one kernel, the hub and one server, and say whether each time all is there again."""
     hub, first = students[0].hub, students[0]
@@ -393,10 +398,13 @@ async def attend(hub: Hub, count: int, presses: int, pause: float) -> bool:
     await together(student.enter() for student in students)
     idle = {name: memory([server]) for name, server in hub.servers().items()}
     await together(student.open() for student in students)
-    bare = [memory(_kernels(server)) for server in hub.servers().values()]
-    await together(student.run_all() for student in students)
-    await together(student.step(presses, pause) for student in students)
     servers = hub.servers()
+    bare = [memory(_kernels(server)) for server in servers.values()]
+    cores = [sum(map(computed, servers.values())) / count]
+    await together(student.run_all() for student in students)
+    cores.append(sum(map(computed, servers.values())) / count - sum(cores))
+    await together(student.step(presses, pause) for student in students)
+    cores.append((sum(map(computed, servers.values())) / count - sum(cores)) / presses)
     full = [memory([server]) for server in servers.values()]
     kernels = [memory(_kernels(server)) for server in servers.values()]
     taken = (began - psutil.virtual_memory().available) / 2**20 / count
@@ -417,6 +425,9 @@ async def attend(hub: Hub, count: int, presses: int, pause: float) -> bool:
         ("all cells of the lesson", "s", _of((s.seconds["lesson"] for s in students), 1)),
         (f"a step ({len(steps)} of them)", "s", _of(steps, 3)),
         ("95 of 100 steps take at most", "s", f"{steps[int(0.95 * (len(steps) - 1))]:.3f}"),
+        ("of one core, until the kernel answers", "s", f"{cores[0]:.1f}"),
+        ("of one core, all cells of the lesson", "s", f"{cores[1]:.1f}"),
+        ("of one core, a step", "s", f"{cores[2]:.3f}"),
     ]
     print_rows(rows)
     kept = await crash(students)

@@ -16,16 +16,17 @@ from typing import Any
 import absent
 import nbformat
 import pytest
+from classroom_submissions import LESSON, submit
 from lab import CHECKOUT
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
+from workbench.cli import main
 from workbench.cli.lab import MARK
 
 HUB = CHECKOUT / "assets" / "hub"
-SECOND = "02-backward-one-node-at-a-time.ipynb"
+SECOND = f"{LESSON}.ipynb"
 THIRD = "03-leaves-and-grad.ipynb"
-SETTINGS = sorted((HUB / "settings").glob("*.py"))
 
 
 def loaded(name: str, monkeypatch: pytest.MonkeyPatch, **environment: str) -> Config:
@@ -60,7 +61,8 @@ def test_the_hub_listens_on_this_machine_alone_and_holds_no_secret(
     texts = {path: path.read_text() for path in HUB.rglob("*") if path.suffix in (".py", ".yaml", ".json")}
     for path, text in texts.items():
         if path.name != "try_class.py":  # which makes a hub of its own, with a token that it draws
-            assert not any(word in text.lower() for word in ("password =", "password:", "token =", "allow_all", "dummy"))
+            secrets = ("password =", "password:", "token =", "allow_all", "dummy")
+            assert [word for word in secrets if word in text.lower()] == []
             assert "0.0.0.0" not in text
 
 
@@ -147,6 +149,42 @@ def test_a_server_reads_the_settings_of_the_class_before_others(monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "rfc3987_syntax", None)  # as the script leaves it
     first, second, third = runpy.run_path(str(HUB / "start.py"))["settings"]()
     assert Path(first) == HUB / "settings" and (Path(second) / "labconfig").is_dir() and third == "before"
+
+
+# The exchange, by which assignments go out and come back.
+
+
+@pytest.mark.skipif(find_spec("nbgrader") is None, reason=absent.GRADER)
+@pytest.mark.slow
+def test_an_assignment_is_fetched_handed_in_graded_and_its_feedback_fetched(tmp_path: Path) -> None:
+    exchange, course, home = (tmp_path / name for name in ("exchange", "course", "home"))
+    for folder, mode in ((exchange, 0o777), (course, 0o755), (home, 0o755)):
+        folder.mkdir()
+        folder.chmod(mode)
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "HOME": str(tmp_path), "CLASS_EXCHANGE": str(exchange)}
+    environment |= {"CLASS_COURSE": "course", "JUPYTER_CONFIG_PATH": str(HUB / "settings")}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"  # where its tools lie
+
+    def nbgrader(place: Path, *words: str) -> None:
+        line = [sys.executable, "-m", "nbgrader", *words]
+        done = subprocess.run(line, cwd=place, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    assert main(["release", str(CHECKOUT / "notebooks" / f"{LESSON}.ipynb"), "--nbgrader", str(course)]) == 0
+    teacher = [f"--CourseDirectory.root={course}", f"--assignment={LESSON}"]
+    nbgrader(course, "generate_assignment", *teacher)
+    nbgrader(course, "release_assignment", *teacher)
+    nbgrader(home, "fetch_assignment", LESSON)
+    fetched = home / "course" / LESSON
+    answered = tmp_path / "answered" / f"{LESSON}.ipynb"
+    submit(fetched / f"{LESSON}.ipynb", "right", answered)
+    shutil.copy(answered, fetched)
+    nbgrader(home, "submit", LESSON)
+    for command in ("collect", "autograde", "generate_feedback", "release_feedback"):
+        nbgrader(course, command, *teacher)
+    nbgrader(home, "fetch_feedback", LESSON)
+    (page,) = fetched.rglob("*.html")
+    assert "Right. (2 points)" in page.read_text()
 
 
 # A real hub.

@@ -7,5 +7,3 @@ c = get_config()  # noqa: F821
 c.CourseDirectory.course_id = os.environ.get("CLASS_COURSE", "autograd")
 c.Exchange.root = os.environ.get("CLASS_EXCHANGE", "/srv/nbgrader/exchange")
 c.Exchange.path_includes_course = True
-# A notebook from a browser names another kernel.
-c.Execute.kernel_name = "python3"
