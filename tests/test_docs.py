@@ -27,7 +27,8 @@ DOCS = CHECKOUT / "assets" / "docs"
 PAGES = sorted((DOCS / "how-to").glob("*.md"))
 
 # What the cells of a page print, in this order; what stands between is left out.
-SAID = {
+SAID: dict[str, tuple[str, ...]] = {
+    "a-class-of-three-hundred": (),
     "my-gradient-is-none": (
         "None\nnet.body.weight.grad is None: no way leads from loss to net.body.weight.\nThe way is cut between the "
         "result of relu and what AddmmBackward0 of `self.head(features.detach())` in Net/head was given: detach()",
@@ -99,7 +100,8 @@ HOLDS = {
 }
 
 # What its pictures have, told as text, of that of which the page speaks.
-SHOWN = {
+SHOWN: dict[str, list[str]] = {
+    "a-class-of-three-hundred": [],
     "my-gradient-is-none": ["no gradient back: detach", "The backward pass is over."],
     "my-loss-is-nan": ["1 of 6 values not finite", "is too large: it changes"],
     "my-rnn-does-not-learn": ["(12)"],

@@ -11,7 +11,7 @@ c = get_config()  # noqa: F821
 HERE = Path(__file__).resolve().parent
 
 # A student's server brings the lessons up to date, and opens on them.
-c.Spawner.cmd = [sys.executable, str(HERE / "start.py")]
+c.Spawner.cmd = [os.environ.get("CLASS_PYTHON", sys.executable), str(HERE / "start.py")]
 c.Spawner.default_url = "/lab/tree/lessons"
 c.Spawner.notebook_dir = "~"
 
@@ -27,14 +27,11 @@ c.Spawner.environment = {
     **{name: value for name, value in os.environ.items() if name in ("CLASS_COURSE", "CLASS_EXCHANGE", "CLASS_IDLE")},
 }
 
-# When a lecture begins all come at once: so many servers start together, the others wait for their turn.
-c.JupyterHub.concurrent_spawn_limit = 4 * (os.cpu_count() or 1)
+# When a lecture begins all come at once: nobody is sent away, and a server may take its time.
+c.JupyterHub.concurrent_spawn_limit = 0
 c.Spawner.start_timeout = 300
-c.Spawner.http_timeout = 120
+c.Spawner.http_timeout = 300
 
 # The hub may stop, crash or be upgraded: servers run on, and the next hub finds them.
 c.JupyterHub.cleanup_servers = False
 c.JupyterHub.cleanup_proxy = False
-
-# This machine alone reaches it: what is on the network, with a certificate, stands before it.
-c.JupyterHub.bind_url = os.environ.get("CLASS_ADDRESS", "http://127.0.0.1:8000")

@@ -394,7 +394,6 @@ def _kernels(server: psutil.Process) -> list[psutil.Process]:
 async def attend(hub: Hub, count: int, presses: int, pause: float) -> bool:
     """Let students attend, print the table, and give whether nothing was lost."""
     students = [Student(hub, f"student{number:03}") for number in range(count)]
-    began = psutil.virtual_memory().available
     await together(student.enter() for student in students)
     idle = {name: memory([server]) for name, server in hub.servers().items()}
     await together(student.open() for student in students)
@@ -407,7 +406,6 @@ async def attend(hub: Hub, count: int, presses: int, pause: float) -> bool:
     cores.append((sum(map(computed, servers.values())) / count - sum(cores)) / presses)
     full = [memory([server]) for server in servers.values()]
     kernels = [memory(_kernels(server)) for server in servers.values()]
-    taken = (began - psutil.virtual_memory().available) / 2**20 / count
     (first, *_) = hub._processes
     shared = memory([psutil.Process(first.pid)])
     steps = sorted(took for student in students for took in student.steps)
@@ -419,7 +417,6 @@ async def attend(hub: Hub, count: int, presses: int, pause: float) -> bool:
         ("a kernel that nothing ran in", "MiB", _of(bare)),
         ("a kernel, the lesson run", "MiB", _of(kernels)),
         ("a student: server and kernel", "MiB", _of(a + b for a, b in zip(full, kernels, strict=True))),
-        ("a student, by what the machine has less", "MiB", f"{taken:.0f}"),
         ("until the server is there", "s", _of((s.seconds["server"] for s in students), 1)),
         ("until the kernel answers", "s", _of((s.seconds["kernel"] for s in students), 1)),
         ("all cells of the lesson", "s", _of((s.seconds["lesson"] for s in students), 1)),

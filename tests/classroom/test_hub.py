@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ from typing import Any
 import absent
 import nbformat
 import pytest
+import yaml
 from classroom_submissions import LESSON, submit
 from lab import CHECKOUT
 from traitlets.config import Config
@@ -89,6 +91,31 @@ def test_what_nobody_uses_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_page_saves_by_itself_every_half_minute() -> None:
     text = (HUB / "settings" / "labconfig" / "default_setting_overrides.json").read_text()
     assert json.loads(text)["@jupyterlab/docmanager-extension:plugin"] == {"autosaveInterval": 30}
+
+
+def test_kubernetes_has_the_same_limits_as_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = yaml.safe_load((HUB / "values.yaml").read_text())
+    student, spawner = values["singleuser"], loaded("class_base.py", monkeypatch).Spawner
+    assert student["memory"] == {"limit": spawner.mem_limit, "guarantee": spawner.mem_guarantee}
+    assert (student["cpu"]["limit"], student["defaultUrl"]) == (spawner.cpu_limit, spawner.default_url)
+    assert spawner.environment.items() <= student["extraEnv"].items()
+    assert values["hub"]["config"]["Authenticator"] == {"allowed_users": [], "admin_users": []}
+
+
+def test_the_page_tells_of_every_file_and_of_every_variable() -> None:
+    page = (CHECKOUT / "assets" / "docs" / "guides" / "a-class-of-three-hundred.md").read_text()
+    rows = dict(re.findall(r"^\| (`.+?`) \|(.+)\|$", page, flags=re.M))
+    told = {name for names in rows for name in re.findall(r"`([^`]+)`", names)}
+    assert {name.rstrip("/") for name in told if not name.startswith("CLASS_")} == {
+        path.name for path in HUB.iterdir() if path.name != "__pycache__"
+    }
+    texts = "".join(path.read_text() for path in HUB.rglob("*.py"))
+    found = dict(re.findall(r"""environ\.get\("(CLASS_\w+)", "([^"]+)"\)""", texts))
+    assert found.pop("CLASS_ADDRESS").startswith("http://127.0.0.1:") and found.pop("CLASS_TEACHERS", "") == ""
+    assert found.keys() == {name for name in told if name.startswith("CLASS_")}
+    for names, said in rows.items():
+        for name in re.findall(r"CLASS_\w+", names):
+            assert f"`{found[name]}`" in said
 
 
 def test_what_the_image_copies_is_there() -> None:
