@@ -93,6 +93,14 @@ def test_the_page_saves_by_itself_every_half_minute() -> None:
     assert json.loads(text)["@jupyterlab/docmanager-extension:plugin"] == {"autosaveInterval": 30}
 
 
+def test_what_teachers_need_is_left_out_of_the_server_and_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    served = loaded("settings/jupyter_server_config.py", monkeypatch).ServerApp.jpserver_extensions
+    shown = json.loads((HUB / "settings" / "labconfig" / "page_config.json").read_text())["disabledExtensions"]
+    left_out = {name.rpartition(".")[2].replace("_", "-") for name, enabled in served.items() if not enabled}
+    assert left_out == {"formgrader", "course-list"}
+    assert {name.partition(":")[2] for name in shown} == left_out | {"create-assignment"}
+
+
 def test_kubernetes_has_the_same_limits_as_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     values = yaml.safe_load((HUB / "values.yaml").read_text())
     student, spawner = values["singleuser"], loaded("class_base.py", monkeypatch).Spawner

@@ -15,9 +15,8 @@ c.ServerApp.shutdown_no_activity_timeout = idle
 # Others have accounts on the machine: what a page and its kernel say to each other is for neither of them.
 c.MappingKernelManager.transport_encryption = "auto"
 
-# Each takes memory in every server, and students hand in and validate only.
+# Students fetch, validate and hand in: what teachers need is left out here and, by page_config.json, in the page.
 c.ServerApp.jpserver_extensions = {
-    "jupyter_lsp": False,
     "nbgrader.server_extensions.course_list": False,
     "nbgrader.server_extensions.formgrader": False,
 }
