@@ -38,7 +38,7 @@ LESSON = "lessons/02-backward-one-node-at-a-time.ipynb"
 # What the page of JupyterLab asks for when it is opened, beside its scripts.
 PAGE = (f"lab/tree/{LESSON}", "lab/api/settings", "lab/api/translations", "api/kernelspecs", "api/nbconvert", "api/me")
 STEPPER = "w, b, loss = model()\ns = workbench.step(loss)\ns"  # a cell that the lesson has too
-PATIENCE = 120  # s
+PATIENCE = 240  # s
 PRESSES = 24  # of Step and Back, by each student
 PROXY = "configurable-http-proxy"
 
@@ -171,7 +171,7 @@ async def wait_until(holds: Callable[[], Awaitable[Any]], what: str) -> Any:
                 return found
         except (HTTPClientError, OSError):
             pass
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(1)  # more often, and twenty who ask keep the hub busy
     raise TimeoutError(f"not within {PATIENCE} s: {what}")
 
 
