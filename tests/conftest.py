@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 pytest.register_assert_rewrite("browser_page", "lab", "lesson_page")
 
 # Where everything a test can need is there, a test that skips itself is a test that is lost. Where a browser is there,
-# those that need PyTorch itself, or a program that grades, checks types or makes a site, or Python for the browser, are
-# skipped where that is not required, and they alone.
-KINDS = ("BROWSER", "ORACLE", "EXTRAS", "PYODIDE")
+# those that need PyTorch itself, or a program that grades, checks types or makes a site, Python for the browser, or a
+# JupyterHub, are skipped where that is not required, and they alone.
+KINDS = ("BROWSER", "ORACLE", "EXTRAS", "PYODIDE", "HUB")
 REQUIRED = {name for name in KINDS if os.environ.get(f"WORKBENCH_REQUIRE_{name}") == "1"}
 ABSENT = {
     "ORACLE": (absent.TORCH, absent.NEWER),
@@ -41,6 +41,7 @@ ABSENT = {
         absent.INSTALLS,
     ),
     "PYODIDE": (absent.PYODIDE,),
+    "HUB": (absent.HUB,),
 }
 MAY_BE_ABSENT = [why for name, several in ABSENT.items() if name not in REQUIRED for why in several]
 

@@ -38,7 +38,8 @@ GUIDES = [page for page in sorted((DOCS / "guides").glob("*.md")) if "```{code-c
 LOOKED_UP = sorted((DOCS / "reference").glob("*.md"))
 
 # What the cells of a page print, in this order; what stands between is left out.
-SAID = {
+SAID: dict[str, tuple[str, ...]] = {
+    "a-class-of-three-hundred": (),
     "my-gradient-is-none": (
         "None\nnet.body.weight.grad is None: no way leads from loss to net.body.weight.\nThe way is cut between the "
         "result of relu and what AddmmBackward0 of `self.head(features.detach())` in Net/head was given: detach()",
@@ -133,7 +134,8 @@ HOLDS = {
 }
 
 # What its pictures have, told as text, of that of which the page speaks.
-SHOWN = {
+SHOWN: dict[str, list[str]] = {
+    "a-class-of-three-hundred": [],
     "my-gradient-is-none": ["no gradient back: detach", "The backward pass is over."],
     "my-loss-is-nan": ["1 of 6 values not finite", "is too large: it changes"],
     "my-rnn-does-not-learn": ["(12)"],

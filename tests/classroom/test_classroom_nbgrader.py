@@ -30,6 +30,13 @@ def nbgrader(course: Path, command: str, *words: str) -> str:
     return done.stdout + done.stderr
 
 
+def named_by_a_browser(path: Path) -> None:
+    """Give a notebook the name of the kernel that JupyterLite saves with it, which is installed nowhere."""
+    notebook = nbformat.read(path, as_version=4)
+    notebook.metadata.kernelspec = {"name": "python", "display_name": "Python (Pyodide)", "language": "python"}
+    nbformat.write(notebook, path)
+
+
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A course whose three submissions are graded, with feedback."""
@@ -38,7 +45,10 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     nbgrader(course, "generate_assignment", LESSON)
     for student in SUBMISSIONS:
         released = course / "release" / LESSON / f"{LESSON}.ipynb"
-        submit(released, student, course / "submitted" / student / LESSON / f"{LESSON}.ipynb")
+        handed_in = course / "submitted" / student / LESSON / f"{LESSON}.ipynb"
+        submit(released, student, handed_in)
+        if student == "right":  # and in a browser
+            named_by_a_browser(handed_in)
     nbgrader(course, "autograde", LESSON)
     nbgrader(course, "generate_feedback", LESSON)
     yield course

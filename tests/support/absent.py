@@ -12,3 +12,7 @@ INSTALLS = "the test fetches packages for environments that it makes: WORKBENCH_
 TRANSFORMERS = 'transformers is not installed: pip install -e ".[trainers]" brings it.'
 LITE = 'JupyterLite, which makes a site of the lessons, is not installed: pip install -e ".[lite]" brings it.'
 PYODIDE = "no folder WORKBENCH_PYODIDE has a Python for the browser: tests/make_pyodide.py makes one."
+HUB = (
+    "JupyterHub or its proxy is not installed: `pip install jupyterhub` and `npm install -g configurable-http-proxy` "
+    "bring them."
+)

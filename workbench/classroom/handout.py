@@ -212,10 +212,16 @@ def _graded(name: str, test: str) -> str:
 
 def _checked(name: str, code: str) -> str:
     """What `check` is given for this exercise."""
-    found = _given(name, code)
-    if found is None:
+    answer = answer_of(name, code)
+    if answer is None:
         raise MarkerError(NOT_CHECKED.format(name))
-    return found[1].strip()
+    return answer
+
+
+def answer_of(name: str, source: str) -> str | None:
+    """What the cell of an exercise gives to `check`, if it does: an expression."""
+    found = _given(name, source)
+    return found and found[1].strip()
 
 
 def _given(name: str, code: str) -> re.Match[str] | None:

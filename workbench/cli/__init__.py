@@ -167,6 +167,13 @@ def parser() -> Parser:
     for kind, what in KINDS.items():
         kinds.add_argument(f"--{kind}", type=Path, metavar="DIR", help=what)
 
+    graded = commands.add_parser("grade", help="run notebooks that were handed in, and say how many points each has")
+    graded.add_argument("handed_in", type=Path, metavar="FOLDER", help="where they lie, in folders or not, or one file")
+    graded.add_argument(
+        "--lessons", type=Path, metavar="FOLDER", help="your own lessons with their exercises (the workbench's)"
+    )
+    graded.add_argument("-o", dest="output", type=Path, metavar="FILE.csv", help="also write what each answer is given")
+
     present = commands.add_parser("present", help="write a notebook as slides for a projector: NAME-slides.html, here")
     present.add_argument("notebook", type=Path, metavar="NOTEBOOK")
     present.add_argument("--handout", type=Path, metavar="FILE", help="also write it for paper: FILE.html or FILE.pdf")
@@ -244,6 +251,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from workbench.cli.teacher import present
 
             present(asked.notebook, asked.handout)
+        elif asked.command == "grade":
+            from workbench.cli.grading import grade
+
+            grade(asked.handed_in, asked.lessons, asked.output)
         elif asked.command == "release":
             from workbench.cli.teacher import release
 

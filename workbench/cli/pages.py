@@ -44,16 +44,7 @@ def execute(notebook: NotebookNode, path: Path, place: str | None = None, more: 
     if _was_run(notebook) and needs_torch(notebook) and find_spec("torch") is None:
         print(f"{path.name} needs PyTorch, which is not installed: it is shown as it was saved.", flush=True)
         return
-    # No kernel spec is looked up: whatever is installed on the machine, "python3" is this interpreter.
-    specs = KernelSpecManager(kernel_dirs=[], ensure_native_kernel=True)
-    client = NotebookClient(
-        notebook,
-        km=AsyncKernelManager(kernel_name="python3", kernel_spec_manager=specs),
-        resources={"metadata": {"path": place or str(path.resolve().parent)}},
-        # How a stream is cut into messages depends on timing.
-        coalesce_streams=True,
-        record_timing=False,
-    )
+    client = client_of(notebook, place or str(path.resolve().parent))
     number = -more
     try:
         # What cells print comes by messages; the process itself only has notes about its own transport.
@@ -73,6 +64,21 @@ def execute(notebook: NotebookNode, path: Path, place: str | None = None, more: 
         raise
     finally:
         client._cleanup_kernel()
+
+
+def client_of(notebook: NotebookNode, place: str, **options: Any) -> NotebookClient:
+    """What runs a notebook in the folder `place`, with the kernel of this interpreter, whatever it was written with."""
+    # No kernel spec is looked up: whatever is installed on the machine, "python3" is this interpreter.
+    specs = KernelSpecManager(kernel_dirs=[], ensure_native_kernel=True)
+    return NotebookClient(
+        notebook,
+        km=AsyncKernelManager(kernel_name="python3", kernel_spec_manager=specs),
+        resources={"metadata": {"path": place}},
+        # How a stream is cut into messages depends on timing.
+        coalesce_streams=True,
+        record_timing=False,
+        **options,
+    )
 
 
 def needs_torch(notebook: NotebookNode) -> bool:

@@ -1,0 +1,22 @@
+"""A student's server: what it leaves out, and when it ends."""
+
+import os
+
+c = get_config()  # noqa: F821
+
+# Kernels that nobody has used for so long end, also behind a page that is open: notebooks stay, variables go. A server
+# without kernels and pages ends as well.
+idle = int(os.environ.get("CLASS_IDLE", "3600"))  # s
+c.MappingKernelManager.cull_idle_timeout = idle
+c.MappingKernelManager.cull_interval = max(idle // 10, 1)
+c.MappingKernelManager.cull_connected = True
+c.ServerApp.shutdown_no_activity_timeout = idle
+
+# Others have accounts on the machine: what a page and its kernel say to each other is for neither of them.
+c.MappingKernelManager.transport_encryption = "auto"
+
+# Students fetch, validate and hand in: what teachers need is left out here and, by page_config.json, in the page.
+c.ServerApp.jpserver_extensions = {
+    "nbgrader.server_extensions.course_list": False,
+    "nbgrader.server_extensions.formgrader": False,
+}

@@ -1,0 +1,168 @@
+"""The command `workbench grade`: notebooks that were handed in, also from a browser, and what each is given."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from classroom_submissions import LESSON, SCORES, SUBMISSIONS, submit
+from lab import CHECKOUT
+from nbformat.v4 import new_code_cell, new_notebook
+
+from workbench.classroom.handed_in import Assignment, lesson_of, to_judge
+from workbench.classroom.handout import name_of, student
+from workbench.cli import grading, main
+
+# What a notebook says that JupyterLite has saved: no kernel of this name is installed anywhere.
+BROWSER = {"name": "python", "display_name": "Python (Pyodide)", "language": "python"}
+EXERCISES = [*SUBMISSIONS["right"]]
+SOURCE = CHECKOUT / "notebooks"
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The student's copy of a lesson as a browser downloads it."""
+    place = tmp_path_factory.mktemp("released") / f"{LESSON}.ipynb"
+    copy = student(nbformat.read(SOURCE / place.name, as_version=4))
+    copy.metadata.kernelspec = BROWSER
+    copy.cells.insert(0, new_code_cell("%pip install -q autograd-workbench"))
+    nbformat.write(copy, place)
+    return place
+
+
+def changed(released: Path, place: Path, change: Callable[[Any], None]) -> None:
+    """Hand in the right answers in a notebook that was changed otherwise."""
+    submit(released, "right", place)
+    notebook = nbformat.read(place, as_version=4)
+    change(notebook)
+    nbformat.write(notebook, place)
+
+
+def rows_of(path: Path) -> dict[tuple[str, str], dict[str, str]]:
+    with open(path, encoding="utf-8", newline="") as file:
+        return {(row["notebook"], row["exercise"]): row for row in csv.DictReader(file)}
+
+
+@pytest.mark.slow
+def test_a_folder_of_notebooks_from_a_browser_is_graded(
+    released: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "in"
+    for name in SUBMISSIONS:
+        submit(released, name, folder / name / f"{LESSON} (1).ipynb")
+    submit(released, "wrong", folder / "right" / ".ipynb_checkpoints" / "lesson-checkpoint.ipynb")
+    (folder / "torn.ipynb").write_text("{")
+    output = tmp_path / "grades.csv"
+    assert main(["grade", str(folder), "-o", str(output)]) == 1
+    said = capsys.readouterr()
+    assert f"right/{LESSON} (1).ipynb: 4 of 4 points\n" in said.out
+    assert f"empty/{LESSON} (1).ipynb: 0 of 4 points; not right: {', '.join(EXERCISES)}\n" in said.out
+    assert "torn.ipynb is not a notebook.\n" in said.out and "1 of 4 notebooks could not be graded" in said.err
+    rows = rows_of(output)
+    assert len(rows) == len(SUBMISSIONS) * len(EXERCISES)
+    for name, points in SCORES.items():
+        assert [float(rows[f"{name}/{LESSON} (1).ipynb", each]["points"]) for each in EXERCISES] == points
+    assert "A forgotten fork" in rows[f"wrong/{LESSON} (1).ipynb", "grad-at-a-fork"]["what is said"]
+
+
+def test_what_students_do_to_a_notebook_does_not_take_their_points(released: Path, tmp_path: Path) -> None:
+    def change(notebook: Any) -> None:
+        fork, three, bias = (cell for cell in notebook.cells if name_of(cell))
+        again = new_code_cell(fork.source.replace("9", "5"))  # a second try, which is wrong
+        fork.source = fork.source.replace("# exercise: grad-at-a-fork\n", "") + '\ncheck("grad-at-a-fork", a_grad)'
+        bias.source += "\nraise RuntimeError('after the answer')"
+        # Nothing but the exercises: the lesson's other cells would only take time.
+        cells = ["import workbench as torch\nfrom workbench.classroom import check", "1 / 0"]
+        mine = "from workbench.classroom import exercise\nexercise('three-backwards', '', solution=0)"
+        notebook.cells = [*map(new_code_cell, [*cells, mine]), fork, three, bias, again]
+
+    handed_in = tmp_path / "in" / "mine.ipynb"
+    changed(released, handed_in, change)
+    (lesson,) = grading._lessons(_alone(tmp_path))
+    found, said = grading.graded(handed_in, [lesson])
+    assert found is lesson
+    assert [(each.exercise, each.points) for each in said] == list(zip(EXERCISES, SCORES["right"], strict=True))
+
+
+def test_what_is_left_out_or_kills_the_kernel_is_said(released: Path, tmp_path: Path) -> None:
+    def change(notebook: Any) -> None:
+        fork, _, bias = (cell for cell in notebook.cells if name_of(cell))
+        notebook.cells = [fork, new_code_cell("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)"), bias]
+
+    handed_in = tmp_path / "in" / "mine.ipynb"
+    changed(released, handed_in, change)
+    _, (fork, three, bias) = grading.graded(handed_in, grading._lessons(_alone(tmp_path)))
+    assert (fork.points, three.points, bias.points) == (1, 0, 0)
+    assert three.says == "Not in this notebook (1 point)."
+    assert bias.says == "The kernel died before this was judged (2 points)."
+
+
+@pytest.mark.slow
+def test_a_cell_that_never_ends_costs_its_own_points_alone(
+    released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change(notebook: Any) -> None:
+        fork, three, _ = (cell for cell in notebook.cells if name_of(cell))
+        three.source = "# exercise: three-backwards\nwhile True:\n    pass\nw_grad = 12"
+        notebook.cells = [three, fork]
+
+    monkeypatch.setattr(grading, "SECONDS", 20)
+    handed_in = tmp_path / "in" / "mine.ipynb"
+    changed(released, handed_in, change)
+    _, (fork, three, _) = grading.graded(handed_in, grading._lessons(_alone(tmp_path)))
+    assert (fork.points, three.points) == (1, 0)
+
+
+def _alone(place: Path) -> Path:
+    """A folder of one lesson and its exercises, as a teacher has of a lesson of their own."""
+    folder = place / "lessons"
+    folder.mkdir()
+    for name in (f"{LESSON}.ipynb", f"{LESSON}.exercises.py"):
+        shutil.copy(SOURCE / name, folder)
+    return folder
+
+
+def test_a_lesson_is_known_by_its_exercises_and_not_by_the_name_of_the_file() -> None:
+    lessons = grading._lessons(SOURCE)
+    assert len(lessons) == len([*SOURCE.glob("*.ipynb")])
+    for lesson in lessons:
+        copy = student(nbformat.read(SOURCE / f"{lesson.name}.ipynb", as_version=4))
+        assert lesson_of(copy, lessons) is lesson
+        assert lesson.exercises.keys() == {name_of(cell) for cell in copy.cells if name_of(cell)}
+    assert lesson_of(new_notebook(cells=[new_code_cell("1 + 1")]), lessons) is None
+
+
+def test_what_is_installed_in_a_notebook_is_not_installed_here(released: Path) -> None:
+    notebook = nbformat.read(released, as_version=4)
+    lesson = Assignment.of(nbformat.read(SOURCE / released.name, as_version=4), SOURCE / released.name, _file())
+    first, second, *_ = to_judge(notebook, lesson).cells
+    assert '"pip"' in first.source and second.source.startswith("%pip install")
+
+
+def _file() -> Path:
+    return SOURCE / f"{LESSON}.exercises.py"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "there is no notebook in {}."),
+        (["--lessons", "{}"], "there is no notebook in {} with a file of exercises beside it."),
+        (["-o", "{}"], "cannot write {}: "),
+    ],
+)
+def test_what_cannot_be_graded_is_one_sentence(
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["grade", str(tmp_path), *(word.format(tmp_path) for word in words)]) == 1
+    assert capsys.readouterr().err.startswith(f"workbench: {said.format(tmp_path)}")
+
+
+def test_a_table_never_computes_what_a_student_has_written(tmp_path: Path) -> None:
+    grading._write([["=1+1", "plain"]], tmp_path / "table.csv")
+    assert (tmp_path / "table.csv").read_text() == "'=1+1,plain\n"

@@ -1,0 +1,129 @@
+"""What is handed in of a lesson: which exercises a notebook answers, and how a run of it tells the points."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nbformat.v4 import new_code_cell
+
+from .handout import answer_of, name_of
+from .judging import Exercise, Verdict, counted
+from .registry import registered
+
+VERDICT = "application/vnd.workbench.verdict+json"
+ABSENT = "Not in this notebook ({})."
+NOT_RUN = "The kernel died before this was judged ({})."
+RAISED = "{} was raised where the answer is read: {}"
+
+# What a notebook from a browser installs is here already, and no notebook that is graded changes this environment.
+_FIRST = """def _nothing_is_installed(line=""):
+    pass
+
+
+for _name in ("pip", "conda", "mamba", "uv"):
+    get_ipython().register_magic_function(_nothing_is_installed, magic_name=_name)
+del _name"""
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A lesson as its teacher has it: its name, the file of its exercises, and by name what answers each."""
+
+    name: str
+    file: Path
+    exercises: Mapping[str, Exercise]
+    answers: Mapping[str, str]
+
+    @classmethod
+    def of(cls, notebook: Any, path: Path, file: Path) -> Assignment:
+        """The lesson in a notebook, read from `path`, whose exercises `file` registers."""
+        found = registered(file)
+        named = {name: answer_of(name, cell.source) for cell in notebook.cells if (name := name_of(cell))}
+        answers = {name: answer for name, answer in named.items() if answer is not None and name in found}
+        return cls(path.stem, file, {name: found[name] for name in answers}, answers)
+
+
+def lesson_of(notebook: Any, lessons: Iterable[Assignment]) -> Assignment | None:
+    """The lesson most of whose exercises a notebook has, whatever its file is called."""
+    best, most = None, 0
+    for lesson in lessons:
+        held = sum(bool(_cells(notebook, name)) for name in lesson.answers)
+        if held > most:
+            best, most = lesson, held
+    return best
+
+
+def _cells(notebook: Any, name: str) -> list[int]:
+    """The numbers of the cells that answer an exercise: those that have its name or check it."""
+    check = re.compile(rf"""^[^#\n]*\bcheck\(\s*["']{re.escape(name)}["']""", re.M)
+    code = [(number, cell) for number, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
+    return [number for number, cell in code if name_of(cell) == name or check.search(cell.source)]
+
+
+def to_judge(notebook: Any, lesson: Assignment) -> Any:
+    """A copy to run: behind each answer stands a cell that has the lesson's own file judge it."""
+    made = copy.deepcopy(notebook)
+    behind: dict[int, list[str]] = {}
+    for name in lesson.answers:
+        for number in _cells(made, name):
+            behind.setdefault(number, []).append(name)
+    cells = [new_code_cell(_FIRST)]
+    for number, cell in enumerate(made.cells):
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+        cells.append(cell)
+        cells += [new_code_cell(_judging(name, lesson)) for name in behind.get(number, ())]
+    made.cells = cells
+    return made
+
+
+def _judging(name: str, lesson: Assignment) -> str:
+    line = f"_judged({str(lesson.file.resolve())!r}, {name!r}, lambda: (\n{lesson.answers[name]}\n))"
+    return f"from workbench.classroom.handed_in import judged as _judged\n{line}"
+
+
+def judged(file: str, name: str, answer: Callable[[], Any]) -> None:
+    """Judge an answer by a lesson's own file, whatever else this session registers, and put down what is said of it."""
+    from IPython.display import display
+
+    exercise = registered(Path(file))[name]
+    try:
+        given = answer()
+    except Exception as error:  # NameError most often: the cell failed before it made the answer
+        says, points = RAISED.format(type(error).__name__, error), 0.0
+    else:
+        verdict = exercise.judge(given)
+        says, points = verdict.says, verdict.points
+    display({VERDICT: {"exercise": name, "points": points, "says": says}}, raw=True)
+
+
+def verdicts(ran: Any, lesson: Assignment) -> list[Verdict]:
+    """What a run of the copy says of each exercise of the lesson: of several answers to one the best counts."""
+    found: dict[str, Verdict] = {}
+    for name, said in _said(ran):
+        exercise = lesson.exercises.get(name)
+        if exercise is None:
+            continue
+        points = min(float(said["points"]), exercise.points)
+        if name not in found or points > found[name].points:
+            found[name] = Verdict(name, points, exercise.points, said["says"])
+    return [found.get(name) or _unjudged(ran, exercise) for name, exercise in lesson.exercises.items()]
+
+
+def _said(ran: Any) -> Iterable[tuple[str, Any]]:
+    for cell in ran.cells:
+        if cell.cell_type == "code":
+            for output in cell.outputs:
+                said = output.get("data", {}).get(VERDICT)
+                if said is not None:
+                    yield said["exercise"], said
+
+
+def _unjudged(ran: Any, exercise: Exercise) -> Verdict:
+    why = NOT_RUN if _cells(ran, exercise.name) else ABSENT
+    return Verdict(exercise.name, 0, exercise.points, why.format(counted(exercise.points)), None, False)

@@ -1,0 +1,117 @@
+"""Grade notebooks that were handed in: run each here, whatever kernel it was written with, and judge its exercises."""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from nbclient.exceptions import DeadKernelError
+from nbformat import NotebookNode
+
+from workbench.classroom.handed_in import Assignment, lesson_of, to_judge, verdicts
+from workbench.classroom.judging import Verdict, counted
+from workbench.classroom.registry import file_of
+from workbench.cli import errors
+from workbench.cli.errors import CommandError, check_loopback
+from workbench.cli.lab import SHIPPED, checkout
+from workbench.cli.notebooks import exercises_of, place_to_run, read
+from workbench.cli.pages import client_of
+from workbench.scene.picture import check_place, write_whole
+
+SECONDS = 60  # of one cell: what runs on is interrupted, and the next cell runs
+COLUMNS = ("notebook", "lesson", "exercise", "points", "of", "what is said")
+
+
+def grade(place: Path, lessons: Path | None, output: Path | None) -> None:
+    """Grade all notebooks of a folder, and of the folders in it; a table is written where a file is named for it.
+
+    A CommandError says at the end how many could not be graded: the others are.
+    """
+    if output is not None:
+        try:
+            check_place(output)
+        except OSError as error:
+            raise CommandError(errors.NOT_WRITTEN.format(output, error.strerror)) from None
+    check_loopback()
+    known = _lessons(lessons)
+    found = [place] if place.is_file() else [path for path in sorted(place.rglob("*.ipynb")) if _is_handed_in(path)]
+    if not found:
+        raise CommandError(errors.NO_NOTEBOOKS.format(place))
+    rows: list[Sequence[str]] = [COLUMNS]
+    failed = 0
+    for path in found:
+        name = path.name if place.is_file() else path.relative_to(place).as_posix()
+        try:
+            lesson, said = graded(path, known)
+        except CommandError as error:
+            print(f"{name}: {error}", flush=True)
+            failed += 1
+            continue
+        print(f"{name}: {_summed_up(said)}", flush=True)
+        rows += [(name, lesson.name, each.exercise, f"{each.points:g}", f"{each.most:g}", each.says) for each in said]
+    if output is not None:
+        _write(rows, output)
+    if failed:
+        raise CommandError(errors.UNGRADED.format(failed, len(found)))
+
+
+def _is_handed_in(path: Path) -> bool:
+    return ".ipynb_checkpoints" not in path.parts
+
+
+def _lessons(folder: Path | None) -> list[Assignment]:
+    """The lessons by which notebooks are graded: those of a folder, or the workbench's own."""
+    home = checkout()
+    source = folder or (SHIPPED if home is None else home / "notebooks")
+    paths = [path for path in sorted(source.glob("*.ipynb")) if exercises_of(path)]
+    if not paths:
+        raise CommandError(errors.NO_LESSONS.format(source))
+    return [Assignment.of(read(path), path, file_of(path)) for path in paths]
+
+
+def graded(path: Path, lessons: Sequence[Assignment]) -> tuple[Assignment, list[Verdict]]:
+    """Run one notebook, and say what each exercise of its lesson is given."""
+    notebook = read(path)
+    lesson = lesson_of(notebook, lessons)
+    if lesson is None:
+        raise CommandError(errors.NO_LESSON)
+    copy = to_judge(notebook, lesson)
+    with place_to_run(lesson.file) as place:
+        _run(copy, place)
+    return lesson, verdicts(copy, lesson)
+
+
+def _run(notebook: NotebookNode, place: str) -> None:
+    """Run all cells: one that fails or never ends is left, and where the kernel dies, so are those behind it."""
+    client = client_of(notebook, place, allow_errors=True, timeout=SECONDS, interrupt_on_timeout=True)
+    try:
+        with client.setup_kernel(stderr=subprocess.DEVNULL):
+            for index, cell in enumerate(notebook.cells):
+                client.execute_cell(cell, index)
+    except DeadKernelError:
+        pass
+    finally:
+        client._cleanup_kernel()
+
+
+def _summed_up(said: Sequence[Verdict]) -> str:
+    points = f"{sum(each.points for each in said):g} of {counted(sum(each.most for each in said))}"
+    missed = ", ".join(each.exercise for each in said if not each.right)
+    return f"{points}; not right: {missed}" if missed else points
+
+
+def _write(rows: Sequence[Sequence[str]], output: Path) -> None:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([[_plain(cell) for cell in row] for row in rows])
+    try:
+        write_whole(output, text.getvalue().encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise CommandError(errors.NOT_WRITTEN.format(output, error.strerror)) from None
+
+
+def _plain(cell: str) -> str:
+    # A spreadsheet would compute what begins so, and names of files and errors' texts are a student's.
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
