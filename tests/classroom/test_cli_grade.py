@@ -13,8 +13,8 @@ import pytest
 from classroom_submissions import LESSON, SCORES, SUBMISSIONS, submit
 from lab import CHECKOUT
 from nbformat.v4 import new_code_cell, new_notebook
-
 from workbench.classroom.handed_in import Assignment, lesson_of, to_judge
+
 from workbench.classroom.handout import name_of, student
 from workbench.cli import grading, main
 

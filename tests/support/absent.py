@@ -13,6 +13,6 @@ TRANSFORMERS = 'transformers is not installed: pip install -e ".[trainers]" brin
 LITE = 'JupyterLite, which makes a site of the lessons, is not installed: pip install -e ".[lite]" brings it.'
 PYODIDE = "no folder WORKBENCH_PYODIDE has a Python for the browser: tests/make_pyodide.py makes one."
 HUB = (
-    "JupyterHub or its proxy is not installed: `pip install jupyterhub` and `npm install -g configurable-http-proxy` "
-    "bring them."
+    'JupyterHub or its proxy is not installed: `pip install -e ".[hub]"` and '
+    "`npm install -g configurable-http-proxy` bring them."
 )

@@ -27,7 +27,7 @@ _PAGES = ("nbformat", "nbclient", "nbconvert", "ipykernel", "tqdm")
 # What a command needs of what the extra "lab" brings; the others do without.
 NEEDED: dict[str, tuple[str, ...]] = {
     "lab": ("jupyterlab", "nbformat", "ipykernel"),
-    **dict.fromkeys(("run", "book", "present", "release"), _PAGES),
+    **dict.fromkeys(("run", "book", "present", "release", "grade"), _PAGES),
 }
 
 

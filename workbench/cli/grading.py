@@ -11,11 +11,11 @@ from pathlib import Path
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 
-from workbench.classroom.handed_in import Assignment, lesson_of, to_judge, verdicts
 from workbench.classroom.judging import Verdict, counted
 from workbench.classroom.registry import file_of
 from workbench.cli import errors
 from workbench.cli.errors import CommandError, check_loopback
+from workbench.cli.handed_in import Assignment, lesson_of, to_judge, verdicts
 from workbench.cli.lab import SHIPPED, checkout
 from workbench.cli.notebooks import exercises_of, place_to_run, read
 from workbench.cli.pages import client_of

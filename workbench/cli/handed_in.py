@@ -11,9 +11,9 @@ from typing import Any
 
 from nbformat.v4 import new_code_cell
 
-from .handout import answer_of, name_of
-from .judging import Exercise, Verdict, counted
-from .registry import registered
+from ..classroom.handout import answer_of, name_of
+from ..classroom.judging import Exercise, Verdict, counted
+from ..classroom.registry import registered
 
 VERDICT = "application/vnd.workbench.verdict+json"
 ABSENT = "Not in this notebook ({})."
@@ -84,7 +84,7 @@ def to_judge(notebook: Any, lesson: Assignment) -> Any:
 
 def _judging(name: str, lesson: Assignment) -> str:
     line = f"_judged({str(lesson.file.resolve())!r}, {name!r}, lambda: (\n{lesson.answers[name]}\n))"
-    return f"from workbench.classroom.handed_in import judged as _judged\n{line}"
+    return f"from workbench.cli.handed_in import judged as _judged\n{line}"
 
 
 def judged(file: str, name: str, answer: Callable[[], Any]) -> None:
