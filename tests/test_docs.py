@@ -58,7 +58,7 @@ SAID: dict[str, tuple[str, ...]] = {
         "1. The backward of sqrt (cell:8 `return ((a - b) ** 2).sum(1).sqrt()`) is the first to give gradients that "
         "are not finite: 1 of 6 values where its inputs were from 0 to",
         "the gradient that it received was finite, and so was the loss.",
-        "nan\n1. mul (cell:4 `entropy = -(p * p.log()).sum()`) is the first to give nan",
+        "nan\n1. log (cell:4 `entropy = -(p * p.log()).sum()`) is the first to give inf",
         "0.5822",
         "inf\n1. ",
         "is the first to give inf",

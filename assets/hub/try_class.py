@@ -2,8 +2,8 @@
 
     python assets/hub/try_class.py --students 20
 
-It needs `pip install -e ".[hub]"` and `npm install configurable-http-proxy`, whose program is found on the PATH. The hub
-is on the loopback address, with a token of its own, in a temporary folder. Each student opens lesson 2, runs every
+It needs `pip install -e ".[hub]"` and `npm install configurable-http-proxy`, whose program is found on the PATH. The
+hub is on the loopback address, with a token of its own, in a temporary folder. Each student opens lesson 2, runs every
 cell, presses Step and Back, and saves; then one kernel, the hub and one server are killed.
 """
 

@@ -13,10 +13,10 @@ import pytest
 from classroom_submissions import LESSON, SCORES, SUBMISSIONS, submit
 from lab import CHECKOUT
 from nbformat.v4 import new_code_cell, new_notebook
-from workbench.classroom.handed_in import Assignment, lesson_of, to_judge
 
 from workbench.classroom.handout import name_of, student
 from workbench.cli import grading, main
+from workbench.cli.handed_in import Assignment, lesson_of, to_judge
 
 # What a notebook says that JupyterLite has saved: no kernel of this name is installed anywhere.
 BROWSER = {"name": "python", "display_name": "Python (Pyodide)", "language": "python"}

@@ -222,6 +222,47 @@ def trace(words: Sequence[str]) -> int:
     return tracing.trace(program, output, asked.from_step, asked.steps, asked.until_finding)
 
 
+def carry_out(asked: argparse.Namespace) -> None:
+    """Do what a command line asks; each command loads its own part, as Jupyter takes most of a second to import."""
+    if asked.command == "run":
+        from workbench.cli.pages import run
+
+        run(asked.notebooks, asked.html)
+    elif asked.command == "book":
+        from workbench.cli.pages import book
+
+        book(asked.folder)
+    elif asked.command == "lite":
+        check_lite()
+        from workbench.cli.lite import lite
+
+        lite(asked.folder, asked.lessons, asked.pyodide, asked.graphviz)
+    elif asked.command == "present":
+        from workbench.cli.teacher import present
+
+        present(asked.notebook, asked.handout)
+    elif asked.command == "grade":
+        from workbench.cli.grading import grade
+
+        grade(asked.handed_in, asked.lessons, asked.output)
+    elif asked.command == "release":
+        from workbench.cli.teacher import release
+
+        release(asked.source, *next((kind, out) for kind, out in vars(asked).items() if kind in KINDS and out))
+    elif asked.command == "show":
+        from workbench.cli.tracing import show
+
+        show(asked.source, asked.output, asked.view)
+    elif asked.command == "health":
+        from workbench.cli.tracing import health
+
+        health(asked.sources, asked.output)
+    else:
+        from workbench.cli.lab import lab
+
+        lab(asked.folder, asked.authors, browser=asked.browser, port=asked.port)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command line and return its exit code; what goes wrong is one sentence on stderr."""
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -233,44 +274,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         asked = parser().parse_args(words)
         check_parts(asked.command)
-        # Jupyter takes most of a second to import, so each command loads its own part.
-        if asked.command == "run":
-            from workbench.cli.pages import run
-
-            run(asked.notebooks, asked.html)
-        elif asked.command == "book":
-            from workbench.cli.pages import book
-
-            book(asked.folder)
-        elif asked.command == "lite":
-            check_lite()
-            from workbench.cli.lite import lite
-
-            lite(asked.folder, asked.lessons, asked.pyodide, asked.graphviz)
-        elif asked.command == "present":
-            from workbench.cli.teacher import present
-
-            present(asked.notebook, asked.handout)
-        elif asked.command == "grade":
-            from workbench.cli.grading import grade
-
-            grade(asked.handed_in, asked.lessons, asked.output)
-        elif asked.command == "release":
-            from workbench.cli.teacher import release
-
-            release(asked.source, *next((kind, out) for kind, out in vars(asked).items() if kind in KINDS and out))
-        elif asked.command == "show":
-            from workbench.cli.tracing import show
-
-            show(asked.source, asked.output, asked.view)
-        elif asked.command == "health":
-            from workbench.cli.tracing import health
-
-            health(asked.sources, asked.output)
-        else:
-            from workbench.cli.lab import lab
-
-            lab(asked.folder, asked.authors, browser=asked.browser, port=asked.port)
+        carry_out(asked)
     except CommandError as error:
         print(f"workbench: {error}", file=sys.stderr)
         return error.exit_code
