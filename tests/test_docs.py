@@ -29,6 +29,7 @@ from playwright.sync_api import Page
 
 import workbench
 from workbench.absent import names
+from workbench.classroom import registry
 from workbench.diagnosis import Why
 from workbench.scene.picture import Picture
 
@@ -230,6 +231,9 @@ def test_the_examples_of_the_reference_run(page: Path, tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     given = {"__name__": "__main__", "workbench": workbench, "torch": workbench, "nn": workbench.nn}
     text = "\n\n".join(example for each, _, example in BLOCKS if each == page)
+    registered: dict[str, Any] = {}  # an exercise of an example is none of another test's
+    monkeypatch.setattr(registry, "_cells", registered)
+    monkeypatch.setattr(registry, "_registering", [registered])
     program = doctest.DocTestParser().get_doctest(text, given, page.stem, str(page), 0)
     said = StringIO()
     with warnings.catch_warnings():

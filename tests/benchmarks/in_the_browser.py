@@ -72,7 +72,7 @@ def open_site(page: Any, address: str) -> float:
     begin = time.monotonic()
     page.goto(address)
     wait_until(page, "window.jupyterapp !== undefined")
-    page.wait_for_function(IDLE, timeout=600_000)
+    wait_until(page, IDLE, patience=600_000)
     page.evaluate(RUN)
     return time.monotonic() - begin
 

@@ -48,7 +48,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def open_lesson(page: Page, address: str) -> None:
     page.goto(address)
     wait_until(page, "window.jupyterapp !== undefined")
-    page.wait_for_function(IDLE, timeout=MINUTES)
+    wait_until(page, IDLE, patience=MINUTES)
     assert page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path") == LESSON
 
 
@@ -56,7 +56,7 @@ def test_a_lesson_runs_a_stepper_steps_and_what_is_typed_is_kept(address: str) -
     with open_page((1440, 900)) as page:
         open_lesson(page, address)
         page.evaluate(RUN_ALL)
-        page.wait_for_function(RAN, timeout=MINUTES)
+        wait_until(page, RAN, patience=MINUTES)
         assert page.evaluate(ERRORS) == []
         player = page.locator(".wb-player").first
         player.scroll_into_view_if_needed()

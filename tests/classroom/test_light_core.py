@@ -60,6 +60,7 @@ COMMANDS = {
     "run": ["run", "lesson.ipynb", "--html", "pages"],
     "book": ["book", "pages"],
     "present": ["present", "lesson.ipynb"],
+    "grade": ["grade", "lesson.ipynb", "-o", "points.csv"],
     "release": ["release", "lesson.ipynb", "--student", "copies"],
 }
 

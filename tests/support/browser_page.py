@@ -105,12 +105,12 @@ def open_page(viewport: tuple[int, int] = (1280, 900), offline: bool = False) ->
             context.close()
 
 
-def wait_until(page: Page, expression: str, arg: Any = None) -> None:
-    """Wait until a JavaScript expression, or a function of `arg`, is true in the page.
+def wait_until(page: Page, expression: str, arg: Any = None, patience: float = PATIENCE) -> None:
+    """Wait until a JavaScript expression, or a function of `arg`, is true in the page, for so many milliseconds.
 
     Playwright's own `wait_for_function` asks again with `eval`, which a page's content policy may forbid.
     """
-    end = time.monotonic() + PATIENCE / 1000
+    end = time.monotonic() + patience / 1000
     while True:
         try:
             if page.evaluate(expression, arg):

@@ -25,8 +25,8 @@ LEGEND = "Bars: the usual norm of a row's gradient, on a log scale; zeros: the s
 LOG_LEGEND = (
     "Bars: the usual norm of a gradient or output, on a log scale; zeros: the share of dead units, ? if unknown."
 )
+MARKED_LEGEND = "Bars: usual norm of a row's gradient, log scale; zeros: share exactly 0, ? if unknown; click a number: its finding."
 NOTHING = "Nothing was recorded that takes a gradient."
-_LEADS = " A number stands at the rows that its finding is about; click on either to come to the other."
 _NOT_KEPT = "The graph of this step is not in this picture; trace.show(step=…) draws that of any step."
 _RIGHT = 558  # px: nothing goes further, so that the picture fits a notebook beside JupyterLab's files at 1024 x 768
 _NAMES = 176  # px: the room of the names
@@ -128,9 +128,8 @@ class HealthChart:
             self._marks(top + 38, top + 40 + len(self._rows) * _ROW)
         steps = [self._step(at) for at in range(len(self.columns))]
         opened = {f"r{at}" for at in self._opened}
-        return Storyboard(
-            Scene(title, self._boxes), steps, title, legend=LEGEND + _LEADS * any(self._about), opened=opened
-        )
+        legend = MARKED_LEGEND if any(self._about) else LEGEND
+        return Storyboard(Scene(title, self._boxes), steps, title, legend=legend, opened=opened)
 
     def _add(self, id: str, kind: Any, place: tuple[float, float, float, float], title: str = "", **more: Any) -> None:
         self._boxes[id] = Box(id, kind, title, place=place, **more)
