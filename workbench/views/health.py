@@ -25,7 +25,9 @@ LEGEND = "Bars: the usual norm of a row's gradient, on a log scale; zeros: the s
 LOG_LEGEND = (
     "Bars: the usual norm of a gradient or output, on a log scale; zeros: the share of dead units, ? if unknown."
 )
-MARKED_LEGEND = "Bars: usual norm of a row's gradient, log scale; zeros: share exactly 0, ? if unknown; click a number: its finding."
+MARKED_LEGEND = (
+    "Bars: usual norm of a row's gradient, log scale; zeros: share exactly 0, ? if unknown; click numbers for findings."
+)
 NOTHING = "Nothing was recorded that takes a gradient."
 _NOT_KEPT = "The graph of this step is not in this picture; trace.show(step=…) draws that of any step."
 _RIGHT = 558  # px: nothing goes further, so that the picture fits a notebook beside JupyterLab's files at 1024 x 768

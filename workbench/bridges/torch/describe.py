@@ -259,7 +259,8 @@ class TorchDescriber(ModelDescriber):
         return version_of(tensor)
 
     def _weight(self, tensor: torch.Tensor) -> Any:
-        plain = tensor.is_cpu and tensor.dtype in _FLOATS and type(tensor).__torch_dispatch__ is _dispatch
+        kind: Any = type(tensor)
+        plain = tensor.is_cpu and tensor.dtype in _FLOATS and kind.__torch_dispatch__ is _dispatch
         return _numpy(_detach(tensor)) if plain and tensor.is_leaf and tensor.grad is not None else None
 
     def _leaf(self, node: Any) -> Any:
