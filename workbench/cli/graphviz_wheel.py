@@ -9,12 +9,10 @@ from __future__ import annotations
 import json
 import re
 import tarfile
-from base64 import urlsafe_b64encode
-from hashlib import sha256
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from ..scene.browser import FILE, PACKAGE
+from .lite_wheels import metadata_folder, write_wheel
 
 _WAITS = re.compile(r"\b(?:async|await)\b ?")
 _BEGIN = "WebAssembly.instantiate(binary,imports)"
@@ -37,21 +35,13 @@ def graphviz_wheel(package: Path, folder: Path) -> Path:
     except (KeyError, OSError, tarfile.TarError) as error:
         raise ValueError(f"{package} is not npm's package @viz-js/viz: {error}") from None
     version, license = (str(json.loads(about)[key]) for key in ("version", "license"))
-    info = f"{PACKAGE}-{version}.dist-info"
     contents = {
         f"{PACKAGE}/__init__.py": f'"""Graphviz for Python in a browser: @viz-js/viz {version}."""\n',
         f"{PACKAGE}/{FILE}": javascript(text),
-        f"{info}/METADATA": f"Metadata-Version: 2.4\nName: {PACKAGE}\nVersion: {version}\n"
+        f"{metadata_folder(PACKAGE, version)}/METADATA": f"Metadata-Version: 2.4\nName: {PACKAGE}\nVersion: {version}\n"
         f"Summary: Graphviz for Python in a browser: @viz-js/viz\nLicense-Expression: {license}\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: workbench\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
-    lines = [f"{name},sha256={_digest(content)},{len(content.encode())}" for name, content in contents.items()]
-    contents[f"{info}/RECORD"] = "\n".join([*lines, f"{info}/RECORD,,", ""])
-    path = folder / f"{PACKAGE}-{version}-py3-none-any.whl"
-    with ZipFile(path, "w", ZIP_DEFLATED) as wheel:
-        for name, content in contents.items():
-            wheel.writestr(ZipInfo(name), content, ZIP_DEFLATED)  # of no time, so that a wheel made again is the same
-    return path
+    return write_wheel(folder, PACKAGE, version, {name: content.encode() for name, content in contents.items()})
 
 
 def javascript(module: str) -> str:
@@ -68,10 +58,6 @@ def javascript(module: str) -> str:
         )
     body = _WAITS.sub("", body).replace(_BEGIN, _AT_ONCE).replace("import.meta.url", '""')
     return f"(() => {{\n{body}{_VALUE}"
-
-
-def _digest(content: str) -> str:
-    return urlsafe_b64encode(sha256(content.encode()).digest()).rstrip(b"=").decode()
 
 
 def _read(archive: tarfile.TarFile, name: str) -> str:

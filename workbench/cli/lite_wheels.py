@@ -50,7 +50,7 @@ def installed_wheels(names: Iterable[str], elsewhere: Iterable[str], place: Path
         except PackageNotFoundError:
             raise CommandError(errors.NOT_INSTALLED.format(name)) from None
         waiting += _needs(found)
-        _write(place, found.name, found.version, _files_of(found))
+        write_wheel(place, found.name, found.version, _files_of(found))
 
 
 def _needs(found: Distribution) -> list[str]:
@@ -66,7 +66,9 @@ def _files_of(found: Distribution) -> dict[str, bytes]:
         if inside and file.suffix not in _COMPILED and file.name not in _OF_THE_INSTALLER:
             in_metadata = len(file.parts) > 1 and file.parts[0].endswith(".dist-info")
             # The folder of the metadata is called as the wheel is.
-            place = "/".join((_metadata(found.name, found.version), *file.parts[1:])) if in_metadata else str(file)
+            place = (
+                "/".join((metadata_folder(found.name, found.version), *file.parts[1:])) if in_metadata else str(file)
+            )
             files[place] = Path(str(found.locate_file(file))).read_bytes()
     return files
 
@@ -81,21 +83,21 @@ def own_wheel(place: Path) -> None:
     }
     name, version = "autograd-workbench", workbench.__version__
     said = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-    _write(place, name, version, {**files, f"{_metadata(name, version)}/METADATA": said.encode()})
+    write_wheel(place, name, version, {**files, f"{metadata_folder(name, version)}/METADATA": said.encode()})
 
 
-def _write(place: Path, name: str, version: str, files: Mapping[str, bytes]) -> None:
-    metadata = _metadata(name, version)
+def write_wheel(place: Path, name: str, version: str, files: Mapping[str, bytes]) -> Path:
+    """Write a wheel of these files into a folder, the same for the same files; its path."""
+    metadata = metadata_folder(name, version)
     whole = {**files, f"{metadata}/WHEEL": _WHEEL.encode()}
-    digests = {
-        file: base64.urlsafe_b64encode(hashlib.sha256(text).digest()).rstrip(b"=") for file, text in whole.items()
-    }
-    lines = [f"{file},sha256={digests[file].decode()},{len(text)}\n" for file, text in whole.items()]
+    lines = [f"{file},sha256={_digest(text)},{len(text)}\n" for file, text in whole.items()]
     record = f"{metadata}/RECORD"
     whole[record] = "".join([*lines, f"{record},,\n"]).encode()
-    with zipfile.ZipFile(place / f"{_stem(name, version)}-py3-none-any.whl", "w", zipfile.ZIP_DEFLATED) as wheel:
+    path = place / f"{_stem(name, version)}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
         for file, text in whole.items():
             wheel.writestr(zipfile.ZipInfo(file, _THEN), text, zipfile.ZIP_DEFLATED)
+    return path
 
 
 def _digest(text: bytes) -> str:
@@ -106,5 +108,6 @@ def _stem(name: str, version: str) -> str:
     return f"{canonicalize_name(name).replace('-', '_')}-{version}"
 
 
-def _metadata(name: str, version: str) -> str:
+def metadata_folder(name: str, version: str) -> str:
+    """The folder of a wheel's metadata."""
     return f"{_stem(name, version)}.dist-info"
