@@ -124,7 +124,7 @@ SAID |= {
     "a-class": (
         "Not yet (0 of 2 points). Grad_output is forgotten: what arrives takes no part in yours.",
         "Right. (2 points)",
-        "['cube.exercises.py', 'cube.ipynb']\n# exercise: slope\ndef backward_of_a_cube(x, grad_output):\n    ...",
+        "['cube.exercises.py', 'cube.ipynb']\n# exercise: backward-of-a-cube\nclass Mine(",
     ),
 }
 
