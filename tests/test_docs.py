@@ -32,6 +32,7 @@ from workbench.absent import names
 from workbench.classroom import registry
 from workbench.diagnosis import Why
 from workbench.scene.picture import Picture
+from workbench.views import VIEWS
 
 DOCS = CHECKOUT / "assets" / "docs"
 PAGES = sorted((DOCS / "how-to").glob("*.md"))
@@ -124,7 +125,7 @@ SAID |= {
     "a-class": (
         "Not yet (0 of 2 points). Grad_output is forgotten: what arrives takes no part in yours.",
         "Right. (2 points)",
-        "['cube.exercises.py', 'cube.ipynb']\n# exercise: slope\ndef backward_of_a_cube(x, grad_output):\n    ...",
+        "['cube.exercises.py', 'cube.ipynb']\n# exercise: backward-of-a-cube\nclass Mine(",
     ),
 }
 
@@ -271,9 +272,14 @@ def test_what_the_reference_says_of_each_name() -> None:
             words = re.sub(r"^```.*$", "", said, flags=re.M).split()
             assert name in said and words, name
             if ".Tensor." not in name and REFERENCE.kind_of(REFERENCE.named(name)) == "function":
-                assert f"{name}(" in said and "*args, **kwargs)" not in said, name
+                how = said.partition("\n")[0]
+                assert f"{name}(" in how and "*args, **kwargs)" not in how, name
     mul, sin = ("\n".join(REFERENCE.entry(f"workbench.{name}", [])) for name in ("mul", "sin"))
     assert "workbench.mul(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor\n" in mul
+    checkpoint = "\n".join(REFERENCE.entry("workbench.utils.checkpoint.checkpoint", []))
+    assert "`function(*args, **kwargs)`" in checkpoint
+    show = "\n".join(REFERENCE.entry("workbench.recording.Trace", ["show"]))
+    assert all(f'"{name}"' in show for name, view in VIEWS.items() if not view.compares)
     assert "workbench.sin_(input: Tensor) -> Tensor\n" in sin and "- Gradient of `input`: `grad * cos(input)`" in sin
 
 

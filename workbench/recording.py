@@ -37,10 +37,11 @@ class Trace(Timeline):
     def show(self, view: str = "graph", **options: Any) -> Picture:
         """The trace as a picture to step through, also in a notebook that is opened again with no kernel.
 
-        `view` is one of workbench.views; `show("memory", against=other)` draws another trace over this one. A graph
-        opens as many of its groups (scopes, and what repeats) as a screen has room for; `show(open=["layer1"])` opens
-        these, `show(depth=2)` all of the two outermost levels. The steps of a training loop take turns in the same
-        places: a few of many, with the one that is asked, as by `show(step=500)`, which is shown first.
+        `view` is "graph", "flow", "saved", "memory", "versions", "function", "error" or "health";
+        `show("memory", against=other)` draws another trace over this one. A graph opens as many of its groups (scopes,
+        and what repeats) as a screen has room for; `show(open=["layer1"])` opens these, `show(depth=2)` all of the two
+        outermost levels. The steps of a training loop take turns in the same places: a few of many, with the one that
+        is asked, as by `show(step=500)`, which is shown first.
         `legend=False` leaves out the sentence that says how to read the picture.
         """
         from .views import storyboard

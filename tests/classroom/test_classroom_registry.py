@@ -91,6 +91,9 @@ def test_a_lesson_that_nobody_could_check_is_not_released(kind: str, capsys: pyt
     assert main(["release", "cube.ipynb", f"--{kind}", "out"]) == 1
     said = "workbench: cannot read cube.exercises.py: ZeroDivisionError: division by zero.\n"
     assert capsys.readouterr().err == said and not Path("out").exists()
+    Path("cube.exercises.py").write_bytes(b"# -*- coding: latin-1 -*-\n# \xe9\n")
+    assert main(["release", "cube.ipynb", f"--{kind}", "out"]) == 1
+    assert capsys.readouterr().err == "workbench: cannot read cube.exercises.py: it is not in UTF-8.\n"
 
 
 @pytest.mark.parametrize("kind", ["student", "solutions", "nbgrader", "otter"])

@@ -16,7 +16,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from workbench.classroom.handout import name_of, student
 from workbench.cli import grading, main
-from workbench.cli.handed_in import Assignment, lesson_of, to_judge
+from workbench.cli.handed_in import JUDGES, VERDICT, Assignment, lesson_of, to_judge
 
 # What a notebook says that JupyterLite has saved: no kernel of this name is installed anywhere.
 BROWSER = {"name": "python", "display_name": "Python (Pyodide)", "language": "python"}
@@ -80,6 +80,9 @@ def test_what_students_do_to_a_notebook_does_not_take_their_points(released: Pat
         cells = ["import workbench as torch\nfrom workbench.classroom import check", "1 / 0"]
         mine = "from workbench.classroom import exercise\nexercise('three-backwards', '', solution=0)"
         notebook.cells = [*map(new_code_cell, [*cells, mine]), fork, three, bias, again]
+        # Verdicts of one's own do not count.
+        claim = f"display({{{VERDICT!r}: {{'exercise': {EXERCISES[2]!r}}}}}, raw=True)"
+        notebook.cells.append(new_code_cell(claim, metadata={JUDGES: True}))
 
     handed_in = tmp_path / "in" / "mine.ipynb"
     changed(released, handed_in, change)
@@ -116,6 +119,23 @@ def test_a_cell_that_never_ends_costs_its_own_points_alone(
     changed(released, handed_in, change)
     _, (fork, three, _) = grading.graded(handed_in, grading._lessons(_alone(tmp_path)))
     assert (fork.points, three.points) == (1, 0)
+
+
+@pytest.mark.slow
+def test_a_cell_that_cannot_be_interrupted_ends_with_its_kernel(
+    released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change(notebook: Any) -> None:
+        fork, three, bias = (cell for cell in notebook.cells if name_of(cell))
+        loop = "import time\nwhile True:\n    try:\n        time.sleep(1)\n    except:\n        pass"
+        three.source = f"# exercise: three-backwards\n{loop}"
+        notebook.cells = [fork, three, bias]
+
+    monkeypatch.setattr(grading, "SECONDS", 20)
+    handed_in = tmp_path / "in" / "mine.ipynb"
+    changed(released, handed_in, change)
+    _, (fork, three, bias) = grading.graded(handed_in, grading._lessons(_alone(tmp_path)))
+    assert (fork.points, three.points, bias.points) == (1, 0, 0)
 
 
 def _alone(place: Path) -> Path:

@@ -71,3 +71,16 @@ def test_what_is_no_such_package_is_refused(tmp_path: Path) -> None:
         archive.add(__file__, "package/package.json")
     with pytest.raises(ValueError, match="other.tgz is not npm's package @viz-js/viz"):
         graphviz_wheel(other, tmp_path)
+
+
+def test_half_of_the_file_is_refused(tmp_path: Path) -> None:
+    whole = package(
+        tmp_path / "viz.tgz", MODULE + "".join(f"// {7919 * n % 10007}\n" for n in range(9000))
+    ).read_bytes()
+    for count in range(0, len(whole) - 600, 997):
+        (tmp_path / "half.tgz").write_bytes(whole[:count])
+        with pytest.raises(ValueError, match="half.tgz is not npm's package @viz-js/viz: "):
+            graphviz_wheel(tmp_path / "half.tgz", tmp_path)
+    (tmp_path / "half.tgz").write_bytes(whole[:600] + b"\0" * 300 + whole[900:])
+    with pytest.raises(ValueError, match="half.tgz is not npm's package"):
+        graphviz_wheel(tmp_path / "half.tgz", tmp_path)

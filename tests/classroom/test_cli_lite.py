@@ -95,6 +95,10 @@ def test_graphviz_that_cannot_be_had_is_one_sentence(capsys, monkeypatch, tmp_pa
     site, lessons = tmp_path / "site", tmp_path / "lessons"
     lessons.mkdir()
     nbformat.write(new_notebook(cells=[new_code_cell("1")]), lessons / "one.ipynb")
+    (lessons / "one.exercises.py").write_bytes(b"# -*- coding: latin-1 -*-\n# \xe9\n")
+    said = refused(capsys, site, "--lessons", lessons)
+    assert said == f"cannot read {lessons / 'one.exercises.py'}: it is not in UTF-8."
+    (lessons / "one.exercises.py").unlink()
     monkeypatch.setattr(lite.shutil, "which", lambda name: None)
     said = refused(capsys, site, "--lessons", lessons)
     assert said.startswith("Graphviz for the browser comes from npm, which is not installed: ")
@@ -108,6 +112,28 @@ def test_graphviz_that_cannot_be_had_is_one_sentence(capsys, monkeypatch, tmp_pa
     monkeypatch.setattr(lite.subprocess, "run", packs)
     assert refused(capsys, site, "--lessons", lessons).startswith("npm gave another @viz-js/viz@")
     assert sorted(tmp_path.iterdir()) == [lessons]
+
+
+def test_a_site_goes_into_the_folder_that_is_there_also_the_current_one(capsys, monkeypatch, tmp_path: Path) -> None:
+    def built(place: Path, source: Path, graphviz: Path | None) -> Path:
+        (place / "site" / "lab").mkdir(parents=True)
+        return place / "site"
+
+    monkeypatch.setattr(lite, "_built", built)
+    monkeypatch.setattr(lite, "_add_start", lambda site, opened, pyodide: (site / "index.html").touch())
+    here, linked = tmp_path / "a folder here", tmp_path / "linked"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    lite.lite(Path("."), CHECKOUT / "notebooks", None, None)
+    assert {each.name for each in here.iterdir()} == {each.name for each in Path().iterdir()} == {"lab", "index.html"}
+    (tmp_path / "far").mkdir()
+    linked.symlink_to(tmp_path / "far")
+    lite.lite(linked, CHECKOUT / "notebooks", None, None)
+    assert linked.is_symlink() and {each.name for each in (tmp_path / "far").iterdir()} == {"lab", "index.html"}
+    capsys.readouterr()
+    lite.lite(tmp_path / "new" / "the site", CHECKOUT / "notebooks", None, None)
+    assert f" --directory '{tmp_path}/new/the site'\n" in capsys.readouterr().out
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a folder here", "far", "linked", "new"]
 
 
 def test_pyodides_list_is_cut_down_to_what_is_there_and_used(tmp_path: Path, pyodide: Path) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from nbclient import NotebookClient
 from nbclient.exceptions import DeadKernelError
+from nbclient.util import run_sync
 from nbformat import NotebookNode
 
 from workbench.classroom.judging import Verdict, counted
@@ -90,11 +93,16 @@ def _run(notebook: NotebookNode, place: str) -> None:
     try:
         with client.setup_kernel(stderr=subprocess.DEVNULL):
             for index, cell in enumerate(notebook.cells):
-                client.execute_cell(cell, index)
-    except DeadKernelError:
+                run_sync(_run_cell)(client, cell, index)
+    except (DeadKernelError, TimeoutError):
         pass
     finally:
         client._cleanup_kernel()
+
+
+async def _run_cell(client: NotebookClient, cell: NotebookNode, index: int) -> None:
+    # A loop that catches interrupts, as under a bare `except`, would take them for ever: it ends with its kernel.
+    await asyncio.wait_for(client.async_execute_cell(cell, index), 2 * SECONDS)
 
 
 def _summed_up(said: Sequence[Verdict]) -> str:

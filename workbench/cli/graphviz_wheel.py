@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tarfile
+import zlib
 from pathlib import Path
 
 from ..scene.browser import FILE, PACKAGE
@@ -32,9 +33,9 @@ def graphviz_wheel(package: Path, folder: Path) -> Path:
     try:
         with tarfile.open(package) as archive:
             about, text = (_read(archive, name) for name in ("package.json", "dist/viz.js"))
-    except (KeyError, OSError, tarfile.TarError) as error:
+        version, license = (str(json.loads(about)[key]) for key in ("version", "license"))
+    except (EOFError, KeyError, OSError, TypeError, ValueError, tarfile.TarError, zlib.error) as error:
         raise ValueError(f"{package} is not npm's package @viz-js/viz: {error}") from None
-    version, license = (str(json.loads(about)[key]) for key in ("version", "license"))
     contents = {
         f"{PACKAGE}/__init__.py": f'"""Graphviz for Python in a browser: @viz-js/viz {version}."""\n',
         f"{PACKAGE}/{FILE}": javascript(text),

@@ -16,6 +16,7 @@ from ..classroom.judging import Exercise, Verdict, counted
 from ..classroom.registry import registered
 
 VERDICT = "application/vnd.workbench.verdict+json"
+JUDGES = "workbench_judges"  # in the metadata of the cells whose verdicts count
 ABSENT = "Not in this notebook ({})."
 NOT_RUN = "The kernel died before this was judged ({})."
 RAISED = "{} was raised where the answer is read: {}"
@@ -74,17 +75,18 @@ def to_judge(notebook: Any, lesson: Assignment) -> Any:
             behind.setdefault(number, []).append(name)
     cells = [new_code_cell(_FIRST)]
     for number, cell in enumerate(made.cells):
+        cell.metadata.pop(JUDGES, None)
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
         cells.append(cell)
-        cells += [new_code_cell(_judging(name, lesson)) for name in behind.get(number, ())]
+        cells += [_judging(name, lesson) for name in behind.get(number, ())]
     made.cells = cells
     return made
 
 
-def _judging(name: str, lesson: Assignment) -> str:
+def _judging(name: str, lesson: Assignment) -> Any:
     line = f"_judged({str(lesson.file.resolve())!r}, {name!r}, lambda: (\n{lesson.answers[name]}\n))"
-    return f"from workbench.cli.handed_in import judged as _judged\n{line}"
+    return new_code_cell(f"from workbench.cli.handed_in import judged as _judged\n{line}", metadata={JUDGES: True})
 
 
 def judged(file: str, name: str, answer: Callable[[], Any]) -> None:
@@ -117,7 +119,7 @@ def verdicts(ran: Any, lesson: Assignment) -> list[Verdict]:
 
 def _said(ran: Any) -> Iterable[tuple[str, Any]]:
     for cell in ran.cells:
-        if cell.cell_type == "code":
+        if cell.metadata.get(JUDGES):
             for output in cell.outputs:
                 said = output.get("data", {}).get(VERDICT)
                 if said is not None:

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -31,7 +32,7 @@ from workbench.cli.errors import CommandError
 from workbench.cli.graphviz_wheel import graphviz_wheel
 from workbench.cli.lab import SHIPPED, checkout, first_lesson
 from workbench.cli.lite_wheels import installed_wheels, own_wheel
-from workbench.cli.notebooks import copied, read
+from workbench.cli.notebooks import copied, read, text_of
 
 _STARTS = "workbench"  # the site's folder with what starts the kernel
 _PLUGIN = "@jupyterlite/pyodide-kernel-extension"
@@ -77,20 +78,23 @@ def lite(out: Path, lessons: Path | None, pyodide: Path | None, graphviz: Path |
     if pyodide:
         _check_pyodide(pyodide)
     try:
-        out.absolute().parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=out.absolute().parent, prefix=".workbench-lite-") as place:
+        whole = out.resolve()  # a link, and the current folder, stay what they are: the site goes into them
+        parent = whole if whole.exists() else whole.parent
+        parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=parent, prefix=".workbench-lite-") as place:
             site = _built(Path(place), source, graphviz)
             _add_start(site, opened, pyodide)
-            if out.exists():
-                out.rmdir()
-            site.rename(out)
+            whole.mkdir(exist_ok=True)
+            for each in [*site.iterdir()]:
+                each.rename(whole / each.name)
     except OSError as error:
         raise CommandError(errors.NOT_WRITTEN_INTO.format(out, error.strerror or error)) from None
     size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file()) / 1e6
     if pyodide and "matplotlib" not in _lock(out / "pyodide")["packages"]:
         print(f"{pyodide} has no whole matplotlib: cells that plot with it end in an error, and pictures are drawn.")
     print(f"The site is in {out}: {size:.0f} MB of files for any web server. To look at it here, type")
-    print(f"    {Path(sys.executable).name} -m http.server --bind 127.0.0.1 --directory {out}")
+    named = shlex.quote(str(out)) if os.name == "posix" else f'"{out}"'
+    print(f"    {Path(sys.executable).name} -m http.server --bind 127.0.0.1 --directory {named}")
     print("and open http://127.0.0.1:8000/ in a browser.")
 
 
@@ -109,7 +113,7 @@ def _built(place: Path, source: Path, graphviz: Path | None) -> Path:
     for path in sorted(source.glob("*.ipynb")):
         (contents / path.name).write_text(f"{nbformat.writes(_copy(path))}\n", encoding="utf-8")
     for file in source.glob(f"*{SUFFIX}"):
-        shutil.copy(file, contents)
+        (contents / file.name).write_text(text_of(file), encoding="utf-8")
     try:
         graphviz_wheel(graphviz or _fetched_graphviz(place), wheels)
     except ValueError as error:

@@ -44,13 +44,24 @@ def copied(make: Callable[[NotebookNode], NotebookNode], notebook: NotebookNode,
         raise CommandError(errors.MARKERS.format(path, error)) from None
 
 
+def text_of(file: Path) -> str:
+    """The text of a file of exercises, which goes into copies and pages as UTF-8."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise CommandError(errors.NOT_READ.format(file, "it is not in UTF-8")) from None
+
+
 def exercises_of(path: Path) -> Mapping[str, Exercise]:
     """The exercises that the file beside a notebook registers, by name: none without such a file."""
     file = file_of(path)
     try:
-        return registered(file) if file.exists() else {}
+        return registered(file) if file.exists() and text_of(file) else {}
+    except CommandError:
+        raise
     except Exception as error:  # whatever an author can write
-        raise CommandError(errors.NOT_READ.format(file, f"{type(error).__name__}: {error}")) from None
+        why = f"{type(error).__name__}: {error}".rstrip(".")
+        raise CommandError(errors.NOT_READ.format(file, why)) from None
 
 
 @contextmanager

@@ -186,7 +186,7 @@ def empty(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_gr
 
 @placed
 def empty_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """The same in the shape and dtype of a tensor."""
+    """Elements that are whatever the memory held, in the shape and dtype of a tensor."""
     return like("empty_like", np.empty, input, dtype, requires_grad)
 
 

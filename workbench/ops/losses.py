@@ -374,7 +374,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """The same of sigmoid(input), computed without the detour; `pos_weight` multiplies the part of the ones."""
+    """binary_cross_entropy of sigmoid(input), without the detour; `pos_weight` multiplies the part of the ones."""
     how = _reduction(size_average, reduce, reduction)
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")

@@ -386,7 +386,7 @@ def broadcast_to(self: Tensor, size: Any) -> Tensor:
 @method()
 @tensors_only()
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """The same in the shape of another tensor."""
+    """A view in which dimensions of size 1 are repeated, to the shape of another tensor."""
     return expand(self, other._array.shape)
 
 

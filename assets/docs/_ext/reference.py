@@ -224,7 +224,9 @@ def docstring(full: str, of: Any) -> list[str]:
     if op is not None and text.startswith("The operation "):
         return facts(full.rpartition(".")[2], op)
     text = re.sub(r"::$", ":", text, flags=re.M)
-    return [*re.sub(r"(:)\n(    )", r"\1\n\n\2", text).replace("**", r"\*\*").splitlines(), ""]
+    text = re.sub(r"(:)\n(    )", r"\1\n\n\2", text)
+    # Two stars are no emphasis; in a piece of code they are themselves.
+    return [*re.sub(r"(`[^`]*`)|\*\*", lambda found: found[1] or r"\*\*", text).splitlines(), ""]
 
 
 def members(of: type) -> list[str]:
