@@ -14,13 +14,14 @@ import warnings
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import torch
 from torch.nn.modules import module as modules
-from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.hooks import RemovableHandle
 
 from ...autograd.scopes import Entry, place, settings_of
 from ...events import next_tag
@@ -524,25 +525,36 @@ class StepHook:
 
     def __init__(self, recorder: OperationRecorder, mode: OperationMode) -> None:
         self._recorder = recorder
-        self._handles = register_optimizer_step_pre_hook(self._begin), register_optimizer_step_post_hook(self._end)
+        self._begins = register_optimizer_step_pre_hook(self._begin)
+        # Hooks must stay as they are while PyTorch goes through them, and a recording may begin or end in one. So each
+        # optimiser has one of its own, the last, put there before its step.
+        self._ends: WeakKeyDictionary[Any, RemovableHandle] = WeakKeyDictionary()
+        self._going: WeakSet[Any] = WeakSet()
 
     def _begin(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if not self._recorder.hears():
             return
         try:
             with unobserved():
+                if optimizer in self._ends:
+                    self._ends[optimizer].remove()
+                self._ends[optimizer] = optimizer.register_step_post_hook(self._end)
+                self._going.add(optimizer)
                 self._recorder.steps(optimizer)
         except Exception as error:
             warn_lost("the groups of an optimiser", error)
 
     def _end(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self._going.discard(optimizer)
         if self._recorder.hears():
             self._recorder.stepped()
 
     def remove(self) -> None:
-        """Tell no more."""
-        for handle in self._handles:
-            handle.remove()
+        """Tell no more; a hook that PyTorch is still to come to stays, and does nothing."""
+        self._begins.remove()
+        for optimizer, handle in self._ends.items():
+            if optimizer not in self._going:
+                handle.remove()
 
 
 class _CompiledCall(NamedTuple):
