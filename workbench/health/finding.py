@@ -11,6 +11,7 @@ from ..trace.facts import SourceLine
 from ..trace.source import without_comment
 from ..trace.values import Value, number, series, shortened
 from .graph import RecordedNode
+from .measures import size_of
 from .training_run import TrainedParameter
 
 _NAMED = 3  # parameters that a sentence names
@@ -85,6 +86,8 @@ def named(parameters: Sequence[TrainedParameter]) -> str:
 
 def span(value: Value) -> str:
     """`from -1 to 3`; `zero everywhere`."""
+    if not size_of(value):
+        return "no values at all"
     if value.min is None or value.max is None:
         return "not finite"
     if value.min == value.max:
