@@ -383,3 +383,22 @@ def test_an_empty_input_is_told_for_what_it_is(engine):
     first = only(found(engine, of_nothing))
     assert "mean (" in first.sentence and first.sentence.endswith("; its input is empty.")
     assert first.next_step.startswith("What it computes of no values is nan: ")
+
+
+def product_of_batches(torch):
+    """Scores of a batch that overflow."""
+    net, x = torch.nn.Linear(4, 4), torch.ones(2, 3, 4)
+
+    def loss_of():
+        many = net(x) * 1e30
+        return (many @ many.transpose(-2, -1)).mean()  # overflows
+
+    return train(torch, net, lr=FIT, loss_of=loss_of)
+
+
+@each_engine
+def test_a_product_of_batches_is_not_called_by_the_view_that_ends_it(engine):
+    first = only(found(engine, product_of_batches))
+    assert (
+        first.sentence.startswith(("bmm (", "matmul (")) and where(product_of_batches, "# overflows") in first.sentence
+    )

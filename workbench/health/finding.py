@@ -16,6 +16,7 @@ from .training_run import TrainedParameter
 
 _NAMED = 3  # parameters that a sentence names
 _TEXT = 60  # characters of a line that a sentence shows
+_CALLED = {"unsafe_view": "matmul"}  # what PyTorch ends a product of batches with, which no program writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,8 @@ def place(line: SourceLine | None) -> str:
 def told(node: RecordedNode) -> str:
     """`sqrt in Net/head (train.py:18 \\`h = x.sqrt()\\`)`."""
     scope = f" in {node.made.scope}" if node.made.scope else ""
-    return f"{node.made.operation}{scope} ({place(node.line)})"
+    operation = _CALLED.get(node.made.operation, node.made.operation)
+    return f"{operation}{scope} ({place(node.line)})"
 
 
 def written_as(node: RecordedNode, id: str) -> str:
