@@ -236,3 +236,169 @@ def test_a_hook_and_a_seed_are_told_for_what_they_are(engine):
     seed = only(found(engine, lambda torch: hooked(torch, "seed")))
     assert seed.sentence.startswith("A backward (") and where(hooked, "# the seed") in seed.sentence
     assert seed.sentence.endswith(" is given a gradient to begin with that is not finite.")
+
+
+def attention(torch):
+    """Attention in which the third step leaves a row without a position that it may look at."""
+    net, x = torch.nn.Linear(4, 4), torch.ones(2, 3, 4)
+    rows = [torch.zeros(2, 3, 3).bool(), torch.ones(2, 3, 3).bool()]
+    off = [rows[0]]
+
+    def loss_of():
+        scores = (net(x) @ net(x).transpose(-2, -1)).masked_fill(off[0], -math.inf)
+        return (scores.softmax(-1) @ net(x)).mean()  # no position left
+
+    def begin(at, optimizer):
+        off[0] = rows[at == 2]
+
+    return train(torch, net, lr=FIT, loss_of=loss_of, begin=begin)
+
+
+@each_engine
+def test_a_row_of_batched_attention_without_a_position_is_named_through_products(engine):
+    trace = recorded(engine, attention)
+    first = only(trace.findings())
+    assert first.sentence.startswith("softmax (") and where(attention, "# no position") in first.sentence
+    assert "leave one position of each row unmasked" in first.next_step
+    assert "it was given the number -inf." in str(trace.why("net.weight"))
+
+
+def stopped_before_its_backward(torch):
+    """A training that stops at a result which is nan, and begins no backward there."""
+    net, x = net_and_data(torch)
+
+    def run():
+        for at in range(3):
+            h = net(x)
+            if at == 2:
+                h = (h / (h - h.detach())) * 0  # by 0
+                return
+            h.mean().backward()
+
+    return run
+
+
+@each_engine
+def test_what_the_program_has_stopped_at_without_a_backward_is_told(engine):
+    first = only(found(engine, stopped_before_its_backward))
+    assert first.sentence.startswith("div (") and where(stopped_before_its_backward, "# by 0") in first.sentence
+
+
+def left_out(torch):
+    """A step whose loss is infinite is left out, and the training goes on."""
+    net, x = net_and_data(torch)
+
+    def run():
+        for at in range(4):
+            loss = net(x).pow(2).mean()
+            if at == 2:
+                loss = loss / 0.0
+            if math.isfinite(loss.item()):
+                loss.backward()
+
+    return run
+
+
+@each_engine
+def test_a_step_that_is_left_out_is_meant(engine):
+    assert not [each for each in found(engine, left_out) if each.rule == "not finite"]
+
+
+def gathered(torch):
+    """Gradients of two batches a step, cleared before each, one of which is nan in the first step."""
+    net, x = net_and_data(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=FIT)
+
+    def run():
+        for at in range(2):
+            optimizer.zero_grad()
+            for part in range(2):
+                h = net(x)
+                loss = h.pow(2).mean()
+                if at == 0 and part == 1:
+                    loss = loss + (h * 0).sum().sqrt()  # infinite at 0
+                loss.backward()
+            optimizer.step()
+
+    return run
+
+
+@each_engine
+def test_weights_that_stay_nan_are_not_taken_for_updates_of_unknown_lines(engine):
+    first = only(found(engine, gathered))
+    assert first.sentence.startswith("The backward of sqrt (")
+
+
+def frozen_layer(torch):
+    """The first layer takes no gradient, and one of its weights is nan."""
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2))
+    for parameter in net[0].parameters():
+        parameter.requires_grad_(False)
+    with torch.no_grad():
+        net[0].weight[0, 0] = math.nan
+    return train(torch, net, lr=FIT, loss_of=lambda: net(torch.ones(5, 3)).pow(2).mean())
+
+
+@each_engine
+def test_a_weight_that_takes_no_gradient_is_named(engine):
+    first = only(found(engine, frozen_layer))
+    assert first.sentence.startswith("What addmm in ") and "is given is not finite already: 5 of 20" in first.sentence
+    assert first.sentence.endswith(" net.0.weight, which takes no gradient, has nan, too: 1 of 12 values.")
+
+
+def of_a_gradient(torch, what):
+    """A gradient that the program divides by 0, or a rate that is nan, in the third step."""
+    net, x = net_and_data(torch)
+
+    def run():
+        optimizer = torch.optim.SGD(net.parameters(), lr=FIT)
+        for at in range(4):
+            optimizer.zero_grad()
+            net(x).pow(2).mean().backward()
+            if at == 2 and what == "gradient":
+                net.weight.grad.div_(0.0)  # written
+            optimizer.param_groups[0]["lr"] = math.nan if at == 2 and what == "rate" else FIT
+            optimizer.step()
+
+    return run
+
+
+@each_engine
+def test_who_wrote_into_a_gradient_and_a_rate_that_is_nan_are_told(engine):
+    written = only(found(engine, lambda torch: of_a_gradient(torch, "gradient")))
+    assert written.sentence.startswith("div_ (") and where(of_a_gradient, "# written") in written.sentence
+    assert " makes the gradient of net.weight not finite in step 3: 6 of 6 values" in written.sentence
+    rate = only(found(engine, lambda torch: of_a_gradient(torch, "rate")))
+    assert rate.next_step == "Its learning rate (lr) was nan: look at what sets it."
+
+
+def of_nothing(torch):
+    """The mean of what a mask has left, which is nothing."""
+    net, x = net_and_data(torch)
+    return train(torch, net, lr=FIT, loss_of=lambda: net(x)[torch.zeros(4).bool()].mean())
+
+
+@each_engine
+def test_an_empty_input_is_told_for_what_it_is(engine):
+    first = only(found(engine, of_nothing))
+    assert "mean (" in first.sentence and first.sentence.endswith("; its input is empty.")
+    assert first.next_step.startswith("What it computes of no values is nan: ")
+
+
+def product_of_batches(torch):
+    """Scores of a batch that overflow."""
+    net, x = torch.nn.Linear(4, 4), torch.ones(2, 3, 4)
+
+    def loss_of():
+        many = net(x) * 1e30
+        return (many @ many.transpose(-2, -1)).mean()  # overflows
+
+    return train(torch, net, lr=FIT, loss_of=loss_of)
+
+
+@each_engine
+def test_a_product_of_batches_is_not_called_by_the_view_that_ends_it(engine):
+    first = only(found(engine, product_of_batches))
+    assert (
+        first.sentence.startswith(("bmm (", "matmul (")) and where(product_of_batches, "# overflows") in first.sentence
+    )

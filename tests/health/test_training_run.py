@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import pytest
 from both_engines import ROOT, each_engine, recorded
 
 import workbench
@@ -185,3 +186,54 @@ def test_rules_look_at_a_trace_once_and_anew_when_it_has_grown(monkeypatch):
         (workbench.ones(2, requires_grad=True) * 2).sum().backward()
         trace.findings()
         assert len(looked) == 2 and looked[1] > looked[0]
+
+
+def written_now_and_then(torch, when):
+    """Gradients are made smaller in one step only."""
+    net, x = torch.nn.Linear(3, 2), torch.ones(4, 3)
+
+    def run():
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        for at in range(4):
+            optimizer.zero_grad()
+            net(x).pow(2).mean().backward()
+            if at == when:
+                net.weight.grad.div_(2.0)
+            optimizer.step()
+
+    return run
+
+
+@each_engine
+@pytest.mark.parametrize("when", [0, 2, 3])
+def test_a_write_in_one_step_only_ends_no_step_before_its_updates(engine, when):
+    run = TrainingRun(recorded(engine, lambda torch: written_now_and_then(torch, when)).events)
+    assert [(len(step.backwards), len(step.updates)) for step in run.steps] == [(1, 2)] * 4
+
+
+def blocks_in_a_list(torch):
+    """Blocks of a list, which is not called itself."""
+    nn = torch.nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.blocks = nn.ModuleList([nn.Sequential(nn.Linear(3, 3), nn.Tanh()) for _ in range(2)])
+
+        def forward(self, x):
+            for block in self.blocks:
+                x = block(x)
+            return x
+
+    net = Net()
+    return lambda: net(torch.ones(2, 3)).sum().backward()
+
+
+@each_engine
+def test_calls_in_a_list_are_called_as_their_nodes_are(engine):
+    run = TrainingRun(recorded(engine, blocks_in_a_list).events)
+    root = {"workbench": "Net", "torch": "net"}[engine]
+    assert {call.scope for call in run.calls.values()} >= {root, f"{root}/blocks/0", f"{root}/blocks/1/1"}
+    assert {node.made.scope for node in run.nodes.values() if node.made.scope} <= {
+        call.scope for call in run.calls.values()
+    }

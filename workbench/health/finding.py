@@ -11,10 +11,12 @@ from ..trace.facts import SourceLine
 from ..trace.source import without_comment
 from ..trace.values import Value, number, series, shortened
 from .graph import RecordedNode
+from .measures import size_of
 from .training_run import TrainedParameter
 
 _NAMED = 3  # parameters that a sentence names
 _TEXT = 60  # characters of a line that a sentence shows
+_CALLED = {"unsafe_view": "matmul"}  # what PyTorch ends a product of batches with, which no program writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,8 @@ def place(line: SourceLine | None) -> str:
 def told(node: RecordedNode) -> str:
     """`sqrt in Net/head (train.py:18 \\`h = x.sqrt()\\`)`."""
     scope = f" in {node.made.scope}" if node.made.scope else ""
-    return f"{node.made.operation}{scope} ({place(node.line)})"
+    operation = _CALLED.get(node.made.operation, node.made.operation)
+    return f"{operation}{scope} ({place(node.line)})"
 
 
 def written_as(node: RecordedNode, id: str) -> str:
@@ -85,6 +88,8 @@ def named(parameters: Sequence[TrainedParameter]) -> str:
 
 def span(value: Value) -> str:
     """`from -1 to 3`; `zero everywhere`."""
+    if not size_of(value):
+        return "no values at all"
     if value.min is None or value.max is None:
         return "not finite"
     if value.min == value.max:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import isfinite
 
 from ..trace.facts import TensorSeen
+from ..trace.records import GradChanged
 from ..trace.values import Value
 from .backwards import RecordedBackward
 from .causes import grown, scale_of, scales
@@ -12,6 +14,7 @@ from .finding import Finding, listed, place, plural, span, told, written_as
 from .graph import RecordedNode
 from .measures import size_of
 from .not_finite import Cause, Source, cause_of_loss, first_cause, has_nan
+from .registered import rates_of
 from .training_run import TrainedParameter, TrainingRun, TrainingStep, Update
 
 _HUGE = 1e10  # numbers that something had let grow before they overflowed
@@ -24,6 +27,8 @@ _HINTS = {
     "exp": "Its input is too large: subtract the largest first, or stay with logarithms (`logsumexp`, `log_softmax`).",
     "softmax": "A row whose scores are all -inf has no softmax: leave one position of each row unmasked.",
     "acos": "Its derivative is infinite at -1 and 1: clamp its input to a little less, or use `atan2`.",
+    "std": "Of a single value it is nan: give it two or more, or `correction=0`.",
+    "nll_loss": "If `ignore_index` leaves out every target, their mean is nan: leave such a batch out.",
     "norm": "Its derivative does not exist at 0: add a small number to what is normalised.",
 }
 _ALSO = {
@@ -32,6 +37,7 @@ _ALSO = {
     "log_softmax": "softmax",
     "log2": "log",
     "reciprocal": "div",
+    "var": "std",
     "asin": "acos",
 }
 _GIVEN = "Look at where it comes from: the data, how it was loaded or normalised, or an update before the recording."
@@ -65,6 +71,22 @@ def _troubles(run: TrainingRun) -> Iterator[Finding]:
         for id, update in step.updates.items():
             if update.after.nonfinite and not update.before.nonfinite:
                 yield _by_update(run, run.parameters[id], update)
+    for root in _last_roots(run):
+        made = _madecause(run, cause_of_loss(run, None, root.id))
+        if made is not None:
+            yield made
+
+
+def _last_roots(run: TrainingRun) -> list[RecordedNode]:
+    """What the program computed last, and has begun no backward at: that may be why it has stopped."""
+    end = run.backwards[-1].event if run.backwards else -1
+    last = [node for node in run.nodes.values() if node.event > end and not node.inside and not node.made.found]
+    return [each for each in last if each.id not in run.users and any(map(_is_lost, run.results(each.id)))]
+
+
+def _is_lost(value: Value) -> bool:
+    """Whether a result has nan, or is one number that is not finite: more of them may be those of a mask."""
+    return has_nan(value) or (value.nonfinite > 0 and size_of(value) == 1)
 
 
 def _matters(run: TrainingRun, step: TrainingStep, bad: Sequence[tuple[str, Value]]) -> bool:
@@ -126,6 +148,8 @@ def _by_forward(run: TrainingRun, source: Source, sender: RecordedNode | None) -
     elif source.number:
         why = f"it was given the number {source.number}"
         why += f", and its inputs were finite ({ranges})" if ranges else ""
+    elif any(not size_of(value) for value in given):
+        why = "its input is empty"
     elif ranges:
         why = f"its inputs were finite ({ranges})"
     first = "first" if ranges or infinite or source.number else "first that was seen"
@@ -171,6 +195,12 @@ def _unknown_loss(backward: RecordedBackward, root: str) -> Finding:
 
 def _unknown_gradient(run: TrainingRun, step: TrainingStep, id: str, grad: Value) -> Finding:
     parameter = run.parameters[id]
+    change = run.broken_by(id, step.end)
+    if change is not None and isinstance(change.made, GradChanged):
+        line, count = change.made.source, f"{grad.nonfinite} of {size_of(grad)} values"
+        what = f"{change.made.name or 'The program'} ({place(line)}) makes the gradient of {parameter.name} not finite"
+        what += f" in step {step.number}: {count}; what the backward brought was finite."
+        return Finding("not finite", True, what, "Look at what is written there.", line, change.event, (id,))
     return Finding(
         "not finite",
         True,
@@ -187,6 +217,8 @@ def _hint(run: TrainingRun, node: RecordedNode, large: float) -> str:
     name = node.made.operation
     if large > _HUGE:
         return f"Its inputs had grown to {large:.3g} before: look at the learning rate and at how fast the loss grows."
+    if any(not size_of(value) for value in node.inputs):
+        return "What it computes of no values is nan: look at what selects them, and leave such a step out."
     hint = _HINTS.get(_ALSO.get(name, name))
     if hint is not None:
         return hint
@@ -200,23 +232,30 @@ def _given(run: TrainingRun, source: Source, seen: TensorSeen, value: Value) -> 
     node = run.nodes[source.node]
     if seen.id in run.parameters and run.parameters[seen.id].seen.value.nonfinite:
         return _from_the_beginning(run, [run.parameters[seen.id]], True)
-    name = seen.name or written_as(node, seen.id) or "a tensor"
+    name = seen.name or written_as(node, seen.id)
     count = f"{value.nonfinite} of {size_of(value)} values"
     next_step, line, event = _GIVEN, node.line, node.event
+    subject = f"{name}, which {told(node)} is given," if name else f"What {told(node)} is given"
     if source.written is not None:
         event, write = source.written
         line = write.source
-        sentence = f"{write.name} ({place(line)}) makes {name} not finite: {count}; {told(node)} is given it."
+        what = f"{write.name} ({place(line)}) makes {name or 'a tensor'} not finite"
+        sentence = f"{what}: {count}; {told(node)} is given it."
         next_step = "Look at what is written there."
     elif seen.cut is not None:
         word = "under `no_grad`" if seen.cut.word == "no_grad" else f"after {seen.cut.word}"
-        sentence = f"{name}, which {told(node)} is given, is not finite: {count}; it was computed {word} "
+        sentence = f"{subject} is not finite: {count}; it was computed {word} "
         sentence += f"({place(seen.cut.source)})."
         line = seen.cut.source or line
         next_step = "Look at what is computed there."
     else:
-        sentence = f"{name}, which {told(node)} is given, is not finite already: {count}; "
-        sentence += "no node of the forward made it so."
+        sentence = f"{subject} is not finite already: {count}; no node of the forward made it so."
+        frozen = [id for id in run.frozen if has_nan(run.values[id]) and id != seen.id] if not seen.name else []
+        if frozen:  # what it is given may have been computed by a layer whose weights take no gradient
+            first, value = run.frozen[frozen[0]].name, run.values[frozen[0]]
+            count = f"{value.nonfinite} of {size_of(value)} values"
+            sentence += f" {first}, which takes no gradient, has nan, too: {count}."
+            next_step = f"Look at how {first} was made or loaded, and at what was written to it."
     return Finding("not finite", True, sentence, next_step, line, event, (seen.id, node.id))
 
 
@@ -246,6 +285,8 @@ def _by_update(run: TrainingRun, parameter: TrainedParameter, update: Update) ->
     who, step = update.optimizer or "the program", run.step_of(update.event)
     within = "" if step is None else f", in step {step.number}"
     finite = update.grad is not None and not update.grad.nonfinite
+    rates = rates_of(run, parameter.id) if update.optimizer else []
+    rate = next((rate for rate in rates if rate is not None and not isfinite(rate)), None)
     what = f"The step of {who}" if update.optimizer else "The program"
     return Finding(
         "not finite",
@@ -253,7 +294,9 @@ def _by_update(run: TrainingRun, parameter: TrainedParameter, update: Update) ->
         f"{what} ({place(update.source)}) makes {parameter.name} not finite: "
         f"{update.after.nonfinite} of {size_of(update.after)} values{within}"
         f"{'; its gradient was finite' if finite else ''}.",
-        "Try a smaller learning rate, or clip the gradients' norm."
+        f"Its learning rate (lr) was {rate}: look at what sets it."
+        if rate is not None
+        else "Try a smaller learning rate, or clip the gradients' norm."
         if update.optimizer
         else "Look at what is written there.",
         update.source,

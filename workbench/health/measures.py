@@ -52,11 +52,16 @@ def units_off(value: Value) -> int | None:
 
 
 def is_same(one: Value, other: Value) -> bool:
-    """Whether two values have the same numbers, as far as their records tell."""
+    """Whether two values have the same numbers, as far as their records tell; nan is the same as nan."""
+    if one.shape != other.shape or one.nonfinite != other.nonfinite:
+        return False
     if one.values is not None and other.values is not None:
-        return one.shape == other.shape and one.values == other.values
-    facts = [(value.shape, value.norm, value.min, value.max, value.mean) for value in (one, other)]
-    return facts[0] == facts[1]
+        numbers = one.values, other.values
+    else:
+        numbers = (one.norm, one.min, one.max, one.mean), (other.norm, other.min, other.max, other.mean)
+    if not one.nonfinite:  # of what nobody has looked at the norm is nan, too
+        return numbers[0] == numbers[1]
+    return all(a == b or (a != a and b != b) for a, b in zip(*numbers, strict=True))
 
 
 def distance(one: Value, other: Value) -> float:

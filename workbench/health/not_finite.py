@@ -86,7 +86,7 @@ def first_cause(graph: TrainingRun, backward: RecordedBackward | None, starts: I
     return _followed(graph, Cause(backward, places[0], _origin(graph, backward, starts, places)))
 
 
-def cause_of_loss(graph: TrainingRun, backward: RecordedBackward, root: str) -> Cause:
+def cause_of_loss(graph: TrainingRun, backward: RecordedBackward | None, root: str) -> Cause:
     """Why a number that a backward begins at is not finite, followed back in the same way."""
     return _followed(graph, Cause(backward, root, Origin(source=source_of(graph, root))))
 
@@ -183,17 +183,22 @@ def _earliest(graph: RecordedGraph, node: str, is_bad: Callable[[Value | None], 
         at = left.pop()
         if at not in graph.nodes:
             continue
-        values = graph.results(at)
+        values = _known(graph.results(at))
         if at == node or not values:  # a node may have saved a mask of -inf, and give what is finite
-            values = [*values, *graph.nodes[at].saved.values()]
-        if not any(map(is_bad, values)):
+            values += _known(graph.nodes[at].saved.values())
+        if any(map(is_bad, values)):
+            if found is None or graph.nodes[at].event < graph.nodes[found].event:
+                found = at
+        elif at == node or values:  # else nothing is known of it, as of a view inside of a product of batches
             continue
-        if found is None or graph.nodes[at].event < graph.nodes[found].event:
-            found = at
         behind = [to for to in _behind(graph, at) if to not in seen]
         left += behind
         seen.update(behind)
     return found
+
+
+def _known(values: Iterable[Value]) -> list[Value]:
+    return [value for value in values if value.is_known]
 
 
 def _behind(graph: RecordedGraph, node: str) -> Iterator[str]:

@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import TypeVar
 
 from ..trace.compare import rounds_of
@@ -202,14 +203,15 @@ class TrainingRun(RecordedBackwards):
 
     def _note_calls(self, at: int, made: NodeCreated) -> None:
         parts = [part for part in made.path if part.kind == "scope"]
-        names = (made.scope or "").split("/")
-        if len(names) != len(parts):  # of an operation in a scope of the user's, say
-            names = [part.title.partition(" › ")[0] for part in parts]
+        names, titles = (made.scope or "").split("/"), [part.title.partition(" › ")[0] for part in parts]
+        ends = [*accumulate(title.count("/") + 1 for title in titles)]  # `layers/0` is in a list that is not called
+        if len(names) != sum(ends[-1:]):  # of an operation in a scope of the user's, say
+            names, ends = titles, [*range(1, len(titles) + 1)]
         outer: ModuleCall | None = None
-        for depth, part in enumerate(parts, 1):
+        for end, part in zip(ends, parts, strict=True):
             call = self.calls.get(part.key)
             if call is None:
-                call = self.calls[part.key] = ModuleCall(part.key, "/".join(names[:depth]), part.module, at)
+                call = self.calls[part.key] = ModuleCall(part.key, "/".join(names[:end]), part.module, at)
                 if outer is not None:
                     outer.has_calls = True
             call.nodes.append(made.node)

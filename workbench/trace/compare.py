@@ -227,12 +227,8 @@ def _boundary(events: Sequence[Record], run: _Run, after: _Run, tail: Sequence[t
     if after.key is None or run.key is None:
         return after.first if after.key is None else run.last + 1
     if tail:
-        same = 0
-        for (_, event), sign in zip(gap, tail, strict=False):
-            if _sign(event) != sign:
-                break
-            same += 1
-        return gap[same][0] if same < len(gap) else after.first
+        ended = _ended([event for _, event in gap], tail, run.started)
+        return gap[ended][0] if ended < len(gap) else after.first
     line = run.started
     for at, event in gap:
         now = getattr(event, "source", None)
@@ -244,6 +240,25 @@ def _boundary(events: Sequence[Record], run: _Run, after: _Run, tail: Sequence[t
     if cleared and line is not None and all(getattr(event, "source", None) == line for _, event in gap):  # one line
         return next((at for at in cleared if not writes or at > writes[-1]), after.first)
     return after.first
+
+
+def _ended(gap: Sequence[Record], tail: Sequence[tuple[object, ...]], line: SourceLine | None) -> int:
+    """How many events still end a round: those of the last round's end, and any between them, as a write now and then.
+
+    None comes after the program has gone back to lines before, from the one that began the backward.
+    """
+    signs = [_sign(event) for event in gap]
+    if signs[: len(tail)] == tail:
+        return len(tail)
+    ended = 0
+    for count, (event, sign) in enumerate(zip(gap, signs, strict=True), 1):
+        now: SourceLine | None = getattr(event, "source", None)
+        if now is not None and line is not None and now.file == line.file and now.line < line.line:
+            break
+        line = now or line
+        if sign in tail:
+            ended = count
+    return ended
 
 
 # The fields that name a node, a tensor or a backward.
