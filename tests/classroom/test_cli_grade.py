@@ -56,6 +56,9 @@ def test_a_folder_of_notebooks_from_a_browser_is_graded(
     for name in SUBMISSIONS:
         submit(released, name, folder / name / f"{LESSON} (1).ipynb")
     submit(released, "wrong", folder / "right" / ".ipynb_checkpoints" / "lesson-checkpoint.ipynb")
+    (folder / "__MACOSX" / "right").mkdir(parents=True)  # as an archive made on macOS has them, and no notebooks
+    for name in ("__MACOSX/right/._lesson.ipynb", "._lesson.ipynb"):
+        (folder / name).write_bytes(b"\0\5\x16\7")
     (folder / "torn.ipynb").write_text("{")
     output = tmp_path / "grades.csv"
     assert main(["grade", str(folder), "-o", str(output)]) == 1

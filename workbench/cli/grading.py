@@ -62,7 +62,8 @@ def grade(place: Path, lessons: Path | None, output: Path | None) -> None:
 
 
 def _is_handed_in(path: Path) -> bool:
-    return ".ipynb_checkpoints" not in path.parts
+    # Beside the second name lie, in an archive made on macOS, what its files say of others.
+    return not {".ipynb_checkpoints", "__MACOSX"} & {*path.parts} and not path.name.startswith("._")
 
 
 def _lessons(folder: Path | None) -> list[Assignment]:
