@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -47,9 +48,12 @@ def serve() -> None:
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(settings())
     # A kernel that a student has installed at home does not stand before this environment's.
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
-    from jupyterhub.singleuser import main
+    # Kernels are spoken to by sockets that are files: a network's file system has none, and their paths must be short.
+    with tempfile.TemporaryDirectory(prefix="class-", ignore_cleanup_errors=True) as sockets:
+        os.environ["JUPYTER_RUNTIME_DIR"] = sockets
+        from jupyterhub.singleuser import main
 
-    main()
+        main()
 
 
 if __name__ == "__main__":

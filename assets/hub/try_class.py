@@ -153,26 +153,28 @@ class Hub:
             if begun.poll() is None:
                 begun.kill()
                 begun.wait()
-        for process in left:
-            try:
-                process.kill()
-            except psutil.Error:
-                pass
-        psutil.wait_procs(left, timeout=30)
+        for end in (psutil.Process.terminate, psutil.Process.kill):  # a server that is killed leaves files
+            for process in left:
+                try:
+                    end(process)
+                except psutil.Error:
+                    pass
+            left = psutil.wait_procs(left, timeout=30)[1]
 
 
 async def wait_until(holds: Callable[[], Awaitable[Any]], what: str) -> Any:
     """Ask again until something holds, and give what was answered; no connection yet is a no."""
     end = time.monotonic() + PATIENCE
+    refused = ""
     while time.monotonic() < end:
         try:
             found = await holds()
             if found:
                 return found
-        except (HTTPClientError, OSError):
-            pass
+        except (HTTPClientError, OSError) as error:
+            refused = f" ({error})"
         await asyncio.sleep(1)  # more often, and twenty who ask keep the hub busy
-    raise TimeoutError(f"not within {PATIENCE} s: {what}")
+    raise TimeoutError(f"not within {PATIENCE} s: {what}{refused}")
 
 
 @dataclass

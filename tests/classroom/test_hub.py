@@ -261,9 +261,15 @@ def test_on_a_real_hub_a_lesson_is_kept_or_replaced_at_the_next_start(site: Path
             await hub.start()
             await student.enter()
             await student.open()
+            # Kernels that choose ports while others start may choose the same: this one is spoken to by files.
+            (kernel,) = names["_kernels"](hub.servers()["ada"])
+            sockets = Path(kernel.environ()["JUPYTER_RUNTIME_DIR"])
+            assert sockets.stat().st_mode & 0o777 == 0o700
+            assert sum(path.is_socket() for path in sockets.iterdir()) == 5  # shell, control, iopub, stdin, heartbeat
             student.notebook["cells"][-1]["source"] += "\nmine"
             await student.save()
             await student.leave()
+            assert not sockets.exists()
             for name in (SECOND, THIRD):
                 appended(site / "workbench" / "lessons" / name, "newest")
             await student.enter()

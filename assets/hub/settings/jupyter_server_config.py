@@ -12,8 +12,9 @@ c.MappingKernelManager.cull_interval = max(idle // 10, 1)
 c.MappingKernelManager.cull_connected = True
 c.ServerApp.shutdown_no_activity_timeout = idle
 
-# Others have accounts on the machine: what a page and its kernel say to each other is for neither of them.
-c.MappingKernelManager.transport_encryption = "auto"
+# Servers that start kernels at once choose the same ports, and kernels that find theirs taken end. Files have no such
+# limit: they lie in the server's own folder (start.py), which others who have accounts on the machine cannot enter.
+c.KernelManager.transport = "ipc"
 
 # Students fetch, validate and hand in: what teachers need is left out here and, by page_config.json, in the page.
 c.ServerApp.jpserver_extensions = {
