@@ -487,6 +487,7 @@ LIST_KIND = "expected Tensor as element {} in argument 0, but got {}"
 UNPACK_SIZE = (
     "{}(): argument '{}' failed to unpack the object at pos {} with error \"type must be tuple of ints,but got {}\""
 )
+FOUND_DTYPE = "Found dtype {} but expected {}"
 INDEX_RANGE = "index {} is out of bounds for dimension {} with size {}"
 SELECT_NO_DIM = "index_select(): self indexing axis dim should be positive"
 INDEX_DTYPE = "tensors used as indices must be long, int, byte or bool tensors"

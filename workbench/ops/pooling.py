@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd.tensor import Tensor
 from .convolution import Ints, _pad, _pair, conv2d
 from .core.checks import tensors_only
@@ -33,6 +34,8 @@ def _largest_at(
     a: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
 ) -> np.ndarray:
     """Where each window's largest element is, the first of equal ones, counted through the image row by row."""
+    if a.dtype.kind == "b":
+        raise NotImplementedError(errors.NO_KERNEL.format("max_pool2d", "Bool"))
     size = a.shape[-2:]
     outputs = _outputs(size, kernel, stride, padding, dilation, ceil_mode)
     far = _reach(size, outputs, kernel, stride, padding, dilation)
@@ -41,7 +44,7 @@ def _largest_at(
     *lead, row, column = padded.strides
     steps = (*lead, row * stride[0], column * stride[1], row * dilation[0], column * dilation[1])
     windows = np.ndarray((*a.shape[:-2], *outputs, *kernel), a.dtype, padded, 0, steps)
-    first = windows.reshape(*windows.shape[:-2], -1).argmax(-1)
+    first = windows.reshape(*windows.shape[:-2], kernel[0] * kernel[1]).argmax(-1)
     down, right = np.divmod(first, kernel[1])
     rows = np.arange(outputs[0], dtype=np.int64)[:, None] * stride[0] - padding[0] + down * dilation[0]
     columns = np.arange(outputs[1], dtype=np.int64) * stride[1] - padding[1] + right * dilation[1]
