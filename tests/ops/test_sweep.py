@@ -145,6 +145,12 @@ SAMPLES = {
 
 # Functions that users call and that are no operations of the registry: the call, and its samples.
 COMPOSED = {
+    "F.avg_pool2d(self, 2)": "r(1, 2, 4, 4)",
+    "F.cross_entropy(self, other)": "r(2, 3), w.tensor([0, 2]); r(2, 3), p(2, 3)",
+    "F.l1_loss(self, other)": "r(3), r(3)",
+    "F.linear(self, other, third)": "r(2, 3), r(4, 3), r(4); r(3), r(2, 3), r(2)",
+    "F.normalize(self)": "r(2, 3)",
+    "F.scaled_dot_product_attention(self, other, third)": "r(1, 2, 3), r(1, 4, 3), r(1, 4, 3)",
     "allclose(self, other)": "r(3), r(3)",
     "atleast_1d(self)": "r(); r(3)",
     "atleast_2d(self)": "r(); r(3)",
@@ -190,6 +196,7 @@ KNOWN: dict[str, dict[str, str]] = {
     "Numbers near the limits of a dtype": {
         "float??, one *largest: value": "addmm smooth_l1_loss native_layer_norm native_batch_norm",
         "float??, one *largest: *gradient's value": "mse_loss native_layer_norm native_batch_norm prod_dim",
+        "float??, one -largest: *value": "F.scaled_dot_product_attention",
         "float32, one *largest: *value": "std prod_dim_as",
         "float32, edges: *gradient's value": "std",
         "float??, all edges: value": (
@@ -211,11 +218,12 @@ KNOWN: dict[str, dict[str, str]] = {
         "float??, *edges: error": "binary_cross_entropy",
         "empty: error": "binary_cross_entropy rsub_tensors native_batch_norm",
         "in place, empty: error": "masked_fill masked_fill_number",
-        "*0-d: error": "index_add mv embedding unflatten permute",
+        "*0-d: error": "index_add mv embedding unflatten permute F.avg_pool2d F.cross_entropy",
         "out=bool, *: error": "add_scaled sub_scaled",
         "in place, bool with int32: error": "add_scaled",
         "out=*, bool: error": "abs floor ceil trunc mm dot mv bmm matmul",
         "bool with int32: error": "bmm einsum matmul",
+        "bool*: error": "F.scaled_dot_product_attention",
     },
     "`out=`": {"out=*: error": "sum_all sum_all_as mean_all mean_all_as mean_dim max_all min_all cumsum cumprod"},
     "Running sums of masks in place": {"in place, bool: error": "cumsum cumprod"},
@@ -391,8 +399,8 @@ def call_of(name: str) -> str | None:
 def swept(name: str) -> tuple[str | None, list[str], list[str]]:
     """A call, the names of its arguments, and its samples."""
     if name in COMPOSED:
-        words = re.findall(r"\b(?:self|other|size|count|dim)\b", name)
-        return f"torch.{name}", list(dict.fromkeys(words)), COMPOSED[name].split(";")
+        words = re.findall(r"\b(?:self|other|third|size|count|dim)\b", name)
+        return name if name.startswith("F.") else f"torch.{name}", list(dict.fromkeys(words)), COMPOSED[name].split(";")
     op = OPS[name]
     own = SAMPLES.get(name) or op.samples or ", ".join(["r(2, 3)"] * len(op.tensors))
     return call_of(name), op.order, [text for text in own.split(";") if text.strip()]

@@ -178,11 +178,18 @@ def _addmm_of(a: np.ndarray, mat1: np.ndarray, mat2: np.ndarray, beta: float, al
     return (product if alpha == 1 else alpha * product) + (a if beta == 1 else beta * a)
 
 
+def _no_masks(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    if args[0]._array.dtype.kind == "b":
+        raise NotImplementedError(errors.NO_KERNEL.format("addmm_impl_cpu_", "Bool"))
+    return args
+
+
 _addmm = define(
     "AddmmBackward0",
     "addmm(Tensor self, Tensor mat1, Tensor mat2, beta, alpha)",
     _addmm_of,
     kind="product",
+    prepare=_no_masks,
     self="times(sum_to(grad, self.shape), beta)",
     mat1="times(mm(grad, t(mat2)), alpha)",
     mat2="times(mm(t(mat1), grad), alpha)",

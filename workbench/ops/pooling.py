@@ -12,6 +12,7 @@ from .convolution import Ints, _pad, _pair, conv2d
 from .core.checks import tensors_only
 from .core.op import define
 from .creation import full, ones
+from .math import div
 
 
 def _outputs(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Ints:
@@ -134,17 +135,21 @@ def avg_pool2d(
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     number = divisor_override or kernel[0] * kernel[1]
-    weight = full((channels, 1, *kernel), 1 / number, dtype=input.dtype)
+    whole = not input.dtype.is_floating_point
+    if whole and input.dtype.name != "int64":
+        raise NotImplementedError(errors.NO_KERNEL.format("avg_pool2d", input.dtype.word))
+    weight = full((channels, 1, *kernel), 1 if whole else 1 / number, dtype=input.dtype)
     around = (padding[1], far[1], padding[0], far[0])
     means = conv2d(_pad(input, around, 0.0) if any(around) else input, weight, None, stride, groups=channels)
     if divisor_override or not (any(padding) and not count_include_pad or any(map(int.__gt__, far, padding))):
-        return means
+        return div(means, number, rounding_mode="trunc") if whole else means
     counted = ones((1, 1, *size), dtype=input.dtype)
     inside = (padding[1], min(far[1], padding[1]), padding[0], min(far[0], padding[0]))
     if count_include_pad:
         counted = _pad(counted, inside, 1.0)
         around = tuple(all_ - here for all_, here in zip(around, inside, strict=True))
-    return means / conv2d(_pad(counted, around, 0.0), weight[:1], None, stride).view(outputs)
+    counts = conv2d(_pad(counted, around, 0.0), weight[:1], None, stride).view(outputs)
+    return div(means, counts, rounding_mode="trunc" if whole else None)
 
 
 def _windows(input: Tensor, kernel: Any, stride: Any, padding: Any) -> tuple[Ints, Ints, Ints]:
