@@ -55,7 +55,11 @@ F.binary_cross_entropy(z[:2], z[:2].detach())
 func.grad(lambda t: F.binary_cross_entropy(z[:2].detach(), t))(x[:2] / 4)
 F.avg_pool2d((A * 8).long(), 2) | F.avg_pool2d(A.int(), 2) | F.avg_pool2d((A * 8).long(), 2, padding=1)
 F.linear(m, m[None], m[:1]) | F.linear(m[None], m[None], m[:1])
-F.scaled_dot_product_attention(a, a, a.float()) | F.max_pool2d(A > 0, 1) | F.max_pool2d(A[None][:0], 2)
+F.scaled_dot_product_attention(a, a, a.float())
+F.batch_norm(a, None, None, x.float(), training=True) | F.batch_norm(a, None, None, x, x.float(), True)
+F.batch_norm(a.float(), None, None, x, training=True) | F.batch_norm(a.half(), None, None, x.float(), training=True)
+F.batch_norm(a.float(), x.detach().float(), p.detach(), x.float())
+F.max_pool2d(A > 0, 1) | F.max_pool2d(A[None][:0], 2)
 """
 JOINED = """
 torch.vstack([x, y]) | torch.vstack([a, x]) | torch.vstack([s, s]) | torch.vstack([]) | torch.vstack(3)

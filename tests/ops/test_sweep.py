@@ -213,7 +213,7 @@ KNOWN: dict[str, dict[str, str]] = {
     },
     "PyTorch's 1e-12 is a float32": {"float??, one *: *gradient's value": "binary_cross_entropy"},
     "Two dtypes in a loss": {"* with *: error": "huber_loss binary_cross_entropy nll_loss"},
-    "Layers of integers and of two dtypes": {"*: error": "convolution", "* with *: error": "native_batch_norm"},
+    "Convolutions of integers and of two dtypes": {"*: error": "convolution"},
     "Two faults at once": {
         "float??, *edges: error": "binary_cross_entropy",
         "empty: error": "binary_cross_entropy rsub_tensors native_batch_norm",

@@ -199,6 +199,18 @@ _batch_norm = define(
 )
 
 
+def _check_dtypes(input: Tensor, given: list[Tensor]) -> None:
+    """RuntimeError where dtypes differ, unless float32 goes with halves."""
+    wide = all([t.dtype.word == "Float" for t in given])
+    if input.dtype.word == "Half" and wide:
+        return
+    if given[0].dtype is not input.dtype:
+        other = given[0] if wide else next(t for t in given if t.dtype.word != "Float")
+        _refuse_to_normalize(input, given[0].shape, given[0], other)
+    other = next(t for t in given if t.dtype is not input.dtype)
+    raise RuntimeError(errors.SCALAR_TYPE.format(input.dtype.word, other.dtype.word))
+
+
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -213,7 +225,7 @@ def batch_norm(
     a = input._array
     if training and a.shape[0] * math.prod(a.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
-    channels = a.shape[1] if a.ndim > 1 else 0
+    channels, mixed = a.shape[1] if a.ndim > 1 else 0, False
     given = ("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)
     for name, t in given:
         if t is None:
@@ -221,12 +233,16 @@ def batch_norm(
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
         elif t._array.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {t._array.size}")
+        elif t._array.dtype is not a.dtype:
+            mixed = True
     if a.ndim < 2:
         raise IndexError(errors.DIM_RANGE.format(-1, 0, 1))
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
     if a.dtype.kind != "f":
         only_floats("batch_norm")((input,))
+    if mixed:
+        _check_dtypes(input, [t for t in (weight, bias, running_mean, running_var) if t is not None])
     if type(eps) is not float or type(momentum) is not float:
         momentum = number_of("batch_norm", "momentum", 6, momentum, "float")
         eps = number_of("batch_norm", "eps", 7, eps, "float")
