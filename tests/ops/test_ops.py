@@ -60,6 +60,8 @@ def test_gradcheck_and_gradgradcheck(op: Any, text: str) -> None:
     args = arguments(op, text)
 
     def function(*inputs: Tensor) -> Any:
+        if "sym(" in text:  # a step to one side would leave what is symmetric
+            inputs = tuple([(t + t.mT) / 2 for t in inputs])
         return TENSORS[op.name](*replaced(args, list(inputs)))
 
     forward = {"check_forward_ad": True, "check_batched_forward_grad": True}
