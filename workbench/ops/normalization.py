@@ -225,8 +225,9 @@ def batch_norm(
     a = input._array
     if training and a.shape[0] * math.prod(a.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
-    channels, mixed = a.shape[1] if a.ndim > 1 else 0, False
+    channels = a.shape[1] if a.ndim > 1 else 0
     given = ("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)
+    mixed = False
     for name, t in given:
         if t is None:
             if not training and name in ("running_mean", "running_var"):
