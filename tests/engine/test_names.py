@@ -33,8 +33,8 @@ ABSENT = {
     "torch.hub": "module 'workbench' has no attribute 'hub': PyTorch has torch.hub, the workbench has not.",
     "torch.compile": "module 'workbench' has no attribute 'compile': PyTorch has torch.compile, the workbench has not; "
     "call the function itself: there is nothing to compile.",
-    "torch.nn.Conv3d": "module 'workbench.nn' has no attribute 'Conv3d': PyTorch has torch.nn.Conv3d, the workbench "
-    "has not; there is conv2d.",
+    "torch.nn.LocalResponseNorm": "module 'workbench.nn' has no attribute 'LocalResponseNorm': PyTorch has "
+    "torch.nn.LocalResponseNorm, the workbench has not; there are layer_norm and group_norm.",
     "torch.ones(1).lerp": "'Tensor' object has no attribute 'lerp': PyTorch has torch.Tensor.lerp, the workbench has "
     "not; write start + weight * (end - start).",
     "torch.ones(1).log2_": "'Tensor' object has no attribute 'log2_': PyTorch has torch.Tensor.log2_, the workbench "
@@ -85,7 +85,7 @@ IMPORTS = {
         "OneCycleLR",
         LACK.format("torch.optim.lr_scheduler.OneCycleLR"),
     ),
-    "from torch.nn import Linear, Conv3d": ("Conv3d", LACK.format("torch.nn.Conv3d")),
+    "from torch.nn import Linear, CTCLoss": ("CTCLoss", LACK.format("torch.nn.CTCLoss")),
     "from torch.nn.utils import weight_norm": ("weight_norm", LACK.format("torch.nn.utils.weight_norm")),
     "from torch.utils.data import IterableDataset": (
         "IterableDataset",

@@ -10,7 +10,7 @@ from ..autograd.dtypes import dtype as Dtype
 from ..autograd.tensor import Tensor
 from ..ops import activation, math
 from ..ops.activation import gelu, logsigmoid
-from ..ops.convolution import conv2d
+from ..ops.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from ..ops.core.checks import number_of
 from ..ops.inplace import write
 from ..ops.layers import dropout, embedding, one_hot, scaled_dot_product_attention
@@ -26,7 +26,7 @@ from ..ops.losses import (
     smooth_l1_loss,
 )
 from ..ops.math import sigmoid, tanh
-from ..ops.normalization import batch_norm, layer_norm
+from ..ops.normalization import batch_norm, group_norm, instance_norm, layer_norm
 from ..ops.pooling import avg_pool2d, max_pool2d
 
 __path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
@@ -35,13 +35,20 @@ __all__ = [
     "batch_norm",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
+    "conv1d",
     "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "cross_entropy",
     "dropout",
     "elu",
     "embedding",
     "gelu",
+    "group_norm",
     "huber_loss",
+    "instance_norm",
     "l1_loss",
     "layer_norm",
     "leaky_relu",

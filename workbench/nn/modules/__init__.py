@@ -1,14 +1,12 @@
 """Parts that models are made of (torch.nn.modules)."""
 
+from .convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from .layers import (
     ELU,
     GELU,
     AvgPool2d,
-    BatchNorm1d,
-    BatchNorm2d,
     BCELoss,
     BCEWithLogitsLoss,
-    Conv2d,
     CrossEntropyLoss,
     Dropout,
     Embedding,
@@ -16,7 +14,6 @@ from .layers import (
     HuberLoss,
     Identity,
     L1Loss,
-    LayerNorm,
     LeakyReLU,
     Linear,
     LogSigmoid,
@@ -33,6 +30,16 @@ from .layers import (
     Tanh,
 )
 from .module import Module, ModuleList, Sequential
+from .normalization import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    GroupNorm,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+    LayerNorm,
+)
 from .rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
 from .transformer import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
 
@@ -42,7 +49,13 @@ __all__ = [
     "BCEWithLogitsLoss",
     "BatchNorm1d",
     "BatchNorm2d",
+    "BatchNorm3d",
+    "Conv1d",
     "Conv2d",
+    "Conv3d",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
+    "ConvTranspose3d",
     "CrossEntropyLoss",
     "Dropout",
     "ELU",
@@ -51,8 +64,12 @@ __all__ = [
     "GELU",
     "GRU",
     "GRUCell",
+    "GroupNorm",
     "HuberLoss",
     "Identity",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
     "L1Loss",
     "LSTM",
     "LSTMCell",
