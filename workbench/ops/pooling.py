@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import errors
 from ..autograd.tensor import Tensor
-from .convolution import Ints, _pad, _pair, conv2d
+from .convolution import Ints, _each, _pad, conv2d
 from .core.checks import tensors_only
 from .core.op import define
 from .creation import full, ones
@@ -107,7 +107,7 @@ def max_pool2d(
     With `return_indices` also where these elements are.
     """
     how = _windows(input, kernel_size, stride, padding)
-    how = *how, _pair("dilation", dilation), ceil_mode
+    how = *how, _each("dilation", dilation), ceil_mode
     _check_outputs(input, *how)
     indices = _indices(input.detach(), *how)
     out = _max_pool(input, *how, indices)
@@ -154,8 +154,8 @@ def avg_pool2d(
 
 def _windows(input: Tensor, kernel: Any, stride: Any, padding: Any) -> tuple[Ints, Ints, Ints]:
     """The windows' size, their distance and the padding, for both dimensions; RuntimeError where they do not fit."""
-    kernel, padding = _pair("kernel_size", kernel), _pair("padding", padding)
-    stride = kernel if stride is None or stride == () else _pair("stride", stride)
+    kernel, padding = _each("kernel_size", kernel), _each("padding", padding)
+    stride = kernel if stride is None or stride == () else _each("stride", stride)
     if 0 in stride:
         raise RuntimeError("stride should not be zero")
     if input.dim() not in (3, 4):
