@@ -66,6 +66,9 @@ CALLS = {
     "index_add": "torch.index_add(self, dim, index, source, alpha=alpha)",
     "index_put": "torch.index_put(self, indices, values, accumulate)",
     "index_put_impl": "torch.clone(self).index_put_(indices, values, accumulate)",
+    "celu_": "F.celu(torch.clone(self), alpha, inplace=True)",
+    "prelu_kernel": "F.prelu(self, weight)",
+    "threshold_": "F.threshold(torch.clone(self), threshold, value, inplace=True)",
     "cholesky_factor": "torch.cholesky(self, upper)",
     "linalg_cholesky_ex": "torch.linalg.cholesky(self, upper=upper)",
     "linalg_inv_ex": "torch.linalg.inv(A)",
@@ -134,7 +137,7 @@ if hasattr(workbench.nn.functional, "pad"):
 # What no call names: others are made of it, and sweep it. So do gradients the operations of derivatives.
 INNER = """
 alias identity unsafe_view squeeze_own strided_copy strided_scatter remainder_of_number where_median foremost
-max_pool2d_indices constant_pad as_strided conv_input conv_weight uniform normal
+max_pool2d_indices constant_pad as_strided conv_input conv_weight uniform normal rrelu_with_noise rrelu_with_noise_
 """.split()
 
 # Samples of operations without derivatives, which name none.
@@ -186,7 +189,10 @@ COMPOSED = {
 KNOWN: dict[str, dict[str, str]] = {
     "Powers at minus infinity and minus zero": {"float??, *: *gradient's value": "pow_number"},
     "gelu at infinity": {"float32, *: value": "gelu", "float??, *: second gradient's value": "gelu"},
-    "elu at nan and zero": {"float??, *: *gradient's value": "elu elu_"},
+    "Piecewise functions at nan and zero": {
+        "float??, *: *gradient's value": "elu elu_ celu celu_ prelu_kernel",
+        "float??, all edges: gradient's value": "hardtanh hardswish hardshrink softshrink",
+    },
     "Ties": {
         "expanded: *value": "top_values topk",
         "float??, *edges: *value": "top_values topk",
@@ -207,12 +213,17 @@ KNOWN: dict[str, dict[str, str]] = {
             "add_scaled sub_scaled remainder_tensors fmod_tensors remainder_number fmod_number"
         ),
         "float??, all edges: second gradient's value": "prod_dim prod_dim_as",
+        "float??, *: second gradient's value": "mish glu native_group_norm",
+        "float??, one *largest: *value": "native_group_norm glu",
         "float32, one *large: *value": "native_layer_norm",
+        "float16: gradient's value": "native_group_norm",
     },
     "Infinite weights and targets": {
         "float??, one *inf: *gradient's value": "native_layer_norm native_batch_norm",
         "float??, one *inf: value": "native_batch_norm",
-        "float??, edges: *value": "native_batch_norm",
+        "float??, edges: *value": "native_batch_norm native_group_norm",
+        "float??, one *inf: *value": "native_group_norm",
+        "float32, *: *value": "convolution",
         "float??, *: *gradient's value": "binary_cross_entropy_with_logits",
     },
     "PyTorch's 1e-12 is a float32": {"float??, one *: *gradient's value": "binary_cross_entropy"},
@@ -234,7 +245,8 @@ KNOWN: dict[str, dict[str, str]] = {
     "Running sums in another dtype in place": {"in place, *: error": "cumsum_as cumprod_as"},
     "What only PyTorch refuses": {
         "turned: error": "nll_loss2d",
-        "*: second gradient's kind": "native_layer_norm",
+        "*: second gradient's kind": "native_layer_norm hardsigmoid",
+        "*: error": "native_group_norm",
     },
     "The order in memory": {"turned: steps": "tril triu", "*: steps": "nonzero"},
     "PyTorch names a type as C++ does": {"in place, *: error": "clamp"},

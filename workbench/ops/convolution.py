@@ -78,7 +78,9 @@ def _convolved(
     if transposed:
         size = _enlarged(a.shape[2:], kernel, stride, padding, dilation, output_padding)
         shape = (len(a), weight.shape[1] * groups, *size)
-        out = _to_input(a, weight, shape, stride, padding, dilation, False, output_padding, groups)
+        out = np.ascontiguousarray(
+            _to_input(a, weight, shape, stride, padding, dilation, False, output_padding, groups)
+        )
         return out if bias is None else out + bias.reshape(-1, *(1,) * len(kernel))
     columns = _columns(a, kernel, stride, padding, dilation, groups)
     out = np.matmul(weight.reshape(groups, len(weight) // groups, -1), columns)
@@ -461,7 +463,10 @@ def _check_enlarged(a: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation
 def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, transposed: bool) -> None:
     """RuntimeError where the dtypes are not one."""
     a, w = input._array, weight._array
-    if a.dtype is not w.dtype and (transposed or input.dtype.name == "float64"):
+    if bias is not None and bias._array.dtype is not a.dtype:
+        got, other = input.dtype.c_name, bias.dtype.c_name
+        raise RuntimeError(f"Input type ({got}) and bias type ({other}) should be the same")
+    if a.dtype is not w.dtype and (transposed or input.dtype.name in ("float64", "int64")):
         raise RuntimeError(errors.SCALAR_TYPE.format(input.dtype.word, weight.dtype.word))
     if a.dtype is not w.dtype:
         raise RuntimeError(
@@ -469,7 +474,3 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, transposed
             "be the same or input should be a "
             "MKLDNN tensor and weight is a dense tensor"
         )
-    if bias is not None and bias._array.dtype is not a.dtype:
-        words = {"float32": "float", "float64": "double", "float16": "c10::Half"}
-        got, other = (words.get(t.dtype.name, t.dtype.name) for t in (input, bias))
-        raise RuntimeError(f"Input type ({got}) and bias type ({other}) should be the same")

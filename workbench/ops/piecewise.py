@@ -80,6 +80,7 @@ threshold_op, threshold_ = (
         f"ThresholdBackward{i}",
         f"{name}(Tensor self, threshold, value)",
         _threshold_of,
+        prepare=only_floats("threshold_cpu", but="iu"),
         self="where(self <= threshold, 0.0, grad)",
         tangent="pointwise",
         samples="r(4), 0.75, 2.0",
