@@ -507,14 +507,14 @@ def unlike(ours: Any, theirs: Any, narrowest: str, times: int) -> str:
     """In what two facts differ; nothing where they do not."""
     if not isinstance(ours, tuple):
         return "" if ours == theirs else "value"
-    for word, a, b in zip(("dtype", "shape", "flag", "steps"), ours, theirs, strict=False):
+    for word, a, b in zip(("dtype", "shape", "flag"), ours, theirs, strict=False):
         if a != b:
             return word
     a, b = ours[4], theirs[4]
-    if a.dtype.kind != "f":
-        return "" if (a == b).all() else "value"
-    limit = TOLERANCE[narrowest or ours[0]] * times
-    return "" if np.isclose(a, b, limit, limit, equal_nan=True).all() else "value"
+    limit = TOLERANCE[narrowest or ours[0]] * times if a.dtype.kind == "f" else 0
+    if not np.isclose(a, b, limit, limit, equal_nan=True).all():
+        return "value"
+    return "" if ours[3] == theirs[3] else "steps"
 
 
 def narrowest(case: str) -> str:
