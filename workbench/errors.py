@@ -487,6 +487,7 @@ LIST_KIND = "expected Tensor as element {} in argument 0, but got {}"
 UNPACK_SIZE = (
     "{}(): argument '{}' failed to unpack the object at pos {} with error \"type must be tuple of ints,but got {}\""
 )
+FOUND_DTYPE = "Found dtype {} but expected {}"
 INDEX_RANGE = "index {} is out of bounds for dimension {} with size {}"
 SELECT_NO_DIM = "index_select(): self indexing axis dim should be positive"
 INDEX_DTYPE = "tensors used as indices must be long, int, byte or bool tensors"
@@ -514,6 +515,7 @@ DEEPCOPY_NON_LEAF = (
 EMPTY_LIST = "{} expects a non-empty TensorList"
 DROPOUT_PROBABILITY = "dropout probability has to be between 0 and 1, but got {}"
 PADDING_INDEX = "Padding_idx must be within num_embeddings"
+ONE_VALUE = "Expected more than 1 value per channel when training, got input size {}"
 PADDING_SAME_STRIDE = "padding='same' is not supported for strided convolutions"
 
 

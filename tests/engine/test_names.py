@@ -33,16 +33,16 @@ ABSENT = {
     "torch.hub": "module 'workbench' has no attribute 'hub': PyTorch has torch.hub, the workbench has not.",
     "torch.compile": "module 'workbench' has no attribute 'compile': PyTorch has torch.compile, the workbench has not; "
     "call the function itself: there is nothing to compile.",
-    "torch.nn.Conv3d": "module 'workbench.nn' has no attribute 'Conv3d': PyTorch has torch.nn.Conv3d, the workbench "
-    "has not; there is conv2d.",
+    "torch.nn.LocalResponseNorm": "module 'workbench.nn' has no attribute 'LocalResponseNorm': PyTorch has "
+    "torch.nn.LocalResponseNorm, the workbench has not; there are layer_norm and group_norm.",
     "torch.ones(1).lerp": "'Tensor' object has no attribute 'lerp': PyTorch has torch.Tensor.lerp, the workbench has "
     "not; write start + weight * (end - start).",
     "torch.ones(1).log2_": "'Tensor' object has no attribute 'log2_': PyTorch has torch.Tensor.log2_, the workbench "
     "has not; write x.log() / math.log(2), and copy_ that into the tensor.",
-    "torch.selu": "module 'workbench' has no attribute 'selu': PyTorch has torch.selu, the workbench has not; write "
-    "1.0507009873554805 * nn.functional.elu(x, 1.6732632423543772).",
-    "torch.nn.ReLU6": "module 'workbench.nn' has no attribute 'ReLU6': PyTorch has torch.nn.ReLU6, the workbench has "
-    "not; write x.clamp(0, 6).",
+    "torch.selu": "module 'workbench' has no attribute 'selu': PyTorch has torch.selu, the workbench has not; there "
+    "is the function of torch.nn.functional.",
+    "torch.nn.MaxPool1d": "module 'workbench.nn' has no attribute 'MaxPool1d': PyTorch has torch.nn.MaxPool1d, the "
+    "workbench has not; write x.unflatten(-1, (-1, k)).amax(-1) for windows side by side.",
     "torch.Tensor.lerp": "type object 'Tensor' has no attribute 'lerp': PyTorch has torch.Tensor.lerp, the workbench "
     "has not; write start + weight * (end - start).",
     "torch.nn.Parameter(torch.ones(1)).bfloat16": "'Parameter' object has no attribute 'bfloat16': PyTorch has "
@@ -85,7 +85,7 @@ IMPORTS = {
         "OneCycleLR",
         LACK.format("torch.optim.lr_scheduler.OneCycleLR"),
     ),
-    "from torch.nn import Linear, Conv3d": ("Conv3d", LACK.format("torch.nn.Conv3d")),
+    "from torch.nn import Linear, CTCLoss": ("CTCLoss", LACK.format("torch.nn.CTCLoss")),
     "from torch.nn.utils import weight_norm": ("weight_norm", LACK.format("torch.nn.utils.weight_norm")),
     "from torch.utils.data import IterableDataset": (
         "IterableDataset",
@@ -323,11 +323,8 @@ vander(x): n=3 | Tensor.trace(x): x=M | Tensor.unfold(x, 0, size, step) | F.soft
 F.margin_ranking_loss(a, b, y, margin) | F.triplet_margin_loss(a, p, n): a=M, p=A[0], n=A[1]
 F.poisson_nll_loss(x, target) | F.gaussian_nll_loss(x, target, var) | F.cosine_similarity(a, b): a=M, b=A[0]
 F.pairwise_distance(a, b): a=M, b=A[1] | F.rms_norm(x, (3,), eps=eps) | F.max_pool1d(x, k): x=I[0], k=2
-F.avg_pool1d(x, k): x=I[0], k=2 | F.adaptive_avg_pool2d(x, 1): x=I | F.relu6(x): x=X | F.adaptive_max_pool2d(x, 1): x=I
-F.hardtanh(x): x=X | F.hardsigmoid(x): x=X | F.hardswish(x): x=X | F.hardshrink(x) | F.softshrink(x) | F.mish(x)
-F.softsign(x) | F.tanhshrink(x) | F.softmin(x, dim) | F.selu(x): x=X | F.celu(x): x=X | F.prelu(x, weight)
-F.threshold(x, threshold, value) | F.glu(x): x=I, a=I[..., :2], b=I[..., 2:] | Tensor.put_(x, index, source)
-Tensor.index_fill_(x, 0, index, value) | Tensor.index_copy_(x, 0, index, source)
+F.avg_pool1d(x, k): x=I[0], k=2 | F.adaptive_avg_pool2d(x, 1): x=I | F.adaptive_max_pool2d(x, 1): x=I
+Tensor.put_(x, index, source) | Tensor.index_fill_(x, 0, index, value) | Tensor.index_copy_(x, 0, index, source)
 Tensor.masked_scatter_(x, mask, source)
 """
 STAND_FOR = {

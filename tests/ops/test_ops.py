@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import pytest
-from op_samples import DIFFERENTIABLE, arguments, each_sample, has_a_tie, leaves, slopes, weighted, weights
+from op_samples import DIFFERENTIABLE, arguments, each_sample, leaves, replaced, samples_of, weights
 
 import workbench as w
+from workbench.autograd.gradcheck import GradcheckError
 from workbench.autograd.tensor import Tensor
 from workbench.ops import _LATER, REGISTRY
 from workbench.ops.core.dispatch import dispatch
-from workbench.ops.core.registry import TENSORS
+from workbench.ops.core.registry import SEVERAL, TENSORS
 
 CASTS = ("to_copy", "strided", "_as(")  # whose arguments name a dtype
 
@@ -45,38 +47,32 @@ def test_a_file_that_loads_on_first_use_knows_the_words_of_its_formulas(file: st
     assert found.stdout.strip() == "set()"
 
 
-@each_sample(DIFFERENTIABLE, skipping=has_a_tie)
-def test_gradient_is_the_slope(op: Any, text: str) -> None:
+# Samples whose gradients jump where they are: `gradgradcheck` looks a step to each side.
+KINKS = {
+    **dict.fromkeys([("max_all", "tie()"), ("min_all", "tie()")], "the slope is shared where elements tie"),
+    **dict.fromkeys([("amax", "tie(), (), False"), ("amin", "tie(), (), False")], "the slope is shared as well"),
+}
+
+
+@each_sample([*DIFFERENTIABLE, *SEVERAL.values()])
+def test_gradcheck_and_gradgradcheck(op: Any, text: str) -> None:
+    """Both modes, one over the other, and batches of gradients, against differences."""
     args = arguments(op, text)
-    out = TENSORS[op.name](*args)
-    v = weights(out)
-    inputs = leaves(args)
-    for t, g in zip(inputs, w.autograd.grad(out, inputs, v, allow_unused=True), strict=True):
-        expected = slopes(lambda: weighted(dispatch(op, tuple(args)), v).item(), t)
-        np.testing.assert_allclose(0 if g is None else g.numpy(), expected, rtol=1e-5, atol=1e-7)
+
+    def function(*inputs: Tensor) -> Any:
+        if "sym(" in text:  # a step to one side would leave what is symmetric
+            inputs = tuple([(t + t.mT) / 2 for t in inputs])
+        return TENSORS[op.name](*replaced(args, list(inputs)))
+
+    forward = {"check_forward_ad": True, "check_batched_forward_grad": True}
+    assert w.autograd.gradcheck(function, leaves(args), **forward, check_batched_grad=True)
+    with pytest.raises(GradcheckError) if (op.name, text) in KINKS else nullcontext():
+        over = {"check_fwd_over_rev": True, "check_rev_over_rev": True}
+        assert w.autograd.gradgradcheck(function, leaves(args), **over, check_batched_grad=True)
 
 
-@each_sample(DIFFERENTIABLE, skipping=has_a_tie)
-def test_second_derivative_is_the_slope_of_the_gradient(op: Any, text: str) -> None:
-    args = arguments(op, text)
-    inputs = leaves(args)
-    v = weights(dispatch(op, tuple(args)))
-    v.requires_grad_()
-
-    def first_order(create_graph: bool) -> Tensor:
-        out = TENSORS[op.name](*args)
-        grads = w.autograd.grad(out, inputs, v, create_graph=create_graph, materialize_grads=True)
-        return sum(weighted(g, weights(g, seed=i)) for i, g in enumerate(grads))
-
-    total = first_order(create_graph=True)
-    by = [*inputs, v]
-    if total.requires_grad:
-        seconds = w.autograd.grad(total, by, materialize_grads=True)
-    else:  # the gradient is zero everywhere
-        seconds = [w.zeros_like(t) for t in by]
-    for t, g in zip(by, seconds, strict=True):
-        expected = slopes(lambda: first_order(create_graph=False).item(), t)
-        np.testing.assert_allclose(g.numpy(), expected, rtol=1e-5, atol=1e-6)
+def test_every_kink_is_a_sample() -> None:
+    assert {(op.name, text) for op in DIFFERENTIABLE for text in samples_of(op)} >= KINKS.keys()
 
 
 @each_sample(DIFFERENTIABLE)

@@ -44,6 +44,23 @@ F.cross_entropy(O, torch.tensor([-100, -100])) | F.cross_entropy(O, torch.tensor
 F.cross_entropy(O, i[1:], reduction='none') | F.nll_loss(O, torch.tensor([-100, -100])) | F.nll_loss(O, i[1:])
 F.nll_loss(O, torch.tensor([-100, -100]), reduction='none') | O.softmax(1) | O.log_softmax(0) | O.logsumexp(1)
 """
+REFUSED = """
+torch.bitwise_not(x) | ~x | torch.add(n.byte(), n.byte(), alpha=-1) | torch.add(n.byte(), n.byte(), alpha=300)
+n.byte().sub_(n.byte(), alpha=-1) | torch.addmm(n, n[None], n[:, None], beta=0.5, alpha=2.5)
+a.permute(0) | s.unbind(0) | s.unbind(1) | e[i] | A[:, :0][:, i] | torch.index_put(e, (i,), x)
+F.mse_loss(n, m) | F.huber_loss(n, n) | F.smooth_l1_loss(n, n) | F.smooth_l1_loss(n, x)
+F.binary_cross_entropy_with_logits(n, n) | F.binary_cross_entropy_with_logits(x, n)
+F.binary_cross_entropy_with_logits(x, m)
+F.binary_cross_entropy(z[:2], z[:2].detach())
+func.grad(lambda t: F.binary_cross_entropy(z[:2].detach(), t))(x[:2] / 4)
+F.avg_pool2d((A * 8).long(), 2) | F.avg_pool2d(A.int(), 2) | F.avg_pool2d((A * 8).long(), 2, padding=1)
+F.linear(m, m[None], m[:1]) | F.linear(m[None], m[None], m[:1])
+F.scaled_dot_product_attention(a, a, a.float())
+F.batch_norm(a, None, None, x.float(), training=True) | F.batch_norm(a, None, None, x, x.float(), True)
+F.batch_norm(a.float(), None, None, x, training=True) | F.batch_norm(a.half(), None, None, x.float(), training=True)
+F.batch_norm(a.float(), x.detach().float(), p.detach(), x.float())
+F.max_pool2d(A > 0, 1) | F.max_pool2d(A[None][:0], 2)
+"""
 JOINED = """
 torch.vstack([x, y]) | torch.vstack([a, x]) | torch.vstack([s, s]) | torch.vstack([]) | torch.vstack(3)
 torch.vstack(a) | torch.hstack([s, s]) | torch.hstack([x, s]) | torch.hstack([a, a]) | torch.hstack([])
@@ -104,7 +121,7 @@ def words(torch: Any) -> dict[str, Any]:
     return named | {"f": torch.tensor([5.5, -5.5, 4.0], **exact), "g": torch.tensor([2.0, 3.0, -3.0], **exact)}
 
 
-@pytest.mark.parametrize("text", entries(NAN + SIZES + JOINED + DTYPES + DIVIDED + OFFSETS + POWERS))
+@pytest.mark.parametrize("text", entries(NAN + SIZES + REFUSED + JOINED + DTYPES + DIVIDED + OFFSETS + POWERS))
 def test_a_corner(text: str) -> None:
     def program(torch: Any) -> Any:
         named = words(torch)

@@ -45,6 +45,8 @@ torch.sort(x, out=(o, n)) | torch.sort(x, 0, True, out=(o, n)) | torch.sort(g, o
 torch.topk(x, 1, out=(o, n)) | torch.topk(x, 2, 0, False, True, out=(o, n)) | torch.topk(x, 2, out=o)
 torch.topk(x, 2, out=(o, o)) | torch.median(m, 0, out=(o, n)) | torch.median(m, 1, True, out=(o, n))
 torch.median(g, 0, out=(s, n)) | torch.clamp(x[:1], x, x, out=o)
+torch.neg(x, out=d) | torch.neg(x, out=n) | torch.floor(x, out=d)
+torch.dot(x, x, out=s.double()) | torch.matmul(x, x, out=s.long())
 torch.clip(x, 2, out=o) | torch.clip(g, 2, out=o) | torch.clamp(x, 2, out=d)
 """
 

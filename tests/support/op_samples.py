@@ -85,6 +85,18 @@ def leaves(args: list[Any]) -> list[Tensor]:
     return [a for a in flat if isinstance(a, Tensor) and a.requires_grad]
 
 
+def replaced(args: list[Any], new: list[Tensor]) -> list[Any]:
+    """The arguments with other tensors where the op is differentiated."""
+    rest = iter(new)
+
+    def other(a: Any) -> Any:
+        if isinstance(a, list):
+            return [other(e) for e in a]
+        return next(rest) if isinstance(a, Tensor) and a.requires_grad else a
+
+    return [other(a) for a in args]
+
+
 def slopes(f: Callable[[], float], t: Tensor) -> np.ndarray:
     """Central differences of a number by each element of a tensor."""
     out = np.zeros(t._array.shape)

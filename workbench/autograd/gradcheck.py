@@ -202,7 +202,8 @@ def check_inputs(inputs: tuple[Any, ...], wants_double: bool = True) -> None:
                 "complex. This check will likely fail if all the inputs are not of double "
                 "precision floating point or complex. "
             )
-        if any(stride == 0 and size > 1 for stride, size in zip(t._array.strides, t._array.shape, strict=True)):
+        a = t._array
+        if a.size and any(stride == 0 and size > 1 for stride, size in zip(a.strides, a.shape, strict=True)):
             raise failed(RuntimeError(errors.GRADCHECK_STRIDE_ZERO.format(i)), t)
     if not wanted:
         raise failed(ValueError(errors.GRADCHECK_NO_INPUT), *inputs)

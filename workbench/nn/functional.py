@@ -10,7 +10,7 @@ from ..autograd.dtypes import dtype as Dtype
 from ..autograd.tensor import Tensor
 from ..ops import activation, math
 from ..ops.activation import gelu, logsigmoid
-from ..ops.convolution import conv2d
+from ..ops.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from ..ops.core.checks import number_of
 from ..ops.inplace import write
 from ..ops.layers import dropout, embedding, one_hot, scaled_dot_product_attention
@@ -26,7 +26,21 @@ from ..ops.losses import (
     smooth_l1_loss,
 )
 from ..ops.math import sigmoid, tanh
-from ..ops.normalization import batch_norm, layer_norm
+from ..ops.normalization import batch_norm, group_norm, instance_norm, layer_norm
+from ..ops.piecewise import (
+    celu,
+    glu,
+    hardshrink,
+    hardsigmoid,
+    hardswish,
+    hardtanh,
+    mish,
+    prelu,
+    relu6,
+    rrelu,
+    softshrink,
+    threshold,
+)
 from ..ops.pooling import avg_pool2d, max_pool2d
 
 __path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
@@ -35,13 +49,26 @@ __all__ = [
     "batch_norm",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
+    "celu",
+    "conv1d",
     "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "cross_entropy",
     "dropout",
     "elu",
     "embedding",
     "gelu",
+    "glu",
+    "group_norm",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
     "huber_loss",
+    "instance_norm",
     "l1_loss",
     "layer_norm",
     "leaky_relu",
@@ -49,18 +76,28 @@ __all__ = [
     "log_softmax",
     "logsigmoid",
     "max_pool2d",
+    "mish",
     "mse_loss",
     "nll_loss",
     "normalize",
     "one_hot",
+    "prelu",
     "relu",
+    "relu6",
+    "rrelu",
     "scaled_dot_product_attention",
+    "selu",
     "sigmoid",
     "silu",
     "smooth_l1_loss",
     "softmax",
+    "softmin",
     "softplus",
+    "softshrink",
+    "softsign",
     "tanh",
+    "tanhshrink",
+    "threshold",
 ]
 
 
@@ -99,6 +136,24 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     return activation.softplus(input, beta, threshold)
 
 
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """ELU with the scale that keeps mean 0 and variance 1 through many layers."""
+    alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+    return (
+        write(input, "selu_", activation.elu_, alpha, scale, 1) if inplace else activation.elu(input, alpha, scale, 1)
+    )
+
+
+def softsign(input: Tensor) -> Tensor:
+    """The element divided by 1 plus its absolute value."""
+    return input / (input.abs() + 1)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """The element less its hyperbolic tangent."""
+    return input - input.tanh()
+
+
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     """The input divided by its p-norm along `dim`, or by `eps` where that is smaller."""
     return input / input.norm(p, dim, keepdim=True).clamp(min=eps)
@@ -107,6 +162,11 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
     """Positive numbers that sum to one along `dim`, in the ratios of the elements' exponentials."""
     return activation.softmax(input, _chosen("softmax", dim, input.ndim, _stacklevel), dtype)
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
+    """Softmax of the elements with their signs changed."""
+    return activation.softmax(-input, _chosen("softmin", dim, input.ndim, _stacklevel), dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:

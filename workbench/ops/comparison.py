@@ -117,7 +117,7 @@ def clamp(self: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None 
     """Each element, but at least `min` and at most `max` (numbers or tensors; one may be None)."""
     if out is not None:
         numbers = not isinstance(min, Tensor) and not isinstance(max, Tensor)
-        exact = "Found dtype {} but expected {}" if numbers else ""
+        exact = errors.FOUND_DTYPE if numbers else ""
         return into("clamp", out, clamp, self, min, max, exact=exact)
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -176,7 +176,7 @@ def _where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 
 def _inverted(a: np.ndarray) -> np.ndarray:
     if a.dtype.kind == "f":
-        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+        raise NotImplementedError(errors.NO_KERNEL.format("bitwise_not_cpu", dtypes.of(a).word))
     return np.invert(a)
 
 
@@ -209,7 +209,15 @@ Tensor.__lt__, Tensor.__le__, Tensor.__gt__, Tensor.__ge__ = map(operator, (lt, 
 Tensor.__and__, Tensor.__or__, Tensor.__xor__ = map(operator, (bitwise_and, bitwise_or, bitwise_xor))
 Tensor.__rand__, Tensor.__ror__, Tensor.__rxor__ = Tensor.__and__, Tensor.__or__, Tensor.__xor__
 bitwise_not = define("bitwise_not", "bitwise_not(Tensor self)", _inverted, batch="pointwise", method=True)
-Tensor.__invert__ = bitwise_not
+
+
+@method("__invert__")
+def _invert(self: Tensor) -> Tensor:
+    """The bits of integers exchanged, or the other answers of a mask."""
+    if self._array.dtype.kind == "f":
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return bitwise_not(self)
+
 
 logical_and = define(
     "logical_and", "logical_and(Tensor self, Tensor other)", np.logical_and, batch="pointwise", method=True

@@ -1,7 +1,8 @@
-"""Convolution: kernels moved over images.
+"""Convolution: kernels moved over images, of one, two or three dimensions, and the transpose of that.
 
 Windows are laid out as columns by strides; then it is one matrix product. The convolution and the gradients of its two
-factors are three faces of one trilinear form, so each one's derivative is told by the other two.
+factors are three faces of one trilinear form, so each one's derivative is told by the other two. A transposed
+convolution is the face that makes the input's gradient: input and output change their places.
 """
 
 from __future__ import annotations
@@ -74,16 +75,40 @@ def _convolved(
     groups: int,
 ) -> np.ndarray:
     kernel = weight.shape[2:]
+    if transposed:
+        size = _enlarged(a.shape[2:], kernel, stride, padding, dilation, output_padding)
+        shape = (len(a), weight.shape[1] * groups, *size)
+        out = np.ascontiguousarray(
+            _to_input(a, weight, shape, stride, padding, dilation, False, output_padding, groups)
+        )
+        return out if bias is None else out + bias.reshape(-1, *(1,) * len(kernel))
     columns = _columns(a, kernel, stride, padding, dilation, groups)
     out = np.matmul(weight.reshape(groups, len(weight) // groups, -1), columns)
     out = out.reshape(len(a), len(weight), *_extents(a.shape[2:], kernel, stride, padding, dilation))
     return out if bias is None else out + bias.reshape(-1, *(1,) * len(kernel))
 
 
+@lru_cache(1000)
+def _enlarged(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, output_padding: Ints) -> Ints:
+    """How large an image is of which the kernel makes one of this size, with so much more at the far sides."""
+    facts = zip(size, kernel, stride, padding, dilation, output_padding, strict=True)
+    return tuple((n - 1) * s - 2 * p + d * (k - 1) + more + 1 for n, k, s, p, d, more in facts)
+
+
 def _to_input(
-    grad: np.ndarray, weight: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+    grad: np.ndarray,
+    weight: np.ndarray,
+    shape: Ints,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    transposed: bool,
+    output_padding: Ints,
+    groups: int,
 ) -> np.ndarray:
     """Each place's column put back where it was seen; where windows overlap they add up."""
+    if transposed:
+        return _convolved(grad, weight, None, stride, padding, dilation, False, output_padding, groups)
     kernel, places = weight.shape[2:], grad.shape[2:]
     matrices = weight.reshape(groups, len(weight) // groups, -1).swapaxes(1, 2)
     columns = np.matmul(matrices, _in_groups(grad, groups)).reshape(*shape[:2], *kernel, *places)
@@ -125,47 +150,57 @@ def _places_seen(shape: Ints, kernel: Ints, places: Ints, stride: Ints, dilation
 
 
 def _to_weight(
-    grad: np.ndarray, a: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+    grad: np.ndarray,
+    a: np.ndarray,
+    shape: Ints,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    transposed: bool,
+    output_padding: Ints,
+    groups: int,
 ) -> np.ndarray:
+    if transposed:
+        grad, a = a, grad
     columns = _columns(a, shape[2:], stride, padding, dilation, groups)
     return np.matmul(_in_groups(grad, groups), columns.swapaxes(2, 3)).sum(0).reshape(shape)
 
 
-_SAMPLES = (
-    ("r(2, 2, 4, 3)", "r(2, 2, 3, 2)", "(1, 1), (0, 0), (1, 1)", 1, "(2, 2, 2, 2)"),
-    ("r(1, 4, 5, 5)", "r(2, 2, 2, 2)", "(2, 1), (1, 0), (1, 2)", 2, "(1, 2, 3, 3)"),
+_SAMPLES = (  # an input, a weight, how, and the output's shape
+    ("r(2, 2, 4, 3)", "r(2, 2, 3, 2)", "(1, 1), (0, 0), (1, 1), False, (0, 0), 1", "(2, 2, 2, 2)"),
+    ("r(1, 4, 5, 5)", "r(2, 2, 2, 2)", "(2, 1), (1, 0), (1, 2), False, (0, 0), 2", "(1, 2, 3, 3)"),
+    ("r(1, 2, 2, 3)", "r(2, 1, 2, 1)", "(2, 1), (1, 0), (1, 2), True, (1, 0), 2", "(1, 2, 3, 3)"),
+    ("r(2, 2, 4)", "r(2, 2, 3)", "(1,), (1,), (1,), False, (0,), 1", "(2, 2, 4)"),
+    ("r(1, 2, 2, 3, 2)", "r(2, 2, 2, 2, 1)", "(1, 2, 1), (0, 1, 0), (1, 1, 1), False, (0, 0, 0), 1", "(1, 2, 1, 2, 2)"),
 )
 _HOW = "stride, padding, dilation, transposed, output_padding, groups"
 _convolution = define(
     "ConvolutionBackward0",
-    "convolution(Tensor input, Tensor weight, Tensor? bias, stride, padding, dilation, transposed, output_padding, "
-    "groups)",
+    f"convolution(Tensor input, Tensor weight, Tensor? bias, {_HOW})",
     _convolved,
-    input="conv_input(grad, weight, input.shape, stride, padding, dilation, groups)",
-    weight="conv_weight(grad, input, weight.shape, stride, padding, dilation, groups)",
+    input=f"conv_input(grad, weight, input.shape, {_HOW})",
+    weight=f"conv_weight(grad, input, weight.shape, {_HOW})",
     bias="sum_dim(grad, all_but_channels(grad), False)",
     tangent=f"convolution(input_t, weight, None, {_HOW}) + convolution(input, weight_t, None, {_HOW}) "
     "+ channels(bias_t, input)",
-    samples="; ".join(
-        f"{a}, {w}, {b}, {how}, False, (0, 0), {g}" for b in ("None", "r(2)") for a, w, how, g, _ in _SAMPLES
-    ),
+    samples="; ".join(f"{a}, {w}, {b}, {how}" for b in ("None", "r(2)") for a, w, how, _ in _SAMPLES),
 )
 in_formulas("all_but_channels", *[lambda g: (0, *range(2, g.ndim))] * 2)
 define(
     "ConvolutionBackwardBackward0",
-    "conv_input(Tensor grad_output, Tensor weight, shape, stride, padding, dilation, groups)",
+    f"conv_input(Tensor grad_output, Tensor weight, shape, {_HOW})",
     _to_input,
-    grad_output="convolution(grad, weight, None, stride, padding, dilation, False, (0, 0), groups)",
-    weight="conv_weight(grad_output, grad, weight.shape, stride, padding, dilation, groups)",
-    samples="; ".join(f"r{out}, {w}, {a[1:]}, {how}, {g}" for a, w, how, g, out in _SAMPLES),
+    grad_output=f"convolution(grad, weight, None, {_HOW})",
+    weight=f"conv_weight(grad_output, grad, weight.shape, {_HOW})",
+    samples="; ".join(f"r{out}, {w}, {a[1:]}, {how}" for a, w, how, out in _SAMPLES),
 )
 define(
     "ConvolutionBackwardBackward0",
-    "conv_weight(Tensor grad_output, Tensor input, shape, stride, padding, dilation, groups)",
+    f"conv_weight(Tensor grad_output, Tensor input, shape, {_HOW})",
     _to_weight,
-    grad_output="convolution(input, grad, None, stride, padding, dilation, False, (0, 0), groups)",
-    input="conv_input(grad_output, grad, input.shape, stride, padding, dilation, groups)",
-    samples="; ".join(f"r{out}, {a}, {w[1:]}, {how}, {g}" for a, w, how, g, out in _SAMPLES),
+    grad_output=f"convolution(input, grad, None, {_HOW})",
+    input=f"conv_input(grad_output, grad, input.shape, {_HOW})",
+    samples="; ".join(f"r{out}, {a}, {w[1:]}, {how}" for a, w, how, out in _SAMPLES),
 )
 
 
@@ -187,18 +222,65 @@ _pad = define(
 )
 
 
-def _pair(name: str, value: Any) -> Ints:
-    """One number for both dimensions, or one for each."""
-    if type(value) is int:
-        return value, value
-    pair = (value,) * 2 if isinstance(value, int) else tuple(value)
-    pair = pair * 2 if len(pair) == 1 else pair
-    if len(pair) != 2:
+def _each(name: str, value: Any, dims: int = 2) -> Ints:
+    """One number for all dimensions, or one for each."""
+    if isinstance(value, int):
+        return (value,) * dims
+    each = tuple(value)
+    each = each * dims if len(each) == 1 else each
+    if len(each) != dims:
         raise RuntimeError(
-            f"expected {name} to be a single integer value or a list of 2 values to match the "
-            f"convolution dimensions, but got {name}={list(pair)}"
+            f"expected {name} to be a single integer value or a list of {dims} values to match the "
+            f"convolution dimensions, but got {name}={list(each)}"
         )
-    return pair
+    return each
+
+
+def _over_images(
+    name: str,
+    dims: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+    output_padding: Any = None,
+) -> Tensor:
+    """A convolution over so many dimensions; one with an `output_padding` is transposed."""
+    ndim = input._array.ndim
+    if ndim != dims + 2:
+        if ndim != dims + 1:
+            raise RuntimeError(
+                f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
+                f"{list(input.shape)}"
+            )
+        how = stride, padding, dilation, groups, output_padding
+        return _over_images(name, dims, input.unsqueeze(0), weight, bias, *how).squeeze(0)
+    stride, dilation = _each("stride", stride, dims), _each("dilation", dilation, dims)
+    if isinstance(padding, str):
+        input, padding = _named_padding(input, padding, weight._array.shape[2:], stride, dilation)
+    padding, transposed = _each("padding", padding, dims), output_padding is not None
+    more = _each("output_padding", output_padding, dims) if transposed else (0,) * dims
+    size = None if bias is None else bias._array.shape
+    _check_sizes(input._array.shape, weight._array.shape, size, stride, padding, dilation, transposed, more, groups)
+    _check_dtypes(input, weight, bias, transposed)
+    return _convolution(input, weight, bias, stride, padding, dilation, transposed, more, groups)
+
+
+@tensors_only()
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Kernels moved over sequences (sequences, channels, length), one output channel each."""
+    return _over_images("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
 @tensors_only()
@@ -212,26 +294,79 @@ def conv2d(
     groups: int = 1,
 ) -> Tensor:
     """Kernels moved over images (images, channels, height, width), one output channel each (cross-correlation)."""
-    if input._array.ndim not in (3, 4):
-        raise RuntimeError(
-            f"Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: {list(input.shape)}"
-        )
-    if input._array.ndim == 3:
-        return conv2d(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups).squeeze(0)
-    stride, dilation = _pair("stride", stride), _pair("dilation", dilation)
-    if isinstance(padding, str):
-        input, padding = _named_padding(input, padding, weight._array.shape[2:], stride, dilation)
-    padding = _pair("padding", padding)
-    size = None if bias is None else bias._array.shape
-    _check_sizes(input._array.shape, weight._array.shape, size, stride, padding, dilation, groups)
-    _check_dtypes(input, weight, bias)
-    return _convolution(input, weight, bias, stride, padding, dilation, False, (0, 0), groups)
+    return _over_images("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+
+
+@tensors_only()
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Kernels moved over volumes (volumes, channels, depth, height, width), one output channel each."""
+    return _over_images("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+
+
+@tensors_only()
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
+    """Each element of sequences as a multiple of a kernel, put down where conv1d would have read it, and added up."""
+    return _transposed("conv_transpose1d", 1, input, weight, bias, stride, padding, dilation, groups, output_padding)
+
+
+@tensors_only()
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
+    """Each element of images as a multiple of a kernel, put down where conv2d would have read it, and added up."""
+    return _transposed("conv_transpose2d", 2, input, weight, bias, stride, padding, dilation, groups, output_padding)
+
+
+@tensors_only()
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
+    """Each element of volumes as a multiple of a kernel, put down where conv3d would have read it, and added up."""
+    return _transposed("conv_transpose3d", 3, input, weight, bias, stride, padding, dilation, groups, output_padding)
+
+
+def _transposed(name: str, dims: int, input: Tensor, weight: Tensor, bias: Tensor | None, *how: Any) -> Tensor:
+    """A transposed convolution; TypeError where its padding has a name."""
+    if isinstance(how[1], str):
+        raise TypeError(f"{name}(): argument 'padding' must be tuple of ints, not str")
+    return _over_images(name, dims, input, weight, bias, *how)
 
 
 def _named_padding(input: Tensor, name: str, kernel: Ints, stride: Ints, dilation: Ints) -> tuple[Tensor, Ints]:
     """What "same" and "valid" mean; the input gets a zero more on its far sides where two sides cannot be alike."""
     if name == "valid":
-        return input, (0, 0)
+        return input, (0,) * len(kernel)
     if name != "same":
         raise RuntimeError(f"Invalid padding string: '{name}'")
     if any(s != 1 for s in stride):
@@ -247,20 +382,34 @@ def _named_padding(input: Tensor, name: str, kernel: Ints, stride: Ints, dilatio
 
 
 @lru_cache(1000)
-def _check_sizes(a: Ints, w: Ints, bias: Ints | None, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> None:
+def _check_sizes(
+    a: Ints,
+    w: Ints,
+    bias: Ints | None,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    transposed: bool,
+    output_padding: Ints,
+    groups: int,
+) -> None:
     """RuntimeError where sizes or numbers do not fit: the shapes of image, weight and bias, and how it moves."""
     for name, wrong in (
         ("non-positive stride", min(stride) <= 0),
         ("negative padding", min(padding) < 0),
+        ("negative output_padding", min(output_padding) < 0),
         ("non-positive dilation", min(dilation) <= 0),
         ("non-positive groups", groups <= 0),
     ):
         if wrong:
             raise RuntimeError(f"{name} is not supported")
     size, shape = list(w), list(a)
-    if len(w) != 4:
+    if len(w) != len(a):
         raise RuntimeError(
-            f"expected stride to be a single integer value or a list of {len(w) - 2} values to match the "
+            f"Expected {len(w)}-dimensional input for {len(w)}-dimensional weight {size}, but got {len(a)}-dimensional "
+            f"input of size {shape} instead"
+            if len(a) == 3
+            else f"expected stride to be a single integer value or a list of {len(w) - 2} values to match the "
             f"convolution dimensions, but got stride={list(stride)}"
         )
     if w[0] % groups:
@@ -268,39 +417,60 @@ def _check_sizes(a: Ints, w: Ints, bias: Ints | None, stride: Ints, padding: Int
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got "
             f"weight of size [{size}] instead"
         )
-    if a[1] != w[1] * groups:
+    takes, gives = (w[0], w[1] * groups) if transposed else (w[1] * groups, w[0])
+    given = f"Given {f'transposed={transposed:d}' if transposed else f'groups={groups}'}, weight of size {size}"
+    if a[1] != takes:
+        raise RuntimeError(f"{given}, expected input{shape} to have {takes} channels, but got {a[1]} channels instead")
+    if bias is not None and bias != (gives,):
+        given = given if transposed else f"Given weight of size {size}"
         raise RuntimeError(
-            f"Given groups={groups}, weight of size {size}, expected input{shape} to have "
-            f"{w[1] * groups} channels, but got "
-            f"{a[1]} channels instead"
+            f"{given}, expected bias to be 1-dimensional with {gives} elements, but got bias of size {list(bias)} "
+            "instead"
         )
-    if bias is not None and bias != w[:1]:
-        raise RuntimeError(
-            f"Given weight of size {size}, expected bias to be 1-dimensional with {w[0]} elements, but "
-            f"got bias of size {list(bias)} instead"
-        )
+    if transposed:
+        _check_enlarged(a, w[2:], stride, padding, dilation, output_padding)
+        return
     inside = [n + 2 * p for n, p in zip(a[2:], padding, strict=True)]
     kernel = [d * (k - 1) + 1 for d, k in zip(dilation, w[2:], strict=True)]
     if any(k > n for k, n in zip(kernel, inside, strict=True)):
         raise RuntimeError(
-            f"Calculated padded input size per channel: ({inside[0]} x {inside[1]}). Kernel size: "
-            f"({kernel[0]} x {kernel[1]}). "
-            "Kernel size can't be greater than actual input size"
+            f"Calculated padded input size per channel: ({' x '.join(map(str, inside))}). Kernel size: "
+            f"({' x '.join(map(str, kernel))}). Kernel size can't be greater than actual input size"
         )
 
 
-def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+def _check_enlarged(a: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, output_padding: Ints) -> None:
+    """RuntimeError where a transposed convolution has no such output."""
+    if any(more >= max(s, d) for more, s, d in zip(output_padding, stride, dilation, strict=True)):
+        wide = [("output_padding", output_padding, 0), ("stride", stride, 1), ("dilation", dilation, 1)]
+        sides = ("depth", "height", "width")[-max(len(stride), 2) :]
+        got = [
+            f"{name}_{side}: {n}"
+            for name, each, one in wide
+            for side, n in zip(sides, (one,) * (len(sides) - len(each)) + each, strict=True)
+        ]
+        raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {' '.join(got)}")
+    if 0 in a[2:]:
+        raise RuntimeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {list(a)}")
+    size = _enlarged(a[2:], kernel, stride, padding, dilation, output_padding)
+    if min(size) < 0:
+        raise RuntimeError(
+            f"Given input size per channel: {list(a[2:])}. Calculated output size per channel: {list(size)}. "
+            "Output size is too small"
+        )
+
+
+def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, transposed: bool) -> None:
     """RuntimeError where the dtypes are not one."""
     a, w = input._array, weight._array
-    if a.dtype is not w.dtype and input.dtype.name == "float64":
-        raise RuntimeError(errors.SCALAR_TYPE.format("Double", weight.dtype.word))
+    if bias is not None and bias._array.dtype is not a.dtype:
+        got, other = input.dtype.c_name, bias.dtype.c_name
+        raise RuntimeError(f"Input type ({got}) and bias type ({other}) should be the same")
+    if a.dtype is not w.dtype and (transposed or input.dtype.name in ("float64", "int64")):
+        raise RuntimeError(errors.SCALAR_TYPE.format(input.dtype.word, weight.dtype.word))
     if a.dtype is not w.dtype:
         raise RuntimeError(
             f"Input type ({input.dtype.type_name}) and weight type ({weight.dtype.type_name}) should "
             "be the same or input should be a "
             "MKLDNN tensor and weight is a dense tensor"
         )
-    if bias is not None and bias._array.dtype is not a.dtype:
-        words = {"float32": "float", "float64": "double", "float16": "c10::Half"}
-        got, other = (words.get(t.dtype.name, t.dtype.name) for t in (input, bias))
-        raise RuntimeError(f"Input type ({got}) and bias type ({other}) should be the same")

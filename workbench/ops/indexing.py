@@ -214,13 +214,18 @@ def check_lookup(shape: Shape, places: tuple[Any, ...], values: Any = None) -> N
         raise IndexError(
             f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
         ) from None
-    if values is None:
-        return
+    if sizes != list(shape) and all(map(np.size, arrays)):
+        raise IndexError("index is out of bounds for dimension with size 0")
+    if values is not None:
+        _check_values(places, sizes, np.shape(values))
+
+
+def _check_values(places: tuple[Any, ...], sizes: list[int], given: Shape) -> None:
+    """RuntimeError where values of a shape do not fit what is found at `places`."""
     first = [
         np.zeros_like(each) if isinstance(each, np.ndarray) and each.dtype.kind == "i" else each for each in places
     ]
     found = np.broadcast_to(False, sizes)[tuple(first)].shape
-    given = np.shape(values)
     if len(given) > len(found) or any(n not in (1, m) for n, m in zip(given[::-1], found[::-1], strict=False)):
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(given)} cannot be broadcast to indexing "

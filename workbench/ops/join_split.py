@@ -216,9 +216,10 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 @numpy_names
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of all slices along `dim`, without it."""
+    dim = dim_index(dim, input._array.ndim)
     if not input._array.ndim:
         raise IndexError(errors.NO_DIMS.format(0))
-    return _unbind(input, dim_index(dim, input._array.ndim))
+    return _unbind(input, dim)
 
 
 @method("__iter__")

@@ -151,6 +151,11 @@ def scaled_dot_product_attention(
     A mask of truth values keeps what is True; numbers are added. `is_causal` lets no query see a later key. A query
     that may see nothing gets zeros.
     """
+    if not query.dtype is key.dtype is value.dtype:
+        raise RuntimeError(
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype.c_name} "
+            f"key.dtype: {key.dtype.c_name} and value.dtype: {value.dtype.c_name} instead."
+        )
     if min(query.dim(), key.dim(), value.dim()) < 2:
         raise RuntimeError(
             "Expected query, key, and value to all be  at least 2 dimensional, but got "

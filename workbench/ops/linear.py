@@ -37,6 +37,7 @@ def _product(ndim: tuple[int, int], last: int, check: Callable[..., None]) -> Ca
     return product
 
 
+_DOT_OUT = "result dtype {} does not match input dtype {}"
 mm = define(
     "MmBackward0",
     "mm(Tensor self, Tensor mat2)",
@@ -63,7 +64,7 @@ dot = define(
     self="grad * tensor",
     tensor="grad * self",
     samples="r(3), r(3)",
-    out="exact",
+    out=_DOT_OUT,
 )
 mv = define(
     "MvBackward0",
@@ -96,7 +97,8 @@ _squeeze_own = define(
 def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix product; vectors are taken as a row or a column, leading dimensions are a batch and broadcast."""
     if out is not None:
-        return into("matmul", out, matmul, self, other, exact=True)
+        exact = _DOT_OUT if self._array.ndim == other._array.ndim == 1 else True
+        return into("matmul", out, matmul, self, other, exact=exact)
     if not isinstance(other, Tensor):
         raise TypeError(checks.not_a_tensor("matmul", "other", 1, other))
     a, b = self._array, other._array
@@ -176,11 +178,18 @@ def _addmm_of(a: np.ndarray, mat1: np.ndarray, mat2: np.ndarray, beta: float, al
     return (product if alpha == 1 else alpha * product) + (a if beta == 1 else beta * a)
 
 
+def _no_masks(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    if args[0]._array.dtype.kind == "b":
+        raise NotImplementedError(errors.NO_KERNEL.format("addmm_impl_cpu_", "Bool"))
+    return args
+
+
 _addmm = define(
     "AddmmBackward0",
     "addmm(Tensor self, Tensor mat1, Tensor mat2, beta, alpha)",
     _addmm_of,
     kind="product",
+    prepare=_no_masks,
     self="times(sum_to(grad, self.shape), beta)",
     mat1="times(mm(grad, t(mat2)), alpha)",
     mat2="times(mm(t(mat1), grad), alpha)",
@@ -213,6 +222,8 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
         _check_addmm(input, mat1, mat2)
     if type(beta) is not int or type(alpha) is not int:
         beta, alpha = checks.number_of("addmm", "beta", None, beta), checks.number_of("addmm", "alpha", None, alpha)
+        if a.dtype.kind != "f":  # a number among integers loses its fraction
+            beta, alpha = int(beta), int(alpha)
     return _addmm(input, mat1, mat2, beta, alpha)
 
 

@@ -15,7 +15,7 @@ from ..autograd.tensor import Tensor, wrap
 from ..errors import warn
 from .activation import _log_softmax
 from .comparison import where_
-from .core.checks import INT64, all_within, check_broadcast, number_of, only_floats, tensors_only
+from .core.checks import INT64, all_within, check_broadcast, no_bools, number_of, only_floats, tensors_only
 from .core.op import define
 from .core.registry import abbreviation, in_formulas
 from .core.results import grid, places_along
@@ -50,11 +50,16 @@ def _double_share(reduction: int, shape: tuple[int, ...]) -> float:
 in_formulas("double_share", _double_share, _double_share)
 
 
-def _met(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Refuse two tensors of integers."""
-    input, target, _ = args
-    only_floats("mse_cpu")((target if target.dtype.is_floating_point else input,))
-    return args
+def _met(kernel: str) -> Any:
+    """Refuse two tensors of integers, or masks."""
+
+    def check(args: tuple[Any, ...]) -> tuple[Any, ...]:
+        kind = dtypes.result_type([(t.dtype, 2) for t in args[:2]])
+        if not kind.is_floating_point:
+            raise NotImplementedError(errors.NO_KERNEL.format(kernel, kind.word))
+        return args
+
+    return check
 
 
 def _less(a: Tensor, b: Tensor) -> Tensor:
@@ -69,7 +74,7 @@ _mse_loss = define(
     "mse_loss(Tensor self, Tensor target, reduction)",
     lambda a, target, reduction: _reduced((a - target) ** 2, reduction),
     kind="tensors",
-    prepare=_met,
+    prepare=_met("mse_cpu"),
     self="grad * double_share(reduction, self.shape) * less(self, target)",
     target="grad * double_share(reduction, self.shape) * less(target, self)",
     tangent="reduction",
@@ -243,7 +248,7 @@ _huber_loss = define(
     "huber_loss(Tensor self, Tensor target, reduction, delta)",
     _huber_of,
     kind="tensors",
-    prepare=only_floats("huber"),
+    prepare=only_floats("huber_cpu"),
     self="grad * share(reduction, self.shape) * clamp(self - target, -delta, delta)",
     target="grad * share(reduction, self.shape) * clamp(target - self, -delta, delta)",
     tangent="reduction",
@@ -254,7 +259,7 @@ _smooth_l1_loss = define(
     "smooth_l1_loss(Tensor self, Tensor target, reduction, beta)",
     lambda a, target, reduction, beta: _huber_of(a, target, reduction, beta) / beta,
     kind="tensors",
-    prepare=only_floats("smooth_l1"),
+    prepare=_met("smooth_l1_cpu"),
     self="grad * share(reduction, self.shape) * clamp((self - target) / beta, -1, 1)",
     target="grad * share(reduction, self.shape) * clamp((target - self) / beta, -1, 1)",
     tangent="reduction",
@@ -273,11 +278,21 @@ _binary_cross_entropy = define(
     _entropy_of,
     self="scaled(grad * share(reduction, self.shape), weight) * (self - target) "
     "/ clamp(self * (1 - self), 1e-12, None)",
-    target="scaled(grad * share(reduction, self.shape), weight) * (clamp(log1p(-self), -100, None) "
-    "- clamp(log(self), -100, None))",
+    target="scaled(grad * share(reduction, self.shape), weight) * (log1p(-self) - log(self))",
     tangent="reduction",
     samples="p(3) / 2.5, r(3), None, 1; p(2, 3) / 2.5, r(2, 3), p(3).detach(), 0",
 )
+
+
+def _logits(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Refuse integers and masks, among which there is no logarithm."""
+    only_floats("log_sigmoid_cpu")(args)
+    input, target = args[:2]
+    if target.dtype is dtypes.bool_:
+        no_bools((target, target))
+    if not target.dtype.is_floating_point:
+        raise RuntimeError(errors.OUT_CAST.format(input.dtype.word, target.dtype.word))
+    return args
 
 
 def _entropy_of_logits(a: np.ndarray, target: np.ndarray, weight: Any, pos_weight: Any, reduction: int) -> np.ndarray:
@@ -290,6 +305,7 @@ _binary_cross_entropy_with_logits = define(
     "BinaryCrossEntropyWithLogitsBackward0",
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Kept? weight, Kept? pos_weight, reduction)",
     _entropy_of_logits,
+    prepare=_logits,
     self="scaled(grad * share(reduction, self.shape), weight) "
     "* (1 - target - of_ones(target, sigmoid(-self), pos_weight))",
     target="scaled(grad * share(reduction, self.shape), weight) * (-self - beyond(logsigmoid(self), pos_weight))",
@@ -379,6 +395,9 @@ def binary_cross_entropy_with_logits(
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
     _constant("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
+    if input._array.dtype is not target._array.dtype:
+        _logits((input, target))
+        input = input.to(target.dtype)
     return _binary_cross_entropy_with_logits(input, target, weight, pos_weight, how)
 
 
@@ -406,11 +425,8 @@ def nll_loss(
     how = _reduction(size_average, reduce, reduction)
     every = _check_target(input, target, weight, ignore_index)
     if input._array.dtype.kind != "f":
-        _only_floats((input,))
+        only_floats("nll_loss_out_frame" if input._array.ndim < 3 else "nll_loss2d_forward_out_frame")((input,))
     return _of_classes(input, target, weight, how, ignore_index, every)
-
-
-_only_floats = only_floats("nll_loss_out_frame")
 
 
 def _of_classes(

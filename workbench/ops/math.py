@@ -17,6 +17,7 @@ from .comparison import where_
 from .core.checks import (
     FEW,
     called_as,
+    fitting,
     fitting_scale,
     named,
     no_bools,
@@ -35,6 +36,12 @@ from .core.scalars import SCALARS
 
 elementary = functools.partial(define, kind="float", out=True, in_place=True)  # a function of one number
 
+
+def _factor_of(a: np.ndarray, alpha: float) -> np.generic:
+    """The number in the array's dtype, which must be able to hold it: among bytes -1 is 255."""
+    return a.dtype.type(fitting(alpha, dtypes.of(a)))
+
+
 _add = define(
     "AddBackward0",
     "add(Tensor self, Tensor other)",
@@ -47,7 +54,7 @@ _add = define(
 _add_scaled = define(
     "AddBackward0",
     "add_scaled(Tensor self, Tensor other, alpha)",
-    lambda a, b, alpha: a + a.dtype.type(alpha) * b,
+    lambda a, b, alpha: a + (a.dtype.type(alpha) if a.dtype.kind == "f" else _factor_of(a, alpha)) * b,
     kind="pointwise",
     prepare=fitting_scale,
     self="grad",
@@ -69,7 +76,7 @@ _sub = define(
 _sub_scaled = define(
     "SubBackward0",
     "sub_scaled(Tensor self, Tensor other, alpha)",
-    lambda a, b, alpha: a - a.dtype.type(alpha) * b,
+    lambda a, b, alpha: a - (a.dtype.type(alpha) if a.dtype.kind == "f" else _factor_of(a, alpha)) * b,
     kind="pointwise",
     prepare=lambda args: fitting_scale(no_bools(args)),
     self="grad",
@@ -125,7 +132,7 @@ neg = define(
     prepare=no_mask(errors.BOOL_NEG),
     self="-grad",
     samples="r(3)",
-    out=True,
+    out=errors.FOUND_DTYPE,
     in_place=True,
     also=("negative",),
 )
@@ -211,7 +218,7 @@ abs = define(
     self="grad * sign(self)",
     tangent="pointwise",
     samples="r(3)",
-    out=True,
+    out=errors.FOUND_DTYPE,
     in_place=True,
     also=("absolute",),
 )
@@ -232,7 +239,7 @@ sign = define(
     self="zeros_like(grad)",
     tangent="pointwise",
     samples="r(3)",
-    out=True,
+    out=errors.FOUND_DTYPE,
     in_place=True,
 )
 
@@ -489,9 +496,9 @@ def _whole(name: str, forward: Any, **called: Any) -> Callable[..., Tensor]:
     )
 
 
-floor = _whole("floor", np.floor, out=True, in_place=True)
-ceil = _whole("ceil", np.ceil, out=True, in_place=True)
-trunc = _whole("trunc", np.trunc, out=True, in_place=True, also=("fix",))
+floor = _whole("floor", np.floor, out=errors.FOUND_DTYPE, in_place=True)
+ceil = _whole("ceil", np.ceil, out=errors.FOUND_DTYPE, in_place=True)
+trunc = _whole("trunc", np.trunc, out=errors.FOUND_DTYPE, in_place=True, also=("fix",))
 _round = _whole("round", np.round)
 _round_to = define(
     "RoundBackward1",

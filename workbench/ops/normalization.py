@@ -1,4 +1,5 @@
-"""Normalization: mean 0 and variance 1 over the last dimensions (layer norm), or for each channel (batch norm)."""
+"""Normalization: mean 0 and variance 1 over the last dimensions (layer norm), for each channel (batch norm, of each
+sample instance norm), or for groups of each sample's channels (group norm)."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from .. import errors
 from ..autograd.tensor import Tensor
-from .core.checks import ints_of, number_of, only_floats, tensors_only
+from .core.checks import int_of, ints_of, number_of, only_floats, tensors_only
 from .core.op import define
 from .core.registry import TENSORS, abbreviation, explained, in_formulas
 from .core.results import in_rows
@@ -99,13 +100,8 @@ _layer_norm = define(
 )
 
 
-def _refuse_to_normalize(input: Tensor, shape: Ints, weight: Tensor | None, bias: Tensor | None) -> None:
-    """RuntimeError or NotImplementedError: which of the arguments does not fit."""
-    if not shape:
-        raise RuntimeError(
-            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least "
-            "one element, but got normalized_shape = []"
-        )
+def _refuse_mixed(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> None:
+    """RuntimeError where the first of the parameters has another dtype than the input."""
     dtype, given = input.dtype, [t.dtype.word for t in (weight, bias) if t is not None]
     if given and given[0] != dtype.word:
         raise RuntimeError(
@@ -113,6 +109,16 @@ def _refuse_to_normalize(input: Tensor, shape: Ints, weight: Tensor | None, bias
             if set(given) == {"Float"}
             else "mixed dtype (CPU): expect parameter to have scalar type of Float"
         )
+
+
+def _refuse_to_normalize(input: Tensor, shape: Ints, weight: Tensor | None, bias: Tensor | None) -> None:
+    """RuntimeError or NotImplementedError: which of the arguments does not fit."""
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least "
+            "one element, but got normalized_shape = []"
+        )
+    _refuse_mixed(input, weight, bias)
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and t._array.shape != shape:
             raise RuntimeError(
@@ -127,7 +133,7 @@ def _refuse_to_normalize(input: Tensor, shape: Ints, weight: Tensor | None, bias
             )
         )
     only_floats("LayerNormKernelImpl")((input,))
-    raise RuntimeError(errors.SCALAR_TYPE.format(dtype.word, given[-1]))
+    raise RuntimeError(errors.SCALAR_TYPE.format(input.dtype.word, (input if bias is None else bias).dtype.word))
 
 
 @tensors_only()
@@ -199,6 +205,18 @@ _batch_norm = define(
 )
 
 
+def _check_dtypes(input: Tensor, given: list[Tensor]) -> None:
+    """RuntimeError where dtypes differ, unless float32 goes with halves."""
+    wide = all([t.dtype.word == "Float" for t in given])
+    if input.dtype.word == "Half" and wide:
+        return
+    if given[0].dtype is not input.dtype:
+        other = given[0] if wide else next(t for t in given if t.dtype.word != "Float")
+        _refuse_to_normalize(input, given[0].shape, given[0], other)
+    other = next(t for t in given if t.dtype is not input.dtype)
+    raise RuntimeError(errors.SCALAR_TYPE.format(input.dtype.word, other.dtype.word))
+
+
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -212,22 +230,133 @@ def batch_norm(
     """Mean 0 and variance 1 for each channel, over the batch or, without `training`, by running statistics."""
     a = input._array
     if training and a.shape[0] * math.prod(a.shape[2:]) == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+        raise ValueError(errors.ONE_VALUE.format(input.shape))
     channels = a.shape[1] if a.ndim > 1 else 0
     given = ("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)
+    mixed = False
     for name, t in given:
         if t is None:
             if not training and name in ("running_mean", "running_var"):
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
         elif t._array.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {t._array.size}")
+        elif t._array.dtype is not a.dtype:
+            mixed = True
     if a.ndim < 2:
         raise IndexError(errors.DIM_RANGE.format(-1, 0, 1))
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
     if a.dtype.kind != "f":
         only_floats("batch_norm")((input,))
+    if mixed:
+        _check_dtypes(input, [t for t in (weight, bias, running_mean, running_var) if t is not None])
     if type(eps) is not float or type(momentum) is not float:
         momentum = number_of("batch_norm", "momentum", 6, momentum, "float")
         eps = number_of("batch_norm", "eps", 7, eps, "float")
     return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+@tensors_only()
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Mean 0 and variance 1 for each channel of each sample: batch norm with a channel for each of these."""
+    shape = input._array.shape
+    if use_input_stats and math.prod(shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    count, channels = input.size(0), input.size(1)
+    given = running_mean, running_var, weight, bias
+    mean, var, *affine = (None if t is None else t.repeat(count) for t in given)
+    alike = input.contiguous().view(1, count * channels, *shape[2:])
+    out = batch_norm(alike, mean, var, *affine, use_input_stats, momentum, eps)
+    for own, all_ in ((running_mean, mean), (running_var, var)):
+        if own is not None:
+            own.copy_(all_.view(count, channels).mean(0))
+    return out.view(shape)
+
+
+# Groups of channels as rows: (samples, groups, elements).
+in_formulas("in_groups", *[lambda x, group: _in_groups(x, group)] * 2)
+in_formulas("per_group", *[lambda m: m[..., None]] * 2)
+abbreviation(
+    "group_standard(x, m, r, group, eps)",
+    "reshaped(standard(in_groups(x, group), per_group(m), per_group(r), (2,), eps), x)",
+)
+abbreviation(
+    "group_slope(g, x, m, r, group, eps)",
+    "reshaped(standard_slope(in_groups(g, group), in_groups(x, group), per_group(m), per_group(r), (2,), eps), x)",
+)
+in_formulas("reshaped", *[lambda x, like: x.reshape(like.shape)] * 2)
+_GROUPS = "input, result1, result2, group, eps"
+
+
+def _in_groups(x: Any, group: int) -> Any:
+    count, channels, *size = x.shape
+    return x.reshape(count, group, channels // group * math.prod(size))
+
+
+def _group_normalized(a: np.ndarray, weight: Any, bias: Any, group: int, eps: float) -> tuple[np.ndarray, ...]:
+    if not a.size:
+        return a.copy(), np.zeros((len(a), group), a.dtype), np.zeros((len(a), group), a.dtype)
+    standard, mean, rstd = _standardized(_in_groups(a, group), (2,), eps)
+    out = _affine_in_rows(standard.reshape(a.shape), per_channel(weight, a), per_channel(bias, a))
+    return out, mean.reshape(mean.shape[:2]), rstd.reshape(mean.shape[:2])
+
+
+_group_norm = define(
+    "NativeGroupNormBackward0",
+    "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, group, eps)",
+    _group_normalized,
+    input=f"group_slope(grad if weight is None else grad * channels(weight, input), {_GROUPS})",
+    weight=f"sum_dim(grad * group_standard({_GROUPS}), over_channels(input), False)",
+    bias="sum_dim(grad, over_channels(grad), False)",
+    tangent=f"scaled(group_slope(input_t, {_GROUPS}), channels(weight, input)) "
+    f"+ channels(weight_t, input) * group_standard({_GROUPS}) + channels(bias_t, input)",
+    samples="r(1, 4, 2), p(4), r(4), 2, 0.5; r(2, 4), p(4), None, 2, 0.1; r(2, 2, 3), None, r(2), 2, 0.5; "
+    "r(3, 4), None, None, 2, 0.1",
+)
+
+
+@tensors_only()
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Mean 0 and variance 1 for each group of channels of each sample; then times a channel's weight, plus bias."""
+    a = input._array
+    if a.ndim < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {a.ndim}")
+    count, channels, *rest = a.shape
+    if type(num_groups) is not int:
+        num_groups = int_of("group_norm", "num_groups", 1, num_groups)
+    if count * channels // num_groups * math.prod(rest) == 1:
+        size = [count * channels // num_groups, num_groups, *rest]
+        raise ValueError(errors.ONE_VALUE.format(size))
+    if num_groups < 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if channels % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(a.shape)} and num_groups={num_groups}"
+        )
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t._array.shape != (channels,):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
+                f"shape {list((t if weight is None else weight).shape)} and input of shape {list(a.shape)}"
+            )
+    if a.dtype.kind != "f" or any([t is not None and t._array.dtype is not a.dtype for t in (weight, bias)]):
+        _refuse_mixed(input, weight, bias)
+        only_floats("GroupNormKernelImpl")((input,))
+        raise RuntimeError(errors.SCALAR_TYPE.format(input.dtype.word, (input if bias is None else bias).dtype.word))
+    if type(eps) is not float:
+        eps = number_of("group_norm", "eps", 4, eps, "float")
+    return _group_norm(input, weight, bias, num_groups, eps)

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd.tensor import Tensor
-from .convolution import Ints, _pad, _pair, conv2d
+from .convolution import Ints, _each, _pad, conv2d
 from .core.checks import tensors_only
 from .core.op import define
 from .creation import full, ones
+from .math import div
 
 
 def _outputs(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Ints:
@@ -33,6 +35,8 @@ def _largest_at(
     a: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
 ) -> np.ndarray:
     """Where each window's largest element is, the first of equal ones, counted through the image row by row."""
+    if a.dtype.kind == "b":
+        raise NotImplementedError(errors.NO_KERNEL.format("max_pool2d", "Bool"))
     size = a.shape[-2:]
     outputs = _outputs(size, kernel, stride, padding, dilation, ceil_mode)
     far = _reach(size, outputs, kernel, stride, padding, dilation)
@@ -41,7 +45,7 @@ def _largest_at(
     *lead, row, column = padded.strides
     steps = (*lead, row * stride[0], column * stride[1], row * dilation[0], column * dilation[1])
     windows = np.ndarray((*a.shape[:-2], *outputs, *kernel), a.dtype, padded, 0, steps)
-    first = windows.reshape(*windows.shape[:-2], -1).argmax(-1)
+    first = windows.reshape(*windows.shape[:-2], kernel[0] * kernel[1]).argmax(-1)
     down, right = np.divmod(first, kernel[1])
     rows = np.arange(outputs[0], dtype=np.int64)[:, None] * stride[0] - padding[0] + down * dilation[0]
     columns = np.arange(outputs[1], dtype=np.int64) * stride[1] - padding[1] + right * dilation[1]
@@ -103,7 +107,7 @@ def max_pool2d(
     With `return_indices` also where these elements are.
     """
     how = _windows(input, kernel_size, stride, padding)
-    how = *how, _pair("dilation", dilation), ceil_mode
+    how = *how, _each("dilation", dilation), ceil_mode
     _check_outputs(input, *how)
     indices = _indices(input.detach(), *how)
     out = _max_pool(input, *how, indices)
@@ -131,23 +135,27 @@ def avg_pool2d(
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     number = divisor_override or kernel[0] * kernel[1]
-    weight = full((channels, 1, *kernel), 1 / number, dtype=input.dtype)
+    whole = not input.dtype.is_floating_point
+    if whole and input.dtype.name != "int64":
+        raise NotImplementedError(errors.NO_KERNEL.format("avg_pool2d", input.dtype.word))
+    weight = full((channels, 1, *kernel), 1 if whole else 1 / number, dtype=input.dtype)
     around = (padding[1], far[1], padding[0], far[0])
     means = conv2d(_pad(input, around, 0.0) if any(around) else input, weight, None, stride, groups=channels)
     if divisor_override or not (any(padding) and not count_include_pad or any(map(int.__gt__, far, padding))):
-        return means
+        return div(means, number, rounding_mode="trunc") if whole else means
     counted = ones((1, 1, *size), dtype=input.dtype)
     inside = (padding[1], min(far[1], padding[1]), padding[0], min(far[0], padding[0]))
     if count_include_pad:
         counted = _pad(counted, inside, 1.0)
         around = tuple(all_ - here for all_, here in zip(around, inside, strict=True))
-    return means / conv2d(_pad(counted, around, 0.0), weight[:1], None, stride).view(outputs)
+    counts = conv2d(_pad(counted, around, 0.0), weight[:1], None, stride).view(outputs)
+    return div(means, counts, rounding_mode="trunc" if whole else None)
 
 
 def _windows(input: Tensor, kernel: Any, stride: Any, padding: Any) -> tuple[Ints, Ints, Ints]:
     """The windows' size, their distance and the padding, for both dimensions; RuntimeError where they do not fit."""
-    kernel, padding = _pair("kernel_size", kernel), _pair("padding", padding)
-    stride = kernel if stride is None or stride == () else _pair("stride", stride)
+    kernel, padding = _each("kernel_size", kernel), _each("padding", padding)
+    stride = kernel if stride is None or stride == () else _each("stride", stride)
     if 0 in stride:
         raise RuntimeError("stride should not be zero")
     if input.dim() not in (3, 4):

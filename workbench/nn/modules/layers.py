@@ -9,8 +9,8 @@ from ... import errors
 from ...autograd.dtypes import dtype as Dtype
 from ...autograd.grad_mode import no_grad
 from ...autograd.tensor import Parameter, Tensor
-from ...errors import DROPOUT_PROBABILITY, PADDING_INDEX, PADDING_SAME_STRIDE, warn
-from ...ops.creation import empty, ones, rand, tensor, zeros
+from ...errors import DROPOUT_PROBABILITY, PADDING_INDEX, warn
+from ...ops.creation import empty, rand
 from ...ops.losses import _reduction
 from .. import functional as F
 from .. import init
@@ -85,74 +85,6 @@ class Flatten(Module):
     def extra_repr(self) -> str:
         """The first and the last of these dimensions."""
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
-
-
-def pair(size: Any) -> tuple[Any, ...]:
-    """One number for both dimensions, or one for each."""
-    return tuple(size) if isinstance(size, (tuple, list)) else (size, size)
-
-
-class Conv2d(Module):
-    """Kernels of weights moved over images, one output channel each, plus bias.
-
-    The weight is (out_channels, in_channels / groups, height, width). Images are padded with zeros.
-    """
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Dtype | None = None,
-    ) -> None:
-        super().__init__()
-        if groups <= 0:
-            raise ValueError("groups must be a positive integer")
-        for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
-            if channels % groups:
-                raise ValueError(f"{name} must be divisible by groups")
-        if padding_mode != "zeros":
-            raise ValueError(
-                f"the workbench pads convolutions with zeros; padding_mode must be 'zeros', but got '{padding_mode}'"
-            )
-        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size, self.stride, self.dilation = pair(kernel_size), pair(stride), pair(dilation)
-        self.padding, self.padding_mode = padding if isinstance(padding, str) else pair(padding), padding_mode
-        if isinstance(padding, str) and padding not in ("same", "valid"):
-            raise ValueError("Invalid padding string {!r}, should be one of {}".format(padding, {"same", "valid"}))
-        if padding == "same" and self.stride != (1, 1):
-            raise ValueError(PADDING_SAME_STRIDE)
-        shape = (out_channels, in_channels // groups, *self.kernel_size)
-        self.weight = Parameter(empty(shape, device=device, dtype=dtype))
-        self.register_parameter("bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw weight and bias again, evenly from ±1/√(numbers that flow into an output)."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
-            bound = 1 / math.sqrt(fan_in) if fan_in else 0
-            init.uniform_(self.bias, -bound, bound)
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The convolution of (images, channels, height, width), or of one image."""
-        return F.conv2d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
-
-    def extra_repr(self) -> str:
-        """The channels and sizes, and what is not as usual."""
-        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        text += f", padding={self.padding}" if self.padding != (0, 0) else ""
-        text += f", dilation={self.dilation}" if self.dilation != (1, 1) else ""
-        text += f", groups={self.groups}" if self.groups != 1 else ""
-        return text + (", bias=False" if self.bias is None else "")
 
 
 class MaxPool2d(Module):
@@ -268,129 +200,6 @@ class Embedding(Module):
         text += f", padding_idx={self.padding_idx}" if self.padding_idx is not None else ""
         text += f", max_norm={self.max_norm}" if self.max_norm is not None else ""
         return text + (f", norm_type={self.norm_type}" if self.norm_type != 2 else "")
-
-
-class Scaled(Module):
-    """A module whose last step is `* weight + bias`, if it has these; they begin as ones and zeros."""
-
-    def _add_affine(self, size: Any, weight: bool, bias: bool, **kind: Any) -> None:
-        self.register_parameter("weight", Parameter(empty(size, **kind)) if weight else None)
-        self.register_parameter("bias", Parameter(empty(size, **kind)) if weight and bias else None)
-
-    def reset_parameters(self) -> None:
-        """Ones as weight, zeros as bias."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
-
-
-class LayerNorm(Scaled):
-    """Each sample to mean 0 and variance 1 over its last dimensions, then times weight, plus bias."""
-
-    def __init__(
-        self,
-        normalized_shape: Any,
-        eps: float = 1e-5,
-        elementwise_affine: bool = True,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Dtype | None = None,
-    ) -> None:
-        super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.eps, self.elementwise_affine = eps, elementwise_affine
-        self._add_affine(self.normalized_shape, elementwise_affine, bias, device=device, dtype=dtype)
-        self.reset_parameters()
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The normalised input."""
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
-
-    def extra_repr(self) -> str:
-        """The shape, the number added to the variance, and which parameters there are."""
-        which = f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
-        return f"{self.normalized_shape}, eps={self.eps}, {which}"
-
-
-class _BatchNorm(Scaled):
-    """In training by the batch's own moments, which running statistics follow; in evaluation by these."""
-
-    _version = 2
-    _dims: tuple[int, ...] = ()
-    _words = ""
-
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Dtype | None = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__()
-        self.num_features, self.eps, self.momentum = num_features, eps, momentum
-        self.affine, self.track_running_stats = affine, track_running_stats
-        kind = {"device": device, "dtype": dtype}
-        self._add_affine(num_features, affine, bias, **kind)
-        tracks = track_running_stats
-        self.register_buffer("running_mean", zeros(num_features, **kind) if tracks else None)
-        self.register_buffer("running_var", ones(num_features, **kind) if tracks else None)
-        self.register_buffer("num_batches_tracked", tensor(0) if tracks else None)
-        self.reset_parameters()
-
-    def reset_running_stats(self) -> None:
-        """Zeros as running mean, ones as running variance, and no batch seen."""
-        if self.track_running_stats:
-            self.running_mean.zero_()
-            self.running_var.fill_(1)
-            self.num_batches_tracked.zero_()
-
-    def reset_parameters(self) -> None:
-        """Set weight to ones and bias to zeros, and reset the running statistics."""
-        self.reset_running_stats()
-        super().reset_parameters()
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The normalised input; in training the running statistics move on."""
-        if input.dim() not in self._dims:
-            raise ValueError(f"expected {self._words} input (got {input.dim()}D input)")
-        mean, var, momentum = self.running_mean, self.running_var, self.momentum or 0.0
-        if self.training and not self.track_running_stats:
-            mean = var = None
-        elif self.training and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
-            if self.momentum is None:  # all batches count alike
-                momentum = 1.0 / self.num_batches_tracked.item()
-        by_batch = self.training or mean is var is None
-        return F.batch_norm(input, mean, var, self.weight, self.bias, by_batch, momentum, self.eps)
-
-    def extra_repr(self) -> str:
-        """The channels, the number added to the variance, and what there is."""
-        which = f"affine={self.affine}, bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
-        return f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, {which}"
-
-    def _load(self, given: dict[str, Any], prefix: str, *rest: Any) -> None:
-        """Load a state; one that was saved before batches were counted has no count."""
-        if self.num_batches_tracked is not None:
-            given.setdefault(f"{prefix}num_batches_tracked", self.num_batches_tracked)
-        super()._load(given, prefix, *rest)
-
-
-class BatchNorm1d(_BatchNorm):
-    """Each channel of (batch, channels) or (batch, channels, length) to mean 0 and variance 1."""
-
-    _dims, _words = (2, 3), "2D or 3D"
-
-
-class BatchNorm2d(_BatchNorm):
-    """Each channel of (batch, channels, height, width) to mean 0 and variance 1."""
-
-    _dims, _words = (4,), "4D"
 
 
 class Dropout(Module):

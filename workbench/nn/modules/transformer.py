@@ -16,8 +16,9 @@ from ...ops.join_split import cat
 from ...ops.layers import additive, attention_weights
 from .. import functional as F
 from .. import init
-from .layers import Dropout, LayerNorm, Linear
+from .layers import Dropout, Linear
 from .module import Module, ModuleList
+from .normalization import LayerNorm
 
 
 class NonDynamicallyQuantizableLinear(Linear):

@@ -536,7 +536,7 @@ def _function(op: Any, takes_out: bool, body: list[str]) -> str:
     parameters = op.parameters
     if takes_out:
         parameters += ", *, out=None"
-        exact = ", exact=True" if op.out == "exact" else ""
+        exact = "" if op.out is True else f", exact={op.out == 'exact' or op.out!r}"
         body = ["if out is not None:", f"    return into(OP.name, out, OP.function, {op.names}{exact})", *body]
     return "\n".join([f"def {op.name}({parameters}):", *_indented(body)]) + "\n"
 

@@ -9,10 +9,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Literal
 
-# What a declaration may say of an op's name, beyond yes. `out`: no other dtype than the result's is written to.
-# `in_place`: the twin writes some elements only: those named by an index along a dimension, by several index tensors or
-# masks, by one mask, or those outside a triangle.
-Out = bool | Literal["exact"]
+# What a declaration may say of an op's name, beyond yes. `out`: no other dtype than the result's is written to, in
+# PyTorch's usual sentence or in one of its own. `in_place`: the twin writes some elements only: those named by an index
+# along a dimension, by several index tensors or masks, by one mask, or those outside a triangle.
+Out = bool | str
 InPlace = bool | Literal["along", "indices", "mask", "triangle"]
 REGISTRY: dict[str, Any] = {}  # each an Op, which is made of what imports this
 SEVERAL: dict[str, Any] = {}  # the operations with several outputs

@@ -592,6 +592,20 @@ def _layer_norm(op: Any, size: int, input: Mapped, weight: Mapped | None, bias: 
     return (out + later["bias"] if "bias" in later else out,), extras
 
 
+@batches("native_group_norm")
+def _group_norm(op: Any, size: int, input: Mapped, weight: Mapped | None, bias: Mapped | None, **how: Any) -> Results:
+    own, later = {}, {}
+    for name, m in (("weight", weight), ("bias", bias)):
+        apart = m is not None and (m.batched or bool(later))
+        own[name] = None if m is None or apart else m.value
+        if m is not None and apart:  # one number for each channel of samples
+            later[name] = m.shaped((1, *m.shape, *(1,) * (input.ndim - 2)))
+    (out,), extras = run_op(op, input=_folded(input, size), **own, **how)
+    out = _unfolded(out, size)
+    out = out * later["weight"] if "weight" in later else out
+    return (out + later["bias"] if "bias" in later else out,), tuple([_unfolded(e, size) for e in extras])
+
+
 @batches("native_batch_norm")
 def _batch_norm(op: Any, size: int, input: Mapped, training: bool, momentum: float, eps: float, **of: Any) -> Results:
     running = of["running_mean"]

@@ -1,0 +1,234 @@
+"""Convolutions: kernels of weights moved over sequences, images and volumes, and the transpose of that."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ...autograd.dtypes import dtype as Dtype
+from ...autograd.tensor import Parameter, Tensor
+from ...errors import PADDING_SAME_STRIDE
+from ...ops.creation import empty
+from .. import functional as F
+from .. import init
+from .module import Module
+
+
+def each(size: Any, dims: int) -> tuple[Any, ...]:
+    """One number for all dimensions, or one for each."""
+    return tuple(size) if isinstance(size, (tuple, list)) else (size,) * dims
+
+
+class _Conv(Module):
+    """What convolutions of any number of dimensions have in common."""
+
+    _dims = 0
+    _transposed = False
+
+    def _begin(
+        self,
+        channels: tuple[int, int],
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        output_padding: Any,
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: Any,
+        dtype: Dtype | None,
+    ) -> None:
+        super().__init__()
+        if groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        for name, count in zip(("in_channels", "out_channels"), channels, strict=True):
+            if count % groups:
+                raise ValueError(f"{name} must be divisible by groups")
+        if isinstance(padding, str) and padding not in ("same", "valid"):
+            raise ValueError("Invalid padding string {!r}, should be one of {}".format(padding, {"same", "valid"}))
+        stride = each(stride, self._dims)
+        if padding == "same" and any(s != 1 for s in stride):
+            raise ValueError(PADDING_SAME_STRIDE)
+        modes = {"zeros", "reflect", "replicate", "circular"}
+        if padding_mode not in modes:
+            raise ValueError(f"padding_mode must be one of {modes}, but got padding_mode={padding_mode!r}")
+        (self.in_channels, self.out_channels), self.groups = channels, groups
+        self.kernel_size, self.stride, self.dilation = each(kernel_size, self._dims), stride, each(dilation, self._dims)
+        self.padding = padding if isinstance(padding, str) else each(padding, self._dims)
+        self.output_padding, self.padding_mode = each(output_padding, self._dims), padding_mode
+        into, out_of = channels[::-1] if self._transposed else channels
+        shape = (out_of, into // groups, *self.kernel_size)
+        self.weight = Parameter(empty(shape, device=device, dtype=dtype))
+        own = Parameter(empty(self.out_channels, device=device, dtype=dtype)) if bias else None
+        self.register_parameter("bias", own)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias again, evenly from ±1/√(numbers that flow into an output)."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
+            bound = 1 / math.sqrt(fan_in) if fan_in else 0
+            init.uniform_(self.bias, -bound, bound)
+
+    def extra_repr(self) -> str:
+        """The channels and sizes, and what is not as usual."""
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        for name, usual in (("padding", 0), ("dilation", 1), ("output_padding", 0)):
+            value = getattr(self, name)
+            text += f", {name}={value}" if value != (usual,) * self._dims else ""
+        text += f", groups={self.groups}" if self.groups != 1 else ""
+        text += ", bias=False" if self.bias is None else ""
+        return text + (f", padding_mode={self.padding_mode}" if self.padding_mode != "zeros" else "")
+
+
+class _Straight(_Conv):
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Dtype | None = None,
+    ) -> None:
+        how = kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device, dtype
+        self._begin((in_channels, out_channels), *how)
+
+    def _run(self, function: Callable[..., Tensor], input: Tensor) -> Tensor:
+        padding = self.padding
+        if self.padding_mode != "zeros":  # then the borders are made of the image itself, beforehand
+            input, padding = F.pad(input, self._borders(), mode=self.padding_mode), 0
+        return function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+    def _borders(self) -> list[int]:
+        """How much is added before and after each dimension, the last first."""
+        if self.padding == "valid":
+            return [0] * (2 * self._dims)
+        if self.padding != "same":
+            return [n for n in self.padding[::-1] for _ in range(2)]
+        reach = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+        return [n for r in reach[::-1] for n in (r // 2, r - r // 2)]
+
+
+class Conv1d(_Straight):
+    """Kernels of weights moved over sequences, one output channel each, plus bias.
+
+    The weight is (out_channels, in_channels / groups, length).
+    """
+
+    _dims = 1
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The convolution of (sequences, channels, length), or of one sequence."""
+        return self._run(F.conv1d, input)
+
+
+class Conv2d(_Straight):
+    """Kernels of weights moved over images, one output channel each, plus bias.
+
+    The weight is (out_channels, in_channels / groups, height, width).
+    """
+
+    _dims = 2
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The convolution of (images, channels, height, width), or of one image."""
+        return self._run(F.conv2d, input)
+
+
+class Conv3d(_Straight):
+    """Kernels of weights moved over volumes, one output channel each, plus bias.
+
+    The weight is (out_channels, in_channels / groups, depth, height, width).
+    """
+
+    _dims = 3
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The convolution of (volumes, channels, depth, height, width), or of one volume."""
+        return self._run(F.conv3d, input)
+
+
+class _ConvTranspose(_Conv):
+    _transposed = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Dtype | None = None,
+    ) -> None:
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        how = kernel_size, stride, padding, dilation, output_padding, groups, bias, padding_mode, device, dtype
+        self._begin((in_channels, out_channels), *how)
+
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+        """The transposed convolution; `output_size` chooses among the sizes that the stride makes possible."""
+        more = self.output_padding if output_size is None else self._padding_for(input, output_size)
+        function = getattr(F, f"conv_transpose{self._dims}d")
+        return function(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
+
+    def _padding_for(self, input: Tensor, wanted: Any) -> list[int]:
+        """The `output_padding` that makes an output of the wanted size; ValueError if none does."""
+        dims, before = self._dims, input.dim() - self._dims
+        if len(wanted) == before + dims:
+            wanted = wanted[before:]
+        if len(wanted) != dims:
+            raise ValueError(
+                f"ConvTranspose{dims}D: for {input.dim()}D input, output_size must have {dims} or "
+                f"{before + dims} elements (got {len(wanted)})"
+            )
+        facts = zip(input.shape[-dims:], self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
+        least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in facts]
+        most = [n + s - 1 for n, s in zip(least, self.stride, strict=True)]
+        if any(not low <= n <= high for low, n, high in zip(least, wanted, most, strict=True)):
+            raise ValueError(
+                f"requested an output size of {wanted}, but valid sizes range from {least} to {most} (for an "
+                f"input of {input.shape[2:]})"
+            )
+        return [n - low for n, low in zip(wanted, least, strict=True)]
+
+
+class ConvTranspose1d(_ConvTranspose):
+    """Each element of sequences as a multiple of a kernel, added up where they overlap, plus bias.
+
+    The weight is (in_channels, out_channels / groups, length).
+    """
+
+    _dims = 1
+
+
+class ConvTranspose2d(_ConvTranspose):
+    """Each element of images as a multiple of a kernel, added up where they overlap, plus bias.
+
+    The weight is (in_channels, out_channels / groups, height, width).
+    """
+
+    _dims = 2
+
+
+class ConvTranspose3d(_ConvTranspose):
+    """Each element of volumes as a multiple of a kernel, added up where they overlap, plus bias.
+
+    The weight is (in_channels, out_channels / groups, depth, height, width).
+    """
+
+    _dims = 3

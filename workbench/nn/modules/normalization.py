@@ -1,0 +1,234 @@
+"""Normalization: mean 0 and variance 1 for each sample, channel or group; then weight and bias."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...autograd.dtypes import dtype as Dtype
+from ...autograd.tensor import Parameter, Tensor
+from ...errors import warn
+from ...ops.creation import empty, ones, tensor, zeros
+from .. import functional as F
+from .. import init
+from .module import Module
+
+
+class Scaled(Module):
+    """A module whose last step is `* weight + bias`, if it has these; they begin as ones and zeros."""
+
+    def _add_affine(self, size: Any, weight: bool, bias: bool, **kind: Any) -> None:
+        self.register_parameter("weight", Parameter(empty(size, **kind)) if weight else None)
+        self.register_parameter("bias", Parameter(empty(size, **kind)) if weight and bias else None)
+
+    def reset_parameters(self) -> None:
+        """Ones as weight, zeros as bias."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+class LayerNorm(Scaled):
+    """Each sample to mean 0 and variance 1 over its last dimensions, then times weight, plus bias."""
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        self._add_affine(self.normalized_shape, elementwise_affine, bias, device=device, dtype=dtype)
+        self.reset_parameters()
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The normalised input."""
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """The shape, the number added to the variance, and which parameters there are."""
+        which = f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
+        return f"{self.normalized_shape}, eps={self.eps}, {which}"
+
+
+class _Tracking(Scaled):
+    """In training by the input's own moments, which running statistics follow; in evaluation by these."""
+
+    _version = 2
+    _dims: tuple[int, ...] = ()
+    _words = ""
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Dtype | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        kind = {"device": device, "dtype": dtype}
+        self._add_affine(num_features, affine, bias, **kind)
+        tracks = track_running_stats
+        self.register_buffer("running_mean", zeros(num_features, **kind) if tracks else None)
+        self.register_buffer("running_var", ones(num_features, **kind) if tracks else None)
+        self.register_buffer("num_batches_tracked", tensor(0) if tracks else None)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Zeros as running mean, ones as running variance, and no batch seen."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """Set weight to ones and bias to zeros, and reset the running statistics."""
+        self.reset_running_stats()
+        super().reset_parameters()
+
+    def _check(self, input: Tensor) -> None:
+        if input.dim() not in self._dims:
+            raise ValueError(f"expected {self._words} input (got {input.dim()}D input)")
+
+    def extra_repr(self) -> str:
+        """The channels, the number added to the variance, and what there is."""
+        which = f"affine={self.affine}, bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        return f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, {which}"
+
+    def _load(self, given: dict[str, Any], prefix: str, *rest: Any) -> None:
+        """Load a state; one that was saved before batches were counted has no count."""
+        if self.num_batches_tracked is not None:
+            given.setdefault(f"{prefix}num_batches_tracked", self.num_batches_tracked)
+        super()._load(given, prefix, *rest)
+
+
+class _BatchNorm(_Tracking):
+    """In training by the batch's own moments, which running statistics follow; in evaluation by these."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The normalised input; in training the running statistics move on."""
+        self._check(input)
+        mean, var, momentum = self.running_mean, self.running_var, self.momentum or 0.0
+        if self.training and not self.track_running_stats:
+            mean = var = None
+        elif self.training and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # all batches count alike
+                momentum = 1.0 / self.num_batches_tracked.item()
+        by_batch = self.training or mean is var is None
+        return F.batch_norm(input, mean, var, self.weight, self.bias, by_batch, momentum, self.eps)
+
+
+class BatchNorm1d(_BatchNorm):
+    """Each channel of (batch, channels) or (batch, channels, length) to mean 0 and variance 1."""
+
+    _dims, _words = (2, 3), "2D or 3D"
+
+
+class BatchNorm2d(_BatchNorm):
+    """Each channel of (batch, channels, height, width) to mean 0 and variance 1."""
+
+    _dims, _words = (4,), "4D"
+
+
+class BatchNorm3d(_BatchNorm):
+    """Each channel of (batch, channels, depth, height, width) to mean 0 and variance 1."""
+
+    _dims, _words = (5,), "5D"
+
+
+class _InstanceNorm(_Tracking):
+    """By each sample's own moments; with running statistics, in evaluation by these."""
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Dtype | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The normalised input; in training the running statistics, if there are any, move on."""
+        self._check(input)
+        dim = input.dim() - self._dims[0]
+        if input.size(dim) != self.num_features:
+            if self.affine:
+                raise ValueError(
+                    f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: "
+                    f"{input.size(dim)}."
+                )
+            warn(
+                f"input's size at dim={dim} does not match num_features. You can silence this warning by not passing "
+                "in num_features, which is not used because affine=False"
+            )
+        by_own = self.training or not self.track_running_stats
+        how = self.running_mean, self.running_var, self.weight, self.bias, by_own, self.momentum or 0.0, self.eps
+        return F.instance_norm(input, *how) if dim else F.instance_norm(input.unsqueeze(0), *how).squeeze(0)
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Each channel of each of (batch, channels, length), or of one sample, to mean 0 and variance 1."""
+
+    _dims, _words = (2, 3), "2D or 3D"
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Each channel of each of (batch, channels, height, width), or of one sample, to mean 0 and variance 1."""
+
+    _dims, _words = (3, 4), "3D or 4D"
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Each channel of each of (batch, channels, depth, height, width), or of one sample, to mean 0 and variance 1."""
+
+    _dims, _words = (4, 5), "4D or 5D"
+
+
+class GroupNorm(Scaled):
+    """Each group of channels of each sample to mean 0 and variance 1, then times a channel's weight, plus bias."""
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Dtype | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
+        self._add_affine(num_channels, affine, bias, device=device, dtype=dtype)
+        self.reset_parameters()
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The normalised input."""
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """The groups and channels, the number added to the variance, and which parameters there are."""
+        which = f"affine={self.affine}, bias={self.bias is not None}"
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, {which}"
