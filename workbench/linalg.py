@@ -31,6 +31,7 @@ from .ops.linalg import linalg_diagonal as diagonal
 from .ops.linalg import linalg_norm as norm
 from .ops.linear import matmul
 
+__path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
 __all__ = [
     "LinAlgError",
     "cholesky",

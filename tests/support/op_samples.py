@@ -75,7 +75,7 @@ def arguments(op: Any, text: str) -> list[Any]:
 
     def positive(*shape: int) -> np.ndarray:
         a = invertible(*shape)
-        return a @ a.swapaxes(-1, -2)
+        return a @ a.swapaxes(-1, -2) + 9 * np.eye(shape[-1])
 
     names = {
         "inv": lambda *shape: leaf(invertible(*shape)),

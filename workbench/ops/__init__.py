@@ -17,6 +17,7 @@ from . import (
     linalg,
     linear,
     math,
+    matrices,
     reduction,
     shape,
 )
@@ -84,6 +85,7 @@ __all__ = [
     "linalg",
     "linear",
     "math",
+    "matrices",
     "reduction",
     "report",
     "shape",

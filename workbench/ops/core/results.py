@@ -133,12 +133,10 @@ def into_as(name: str, out: Tensor, function: Callable[..., Tensor], *args: Any,
     return into(name, out, function, *args, dtype=getattr(out, "dtype", dtype))
 
 
-def into_both(name: str, outs: Any, function: Callable[..., tuple[Tensor, Tensor]], *args: Any) -> Any:
-    """The same for values and indices: a tuple of two tensors of just their dtypes."""
+def into_each(name: str, outs: Any, function: Callable[..., Any], *args: Any) -> Any:
+    """The same for results under several names: a tuple of as many tensors, of just their dtypes."""
     if not isinstance(outs, (list, tuple)):
         raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {kind_of(outs)}")
-    if len(outs) != 2:
-        raise TypeError(f"expected tuple of 2 elements but got {len(outs)}")
     for i, out in enumerate(outs):
         if not isinstance(out, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 3, but got {kind_of(out)}")
@@ -146,10 +144,13 @@ def into_both(name: str, outs: Any, function: Callable[..., tuple[Tensor, Tensor
     _check_no_gradient(name, [*outs, *given])
     with no_grad():
         results = function(*args)
+    if len(outs) != len(results):
+        raise TypeError(f"expected tuple of {len(results)} elements but got {len(outs)}")
     for out, result in zip(outs, results, strict=True):
         if result.dtype is not out.dtype:
             raise RuntimeError(errors.EXACTLY.format(word(result.dtype), word(out.dtype)))
-    return pair(f"{name}_out")(*[_write(name, out, r, given) for out, r in zip(outs, results, strict=True)])
+    kind = results_of(f"{name}_out", *results._fields)
+    return kind(*[_write(name, out, r, given) for out, r in zip(outs, results, strict=True)])
 
 
 def _check_no_gradient(name: str, tensors: list[Tensor]) -> None:
