@@ -80,7 +80,7 @@ def inv(A: Tensor) -> Tensor:
     _matrices("linalg.inv", A)
     if A._array.dtype.itemsize < 4:
         raise RuntimeError(f"linalg.inv: Low precision dtypes not supported. Got {A.dtype.word}")
-    return matrices.linalg_inv_ex(A, "linalg.inv")
+    return matrices.linalg_inv_ex(A)
 
 
 @operation()
@@ -142,7 +142,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     LinAlgError where A is not positive definite; of A one triangle is read. Source: torch.linalg.cholesky.
     """
     _not_half("cholesky_cpu", _matrices("linalg.cholesky", A))
-    return matrices.linalg_cholesky_ex(A, upper, "linalg.cholesky")
+    return matrices.linalg_cholesky_ex(A, upper)
 
 
 @operation()
@@ -648,7 +648,7 @@ def _old_cholesky(self: Tensor, upper: bool = False, *, out: Tensor | None = Non
         "torch.cholesky(A, upper=True)\nshould be replaced with\nU = torch.linalg.cholesky(A).mH\nThis transform will "
         "produce equivalent results for all valid (symmetric positive definite) inputs."
     )
-    return matrices.cholesky_factor(_matrices("cholesky", self), upper, "cholesky")
+    return matrices.cholesky_factor(_matrices("cholesky", self), upper)
 
 
 _legacy("det", _old_det, "The determinant of each square matrix (..., n, n).")

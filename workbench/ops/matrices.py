@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -123,12 +123,12 @@ def _is_singular(a: Array) -> int:
     return 0
 
 
-def _inverse_of(a: Array, name: str) -> Array:
+def _inverse_of(a: Array) -> Array:
     try:
         return np.linalg.inv(a)
     except np.linalg.LinAlgError:
         _refuse(
-            name,
+            "linalg.inv",
             a,
             _is_singular,
             "The diagonal element {} is zero, the inversion could not be completed because the input matrix is "
@@ -139,12 +139,12 @@ def _inverse_of(a: Array, name: str) -> Array:
 
 linalg_inv_ex = define(
     "LinalgInvExBackward0",
-    "linalg_inv_ex(Tensor A, name)",
+    "linalg_inv_ex(Tensor A)",
     _in_floats(_inverse_of),
     A="-(mt(result) @ (grad @ mt(result)))",
     tangent="-(result @ A_t @ result)",
     batch="in front",
-    samples="inv(3), 'linalg.inv'; inv(2, 2), 'linalg.inv'",
+    samples="inv(3); inv(2, 2)",
 )
 
 
@@ -240,7 +240,7 @@ def _minor(a: Array) -> int:
     return 0
 
 
-def _cholesky_of(a: Array, upper: bool, name: str) -> Array:
+def _cholesky_of(name: str, a: Array, upper: bool) -> Array:
     lower = _mt(a) if upper else a  # of which LAPACK reads one triangle
     try:
         factor = np.linalg.cholesky(lower)
@@ -270,13 +270,16 @@ def _cholesky_slope(words: Words, grad: Any, factor: Any, upper: bool) -> Any:
 linalg_cholesky_ex, cholesky_factor = (
     define(
         node,
-        f"{name}(Tensor self, upper, name)",
-        _in_floats(_cholesky_of),
+        f"{name}(Tensor self, upper)",
+        _in_floats(partial(_cholesky_of, said)),
         self="cholesky_slope(grad, result, upper)",
         batch="in front",
-        samples="sym(3), False, 'linalg.cholesky'; sym(2, 2), True, 'linalg.cholesky'",
+        samples="sym(3), False; sym(2, 2), True",
     )
-    for node, name in (("LinalgCholeskyExBackward0", "linalg_cholesky_ex"), ("CholeskyBackward0", "cholesky_factor"))
+    for node, name, said in (
+        ("LinalgCholeskyExBackward0", "linalg_cholesky_ex", "linalg.cholesky"),
+        ("CholeskyBackward0", "cholesky_factor", "cholesky"),
+    )
 )
 
 
@@ -459,7 +462,7 @@ def _det_slope(words: Words, grad: Any, a: Any, det: Any) -> Any:
     """The determinant times the inverse, transposed; by singular values where there is no inverse."""
     numbers = det if isinstance(det, np.ndarray) else det._array
     if numbers.all():
-        return (grad * det)[..., None, None] * _mt(words["linalg_inv_ex"](a, "linalg.det"))
+        return (grad * det)[..., None, None] * _mt(words["linalg_inv_ex"](a))
     u, s, vh = words["linalg_svd"](a, False)
     eye = _eye(s)
     others = words["prod_dim"](s[..., None, :] * (1 - eye) + eye, -1, False)
@@ -485,7 +488,7 @@ def _logdet_of(a: Array) -> tuple[Array, Array]:
 @_formula
 def _slogdet_slope(words: Words, grads: Any, a: Any) -> Any:
     g = grads[1]
-    return None if g is None else g[..., None, None] * _mt(words["linalg_inv_ex"](a, "linalg.slogdet"))
+    return None if g is None else g[..., None, None] * _mt(words["linalg_inv_ex"](a))
 
 
 linalg_slogdet = define(

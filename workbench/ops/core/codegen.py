@@ -34,7 +34,7 @@ from ...autograd.builtin_node import (
     tells_saved,
 )
 from ...autograd.node import edge_of, in_scope, sequence
-from ...autograd.saved_tensors import FREED, Packed, save_results
+from ...autograd.saved_tensors import FREED, Packed, SavedOutput, save_results
 from ...autograd.state import local, off, scoped, unusual
 from ...autograd.tensor import Meta, Parameter, Tensor, link_view
 from ...events import emit, listeners
@@ -45,7 +45,10 @@ from .scalars import SCALARS
 
 ARRAYS |= {
     "FREED": FREED,
-    **{thing.__name__: thing for thing in (Tensor, Parameter, np.ndarray, number_as_given, read_array, Unfit)},
+    **{
+        thing.__name__: thing
+        for thing in (Tensor, Parameter, SavedOutput, np.ndarray, number_as_given, read_array, Unfit)
+    },
 }
 TENSORS |= {"read_tensor": read_tensor, "Packed": Packed}
 BACKWARDS = ("vjp", "vjp_tensors")
@@ -188,6 +191,9 @@ def _saved_text(op: Any, method: str) -> str:
         free, tell = f"node.saved_{name} = FREED", f"items.append(({name!r}, node.saved_{name}, node.version_{name}))"
         if op.numbers and name in op.tensors:
             tell = f"items.append(({name!r}, *number_as_given(node.saved_{name}, node.version_{name})))"
+        if name in op.results:
+            array = f"node.saved_{name}.array if type(node.saved_{name}) is SavedOutput else node.saved_{name}"
+            tell = f"items.append(({name!r}, {array}, node.version_{name}))"
         if name in op.lists:
             pairs = f"zip(node.saved_{name}, node.version_{name})"
             each = f"({name!r} + f'[{{i}}]', t, v) for i, (t, v) in enumerate({pairs})"
