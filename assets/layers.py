@@ -21,6 +21,7 @@ PURPOSES = {
     "diagnosis": "why a gradient is so",
     "explanation": "an error's picture",
     "func": "grad, vjp, jvp, vmap",
+    "linalg": "matrices",
     "health": "what is wrong",
     "live_recording": "pictures while it runs",
     "watching": "statistics of hours",

@@ -27,7 +27,7 @@ LAYERS = (
     ("scene",),
     ("health",),
     ("trace",),
-    ("func", "utils", "nn", "optim"),
+    ("func", "linalg", "utils", "nn", "optim"),
     ("ops",),
     ("autograd",),
     ("events", "errors", "absent"),
@@ -43,7 +43,7 @@ KNOWS_ONLY = {
     "health": {"health", "trace", "errors"},
     "scene": {"scene", "errors"},
 }
-ENGINE = {"absent", "autograd", "ops", "events", "errors", "func", "utils", "nn", "optim"}
+ENGINE = {"absent", "autograd", "ops", "events", "errors", "func", "linalg", "utils", "nn", "optim"}
 
 # What a newcomer reads, in this order, to follow `Square.apply(x).sum().backward()` to the gradient of the leaf.
 READING_PATH = (

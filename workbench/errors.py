@@ -16,6 +16,13 @@ from typing import Any
 _SHAPES = re.compile(r"operands could not be broadcast together with shapes \(([\d,]*)\) \(([\d,]*)\)")
 
 
+class LinAlgError(RuntimeError):
+    """A matrix that has no inverse, no Cholesky factor or no singular values. Source: torch.linalg.LinAlgError."""
+
+
+LinAlgError.__module__, LinAlgError.__qualname__, LinAlgError.__name__ = "torch._C", "_LinAlgError", "_LinAlgError"
+
+
 def is_users(frame: FrameType) -> bool:
     """Whether a frame runs code outside the package."""
     return frame.f_globals.get("__name__", "").partition(".")[0] != __package__

@@ -20,6 +20,7 @@ PLACES = {
     "torch.nn.functional": workbench.nn.functional,
     "torch.autograd": workbench.autograd,
     "torch.func": workbench.func,
+    "torch.linalg": workbench.linalg,
     "torch.Tensor": workbench.Tensor,
     "torch.nn.Module": workbench.nn.Linear(1, 1),
     "torch.nn.parameter": workbench.nn.parameter,
@@ -78,8 +79,9 @@ LACK = "PyTorch has {}, the workbench has not"
 IMPORTS = {
     "from torch import fft": ("fft", LACK.format("torch.fft")),
     "from torch.optim import SGD, LBFGS": ("LBFGS", LACK.format("torch.optim.LBFGS")),
-    "from torch import ones, linalg": ("linalg", LACK.format("torch.linalg")),
-    "import torch.linalg": ("linalg", LACK.format("torch.linalg")),
+    "from torch import ones, sparse": ("sparse", LACK.format("torch.sparse")),
+    "import torch.sparse": ("sparse", LACK.format("torch.sparse")),
+    "from torch.linalg import inv, eig": ("eig", LACK.format("torch.linalg.eig")),
     "import torch.fft.helpers as helpers": ("fft", LACK.format("torch.fft")),
     "from torch.optim.lr_scheduler import OneCycleLR": (
         "OneCycleLR",

@@ -56,8 +56,11 @@ def each_sample(
 
 
 def has_a_tie(op: Any, text: str) -> bool:
-    """Whether a sample lies on a kink: a difference across one means nothing; tests beside PyTorch tell its slope."""
-    return "tie()" in text
+    """Whether a sample lies on a kink, or has to stay symmetric: a difference across one means nothing.
+
+    Tests beside PyTorch tell its slope.
+    """
+    return "tie()" in text or "sym(" in text
 
 
 def arguments(op: Any, text: str) -> list[Any]:
@@ -67,7 +70,16 @@ def arguments(op: Any, text: str) -> list[Any]:
     def leaf(array: np.ndarray) -> Tensor:
         return w.tensor(np.asarray(array), requires_grad=True)
 
+    def invertible(*shape: int) -> np.ndarray:
+        return random.standard_normal((*shape, shape[-1])) + 3 * np.eye(shape[-1])
+
+    def positive(*shape: int) -> np.ndarray:
+        a = invertible(*shape)
+        return a @ a.swapaxes(-1, -2) + 9 * np.eye(shape[-1])
+
     names = {
+        "inv": lambda *shape: leaf(invertible(*shape)),
+        "sym": lambda *shape: leaf(positive(*shape)),
         "r": lambda *shape: leaf(random.standard_normal(shape)),
         "p": lambda *shape: leaf(random.uniform(0.5, 2.0, shape)),
         "b": lambda *shape: w.tensor(np.asarray(random.random(shape) < 0.5)),

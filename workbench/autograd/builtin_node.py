@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import errors
 from .node import AccumulateGrad, Node, run_by_hand
-from .saved_tensors import FREED, Packed, SavedTensor, packed, saved_output, stale, unpacked
+from .saved_tensors import FREED, Packed, SavedOutput, SavedTensor, packed, saved_output, stale, unpacked
 from .tensor import DetachedTensor, Size, Tensor, wrap
 
 # "AddBackward0._saved_alpha": told by a function; None: hidden. One list, as these are PyTorch's names for what its
@@ -53,7 +53,7 @@ def read_tensor(node: Any, name: str) -> Any:
     if type(saved) is tuple:
         pairs = zip(saved, getattr(node, f"version_{name}"), strict=True)
         return tuple([None if t is None else _checked(node, name, t, version) for t, version in pairs])
-    if type(saved) is Packed or isinstance(saved, Tensor):
+    if type(saved) in (Packed, SavedOutput) or isinstance(saved, Tensor):
         return _checked(node, name, saved, getattr(node, f"version_{name}"))
     if name == "result" and node.keeps_result:
         storage = node.counter_result

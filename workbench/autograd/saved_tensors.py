@@ -156,12 +156,14 @@ def packed(t: Tensor, node: Node, hooks: Hooks | None = None) -> Packed:
     return pack
 
 
-def pack_saved(node: Any, out: Tensor) -> None:
+def pack_saved(node: Any, outs: tuple[Tensor, ...]) -> None:
     """Send everything a built-in node saved through the innermost hooks."""
     for name in node.saved_names:
         saved = getattr(node, f"saved_{name}")
         if name == "result" and node.keeps_result:
-            node.saved_result = packed(out, node)
+            node.saved_result = packed(outs[0], node)
+        elif type(saved) is SavedOutput:
+            setattr(node, f"saved_{name}", packed(outs[saved.nr], node))
         elif isinstance(saved, Tensor):
             setattr(node, f"saved_{name}", packed(saved, node))
         elif type(saved) is tuple:
@@ -175,6 +177,14 @@ class SavedOutput:
 
     def __init__(self, output: Tensor) -> None:
         self.array, self.storage, self.nr = saved_as_result(output), storage_of(output), output._nr
+
+
+def save_results(node: Any, outs: tuple[Tensor, ...]) -> None:
+    """Save what a built-in node with several results reads of them."""
+    for name, out in zip(node.op.results, outs, strict=True):
+        if name in node.saved_names:
+            setattr(node, f"saved_{name}", SavedOutput(out))
+            setattr(node, f"version_{name}", out._version)
 
 
 def unpacked(node: Node, saved: Any, version: int) -> Any:

@@ -20,7 +20,7 @@ from .convert import in_dtype
 from .core.checks import bool_of, dim_index, dims_of, int_of, named, number_of, numpy_names
 from .core.op import define, operation
 from .core.registry import ARRAYS, TENSORS, abbreviation, in_formulas
-from .core.results import as_int64, in_rows, into, into_as, into_both, lying_as, pair, places_along
+from .core.results import as_int64, in_rows, into, into_as, into_each, lying_as, pair, places_along
 from .indexing import _at
 from .shape import summed, sums
 
@@ -197,7 +197,7 @@ def _extremum(name: str, everything: Any, along: Any, between: Any, best: Any, r
         if isinstance(dim, Tensor) or other is not None:
             return between(self, dim if other is None else other, out=out)
         if out is not None:
-            return (into if dim is None else into_both)(name, out, extremum, self, dim, keepdim)
+            return (into if dim is None else into_each)(name, out, extremum, self, dim, keepdim)
         if dim is None:
             if not self._array.size:
                 raise RuntimeError(errors.EMPTY_ALL.format(name))
@@ -405,7 +405,7 @@ def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
 def sort(self: Tensor, dim: int = -1, descending: bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
     """(values, indices): the elements in order along `dim`, and where each came from."""
     if out is not None:
-        return into_both("sort", out, sort, self, dim, descending)
+        return into_each("sort", out, sort, self, dim, descending)
     indices = argsort(self, dim, descending)
     return sort_result(_sort(self, dim_index(dim, self._array.ndim), indices), indices)
 
@@ -454,7 +454,7 @@ def median(
 ) -> Tensor | tuple[Tensor, Tensor]:
     """The median of all elements, the lower of two, or (values, indices) along `dim`; nan where one is."""
     if out is not None:
-        return into_both("median", out, median, self, dim, keepdim)
+        return into_each("median", out, median, self, dim, keepdim)
     if self.dtype is dtypes.bool_:
         kernel = "median_cpu" if dim is None else "median_out"
         raise NotImplementedError(errors.NO_KERNEL.format(kernel, "Bool"))
@@ -702,7 +702,7 @@ def topk(
 ) -> tuple[Tensor, Tensor]:
     """(values, indices): the k largest (or smallest) elements along `dim`, the most extreme first."""
     if out is not None:
-        return into_both("topk", out, topk, self, k, dim, largest)
+        return into_each("topk", out, topk, self, k, dim, largest)
     dim = dim_index(dim, self._array.ndim)
     if self._array.dtype.kind == "b":
         raise RuntimeError("topk does not support bool dtypes on CPU")

@@ -40,7 +40,12 @@ _UNARY = frozenset(
     "abs ceil cos cosh erf exp exp2 expm1 floor log log10 log1p log2 reciprocal relu rsqrt sigmoid sign silu sin sinh "
     "sqrt square tan tanh".split()
 )
-_WRITTEN = {"to_copy": "to", "linalg_vector_norm": "norm"}  # an operation -> what a program calls it
+_WRITTEN = {
+    "to_copy": "to",
+    "linalg_vector_norm": "norm",
+    "linalg_inv_ex": "inv",
+    "linalg_solve_ex": "solve",
+}  # an operation -> what a program calls it
 
 _Expression = tuple[str, int]  # its text, and how closely the operator in it binds
 

@@ -34,7 +34,7 @@ from ...autograd.builtin_node import (
     tells_saved,
 )
 from ...autograd.node import edge_of, in_scope, sequence
-from ...autograd.saved_tensors import FREED, Packed
+from ...autograd.saved_tensors import FREED, Packed, SavedOutput, save_results
 from ...autograd.state import local, off, scoped, unusual
 from ...autograd.tensor import Meta, Parameter, Tensor, link_view
 from ...events import emit, listeners
@@ -45,7 +45,10 @@ from .scalars import SCALARS
 
 ARRAYS |= {
     "FREED": FREED,
-    **{thing.__name__: thing for thing in (Tensor, Parameter, np.ndarray, number_as_given, read_array, Unfit)},
+    **{
+        thing.__name__: thing
+        for thing in (Tensor, Parameter, SavedOutput, np.ndarray, number_as_given, read_array, Unfit)
+    },
 }
 TENSORS |= {"read_tensor": read_tensor, "Packed": Packed}
 BACKWARDS = ("vjp", "vjp_tensors")
@@ -54,7 +57,8 @@ BASES = {1: Node1, 2: Node2, 3: Node3, -1: NodeN}
 
 def in_order(names: Iterable[str], op: Any) -> list[str]:
     """The names of saved tensors as PyTorch saves and reads them: first arguments, then results, by name."""
-    return sorted(names, key=lambda name: (name.startswith("result") or name in op.found, name))
+    last = (*op.found, *op.results)
+    return sorted(names, key=lambda name: (name.startswith("result") or name in last, name))
 
 
 class Reads:
@@ -187,6 +191,9 @@ def _saved_text(op: Any, method: str) -> str:
         free, tell = f"node.saved_{name} = FREED", f"items.append(({name!r}, node.saved_{name}, node.version_{name}))"
         if op.numbers and name in op.tensors:
             tell = f"items.append(({name!r}, *number_as_given(node.saved_{name}, node.version_{name})))"
+        if name in op.results:
+            array = f"node.saved_{name}.array if type(node.saved_{name}) is SavedOutput else node.saved_{name}"
+            tell = f"items.append(({name!r}, {array}, node.version_{name}))"
         if name in op.lists:
             pairs = f"zip(node.saved_{name}, node.version_{name})"
             each = f"({name!r} + f'[{{i}}]', t, v) for i, (t, v) in enumerate({pairs})"
@@ -220,7 +227,7 @@ def _loads(tensors: Sequence[str], arrays: bool, lists: list[str]) -> list[str]:
 
 _THINGS = (
     *(Tensor, Parameter, Meta, np.ndarray, np.asarray, emit, edge_of, in_scope, link_view, told_arguments),
-    *(fit_of, remember, saved_as),
+    *(fit_of, remember, save_results, saved_as),
 )
 NAMES: dict[str, Any] = {
     "__name__": __name__,
@@ -410,7 +417,7 @@ def _run(op: Any) -> list[str]:
     kind = f"'no_grad' if off and not local.modes.grad else '{'multi_output' if op.several else 'default'}'"
     link = f"link_view(t, {op.tensors[0]}, {kind})"
     if op.several:
-        birth += ["t._nr = nr if recorded else 0", link, "outs.append(t)", "nr += 1"]
+        birth += ["t._nr = nr if recorded else 0", *[link] * (op.kind == "views"), "outs.append(t)", "nr += 1"]
         return [
             *run,
             "outs, nr = [], 0",
@@ -440,6 +447,7 @@ def record_function(op: Any) -> Any:
     out += [] if op.several else ["t, = outs", "r = t._array"]
     out += _record(op, general=True)
     out += ["for nr, t in enumerate(outs):", "    t._rg = True", "    t._nr = nr"]
+    out += ["save_results(node, outs)"] if op.results else []
     out += ["if state.anomaly:", "    remember(node)", "return node"]
     text = "\n".join([f"def record({', '.join([*op.order, *op.extras])}, outs, needs):", *_indented(out)]) + "\n"
     return compiled(text, "record", dict(NAMES, NODE=op.node), op)
@@ -461,7 +469,7 @@ def _record(op: Any, general: bool = False) -> list[str]:
         for i, name in enumerate(op.tensors):
             out += _edge(op, i, name)
     for name in op.node.saved_names:
-        out += _save(op, name, general)
+        out += _save(op, name, general) if name not in op.results else []
     loaded = {} if general else {name: f"a{i}" for i, name in enumerate(op.tensors)}
     for name in op.node.shape_names:
         out += [f"node.shape_{name} = {loaded.get(name, f'{name}._array')}.shape"]
@@ -473,7 +481,9 @@ def _record(op: Any, general: bool = False) -> list[str]:
     elif op.broadcasts:
         out += _fit(op)
     if op.several:
-        return [*out, "node.outputs = len(outs)", "for t in outs:", "    t._meta.view_fn = node"]
+        own = "t._meta.view_fn" if op.kind == "views" else "t._fn"
+        out += ["node.outputs = len(outs)", "for t in outs:", f"    {own} = node"]
+        return [*out, "save_results(node, outs)"] if op.results and not general else out
     return [*out, "t._meta.view_fn = node" if op.kind == "view" else "t._fn = node"]
 
 

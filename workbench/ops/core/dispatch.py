@@ -123,7 +123,7 @@ def _record(
     if modes.grad and True in needs and _is_differentiable(op, outs) and normal and not modes.inference:
         node = op.record(*given.values(), *extras, outs, needs)
         if modes.saved_hooks:
-            pack_saved(node, outs[0])
+            pack_saved(node, outs)
         if listeners:
             emit(("created", node, told_arguments(op, tuple([given[name] for name in op.caller_args])), outs))
     elif listeners:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ...autograd.forward_ad import mark, set_tangent, tangent_of, unpushed
 from ...autograd.levels import Level, Lifted, as_given, at, batched, below, highest, lift, risen
-from ...autograd.saved_tensors import Packed, saved_as_result
+from ...autograd.saved_tensors import Packed, SavedOutput, save_results, saved_as_result
 from ...autograd.state import local
 from ...autograd.tensor import Tensor, link_view
 from ...events import emit, listeners
@@ -171,6 +171,11 @@ def push_duals(op: Any, args: tuple[Any, ...], operands: list[Any], outs: Tensor
     if node is not None and node.keeps_result and type(node.saved_result) is not Packed:
         node.saved_result = saved_as_result(outs[0])
         mark(node.saved_result)
+    elif node is not None and op.results and node.op is op:
+        save_results(node, outs)
+        for name in node.saved_names:
+            if type(saved := getattr(node, f"saved_{name}")) is SavedOutput:
+                mark(saved.array)  # what holds the tangent
     if listeners:
         emit(("pushed", op, outs, found, operands, moved, None))
 

@@ -15,10 +15,11 @@ tensors are PyTorch's second results, and are saved after the others. The kinds:
 | "view" | no | no | no; the result is a view of its first tensor |
 | "views" | no | no | no; the result is several views of its first tensor |
 | "product" | no | no | no; its operands' gradients, products by `mm`, lie in memory as the operands do |
+| "several" | no | no | no; the result is several new tensors, which have the names in `results` |
 | "plain" | no | no | no |
 
-A mark with `?` allows None. In the formula of "views", `grad` is a list with None where no gradient arrived. Where
-formulas say `result1`, `result2`, forward returns these too, after its result.
+A mark with `?` allows None. In the formulas of "views" and "several", `grad` is a list with None where no gradient
+arrived. Where formulas say `result1`, `result2`, forward returns these too, after its result.
 """
 
 from __future__ import annotations
@@ -67,12 +68,14 @@ class Op:
         tangent: str | None,
         batch: str | None,
         out: Out,
+        results: tuple[str, ...],
         formulas: dict,
     ) -> None:
         self.node_name, self.signature, self.forward = node_name, signature, forward
         self.kind, self.samples, self.prepare, self.formulas = kind, samples, prepare, formulas
         self.name = signature[: signature.index("(")]
-        self.several = kind == "views"
+        self.several = kind in ("views", "several")
+        self.results = results
         self.promotes = kind in ("pointwise", "float", "tensors")
         self.broadcasts = self.promotes or kind == "assign"
         self.out = out
@@ -165,7 +168,7 @@ class Op:
 
 
 def _reads(op: Op) -> dict[str, codegen.Reads]:
-    known = op.tensors + op.kept + op.extras
+    known = op.tensors + op.kept + op.extras + list(op.results)
     return {name: codegen.Reads(text, known, op, name) for name, text in op.formulas.items()}
 
 
@@ -193,6 +196,7 @@ def define(
     out: Out = False,
     in_place: InPlace = False,
     also: tuple[str, ...] = (),
+    results: tuple[str, ...] = (),
     **formulas: str,
 ) -> Callable[..., Any]:
     """Declare an op, put it in the registry and return its function; `formulas` has one text per tensor argument.
@@ -205,7 +209,7 @@ def define(
     the function takes `out`, a twin whose name ends in `_` writes `in_place` (registry.py lists what both may say), and
     `also` lists second names.
     """
-    op = Op(node_name, signature, forward, kind, samples, prepare, tangent, batch, out, formulas)
+    op = Op(node_name, signature, forward, kind, samples, prepare, tangent, batch, out, results, formulas)
     (SEVERAL if op.several else REGISTRY)[op.name] = op
     function = op_function(op, dispatch)
     function.op, op.function = op, function

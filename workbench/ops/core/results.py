@@ -78,27 +78,32 @@ def grid(shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
     return tuple([np.arange(n, dtype=INT64).reshape((-1,) + (1,) * (len(shape) - i - 1)) for i, n in enumerate(shape)])
 
 
-class Pair(tuple):  # type: ignore[type-arg]
-    """An op's (values, indices), which have these names; to write a class out is quicker to load than namedtuple."""
+class Results(tuple):  # type: ignore[type-arg]
+    """What an op returns under several names; to write a class out is quicker to load than namedtuple."""
 
     __slots__ = ()
-    _fields = ("values", "indices")
-    values = property(itemgetter(0))
-    indices = property(itemgetter(1))
+    _fields: tuple[str, ...] = ()
 
-    def __new__(cls, values: Any, indices: Any) -> Pair:
-        return tuple.__new__(cls, (values, indices))
+    def __new__(cls, *results: Any) -> Results:
+        return tuple.__new__(cls, results)
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return tuple(self)  # a copy is made of both
+        return tuple(self)  # a copy is made of all
 
     def __repr__(self) -> str:
-        return f"torch.return_types.{type(self).__name__}(\nvalues={self.values!r},\nindices={self.indices!r})"
+        told = ",\n".join([f"{name}={result!r}" for name, result in zip(self._fields, self, strict=True)])
+        return f"torch.return_types.{type(self).__name__}(\n{told})"
 
 
-def pair(op: str) -> type[Pair]:
+def results_of(op: str, *names: str) -> type[Results]:
+    """The type of what an op returns under these names."""
+    body = {"__slots__": (), "__module__": "torch.return_types", "_fields": names}
+    return type(op, (Results,), body | {name: property(itemgetter(i)) for i, name in enumerate(names)})
+
+
+def pair(op: str) -> type[Results]:
     """The type of an op's (values, indices)."""
-    return type(op, (Pair,), {"__slots__": (), "__module__": "torch.return_types"})
+    return results_of(op, "values", "indices")
 
 
 def into(
@@ -128,12 +133,10 @@ def into_as(name: str, out: Tensor, function: Callable[..., Tensor], *args: Any,
     return into(name, out, function, *args, dtype=getattr(out, "dtype", dtype))
 
 
-def into_both(name: str, outs: Any, function: Callable[..., tuple[Tensor, Tensor]], *args: Any) -> Any:
-    """The same for values and indices: a tuple of two tensors of just their dtypes."""
+def into_each(name: str, outs: Any, function: Callable[..., Any], *args: Any) -> Any:
+    """The same for results under several names: a tuple of as many tensors, of just their dtypes."""
     if not isinstance(outs, (list, tuple)):
         raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {kind_of(outs)}")
-    if len(outs) != 2:
-        raise TypeError(f"expected tuple of 2 elements but got {len(outs)}")
     for i, out in enumerate(outs):
         if not isinstance(out, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 3, but got {kind_of(out)}")
@@ -141,10 +144,13 @@ def into_both(name: str, outs: Any, function: Callable[..., tuple[Tensor, Tensor
     _check_no_gradient(name, [*outs, *given])
     with no_grad():
         results = function(*args)
+    if len(outs) != len(results):
+        raise TypeError(f"expected tuple of {len(results)} elements but got {len(outs)}")
     for out, result in zip(outs, results, strict=True):
         if result.dtype is not out.dtype:
             raise RuntimeError(errors.EXACTLY.format(word(result.dtype), word(out.dtype)))
-    return pair(f"{name}_out")(*[_write(name, out, r, given) for out, r in zip(outs, results, strict=True)])
+    kind = results_of(f"{name}_out", *results._fields)
+    return kind(*[_write(name, out, r, given) for out, r in zip(outs, results, strict=True)])
 
 
 def _check_no_gradient(name: str, tensors: list[Tensor]) -> None:

@@ -6,6 +6,7 @@ Under vmap a tensor may have the batch as its first dimension, which the op does
 |---|---|
 | "pointwise" | shapes are aligned behind the batch; the op runs as it is |
 | "in front" | the same, where the op knows its last dimensions, which the batch must not be among |
+| "systems" | the same for matrices and right sides, which may be vectors |
 | "assign" | the same, and the first tensor gets the batch, as the result is like it |
 | "dims" | every tensor gets the batch in front, the arguments that name dimensions move one on |
 | "new dims" | the same where these name dimensions of the result; sizes get the batch |
@@ -119,7 +120,7 @@ def alone(t: Tensor) -> Results:
 
 def run_batched(op: Any, args: tuple[Any, ...], size: int) -> Results:
     """Run an op for the whole batch; every result has the batch in front."""
-    if not size and (RULES.get(op.batch) is not pointwise or op.name in OWN):
+    if not size and (RULES.get(op.batch) not in (pointwise, _systems) or op.name in OWN):
         return _for_none(op, args)
     if op.name in OWN:
         return OWN[op.name](op, size, **dict(zip(op.order, args, strict=True)))
@@ -243,7 +244,18 @@ def looped(op: Any, args: tuple[Any, ...], size: int) -> Results:
     return outs, extras
 
 
+def _systems(op: Any, args: tuple[Any, ...], size: int) -> Results:
+    """Matrices and right sides, which may be a vector for each matrix."""
+    a, b, left = args
+    vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
+    b = _column(b) if vector else b
+    both = [Mapped(m.full(size), True).aligned(max(a.ndim, b.ndim)) for m in (a, b)]
+    outs, _ = op.perform((*both, left))
+    return alone(outs[0].squeeze(-1) if vector else outs[0])
+
+
 RULES = {
+    "systems": _systems,
     "pointwise": pointwise,
     "in front": pointwise,
     "assign": _assign,

@@ -1,0 +1,658 @@
+"""Linear algebra: inverses, solutions, factors and norms of matrices (torch.linalg), and what `torch` calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from ..autograd import dtypes
+from ..autograd.grad_mode import no_grad
+from ..autograd.tensor import Tensor, wrap
+from ..errors import LinAlgError, warn
+from . import matrices
+from .core.checks import bool_of, check_tensor, dim_index, int_of, not_a_tensor, number_of
+from .core.op import operation
+from .core.registry import TENSORS
+from .core.results import into, into_each, results_of
+from .join_split import diagonal
+from .linear import matmul
+from .reduction import amax, amin, norm
+
+FLOATS_ONLY = "This function doesn't handle types other than float and double"
+
+
+def _matrices(name: str, a: Any, square: bool = True, float_sentence: str = "", argument: str = "A") -> Tensor:
+    """The argument, which has to hold matrices of floating point numbers."""
+    if not isinstance(a, Tensor):
+        raise TypeError(not_a_tensor(name.replace(".", "_"), argument, 0, a))
+    if a._array.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor {argument} must have at least 2 dimensions.")
+    if square and a._array.shape[-1] != a._array.shape[-2]:
+        rows, columns = a._array.shape[-2:]
+        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
+    if a._array.dtype.kind != "f":
+        if float_sentence:
+            raise NotImplementedError(errors.NO_KERNEL.format(float_sentence, a.dtype.word))
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {a.dtype.word}")
+    return a
+
+
+def _not_half(kernel: str, *tensors: Tensor) -> None:
+    for t in tensors:
+        if t._array.dtype.itemsize < 4:
+            raise NotImplementedError(errors.NO_KERNEL.format(kernel, t.dtype.word))
+
+
+def _takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: the function, which writes its result into `out` if that is given."""
+    name = f"linalg_{function.__name__}"
+
+    @wraps(function)
+    def called(*args: Any, out: Tensor | None = None, **options: Any) -> Any:
+        return function(*args, **options) if out is None else into(name, out, function, *args, **options)
+
+    return called
+
+
+def _takes_outs(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: the same for a function with several results."""
+    name = f"linalg_{function.__name__}"
+
+    @wraps(function)
+    def called(*args: Any, out: Any = None, **options: Any) -> Any:
+        if out is None:
+            return function(*args, **options)
+        return into_each(name, out, lambda *given: function(*given, **options), *args)
+
+    return called
+
+
+@_takes_out
+def inv(A: Tensor) -> Tensor:
+    """The inverse of each square matrix (..., n, n); LinAlgError for one that has none.
+
+    Source: torch.linalg.inv.
+    """
+    _matrices("linalg.inv", A)
+    if A._array.dtype.itemsize < 4:
+        raise RuntimeError(f"linalg.inv: Low precision dtypes not supported. Got {A.dtype.word}")
+    return matrices.linalg_inv_ex(A)
+
+
+@operation()
+def inverse(self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of each square matrix (..., n, n); LinAlgError for one that has none."""
+    return inv(self, out=out)
+
+
+@_takes_out
+def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
+    """The X of A X = B, or of X A = B if not `left`, for square A (..., n, n) and B (..., n, k) or vectors (..., n).
+
+    Batches broadcast; LinAlgError where A has no inverse. Source: torch.linalg.solve.
+    """
+    _matrices("linalg.solve", A)
+    check_tensor("linalg_solve", "B", 1, B)
+    if A.dtype is not B.dtype:
+        raise RuntimeError(
+            "linalg.solve: Expected A and B to have the same dtype, but found A of type "
+            f"{A.dtype.word} and B of type {B.dtype.word} instead"
+        )
+    a, b = A._array, B._array
+    vector = matrices.is_vector(a, b)
+    if not b.ndim:
+        raise RuntimeError("linalg.solve: The input tensor B must have at least 2 dimensions.")
+    _check_fit("linalg.solve", a.shape, (*b.shape, 1) if vector else b.shape, left)
+    _not_half("lu_cpu", A)
+    return matrices.linalg_solve_ex(A, B, left)
+
+
+def _check_fit(name: str, a: tuple[int, ...], b: tuple[int, ...], left: bool) -> None:
+    if a[-1] != b[-2 if left else -1]:
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = B "
+            f"({a[-2]}x{a[-1]} and {b[-2]}x{b[-1]})"
+        )
+
+
+@_takes_out
+def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
+    """The X of A X = B, or X A = B if not `left`, where one triangle of A (..., n, n) is read and B is (..., n, k).
+
+    With `unitriangular` the diagonal is taken as ones. A zero on it gives inf or nan. Source:
+    torch.linalg.solve_triangular.
+    """
+    check_tensor("linalg_solve_triangular", "A", 0, A)
+    check_tensor("linalg_solve_triangular", "B", 1, B)
+    if B._array.ndim < 2:
+        raise RuntimeError("linalg.solve_triangular: The input tensor B must have at least 2 dimensions.")
+    _matrices("linalg.solve_triangular", A, float_sentence="triangular_solve_cpu")
+    _check_fit("linalg.solve_triangular", A._array.shape, B._array.shape, left)
+    return matrices.linalg_solve_triangular(A, B, upper, left, unitriangular)
+
+
+@_takes_out
+def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
+    """The lower triangle L with L L^T = A, or its transpose if `upper`, of positive definite A (..., n, n).
+
+    LinAlgError where A is not positive definite; of A one triangle is read. Source: torch.linalg.cholesky.
+    """
+    _not_half("cholesky_cpu", _matrices("linalg.cholesky", A))
+    return matrices.linalg_cholesky_ex(A, upper)
+
+
+@operation()
+def cholesky_inverse(self: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of L L^T, or of U^T U if `upper`, from the triangle (..., n, n). Source: torch.cholesky_inverse."""
+    if out is not None:
+        return into("cholesky_inverse", out, cholesky_inverse, self, upper)
+    _matrices("cholesky_inverse", self, float_sentence="cholesky_inverse_out_cpu")
+    return matrices.cholesky_inverse_op(self, bool_of("cholesky_inverse", "upper", 1, upper))
+
+
+@operation()
+def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The X of A X = B, B (..., n, k), from the Cholesky factor `input2` of A. Source: torch.cholesky_solve."""
+    if out is not None:
+        return into("cholesky_solve", out, cholesky_solve, self, input2, upper)
+    check_tensor("cholesky_solve", "input2", 1, input2)
+    for letter, t in (("b", self), ("u", input2)):
+        if t._array.ndim < 2:
+            count = t._array.ndim
+            raise RuntimeError(f"{letter} should have at least 2 dimensions, but has {count} dimensions instead")
+    rows, columns = input2._array.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(f"A must be batches of square matrices, but they are {rows} by {columns} matrices")
+    if columns != self._array.shape[-2]:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {rows} by {columns} but each b matrix is "
+            "{} by {}".format(*self._array.shape[-2:])
+        )
+    return matrices.cholesky_solve_op(self, input2, upper)
+
+
+@operation()
+def logdet(self: Tensor) -> Tensor:
+    """The logarithm of the determinant of each square matrix: nan for a negative one, -inf for 0."""
+    sign, logabsdet = matrices.linalg_slogdet(_matrices("linalg.slogdet", self))
+    return TENSORS["where"](sign == -1.0, float("nan"), logabsdet)
+
+
+@_takes_out
+def det(A: Tensor) -> Tensor:
+    """The determinant of each square matrix (..., n, n). Source: torch.linalg.det."""
+    _not_half("lu_cpu", _matrices("linalg.det", A))
+    return matrices.linalg_det(A)
+
+
+_Slogdet = results_of("linalg_slogdet", "sign", "logabsdet")
+_Qr = results_of("linalg_qr", "Q", "R")
+_Svd = results_of("linalg_svd", "U", "S", "Vh")
+_Eigh = results_of("linalg_eigh", "eigenvalues", "eigenvectors")
+_Lstsq = results_of("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
+
+
+@_takes_outs
+def slogdet(A: Tensor) -> Any:
+    """(sign, logabsdet): the sign of the determinant and the logarithm of its size. Source: torch.linalg.slogdet."""
+    _not_half("lu_cpu", _matrices("linalg.slogdet", A))
+    return _Slogdet(*matrices.linalg_slogdet(A))
+
+
+@_takes_outs
+def qr(A: Tensor, mode: str = "reduced") -> Any:
+    """(Q, R): orthonormal columns and an upper triangle whose product is A (..., m, n).
+
+    `mode` is "reduced", "complete" or, without Q, "r". There is no gradient with "r", nor with "complete" where m > n.
+    Source: torch.linalg.qr.
+    """
+    _matrices("linalg.qr", A, square=False)
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
+    _not_half("geqrf_cpu", A)
+    return _Qr(*matrices.linalg_qr(A, mode))
+
+
+@_takes_outs
+def eigh(A: Tensor, UPLO: str = "L") -> Any:
+    """(eigenvalues, eigenvectors) of symmetric matrices (..., n, n), of which one triangle is read, in rising order.
+
+    The gradient of eigenvectors is infinite where two eigenvalues are equal, and so is not to be trusted where they
+    nearly are. Source: torch.linalg.eigh.
+    """
+    _not_half("linalg_eigh_cpu", _matrices("linalg.eigh", A, float_sentence="linalg_eigh_cpu"))
+    if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    return _Eigh(*matrices.linalg_eigh(A, UPLO.upper()))
+
+
+@_takes_out
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
+    """The eigenvalues of symmetric matrices (..., n, n), in rising order. Source: torch.linalg.eigvalsh."""
+    return eigh(A, UPLO)[0]
+
+
+@_takes_outs
+def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
+    """(U, S, Vh): A (..., m, n) is U diag(S) Vh, with the singular values S in falling order.
+
+    The gradient of U and Vh is infinite where two singular values are equal or one is zero. Source: torch.linalg.svd.
+    """
+    _not_half("linalg_svd_cpu", _matrices("linalg.svd", A, square=False))
+    if driver is not None:
+        raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs")
+    return _Svd(*matrices.linalg_svd(A, bool_of("linalg_svd", "full_matrices", 1, full_matrices)))
+
+
+@_takes_out
+def svdvals(A: Tensor) -> Tensor:
+    """The singular values of matrices (..., m, n), in falling order. Source: torch.linalg.svdvals."""
+    return svd(A, False)[1]
+
+
+def _no_fewer(name: str, a: Any, sentence: str, argument: str = "input") -> Tensor:
+    if not isinstance(a, Tensor):
+        raise TypeError(not_a_tensor(f"linalg_{name}", argument, 0, a))
+    if a._array.dtype.kind != "f" or a._array.ndim < 2:
+        raise RuntimeError(sentence.format(f"{a.dtype.word}{{{list(a._array.shape)}}}"))
+    return a
+
+
+def _tolerances(a: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
+    """Below what a singular value is taken as zero: in itself, and beside the largest."""
+    given = [t._array if isinstance(t, Tensor) else t for t in (atol, rtol)]
+    if given[1] is None:
+        usual = np.finfo(a._array.dtype).eps * max(a._array.shape[-2:])
+        above = given[0] is not None and np.any(np.asarray(given[0]) > 0)
+        given[1] = 0.0 if above else float(usual)
+    return (0.0 if given[0] is None else given[0]), given[1]
+
+
+@_takes_out
+def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+    """The pseudoinverse (..., n, m) of matrices (..., m, n); singular values below max(atol, rtol * largest) are zero.
+
+    Source: torch.linalg.pinv.
+    """
+    sentence = "linalg.pinv({}): expected a tensor with 2 or more dimensions of float, double, cfloat or cdouble types"
+    atol, rtol = _tolerances(_no_fewer("pinv", A, sentence), atol, rcond if rtol is None else rtol)
+    return matrices.linalg_pinv(A, rtol, atol, hermitian)
+
+
+@operation()
+def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The pseudoinverse (..., n, m) of matrices (..., m, n)."""
+    return pinv(self, rcond)
+
+
+@_takes_out
+def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+    """How many singular values are above max(atol, rtol * largest), as int64. Source: torch.linalg.matrix_rank."""
+    if isinstance(A, Tensor) and A._array.dtype.kind != "f":
+        raise RuntimeError(FLOATS_ONLY)
+    few = "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions."
+    _no_fewer("matrix_rank", A, few)
+    atol, rtol = (tol, 0.0) if tol is not None else _tolerances(A, atol, rtol)
+    atol = atol._array if isinstance(atol, Tensor) else atol
+    s = np.abs(matrices.spectrum(A._array, hermitian)[1])
+    bound = np.maximum(np.asarray(atol), np.asarray(rtol) * s.max(-1, initial=0))
+    return wrap(np.asarray((s > bound[..., None]).sum(-1), np.int64))
+
+
+@operation()
+def matrix_power(self: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
+    """Each square matrix (..., m, m) times itself n times; of its inverse where n is negative."""
+    if out is not None:
+        return into("linalg_matrix_power", out, matrix_power, self, n)
+    n = int_of("linalg_matrix_power", "n", 1, n)
+    if self._array.ndim < 2:
+        raise RuntimeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
+    rows, columns = self._array.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(
+            f"linalg.matrix_power: A must be batches of square matrices, but they are {rows} by {columns} matrices"
+        )
+    if n == 0:
+        return self.clone().copy_(wrap(np.eye(rows, dtype=self._array.dtype)).expand(*self._array.shape))
+    base, n = (self, n) if n > 0 else (inv(self), -n)
+    if n == 1:
+        return base.clone() if base is self else base
+    if n <= 3:
+        square = base @ base
+        return square if n == 2 else square @ base
+    result = None
+    while n > 0:
+        if n % 2:
+            result = base if result is None else result @ base
+        n //= 2
+        base = base @ base if n else base
+    assert result is not None
+    return result
+
+
+def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
+    """(solution, residuals, rank, singular_values): the X for which the norm of A X - B, (..., m, n) and (..., m, k),
+    is least; of several the smallest.
+
+    Residuals are there where m > n and A has full rank. Source: torch.linalg.lstsq.
+    """
+    check_tensor("linalg_lstsq", "input", 0, A)
+    check_tensor("linalg_lstsq", "b", 1, B)
+    name = "torch.linalg.lstsq"
+    if A._array.ndim < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    if not B._array.ndim:
+        raise RuntimeError(f"{name}: other must have at least 1 dimension.")
+    vector = A._array.ndim - 1 == B._array.ndim and B._array.shape == A._array.shape[:-1]
+    if A._array.shape[-2] != B._array.shape[-1 if vector else -2]:
+        dim = -1 if vector else -2
+        raise RuntimeError(f"{name}: input.size(-2) should match other.size({dim})")
+    if A.dtype is not B.dtype:
+        raise RuntimeError(
+            f"{name}: Expected input and other to have the same dtype, but got input's dtype {A.dtype.word} and "
+            f"other's dtype {B.dtype.word}"
+        )
+    if A._array.dtype.kind != "f":
+        raise RuntimeError(FLOATS_ONLY)
+    drivers = ("gels", "gelsy", "gelsd", "gelss")
+    if driver not in (None, *drivers):
+        raise RuntimeError(f"{name}: parameter `driver` should be one of ({', '.join(drivers)})")
+    usual = float(np.finfo(A._array.dtype).eps * max(A._array.shape[-2:]))
+    rcond = usual if rcond is None else rcond
+    solution, residuals = matrices.linalg_lstsq(A, B, rcond)
+    with no_grad():
+        rank = matrix_rank(A, rtol=rcond)
+        shown = svdvals(A) if driver in ("gelsd", "gelss") else A.new_empty(0)
+        whole = bool((rank == A._array.shape[-1]).all())
+    if driver == "gels":
+        rank = wrap(np.zeros(0, np.int64))
+    residuals = residuals if whole else residuals.new_empty(0)
+    return _Lstsq(solution, residuals, rank, shown)
+
+
+# Norms and products.
+
+
+@_takes_out
+def vector_norm(
+    x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
+    """The `ord`-norm of all elements taken as one vector, or over `dim`. Source: torch.linalg.vector_norm."""
+    check_tensor("linalg_vector_norm", "x", 0, x)
+    return norm(x, number_of("linalg_vector_norm", "ord", 1, ord), dim, keepdim, dtype)
+
+
+@_takes_out
+def matrix_norm(
+    A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
+    """The norm of each matrix (..., m, n): "fro", "nuc", inf, -inf, 1, -1, 2 or -2.
+
+    Source: torch.linalg.matrix_norm.
+    """
+    check_tensor("linalg_matrix_norm", "input", 0, A)
+    if A._array.dtype.kind != "f":
+        raise RuntimeError(
+            f"linalg.matrix_norm: Expected a floating point or complex tensor as input. Got {A.dtype.word}"
+        )
+    if A._array.ndim < 2:
+        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    if not isinstance(dim, (tuple, list)) or len(dim) != 2:
+        given = len(dim) if isinstance(dim, (tuple, list)) else 1
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {given} dimensions")
+    rows, columns = (dim_index(d, A._array.ndim) for d in dim)
+    if rows == columns:
+        raise RuntimeError("linalg.matrix_norm: dims must be different. Got ({}, {})".format(*dim))
+    if ord == "fro":
+        return norm(A, 2, (rows, columns), keepdim, dtype)
+    if ord not in ("nuc", 1, -1, 2, -2, float("inf"), -float("inf")):
+        raise RuntimeError(
+            f"linalg.matrix_norm: Order {ord:g} not supported."
+            if not isinstance(ord, str)
+            else (f"linalg.matrix_norm: Order {ord} not supported.")
+        )
+    best = amin if ord in (-1, -2, -float("inf")) else amax
+    if ord in ("nuc", 2, -2):
+        A = A if dtype is None else A.to(dtype)
+        order = [d for d in range(A._array.ndim) if d not in (rows, columns)] + [rows, columns]
+        s = svdvals(A.permute(order))
+        found = s.sum(-1) if ord == "nuc" or not s._array.shape[-1] else best(s, -1)
+        return found[..., None, None].permute([order.index(d) for d in range(len(order))]) if keepdim else found
+    along, over = (columns, rows) if abs(ord) == float("inf") else (rows, columns)
+    over = over - (over > along and not keepdim)
+    return best(norm(A, 1, along, keepdim, dtype), over, keepdim)
+
+
+@_takes_out
+def linalg_norm(
+    A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
+    """A vector's norm or a matrix's, by `dim` or the number of dimensions; without `ord` the 2-norm of all elements.
+
+    Source: torch.linalg.norm.
+    """
+    check_tensor("linalg_norm", "input", 0, A)
+    count = None if dim is None else len(dim) if isinstance(dim, (tuple, list)) else 1
+    if ord is None:
+        return norm(A, 2, dim, keepdim, dtype)
+    if dim is None and A._array.ndim not in (1, 2):
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A._array.ndim}D."
+        )
+    if isinstance(ord, str) or count == 2 or (dim is None and A._array.ndim == 2):
+        return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+    return vector_norm(A, ord, dim, keepdim, dtype=dtype)
+
+
+linalg_norm.__name__ = linalg_norm.__qualname__ = "norm"
+
+
+@_takes_out
+def cond(A: Tensor, p: Any = None) -> Tensor:
+    """How many times an error can grow where a system with the matrix is solved. Source: torch.linalg.cond."""
+    check_tensor("linalg_cond", "input", 0, A)
+    if A._array.ndim < 2:
+        raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
+    if isinstance(p, str) and p not in ("fro", "nuc"):
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    if p in (None, 2, -2):
+        s = svdvals(A)
+        least, most = s[..., -1:], s[..., :1]
+        return (least / most if p == -2 else most / least).squeeze(-1)
+    rows, columns = A._array.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(
+            f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {rows} by {columns} matrices"
+        )
+    try:
+        inverted = inv(A)
+    except LinAlgError:
+        with no_grad():
+            return matrix_norm(A, p).fill_(float("inf"))
+    return matrix_norm(A, p) * matrix_norm(inverted, p)
+
+
+@_takes_out
+def multi_dot(tensors: Any) -> Tensor:
+    """The product of several matrices; the first and the last may be vectors. Source: torch.linalg.multi_dot."""
+    tensors = list(tensors)
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    shapes = [list(t._array.shape) for t in tensors]
+    for i in range(len(tensors) - 1):
+        if shapes[i][-1] != shapes[i + 1][0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {i} and {i + 1} with shapes {shapes[i]} and {shapes[i + 1]} cannot be multiplied"
+            )
+    return _in_best_order(tensors)
+
+
+def _in_best_order(tensors: list[Tensor]) -> Tensor:
+    """The product by the parentheses that take the fewest multiplications."""
+    first, last = tensors[0]._array.ndim == 1, tensors[-1]._array.ndim == 1
+    if first:
+        tensors[0] = tensors[0].unsqueeze(0)
+    if last:
+        tensors[-1] = tensors[-1].unsqueeze(-1)
+    sizes = [t._array.shape[0] for t in tensors] + [tensors[-1]._array.shape[1]]
+    best: dict[tuple[int, int], tuple[int, int]] = {}
+
+    def cost(i: int, j: int) -> tuple[int, int]:
+        if i == j:
+            return 0, i
+        if (i, j) not in best:
+            ways = [
+                (cost(i, k)[0] + cost(k + 1, j)[0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
+            ]
+            best[i, j] = min(ways)
+        return best[i, j]
+
+    def product(i: int, j: int) -> Tensor:
+        if i == j:
+            return tensors[i]
+        k = cost(i, j)[1]
+        return matmul(product(i, k), product(k + 1, j))
+
+    out = product(0, len(tensors) - 1)
+    shape = [n for n, left in zip(out._array.shape, (first, last), strict=True) if not left]
+    return out.view(shape)
+
+
+@_takes_out
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """The sum over `dim` of the products of two tensors' elements; other dimensions broadcast.
+
+    Source: torch.linalg.vecdot.
+    """
+    check_tensor("linalg_vecdot", "x", 0, x)
+    check_tensor("linalg_vecdot", "y", 1, y)
+    if x._array.ndim == y._array.ndim == 1:
+        return matrices.vdot(x, y)
+    return (x * y).sum(dim)
+
+
+def _crossed(name: str, a: Tensor, b: Tensor, dim: int) -> Tensor:
+    """The cross product along a dimension, counted from behind so that batches broadcast."""
+    x, y = a._array, b._array
+    if x.ndim != y.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    place = dim_index(dim, x.ndim)
+    if x.shape[place] != 3 or y.shape[place] != 3:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {x.shape[place]} and {y.shape[place]}"
+        )
+    if a.dtype is not b.dtype:
+        kind = dtypes.result_type([(a.dtype, 2), (b.dtype, 2)])
+        a, b = a.to(kind), b.to(kind)
+    return matrices.linalg_cross(a, b, place)
+
+
+@operation()
+def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The cross product of vectors of three elements along `dim`; without it, along the first dimension of size 3."""
+    if out is not None:
+        return into("linalg_cross", out, cross, self, other, dim)
+    check_tensor("cross", "other", 1, other)
+    if dim is None:
+        warn(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
+            "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross "
+            "in a future release."
+        )
+        found = [d for d, n in enumerate(self._array.shape) if n == 3]
+        if not found:
+            raise RuntimeError("no dimension of size 3 in input")
+        dim = found[0]
+    return _crossed("cross", self, other, dim)
+
+
+@_takes_out
+def linalg_cross(A: Tensor, B: Tensor, *, dim: int = -1) -> Tensor:
+    """The cross product of vectors of three elements along `dim`. Source: torch.linalg.cross."""
+    check_tensor("linalg_cross", "input", 0, A)
+    check_tensor("linalg_cross", "other", 1, B)
+    return _crossed("linalg_cross", A, B, dim)
+
+
+linalg_cross.__name__ = linalg_cross.__qualname__ = "cross"
+
+
+def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """A view of the diagonal of each matrix. Source: torch.linalg.diagonal."""
+    return diagonal(A, offset, dim1, dim2)
+
+
+linalg_diagonal.__name__ = linalg_diagonal.__qualname__ = "diagonal"
+
+
+# The older names in `torch` and of tensors.
+
+
+def _legacy(name: str, function: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    """The function under an older name, also a method of tensors."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return operation()(function)
+
+
+_OldSlogdet = results_of("slogdet", "sign", "logabsdet")
+_OldQr = results_of("qr", "Q", "R")
+_OldSvd = results_of("svd", "U", "S", "V")
+
+
+def _old_det(self: Tensor) -> Tensor:
+    return det(self)
+
+
+def _old_slogdet(self: Tensor, *, out: Any = None) -> Any:
+    if out is not None:
+        return into_each("slogdet", out, _old_slogdet, self)
+    return _OldSlogdet(*slogdet(self))
+
+
+def _old_svd(self: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
+    if out is not None:
+        return into_each("svd", out, _old_svd, self, some, compute_uv)
+    if self._array.ndim < 2:
+        count = self._array.ndim
+        raise RuntimeError(f"linalg.svd: input should have at least 2 dimensions, but has {count} dimensions instead")
+    u, s, vh = svd(self, not some)
+    if not compute_uv:
+        u, vh = (self.new_zeros((*self._array.shape[:-2], n, n)) for n in self._array.shape[-2:])
+    return _OldSvd(u, s, vh.mT)
+
+
+def _old_qr(self: Tensor, some: bool = True, *, out: Any = None) -> Any:
+    if out is not None:
+        return into_each("qr", out, _old_qr, self, some)
+    warn(
+        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\n"
+        "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\n"
+        "should be replaced with\nQ, R = torch.linalg.qr(A, 'reduced' if some else 'complete')"
+    )
+    return _OldQr(*qr(self, "reduced" if some else "complete"))
+
+
+def _old_cholesky(self: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+    if out is not None:
+        return into("cholesky", out, _old_cholesky, self, upper)
+    warn(
+        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
+        "release.\nL = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = "
+        "torch.cholesky(A, upper=True)\nshould be replaced with\nU = torch.linalg.cholesky(A).mH\nThis transform will "
+        "produce equivalent results for all valid (symmetric positive definite) inputs."
+    )
+    return matrices.cholesky_factor(_matrices("cholesky", self), upper)
+
+
+_legacy("det", _old_det, "The determinant of each square matrix (..., n, n).")
+_legacy("slogdet", _old_slogdet, "(sign, logabsdet): the sign of the determinant and the logarithm of its size.")
+_legacy("svd", _old_svd, "(U, S, V): matrices (..., m, n) are U diag(S) V^T, with S in falling order.")
+_legacy("qr", _old_qr, "(Q, R): orthonormal columns and an upper triangle; use linalg.qr.")
+_legacy("cholesky", _old_cholesky, "The lower triangle L with L L^T = A; use linalg.cholesky.")
