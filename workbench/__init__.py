@@ -94,7 +94,7 @@ _on_first_use = {
     "conv2d": "ops.convolution",
     "layer_norm": "ops.normalization",
 }
-_parts_on_first_use = ["func", "nn", "optim", "utils"]
+_parts_on_first_use = ["distributions", "func", "nn", "optim", "utils"]
 
 
 def __getattr__(name: str) -> _Any:

@@ -12,6 +12,7 @@ from .autograd.dtypes import dtype as Dtype
 __version__: str
 from . import absent as absent
 from . import autograd as autograd
+from . import distributions as distributions
 from . import errors as errors
 from . import events as events
 from . import explanation as explanation

@@ -28,6 +28,7 @@ PLACES = {
     "torch.optim.lr_scheduler": workbench.optim.lr_scheduler,
     "torch.nn.utils": workbench.nn.utils,
     "torch.utils.data": workbench.utils.data,
+    "torch.distributions": workbench.distributions,
 }
 ABSENT = {
     "torch.hub": "module 'workbench' has no attribute 'hub': PyTorch has torch.hub, the workbench has not.",

@@ -31,6 +31,7 @@ PLACES = (
     "workbench.autograd.forward_ad",
     "workbench.autograd.functional",
     "workbench.func",
+    "workbench.distributions",
     "workbench.nn",
     "workbench.nn.functional",
     "workbench.nn.init",
