@@ -57,7 +57,7 @@ ABSENT = {
     "torch.nn.Linear(1, 1).nonsense": "'Linear' object has no attribute 'nonsense'",
     "torch.utils.benchmark": "module 'workbench.utils' has no attribute 'benchmark': PyTorch has "
     "torch.utils.benchmark, the workbench has not; there is timeit.",
-    "torch.optim.RMSprop": "module 'workbench.optim' has no attribute 'RMSprop': PyTorch has torch.optim.RMSprop, the "
+    "torch.optim.NAdam": "module 'workbench.optim' has no attribute 'NAdam': PyTorch has torch.optim.NAdam, the "
     "workbench has not; there are SGD, Adam and AdamW.",
     "torch.nn.parameter.UninitializedParameter": "module 'workbench.nn.parameter' has no attribute "
     "'UninitializedParameter': PyTorch has torch.nn.parameter.UninitializedParameter, the workbench has not.",
@@ -88,9 +88,9 @@ IMPORTS = {
     ),
     "from torch.nn import Linear, Conv3d": ("Conv3d", LACK.format("torch.nn.Conv3d")),
     "from torch.nn.utils import weight_norm": ("weight_norm", LACK.format("torch.nn.utils.weight_norm")),
-    "from torch.utils.data import IterableDataset": (
-        "IterableDataset",
-        LACK.format("torch.utils.data.IterableDataset"),
+    "from torch.utils.data import StackDataset": (
+        "StackDataset",
+        LACK.format("torch.utils.data.StackDataset"),
     ),
     "from torch.nn.functional import pad": ("pad", LACK.format("torch.nn.functional.pad")),
     "from torch.nn.parameter import is_lazy": ("is_lazy", LACK.format("torch.nn.parameter.is_lazy")),

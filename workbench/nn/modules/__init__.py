@@ -1,5 +1,6 @@
 """Parts that models are made of (torch.nn.modules)."""
 
+from .containers import ModuleDict, ParameterDict, ParameterList
 from .layers import (
     ELU,
     GELU,
@@ -64,11 +65,14 @@ __all__ = [
     "MSELoss",
     "MaxPool2d",
     "Module",
+    "ModuleDict",
     "ModuleList",
     "MultiheadAttention",
     "NLLLoss",
     "RNN",
     "RNNCell",
+    "ParameterDict",
+    "ParameterList",
     "ReLU",
     "Sequential",
     "SiLU",
