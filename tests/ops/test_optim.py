@@ -261,8 +261,9 @@ SCHEDULES = """
 StepLR(o, 2) | StepLR(o, 3, 0.5) | ExponentialLR(o, 0.5) | LambdaLR(o, lambda e: 1 / (1 + e))
 LambdaLR(o, [lambda e: 0.5**e, lambda e: 2**e]) | LambdaLR(o, [abs]) | StepLR(3, 2)
 ExponentialLR(o, 0.5, last_epoch=2) | MultiStepLR(o, [2, 4, 4]) | MultiStepLR(o, (1,), 0.5) | LinearLR(o)
-LinearLR(o, 0.5, 0.1, 3) | LinearLR(o, 0.0) | LinearLR(o, 0.5, 2.0) | CosineAnnealingLR(o, 4) | CosineAnnealingLR(o, 2, 0.1)
-CosineAnnealingLR(o, 4, last_epoch=2) | LinearLR(o, last_epoch=2) | MultiStepLR(o, [1], last_epoch=2)
+LinearLR(o, 0.5, 0.1, 3) | LinearLR(o, 0.0) | LinearLR(o, 0.5, 2.0) | CosineAnnealingLR(o, 4)
+CosineAnnealingLR(o, 2, 0.1) | CosineAnnealingLR(o, 4, last_epoch=2)
+LinearLR(o, last_epoch=2) | MultiStepLR(o, [1], last_epoch=2)
 """
 
 

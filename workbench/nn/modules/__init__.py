@@ -1,6 +1,7 @@
 """Parts that models are made of (torch.nn.modules)."""
 
 from .containers import ModuleDict, ParameterDict, ParameterList
+from .decoder import Transformer, TransformerDecoder, TransformerDecoderLayer
 from .layers import (
     ELU,
     GELU,
@@ -81,6 +82,9 @@ __all__ = [
     "Softmax",
     "Softplus",
     "Tanh",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
     "TransformerEncoder",
     "TransformerEncoderLayer",
 ]
