@@ -318,7 +318,7 @@ diff(x) | dist(a, b) | erfc(x) | exp2(x) | float_power(x, y): x=q | frac(x) | he
 is_same_size(a, b) | isneginf(x): x=h | isin(elements, tests): elements=n, tests=k | isposinf(x): x=h | ldexp(x, y)
 lerp(start, end, weight): start=x, end=y | log10(x): x=q | log2(x): x=q | logaddexp(a, b) | logcumsumexp(x, dim)
 logit(x): x=p | nan_to_num(x): x=g | nansum(x): x=g | nanmean(x): x=g | nanmedian(x): x=g
-logspace(start, end, steps, base): start=0.0, end=1.0 | rsub(x, y) | signbit(x) | repeat_interleave(x, n): n=2 | sinc(x)
+logspace(start, end, steps, base): start=0.0, end=1.0 | rsub(x, y) | signbit(x) | sinc(x)
 take(x, index): x=M | trapezoid(y) | tril_indices(n, m): n=2, m=3 | xlogy(x, y): y=q | triu_indices(n, m): n=2, m=3
 vander(x): n=3 | Tensor.trace(x): x=M | Tensor.unfold(x, 0, size, step) | F.soft_margin_loss(x, target)
 F.margin_ranking_loss(a, b, y, margin) | F.triplet_margin_loss(a, p, n): a=M, p=A[0], n=A[1]

@@ -15,7 +15,8 @@ n.ModuleDict({"a.b": n.ReLU()}) | n.ModuleDict({"keys": n.ReLU()}) | p | [p.exte
 [len(p), [type(x).__name__ for x in p], [name for name, _ in p.named_parameters()], list(p.state_dict())]
 p[-1] | p[3]
 p[:2] | n.ParameterList(3) | n.ParameterList(t.ones(2)) | p(1) | p.append(t.ones(1)) | n.ParameterList() | q | q[3]
-[list(q), len(q), "a" in q, list(q.keys()), list(q.items()), list(q.values()), [name for name, _ in q.named_parameters()]]
+[list(q), len(q), "a" in q, list(q.keys()), list(q.items())]
+[list(q.values()), [name for name, _ in q.named_parameters()]]
 n.ParameterDict(3) | n.ParameterDict([3]) | n.ParameterDict([[1, 2, 3]])
 [q.pop("a"), q, q.get("z", 7), q.get("z")]
 q(1) | q["zz"] | n.ParameterDict()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ..autograd.grad_mode import no_grad
 from ..autograd.tensor import Size, Tensor
 from ..ops.creation import arange, full, rand
+from ..ops.grids import broadcast_tensors
 from . import constraints
 from .distribution import ONE_OF_TWO, Distribution, clamped, made_once
 
@@ -83,10 +84,8 @@ class Categorical(Distribution):
         if self._validate_args:
             self._validate_sample(value)
         value = value.long().unsqueeze(-1)
-        longest = max(value.dim(), self.logits.dim())
-        shapes = [(1,) * (longest - t.dim()) + tuple(t.shape[:-1]) for t in (value, self.logits)]
-        batch = [max(i, j) if 0 not in (i, j) else 0 for i, j in zip(*shapes, strict=True)]
-        return self.logits.expand(*batch, self._num_events).gather(-1, value.expand(*batch, 1)).squeeze(-1)
+        value, logits = broadcast_tensors(value, self.logits)
+        return logits.gather(-1, value[..., :1]).squeeze(-1)
 
     def entropy(self) -> Tensor:
         """The mean of minus the logarithm of the probability."""

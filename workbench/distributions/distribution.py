@@ -10,6 +10,7 @@ from ..autograd.dtypes import get_default_dtype
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..autograd.tensor import Size, Tensor
 from ..ops.creation import tensor
+from ..ops.grids import broadcast_tensors
 from .constraints import Constraint
 
 # What distributions refuse, word for word PyTorch's (PyTorch 2.13).
@@ -131,10 +132,7 @@ def broadcast_all(*values: Any) -> list[Tensor]:
         raise ValueError(NUMBERS)
     dtype = tensors[0].dtype if tensors else get_default_dtype()
     alike = [value if isinstance(value, Tensor) else tensor(value, dtype=dtype) for value in values]
-    longest = max((each.dim() for each in alike), default=0)
-    padded = [(1,) * (longest - each.dim()) + tuple(each.shape) for each in alike]
-    shape = [max(sizes) if 0 not in sizes else 0 for sizes in zip(*padded, strict=True)]
-    return [each.expand(shape) for each in alike]
+    return list(broadcast_tensors(*alike))
 
 
 def one_shape(*values: Any) -> Size:

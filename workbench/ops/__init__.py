@@ -11,6 +11,7 @@ from . import (
     comparison,
     convert,
     creation,
+    grids,  # noqa: F401
     indexing,
     inplace,
     join_split,
