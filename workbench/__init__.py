@@ -65,6 +65,7 @@ from .ops.creation import (
     zeros,
     zeros_like,
 )
+from .ops.draws import normal
 
 __version__ = "0.1.0"
 double, float, half, long, int = float64, float32, float16, int64, int32

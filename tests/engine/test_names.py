@@ -319,7 +319,7 @@ is_same_size(a, b) | isneginf(x): x=h | isin(elements, tests): elements=n, tests
 lerp(start, end, weight): start=x, end=y | log10(x): x=q | log2(x): x=q | logaddexp(a, b) | logcumsumexp(x, dim)
 logit(x): x=p | nan_to_num(x): x=g | nansum(x): x=g | nanmean(x): x=g | nanmedian(x): x=g
 logspace(start, end, steps, base): start=0.0, end=1.0 | rsub(x, y) | signbit(x) | sinc(x)
-take(x, index): x=M | trapezoid(y) | tril_indices(n, m): n=2, m=3 | xlogy(x, y): y=q | triu_indices(n, m): n=2, m=3
+take(x, index): x=M | trapezoid(y) | tril_indices(n, m): n=2, m=3| triu_indices(n, m): n=2, m=3
 vander(x): n=3 | Tensor.trace(x): x=M | Tensor.unfold(x, 0, size, step) | F.soft_margin_loss(x, target)
 F.margin_ranking_loss(a, b, y, margin) | F.triplet_margin_loss(a, p, n): a=M, p=A[0], n=A[1]
 F.poisson_nll_loss(x, target) | F.gaussian_nll_loss(x, target, var) | F.cosine_similarity(a, b): a=M, b=A[0]

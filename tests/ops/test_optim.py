@@ -312,3 +312,19 @@ def test_a_hook_on_all_optimisers_hears_of_each_step_after_its_own_hooks() -> No
     handle.remove()
     second.step()
     assert seen == ["own", (first, (first,), {}), (second, (second,), {})]
+
+
+@same
+def test_an_optimiser_that_only_wraps_another(torch):
+    class Twice(torch.optim.Optimizer):
+        def __init__(self, inner):
+            self.inner, self.param_groups = inner, inner.param_groups
+
+        def step(self, closure=None):
+            self.inner.step()
+            return self.inner.step()
+
+    params, loss = quadratic(torch)
+    optimizer = Twice(torch.optim.SGD(params, 0.05))
+    loss().backward()
+    return optimizer.step(), params

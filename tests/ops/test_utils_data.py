@@ -36,7 +36,8 @@ ConcatDataset([]) | ConcatDataset([Flow()]) | [ConcatDataset([d])[-9]] | [len(Fl
 DataLoader(d, 2, sampler=SequentialSampler(d))
 DataLoader(d, batch_sampler=BatchSampler(SequentialSampler(d), 2, True))
 [sorted(RandomSampler(d))] | [len(RandomSampler(d, num_samples=12)), sorted(list(RandomSampler(d, num_samples=12))[:5])]
-[len(list(RandomSampler(d, True, 7)))] | RandomSampler(d, 1) | RandomSampler([]) | RandomSampler(d, num_samples=0)
+[len(list(RandomSampler(d, True, 70))), next(iter(RandomSampler([0], True, 10**12)))]
+RandomSampler(d, 1) | RandomSampler([]) | RandomSampler(d, num_samples=0)
 [sorted(SubsetRandomSampler([3, 5, 7]))] | [list(WeightedRandomSampler([0.0, 1.0], 4))]
 WeightedRandomSampler([1.0], 0)
 [sorted(WeightedRandomSampler([1.0, 2.0, 0.5], 3, False))] | WeightedRandomSampler([[1.0]], 1)

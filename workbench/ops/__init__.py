@@ -11,6 +11,8 @@ from . import (
     comparison,
     convert,
     creation,
+    divergence,  # noqa: F401
+    draws,  # noqa: F401
     grids,  # noqa: F401
     indexing,
     inplace,

@@ -633,6 +633,24 @@ class L1Loss(_Loss):
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
+class KLDivLoss(_Loss):
+    """F.kl_div."""
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        log_target: bool = False,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_target = log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """How far the target is from what the input holds the logarithms of."""
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+
 class SmoothL1Loss(_Loss):
     """Squares of small differences, straight lines of large ones."""
 

@@ -25,6 +25,8 @@ COUNT = "{0} should be a positive integer value, but got {0}={1}"
 TRUTH = "{0} should be a boolean value, but got {0}={1}"
 WEIGHTS = "weights should be a 1d sequence but given weights have shape {}"
 
+AT_ONCE = 32  # random numbers: a program may ask for far more than it takes
+
 
 def _count(name: str, given: Any) -> int:
     if not isinstance(given, int) or isinstance(given, bool) or given <= 0:
@@ -69,7 +71,8 @@ class RandomSampler(Sampler):
     def __iter__(self) -> Iterator[int]:
         count, chance = len(self.data_source), self.generator or default_generator()
         if self.replacement:
-            yield from chance.integers(count, size=self.num_samples).tolist()
+            for start in range(0, self.num_samples, AT_ONCE):
+                yield from chance.integers(count, size=min(AT_ONCE, self.num_samples - start)).tolist()
             return
         for start in range(0, self.num_samples, count):
             yield from islice(chance.permutation(count).tolist(), self.num_samples - start)
