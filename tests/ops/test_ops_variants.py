@@ -19,8 +19,8 @@ from workbench.ops.core.registry import VARIANTS
 WITHOUT_OUT = """
 addmm all amax amin any argmax argmin argsort bitwise_and bitwise_not bitwise_or bitwise_xor column_stack dstack
 floor_divide fmod gather hstack index_add index_select log_softmax logical_and logical_not logical_or logical_xor
-logsumexp masked_select multinomial nonzero norm outer remainder round scatter scatter_add softmax square std tril triu var
-vstack
+logsumexp masked_select multinomial nonzero norm outer remainder round scatter scatter_add softmax square std tril triu
+var vstack
 """.split()
 # PyTorch's twins that are not here: they write answers over the numbers that were asked about, bits are written by
 # operators (`&=`), and a product is seldom written over what is added to it.

@@ -223,6 +223,8 @@ class Embedding(Module):
         padding_idx: int | None = None,
         max_norm: float | None = None,
         norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
         _weight: Tensor | None = None,
         _freeze: bool = False,
         device: Any = None,
@@ -235,6 +237,7 @@ class Embedding(Module):
                 raise AssertionError(PADDING_INDEX)
             padding_idx %= num_embeddings
         self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         size = (num_embeddings, embedding_dim)
         if _weight is not None and tuple(_weight.shape) != size:
             raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
@@ -260,14 +263,17 @@ class Embedding(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The rows of the weight that the indices name."""
-        return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type)
+        shortened = self.padding_idx, self.max_norm, self.norm_type
+        return F.embedding(input, self.weight, *shortened, self.scale_grad_by_freq, self.sparse)
 
     def extra_repr(self) -> str:
         """How many rows of which length, and what is not as usual."""
         text = f"{self.num_embeddings}, {self.embedding_dim}"
         text += f", padding_idx={self.padding_idx}" if self.padding_idx is not None else ""
         text += f", max_norm={self.max_norm}" if self.max_norm is not None else ""
-        return text + (f", norm_type={self.norm_type}" if self.norm_type != 2 else "")
+        text += f", norm_type={self.norm_type}" if self.norm_type != 2 else ""
+        text += f", scale_grad_by_freq={self.scale_grad_by_freq}" if self.scale_grad_by_freq else ""
+        return text + (", sparse=True" if self.sparse else "")
 
 
 class Scaled(Module):
