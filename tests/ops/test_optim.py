@@ -318,7 +318,7 @@ def test_a_hook_on_all_optimisers_hears_of_each_step_after_its_own_hooks() -> No
 def test_an_optimiser_that_only_wraps_another(torch):
     class Twice(torch.optim.Optimizer):
         def __init__(self, inner):
-            self.inner, self.param_groups = inner, inner.param_groups
+            self.inner, self.param_groups, self.defaults = inner, inner.param_groups, inner.defaults
 
         def step(self, closure=None):
             self.inner.step()
