@@ -221,7 +221,7 @@ def _parameter(value: Any) -> Any:
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _told(value: Any, kind_of: Callable[[Tensor], str]) -> str:
+def _told(value: Any, kind_of: Callable[[Tensor], Any]) -> str:
     """What is printed of a thing that is held."""
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
