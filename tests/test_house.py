@@ -27,6 +27,7 @@ LAYERS = (
     ("scene",),
     ("health",),
     ("trace",),
+    ("distributions",),
     ("func", "linalg", "utils", "nn", "optim"),
     ("ops",),
     ("autograd",),
@@ -43,7 +44,7 @@ KNOWS_ONLY = {
     "health": {"health", "trace", "errors"},
     "scene": {"scene", "errors"},
 }
-ENGINE = {"absent", "autograd", "ops", "events", "errors", "func", "linalg", "utils", "nn", "optim"}
+ENGINE = {"absent", "autograd", "ops", "events", "errors", "func", "linalg", "utils", "nn", "optim", "distributions"}
 
 # What a newcomer reads, in this order, to follow `Square.apply(x).sum().backward()` to the gradient of the leaf.
 READING_PATH = (

@@ -65,6 +65,7 @@ from .ops.creation import (
     zeros,
     zeros_like,
 )
+from .ops.draws import normal
 
 __version__ = "0.1.0"
 double, float, half, long, int = float64, float32, float16, int64, int32
@@ -94,7 +95,7 @@ _on_first_use = {
     "conv2d": "ops.convolution",
     "layer_norm": "ops.normalization",
 }
-_parts_on_first_use = ["func", "linalg", "nn", "optim", "utils"]
+_parts_on_first_use = ["distributions", "func", "linalg", "nn", "optim", "utils"]
 
 
 def __getattr__(name: str) -> _Any:

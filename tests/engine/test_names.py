@@ -29,6 +29,7 @@ PLACES = {
     "torch.optim.lr_scheduler": workbench.optim.lr_scheduler,
     "torch.nn.utils": workbench.nn.utils,
     "torch.utils.data": workbench.utils.data,
+    "torch.distributions": workbench.distributions,
 }
 ABSENT = {
     "torch.hub": "module 'workbench' has no attribute 'hub': PyTorch has torch.hub, the workbench has not.",
@@ -57,7 +58,7 @@ ABSENT = {
     "torch.nn.Linear(1, 1).nonsense": "'Linear' object has no attribute 'nonsense'",
     "torch.utils.benchmark": "module 'workbench.utils' has no attribute 'benchmark': PyTorch has "
     "torch.utils.benchmark, the workbench has not; there is timeit.",
-    "torch.optim.RMSprop": "module 'workbench.optim' has no attribute 'RMSprop': PyTorch has torch.optim.RMSprop, the "
+    "torch.optim.NAdam": "module 'workbench.optim' has no attribute 'NAdam': PyTorch has torch.optim.NAdam, the "
     "workbench has not; there are SGD, Adam and AdamW.",
     "torch.nn.parameter.UninitializedParameter": "module 'workbench.nn.parameter' has no attribute "
     "'UninitializedParameter': PyTorch has torch.nn.parameter.UninitializedParameter, the workbench has not.",
@@ -89,9 +90,9 @@ IMPORTS = {
     ),
     "from torch.nn import Linear, CTCLoss": ("CTCLoss", LACK.format("torch.nn.CTCLoss")),
     "from torch.nn.utils import weight_norm": ("weight_norm", LACK.format("torch.nn.utils.weight_norm")),
-    "from torch.utils.data import IterableDataset": (
-        "IterableDataset",
-        LACK.format("torch.utils.data.IterableDataset"),
+    "from torch.utils.data import StackDataset": (
+        "StackDataset",
+        LACK.format("torch.utils.data.StackDataset"),
     ),
     "from torch.nn.functional import pad": ("pad", LACK.format("torch.nn.functional.pad")),
     "from torch.nn.parameter import is_lazy": ("is_lazy", LACK.format("torch.nn.parameter.is_lazy")),
@@ -319,8 +320,8 @@ diff(x) | dist(a, b) | erfc(x) | exp2(x) | float_power(x, y): x=q | frac(x) | he
 is_same_size(a, b) | isneginf(x): x=h | isin(elements, tests): elements=n, tests=k | isposinf(x): x=h | ldexp(x, y)
 lerp(start, end, weight): start=x, end=y | log10(x): x=q | log2(x): x=q | logaddexp(a, b) | logcumsumexp(x, dim)
 logit(x): x=p | nan_to_num(x): x=g | nansum(x): x=g | nanmean(x): x=g | nanmedian(x): x=g
-logspace(start, end, steps, base): start=0.0, end=1.0 | rsub(x, y) | signbit(x) | repeat_interleave(x, n): n=2 | sinc(x)
-take(x, index): x=M | trapezoid(y) | tril_indices(n, m): n=2, m=3 | xlogy(x, y): y=q | triu_indices(n, m): n=2, m=3
+logspace(start, end, steps, base): start=0.0, end=1.0 | rsub(x, y) | signbit(x) | sinc(x)
+take(x, index): x=M | trapezoid(y) | tril_indices(n, m): n=2, m=3| triu_indices(n, m): n=2, m=3
 vander(x): n=3 | Tensor.trace(x): x=M | Tensor.unfold(x, 0, size, step) | F.soft_margin_loss(x, target)
 F.margin_ranking_loss(a, b, y, margin) | F.triplet_margin_loss(a, p, n): a=M, p=A[0], n=A[1]
 F.poisson_nll_loss(x, target) | F.gaussian_nll_loss(x, target, var) | F.cosine_similarity(a, b): a=M, b=A[0]

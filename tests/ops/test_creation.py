@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import collections
+
 import pytest
 from oracle import compare, entries, names
 
 CREATED = """
 torch.tensor([1.0, 2], requires_grad=True) | torch.tensor([x[0], 2.0]) | torch.tensor(x)
-torch.tensor(x[0]) | torch.tensor(range(3)) | torch.tensor(()) | torch.tensor([]) | torch.tensor([[]])
+torch.tensor(x[0]) | torch.tensor(range(3))
+torch.tensor(collections.deque([1.0, 2])) | torch.tensor([collections.deque([1]), range(2, 3)])
+ torch.tensor(()) | torch.tensor([]) | torch.tensor([[]])
 torch.tensor([[], []]) | torch.tensor(3) | torch.tensor(2**40) | torch.tensor(True) | torch.tensor([1, 2.5])
 torch.tensor([True, 2]) | torch.tensor([True, 2.5]) | torch.tensor(1e400)
 torch.tensor(-1, dtype=torch.uint8) | torch.tensor(1.7, dtype=torch.int64)
@@ -62,7 +66,7 @@ isinstance(x, torch.Tensor), type(x).__name__
 
 @pytest.mark.parametrize("text", entries(CREATED))
 def test_a_tensor_made(text: str) -> None:
-    compare(lambda torch: eval(text, names(torch)))
+    compare(lambda torch: eval(text, names(torch) | {"collections": collections}))
 
 
 @pytest.mark.parametrize("text", entries(ASKED))

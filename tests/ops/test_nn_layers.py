@@ -202,3 +202,18 @@ def test_weights_at_the_beginning(torch):
     empty = []
     told = warned(lambda: empty.append(torch.nn.Linear(0, 2)))
     return bounded, versions, [p._version for p in layer.parameters()], told, empty[0].bias, layer.weight.is_leaf
+
+
+@same
+def test_an_embedding_that_is_told_all_by_place(torch):
+    table = torch.nn.Embedding(3, 2, 1, None, 2.0, False, False, torch.tensor([[1.0, 2.0], [0.0, 0.0], [3.0, 4.0]]))
+    rows = torch.nn.functional.embedding(torch.tensor([2, 0]), table.weight, None, None, 2.0, False, False)
+    return table(torch.tensor([0, 1])), rows, table.scale_grad_by_freq, table.sparse, str(table)
+
+
+def test_gradients_by_frequency_and_sparse_ones_are_refused() -> None:
+    import workbench
+
+    for name, words in (("scale_grad_by_freq", "sums the gradients of a row"), ("sparse", "no sparse tensors")):
+        with pytest.raises(NotImplementedError, match=words):
+            workbench.nn.Embedding(3, 2, **{name: True})(workbench.tensor([0]))

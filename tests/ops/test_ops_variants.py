@@ -19,7 +19,8 @@ from workbench.ops.core.registry import VARIANTS
 WITHOUT_OUT = """
 addmm all amax amin any argmax argmin argsort bitwise_and bitwise_not bitwise_or bitwise_xor column_stack dstack
 floor_divide fmod gather hstack index_add index_select log_softmax logical_and logical_not logical_or logical_xor
-logsumexp masked_select nonzero norm outer remainder round scatter scatter_add softmax square std tril triu var vstack
+logsumexp masked_select multinomial nonzero norm outer remainder round scatter scatter_add softmax square std tril triu
+var vstack
 """.split()
 # PyTorch's twins that are not here: they write answers over the numbers that were asked about, bits are written by
 # operators (`&=`), and a product is seldom written over what is added to it.
@@ -29,7 +30,7 @@ eq ne lt le gt ge logical_and logical_or logical_xor logical_not bitwise_and bit
 # Ops that others are made of; users call `2 - x`, `x[i]` or `layer_norm` where PyTorch has these names too.
 INNER = """
 as_strided binary_cross_entropy_with_logits convolution embedding fill index max_pool2d native_batch_norm
-native_layer_norm normal rsub
+native_layer_norm rsub
 """.split()
 
 
@@ -71,6 +72,7 @@ ARGUMENTS = {
     "cumsum": "0",
     "index_add": "0, i[0], t | 0, i[0], t.t() | 0, i[0], t + 1",
     "index_put": "(i[0],), t | (i[0],), t[:1] + 1 | (m,), t[0, 0] | (m,), torch.tensor(1.0)",
+    "xlogy": "t | t.t()",
     "masked_fill": "m, 1.0 | m, t[0, 0] | m, torch.tensor(1.0)",
 }
 

@@ -48,6 +48,9 @@ AdamW(p, 0.1, (0.8, 0.9), 1e-2, 0.1, True, maximize=True) | Adam(p, 0.1, tuple(t
 SGD(dict(params=x, lr=i / 10) for i, x in enumerate(p))
 Adam([dict(params=p[:2], betas=(0.5, 0.5)), dict(params=p[2])]) | SGD([("w", p[0]), ("b", p[1])], 0.05)
 SGD([dict(params=[("w", p[0])], lr=0.1), dict(params=[("b", p[1])])])
+RMSprop(p) | RMSprop(p, 0.05, 0.9, 1e-3, 0.1) | RMSprop(p, 0.05, momentum=0.5, centered=True, maximize=True)
+Adagrad(p) | Adagrad(p, 0.5, 0.1, 0.2, 0.3, 1e-3) | Adagrad(p, 0.5, maximize=True) | Adadelta(p) | Adadelta(p, 0.5, 0.5)
+Adadelta(p, 2.0, 0.8, 1e-3, 0.1, maximize=True)
 """
 
 
@@ -71,6 +74,9 @@ SGD([dict(params=[("b", p[1])]), dict(params=p[:1])]) | SGD(p, fused=True, diffe
 SGD(p, fused=True, foreach=True) | Adam(p, -1.0) | Adam(p, eps=-1.0) | Adam(p, betas=(1.0, 0.5))
 Adam(p, betas=(0.5, -0.5)) | Adam(p, weight_decay=-1.0) | Adam(p, torch.ones(2)) | SGD([None])
 Adam(p, betas=(0.5, torch.tensor(0.5))) | Adam(p, betas=(0, 0.5)) | AdamW(p, fused=True, differentiable=True)
+RMSprop(p, -1.0) | RMSprop(p, eps=-1.0) | RMSprop(p, alpha=-1.0) | RMSprop(p, momentum=-1.0) | Adagrad(p, -1.0)
+Adagrad(p, lr_decay=-1.0) | Adagrad(p, initial_accumulator_value=-1.0) | Adagrad(p, fused=True, foreach=True)
+Adadelta(p, -1.0) | Adadelta(p, rho=1.5) | Adadelta(p, eps=-1.0) | Adadelta(p, weight_decay=-1.0)
 AdamW(p, -2.0) | Optimizer(p, {}).step() | SGD(p).add_param_group(p) | SGD(p).add_param_group({})
 SGD(p).add_param_group(dict(params=p[0])) | SGD(p).add_param_group(dict(params=[])) | SGD([[]])
 SGD(p).load_state_dict(SGD(p[:1]).state_dict()) | SGD(p).load_state_dict(SGD([dict(params=x) for x in p]).state_dict())
@@ -254,7 +260,10 @@ def test_a_model_learns_with_adam(torch):
 SCHEDULES = """
 StepLR(o, 2) | StepLR(o, 3, 0.5) | ExponentialLR(o, 0.5) | LambdaLR(o, lambda e: 1 / (1 + e))
 LambdaLR(o, [lambda e: 0.5**e, lambda e: 2**e]) | LambdaLR(o, [abs]) | StepLR(3, 2)
-ExponentialLR(o, 0.5, last_epoch=2)
+ExponentialLR(o, 0.5, last_epoch=2) | MultiStepLR(o, [2, 4, 4]) | MultiStepLR(o, (1,), 0.5) | LinearLR(o)
+LinearLR(o, 0.5, 0.1, 3) | LinearLR(o, 0.0) | LinearLR(o, 0.5, 2.0) | CosineAnnealingLR(o, 4)
+CosineAnnealingLR(o, 2, 0.1) | CosineAnnealingLR(o, 4, last_epoch=2)
+LinearLR(o, last_epoch=2) | MultiStepLR(o, [1], last_epoch=2)
 """
 
 
@@ -303,3 +312,19 @@ def test_a_hook_on_all_optimisers_hears_of_each_step_after_its_own_hooks() -> No
     handle.remove()
     second.step()
     assert seen == ["own", (first, (first,), {}), (second, (second,), {})]
+
+
+@same
+def test_an_optimiser_that_only_wraps_another(torch):
+    class Twice(torch.optim.Optimizer):
+        def __init__(self, inner):
+            self.inner, self.param_groups, self.defaults = inner, inner.param_groups, inner.defaults
+
+        def step(self, closure=None):
+            self.inner.step()
+            return self.inner.step()
+
+    params, loss = quadratic(torch)
+    optimizer = Twice(torch.optim.SGD(params, 0.05))
+    loss().backward()
+    return optimizer.step(), params

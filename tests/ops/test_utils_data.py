@@ -30,6 +30,20 @@ DataLoader(TensorDataset(torch.ones(2, 1, requires_grad=True)), 2) | [TensorData
 [TensorDataset(torch.arange(4), torch.eye(4))[1:3]] | [Dataset()[0]] | [Subset(d, [3, 1])[[0, 1]]]
 [list(map(len, random_split(d, [2, 3])))] | [list(map(len, random_split(d, [0.5, 0.25, 0.25])))]
 random_split(d, [1, 1]) | [list(map(len, random_split(d, [0.9, 0.1, 0.0])))] | random_split(d, [1.5, -0.5])
+DataLoader(Flow(), 2) | DataLoader(Flow(), 2, drop_last=True) | DataLoader(Flow(), None) | DataLoader(Flow(), 2, True)
+DataLoader(Flow(), sampler=[1]) | [list(Flow() + Flow())] | DataLoader(d + d, 3) | [ConcatDataset([d, [1, 2]])[-1]]
+ConcatDataset([]) | ConcatDataset([Flow()]) | [ConcatDataset([d])[-9]] | [len(Flow())]
+DataLoader(d, 2, sampler=SequentialSampler(d))
+DataLoader(d, batch_sampler=BatchSampler(SequentialSampler(d), 2, True))
+[sorted(RandomSampler(d))] | [len(RandomSampler(d, num_samples=12)), sorted(list(RandomSampler(d, num_samples=12))[:5])]
+[len(list(RandomSampler(d, True, 70))), next(iter(RandomSampler([0], True, 10**12)))]
+RandomSampler(d, 1) | RandomSampler([]) | RandomSampler(d, num_samples=0)
+[sorted(SubsetRandomSampler([3, 5, 7]))] | [list(WeightedRandomSampler([0.0, 1.0], 4))]
+WeightedRandomSampler([1.0], 0)
+[sorted(WeightedRandomSampler([1.0, 2.0, 0.5], 3, False))] | WeightedRandomSampler([[1.0]], 1)
+BatchSampler([1], 0, True)
+WeightedRandomSampler([1.0], 1, 2) | BatchSampler([1], 1, 2) | [list(Sampler())]
+[len(BatchSampler([1, 2, 3], 2, False))]
 DataLoader([np.ones(2), {"a": np.float32(2)}, P([np.eye(2), "a"], 3), (1.5, None)], None)
 """
 
@@ -39,7 +53,12 @@ def test_a_loader(text: str) -> None:
     def program(torch: Any) -> Any:
         data = torch.utils.data
         d = data.TensorDataset(torch.arange(10.0).reshape(5, 2), torch.arange(5))
-        made = eval(text, {"torch": torch, "d": d, "P": Point, "np": np} | vars(data))
+
+        class Flow(data.IterableDataset):
+            def __iter__(self):
+                return iter([1.5, 2.5, 3.5])
+
+        made = eval(text, {"torch": torch, "d": d, "P": Point, "np": np, "Flow": Flow} | vars(data))
         return len(made), list(made), list(made)
 
     compare(program)

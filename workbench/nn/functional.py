@@ -12,6 +12,7 @@ from ..ops import activation, math
 from ..ops.activation import gelu, logsigmoid
 from ..ops.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from ..ops.core.checks import number_of
+from ..ops.divergence import kl_div
 from ..ops.inplace import write
 from ..ops.layers import dropout, embedding, one_hot, scaled_dot_product_attention
 from ..ops.linear import linear
@@ -69,6 +70,7 @@ __all__ = [
     "hardtanh",
     "huber_loss",
     "instance_norm",
+    "kl_div",
     "l1_loss",
     "layer_norm",
     "leaky_relu",

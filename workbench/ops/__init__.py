@@ -11,6 +11,9 @@ from . import (
     comparison,
     convert,
     creation,
+    divergence,  # noqa: F401
+    draws,  # noqa: F401
+    grids,  # noqa: F401
     indexing,
     inplace,
     join_split,

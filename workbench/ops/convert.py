@@ -200,6 +200,7 @@ for _name, _property in (
     ("device", property(lambda self: CPU, doc="Where the tensor's memory is.")),
     ("is_cpu", property(lambda self: True)),
     ("is_cuda", property(lambda self: False)),
+    ("is_sparse", property(lambda self: False)),
 ):
     setattr(Tensor, _name, _property)
 Tensor.is_complex, Tensor.is_signed = lambda self: False, lambda self: self._array.dtype.kind in "fi"

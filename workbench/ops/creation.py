@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,7 @@ from .core.registry import in_formulas
 from .core.results import lying_as, placed
 
 PLAIN = {bool, int, float}
-NESTED = (list, tuple, range, np.ndarray)
+NESTED = (list, tuple, range, deque, np.ndarray)
 
 
 def leaf(array: np.ndarray, requires_grad: bool) -> Tensor:

@@ -69,17 +69,25 @@ define(
 )
 
 
+FREQUENT = "the workbench sums the gradients of a row; scale_grad_by_freq must be False"
+SPARSE = "the workbench has no sparse tensors; sparse must be False"
+
+
 def embedding(
     input: Tensor,
     weight: Tensor,
     padding_idx: int | None = None,
     max_norm: float | None = None,
     norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
 ) -> Tensor:
     """The rows of `weight` that `input` names; the row `padding_idx` gets no gradient.
 
     With `max_norm`, rows that are longer are shortened to it, in place.
     """
+    if scale_grad_by_freq or sparse:
+        raise NotImplementedError(FREQUENT if scale_grad_by_freq else SPARSE)
     check_tensor("embedding", "indices", 1, input)
     check_tensor("embedding", "weight", 0, weight)
     count = weight.shape[0] if weight._array.ndim else 0

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..absent import refusal
@@ -10,7 +13,15 @@ from ..errors import warn
 from .optimizer import Optimizer
 
 __path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
-__all__ = ["ExponentialLR", "LRScheduler", "LambdaLR", "StepLR"]
+__all__ = [
+    "CosineAnnealingLR",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "StepLR",
+]
 
 # What schedules refuse or warn of, word for word PyTorch's (PyTorch 2.13).
 SCHEDULED_KIND = "{} is not an Optimizer"
@@ -141,6 +152,84 @@ class StepLR(LRScheduler):
 
     def _get_closed_form_lr(self) -> list[float]:
         return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+
+
+class MultiStepLR(LRScheduler):
+    """The learning rate times `gamma` at each of some epochs."""
+
+    def __init__(
+        self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
+        self.milestones, self.gamma = Counter(milestones), gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """The learning rates now, smaller if it is time."""
+        rates, times = self._rates(), self.milestones[self.last_epoch]
+        return [rate * self.gamma**times for rate in rates] if times else rates
+
+    def _get_closed_form_lr(self) -> list[float]:
+        passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
+        return [base * self.gamma**passed for base in self.base_lrs]
+
+
+class LinearLR(LRScheduler):
+    """The learning rate times what goes evenly from `start_factor` to `end_factor` in `total_iters` epochs."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        if not 0 < start_factor <= 1.0:
+            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
+        if not 0 <= end_factor <= 1.0:
+            raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
+        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """The learning rates now, moved by one epoch's share."""
+        rates, risen = self._rates(), self.end_factor - self.start_factor
+        if self.last_epoch == 0:
+            return [rate * self.start_factor for rate in rates]
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return rates
+        factor = 1.0 + risen / (self.total_iters * self.start_factor + (self.last_epoch - 1) * risen)
+        return [rate * factor for rate in rates]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        passed = min(self.total_iters, self.last_epoch)
+        factor = self.start_factor + (self.end_factor - self.start_factor) * passed / self.total_iters
+        return [base * factor for base in self.base_lrs]
+
+
+class CosineAnnealingLR(LRScheduler):
+    """The learning rate goes down to `eta_min` in `T_max` epochs, as half a wave of the cosine does, and up again."""
+
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+        self.T_max, self.eta_min = T_max, eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """The learning rates now, moved along the wave."""
+        rates, least, epoch = self._rates(), self.eta_min, self.last_epoch
+        if self._is_initial:
+            return rates
+        if self._step_count == 1 and epoch > 0:
+            return self._get_closed_form_lr()
+        if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
+            rise = (1 - math.cos(math.pi / self.T_max)) / 2
+            return [rate + (base - least) * rise for rate, base in zip(rates, self.base_lrs, strict=True)]
+        now, before = (1 + math.cos(math.pi * each / self.T_max) for each in (epoch, epoch - 1))
+        return [now / before * (rate - least) + least for rate in rates]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        share = 1 + math.cos(math.pi * self.last_epoch / self.T_max)
+        return [self.eta_min + (base - self.eta_min) * share / 2 for base in self.base_lrs]
 
 
 class ExponentialLR(LRScheduler):

@@ -70,6 +70,8 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if "_optimizer_step_pre_hooks" not in self.__dict__:  # one that wraps another, and never called __init__
+            return step(self, *args, **kwargs)
         given = (self, *args)
         for hook in tuple(self._optimizer_step_pre_hooks.values()):
             changed = hook(self, given, kwargs)

@@ -32,6 +32,7 @@ PLACES = (
     "workbench.autograd.functional",
     "workbench.func",
     "workbench.linalg",
+    "workbench.distributions",
     "workbench.nn",
     "workbench.nn.functional",
     "workbench.nn.init",

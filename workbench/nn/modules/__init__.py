@@ -19,7 +19,9 @@ from .activation import (
     Tanhshrink,
     Threshold,
 )
+from .containers import ModuleDict, ParameterDict, ParameterList
 from .convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from .decoder import Transformer, TransformerDecoder, TransformerDecoderLayer
 from .layers import (
     ELU,
     GELU,
@@ -32,6 +34,7 @@ from .layers import (
     Flatten,
     HuberLoss,
     Identity,
+    KLDivLoss,
     L1Loss,
     LeakyReLU,
     Linear,
@@ -95,6 +98,7 @@ __all__ = [
     "InstanceNorm1d",
     "InstanceNorm2d",
     "InstanceNorm3d",
+    "KLDivLoss",
     "L1Loss",
     "LSTM",
     "LSTMCell",
@@ -107,6 +111,7 @@ __all__ = [
     "MaxPool2d",
     "Mish",
     "Module",
+    "ModuleDict",
     "ModuleList",
     "MultiheadAttention",
     "NLLLoss",
@@ -114,6 +119,8 @@ __all__ = [
     "RNN",
     "RNNCell",
     "RReLU",
+    "ParameterDict",
+    "ParameterList",
     "ReLU",
     "ReLU6",
     "SELU",
@@ -130,6 +137,9 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
     "TransformerEncoder",
     "TransformerEncoderLayer",
 ]

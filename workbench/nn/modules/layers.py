@@ -155,6 +155,8 @@ class Embedding(Module):
         padding_idx: int | None = None,
         max_norm: float | None = None,
         norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
         _weight: Tensor | None = None,
         _freeze: bool = False,
         device: Any = None,
@@ -167,6 +169,7 @@ class Embedding(Module):
                 raise AssertionError(PADDING_INDEX)
             padding_idx %= num_embeddings
         self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         size = (num_embeddings, embedding_dim)
         if _weight is not None and tuple(_weight.shape) != size:
             raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
@@ -192,14 +195,17 @@ class Embedding(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The rows of the weight that the indices name."""
-        return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type)
+        shortened = self.padding_idx, self.max_norm, self.norm_type
+        return F.embedding(input, self.weight, *shortened, self.scale_grad_by_freq, self.sparse)
 
     def extra_repr(self) -> str:
         """How many rows of which length, and what is not as usual."""
         text = f"{self.num_embeddings}, {self.embedding_dim}"
         text += f", padding_idx={self.padding_idx}" if self.padding_idx is not None else ""
         text += f", max_norm={self.max_norm}" if self.max_norm is not None else ""
-        return text + (f", norm_type={self.norm_type}" if self.norm_type != 2 else "")
+        text += f", norm_type={self.norm_type}" if self.norm_type != 2 else ""
+        text += f", scale_grad_by_freq={self.scale_grad_by_freq}" if self.scale_grad_by_freq else ""
+        return text + (", sparse=True" if self.sparse else "")
 
 
 class Dropout(Module):
@@ -440,6 +446,24 @@ class L1Loss(_Loss):
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The mean, or the sum, or each."""
         return F.l1_loss(input, target, reduction=self.reduction)
+
+
+class KLDivLoss(_Loss):
+    """F.kl_div."""
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        log_target: bool = False,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_target = log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """How far the target is from what the input holds the logarithms of."""
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
 
 class SmoothL1Loss(_Loss):

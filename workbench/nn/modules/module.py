@@ -21,6 +21,8 @@ from .naming import changed, name_within
 from .state_dict import Stateful
 from .tree import framed
 
+OUT_OF_RANGE = "index {} is out of range"
+
 
 class _Hook(NamedTuple):
     function: Callable[..., Any]
@@ -255,7 +257,7 @@ class _Row(Module):
         """The name of the module at a place, counted from the end if negative."""
         index = operator.index(index)
         if not -len(self) <= index < len(self):
-            raise IndexError(f"index {index} is out of range")
+            raise IndexError(OUT_OF_RANGE.format(index))
         return list(self._modules)[index]
 
     def __getitem__(self, idx: int | slice) -> Any:

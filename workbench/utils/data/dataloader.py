@@ -1,84 +1,26 @@
-"""Samples in batches (torch.utils.data)."""
+"""Goes through a dataset in batches (torch.utils.data.dataloader)."""
 
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
-from itertools import accumulate, islice
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from ..absent import refusal
-from ..autograd.dtypes import float64
-from ..autograd.tensor import Tensor
-from ..errors import warn
-from ..ops.convert import as_tensor
-from ..ops.creation import generator as default_generator
-from ..ops.creation import tensor
-from ..ops.join_split import stack
+from ...autograd.dtypes import float64
+from ...autograd.tensor import Tensor
+from ...ops.convert import as_tensor
+from ...ops.creation import generator as default_generator
+from ...ops.creation import tensor
+from ...ops.join_split import stack
+from .dataset import Dataset, IterableDataset, Random
+from .sampler import COUNT
 
-__path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
-__all__ = ["DataLoader", "Dataset", "Subset", "TensorDataset", "default_collate", "default_convert", "random_split"]
-Random = np.random.Generator | None
+__all__ = ["DataLoader", "Dataset", "IterableDataset", "default_collate", "default_convert"]
 
-
-class Dataset:
-    """Samples that can be asked for by number; a subclass defines `__getitem__` and `__len__`."""
-
-    def __class_getitem__(cls, _item: Any) -> type:
-        return cls
-
-    def __getitem__(self, index: Any) -> Any:
-        raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
-
-
-class TensorDataset(Dataset):
-    """Tensors of equally many rows; sample i is the tuple of their rows i."""
-
-    def __init__(self, *tensors: Tensor) -> None:
-        if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
-            raise AssertionError("Size mismatch between tensors")
-        self.tensors = tensors
-
-    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
-        return tuple([tensor[index] for tensor in self.tensors])
-
-    def __len__(self) -> int:
-        return self.tensors[0].size(0)
-
-
-class Subset(Dataset):
-    """Some samples of a dataset, by their numbers."""
-
-    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
-        self.dataset, self.indices = dataset, indices
-
-    def __getitem__(self, idx: Any) -> Any:
-        return self.dataset[[self.indices[i] for i in idx] if isinstance(idx, list) else self.indices[idx]]
-
-    def __len__(self) -> int:
-        return len(self.indices)
-
-
-def random_split(dataset: Any, lengths: Sequence[float], generator: Random = None) -> list[Subset]:
-    """The samples in random order, in parts of these lengths, or of these shares if they sum to 1."""
-    count = len(dataset)
-    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
-        for i, share in enumerate(lengths):
-            if not 0 <= share <= 1:
-                raise ValueError(f"Fraction at index {i} is not between 0 and 1")
-        floors = [math.floor(count * share) for share in lengths]
-        rest, parts = count - sum(floors), len(floors)
-        lengths = [floor + (rest - i + parts - 1) // parts for i, floor in enumerate(floors)]
-        for i, length in enumerate(lengths):
-            if not length:
-                warn(f"Length of split at index {i} is 0. This might result in an empty dataset.")
-    if sum(lengths) != count:
-        raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
-    order = (generator or default_generator()).permutation(count).tolist()
-    return [Subset(dataset, order[end - n : end]) for end, n in zip(accumulate(lengths), lengths, strict=True)]
+FLOWING = "DataLoader with IterableDataset: expected unspecified {0} option, but got {0}={1}"
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
@@ -156,6 +98,10 @@ class DataLoader:
         *,
         generator: Random = None,
     ) -> None:
+        flowing = isinstance(dataset, IterableDataset)
+        for name, given in (("shuffle", shuffle), ("sampler", sampler), ("batch_sampler", batch_sampler)):
+            if flowing and given not in (None, False):
+                raise ValueError(FLOWING.format(name, given))
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
@@ -167,14 +113,20 @@ class DataLoader:
         elif batch_size is None and drop_last:
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
         elif batch_size is not None and (not isinstance(batch_size, int) or batch_size <= 0):
-            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
+            raise ValueError(COUNT.format("batch_size", batch_size))
         if shuffle and not len(dataset):
-            raise ValueError("num_samples should be a positive integer value, but got num_samples=0")
+            raise ValueError(COUNT.format("num_samples", 0))
         self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
         self.shuffle, self.sampler, self.batch_sampler = bool(shuffle), sampler, batch_sampler
         self.num_workers, self.pin_memory, self.generator = num_workers, pin_memory, generator
         single = batch_size is None and batch_sampler is None
         self.collate_fn = collate_fn or (default_convert if single else default_collate)
+
+    def _samples(self) -> Iterator[Any]:
+        """All samples, each by itself."""
+        if isinstance(self.dataset, IterableDataset):
+            return iter(self.dataset)
+        return (self.dataset[i] for i in self._order())
 
     def _order(self) -> Iterable[int]:
         """The samples' numbers as they come."""
@@ -195,7 +147,13 @@ class DataLoader:
 
     def __iter__(self) -> Iterator[Any]:
         if self.batch_size is None and self.batch_sampler is None:
-            yield from (self.collate_fn(self.dataset[i]) for i in self._order())
+            yield from map(self.collate_fn, self._samples())
+            return
+        if isinstance(self.dataset, IterableDataset):
+            samples = self._samples()
+            while batch := list(islice(samples, self.batch_size)):
+                if len(batch) == self.batch_size or not self.drop_last:
+                    yield self.collate_fn(batch)
             return
         for numbers in self._batches():
             yield self.collate_fn([self.dataset[i] for i in numbers])
@@ -207,7 +165,3 @@ class DataLoader:
         if self.batch_size is None:
             return count
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
-
-
-def __getattr__(name: str) -> Any:
-    raise refusal(f"module {__name__!r}", "torch.utils.data", name)

@@ -1,0 +1,18 @@
+"""Random variables: draws of them, and how likely a value is (torch.distributions)."""
+
+from typing import Any as _Any
+
+from ..absent import refusal as _refusal
+from .bernoulli import Bernoulli
+from .categorical import Categorical
+from .distribution import Distribution
+from .independent import Independent
+from .kl import kl_divergence
+from .normal import Normal
+from .uniform import Uniform
+
+__all__ = ["Bernoulli", "Categorical", "Distribution", "Independent", "Normal", "Uniform", "kl_divergence"]
+
+
+def __getattr__(name: str) -> _Any:
+    raise _refusal(f"module {__name__!r}", "torch.distributions", name)

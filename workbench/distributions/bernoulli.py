@@ -1,0 +1,77 @@
+"""Variables that are 1 or 0 (torch.distributions.bernoulli)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..autograd.grad_mode import no_grad
+from ..autograd.tensor import Size, Tensor
+from ..ops.comparison import where
+from ..ops.creation import rand
+from ..ops.losses import binary_cross_entropy_with_logits
+from . import constraints
+from .distribution import ONE_OF_TWO, Distribution, broadcast_all, clamped, made_once
+
+__all__ = ["Bernoulli"]
+
+
+class Bernoulli(Distribution):
+    """Variables that are 1 with probability `probs`, else 0; `logits` are the logarithms of the odds."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.boolean
+    has_enumerate_support = True
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        if (probs is None) == (logits is None):
+            raise ValueError(ONE_OF_TWO)
+        name, given = ("probs", probs) if logits is None else ("logits", logits)
+        (self._param,) = broadcast_all(given)
+        self.__dict__[name] = self._param
+        shape = Size() if isinstance(given, (int, float)) else self._param.shape
+        super().__init__(shape, validate_args=validate_args)
+
+    @made_once
+    def logits(self) -> Tensor:
+        """The logarithms of the odds."""
+        probs = clamped(self.probs)
+        return probs.log() - (-probs).log1p()
+
+    @made_once
+    def probs(self) -> Tensor:
+        """The probabilities of 1."""
+        return self.logits.sigmoid()
+
+    @property
+    def mean(self) -> Tensor:
+        """The probability of 1."""
+        return self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        """The likelier value; nan where both are equally likely."""
+        return where(self.probs == 0.5, math.nan, (self.probs >= 0.5).to(self.probs))
+
+    @property
+    def variance(self) -> Tensor:
+        """probs * (1 - probs)."""
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Zeros and ones of the dtype of the probabilities."""
+        with no_grad():
+            noise = rand(self._extended_shape(sample_shape), dtype=self.probs.dtype)
+            return (noise < self.probs).to(self.probs.dtype)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the probability of a value."""
+        if self._validate_args:
+            self._validate_sample(value)
+        logits, value = broadcast_all(self.logits, value)
+        return -binary_cross_entropy_with_logits(logits, value, reduction="none")
+
+    def entropy(self) -> Tensor:
+        """The mean of minus the logarithm of the probability."""
+        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")

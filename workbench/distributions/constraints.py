@@ -1,0 +1,86 @@
+"""What parameters and values of distributions must satisfy (torch.distributions.constraints)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ..autograd.tensor import Tensor
+
+__all__ = [
+    "Constraint",
+    "boolean",
+    "greater_than",
+    "independent",
+    "integer_interval",
+    "interval",
+    "less_than",
+    "positive",
+    "real",
+    "real_vector",
+    "simplex",
+    "unit_interval",
+]
+
+
+@dataclass(frozen=True, repr=False)
+class Constraint:
+    """A set of values; `check` says of each value whether it lies inside."""
+
+    text: str
+    holds: Callable[[Tensor], Tensor] = field(compare=False)
+    event_dim: int = 0
+
+    def check(self, value: Tensor) -> Tensor:
+        """For each value, or each event of `event_dim` dimensions, whether it lies inside."""
+        return self.holds(value)
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _sums_to_one(value: Tensor) -> Tensor:
+    return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
+
+
+def independent(base: Constraint, dims: int) -> Constraint:
+    """A constraint that an event of that many more dimensions satisfies if all its parts satisfy the base."""
+
+    def holds(value: Tensor) -> Tensor:
+        inside = base.check(value)
+        if inside.dim() < dims:
+            expected = base.event_dim + dims
+            raise ValueError(f"Expected value.dim() >= {expected} but got {value.dim()}")
+        return inside.flatten(inside.dim() - dims).all(-1) if dims else inside
+
+    return Constraint(f"IndependentConstraint({base!r}, {dims})", holds, base.event_dim + dims)
+
+
+def interval(lower: object, upper: object) -> Constraint:
+    """The numbers from the lower to the upper bound, both included."""
+    text = f"Interval(lower_bound={lower}, upper_bound={upper})"
+    return Constraint(text, lambda value: (lower <= value) & (value <= upper))  # type: ignore[operator]
+
+
+def integer_interval(lower: int, upper: int) -> Constraint:
+    """The whole numbers from the lower to the upper bound, both included."""
+    text = f"IntegerInterval(lower_bound={lower}, upper_bound={upper})"
+    return Constraint(text, lambda value: (value % 1 == 0) & (lower <= value) & (value <= upper))
+
+
+def less_than(bound: object) -> Constraint:
+    """The numbers below a bound."""
+    return Constraint(f"LessThan(upper_bound={bound})", lambda value: value < bound)  # type: ignore[operator]
+
+
+def greater_than(bound: object) -> Constraint:
+    """The numbers above a bound."""
+    return Constraint(f"GreaterThan(lower_bound={bound})", lambda value: value > bound)  # type: ignore[operator]
+
+
+real = Constraint("Real()", lambda value: value == value)  # nan is not equal to itself
+positive = greater_than(0.0)
+boolean = Constraint("Boolean()", lambda value: (value == 0) | (value == 1))
+simplex = Constraint("Simplex()", _sums_to_one, 1)
+unit_interval = interval(0.0, 1.0)
+real_vector = independent(real, 1)

@@ -1,0 +1,76 @@
+"""Several variables as the parts of one (torch.distributions.independent)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..autograd.tensor import Size, Tensor
+from . import constraints
+from .distribution import Distribution
+
+__all__ = ["Independent"]
+
+TOO_MANY = "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual {} vs {}"
+
+
+class Independent(Distribution):
+    """The variables of the last `reinterpreted_batch_ndims` dimensions of a batch as one variable.
+
+    Its probability is the product of theirs.
+    """
+
+    def __init__(
+        self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None
+    ) -> None:
+        batch, event = base_distribution.batch_shape, base_distribution.event_shape
+        if reinterpreted_batch_ndims > len(batch):
+            raise ValueError(TOO_MANY.format(reinterpreted_batch_ndims, len(batch)))
+        self.base_dist, self.reinterpreted_batch_ndims = base_distribution, reinterpreted_batch_ndims
+        self.has_rsample = base_distribution.has_rsample
+        at = len(batch) - reinterpreted_batch_ndims
+        super().__init__(Size(batch[:at]), Size((*batch[at:], *event)), validate_args=validate_args)
+
+    @property
+    def support(self) -> constraints.Constraint:
+        """What all parts of an event must satisfy."""
+        return constraints.independent(self.base_dist.support, self.reinterpreted_batch_ndims)
+
+    @property
+    def mean(self) -> Tensor:
+        """The means of the parts."""
+        return self.base_dist.mean
+
+    @property
+    def mode(self) -> Tensor:
+        """The modes of the parts."""
+        return self.base_dist.mode
+
+    @property
+    def variance(self) -> Tensor:
+        """The variances of the parts."""
+        return self.base_dist.variance
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Draws of all parts."""
+        return self.base_dist.sample(sample_shape)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Draws of all parts that the parameters get gradients from."""
+        return self.base_dist.rsample(sample_shape)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The sum over the parts."""
+        return rightmost_sum(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
+
+    def entropy(self) -> Tensor:
+        """The sum over the parts."""
+        return rightmost_sum(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_dist}, {self.reinterpreted_batch_ndims})"
+
+
+def rightmost_sum(value: Tensor, dims: int) -> Tensor:
+    """The sum over that many last dimensions."""
+    return value.reshape((*value.shape[: value.dim() - dims], -1)).sum(-1) if dims else value

@@ -1,0 +1,69 @@
+"""Normal distributions (torch.distributions.normal)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..autograd.tensor import Tensor
+from ..ops.creation import randn
+from . import constraints
+from .distribution import Distribution, broadcast_all, one_shape
+
+__all__ = ["Normal"]
+
+
+class Normal(Distribution):
+    """Normally distributed variables of mean `loc` and standard deviation `scale`."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = broadcast_all(loc, scale)
+        super().__init__(one_shape(loc, scale), validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean, which is the mode as well."""
+        return self.loc
+
+    mode = mean
+
+    @property
+    def stddev(self) -> Tensor:
+        """The standard deviation."""
+        return self.scale
+
+    @property
+    def variance(self) -> Tensor:
+        """The square of the standard deviation."""
+        return self.stddev**2
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """loc + noise * scale, with standard normal noise."""
+        noise = randn(self._extended_shape(sample_shape), dtype=self.loc.dtype)
+        return self.loc + noise * self.scale
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density at a value."""
+        if self._validate_args:
+            self._validate_sample(value)
+        variance = self.scale**2
+        return -((value - self.loc) ** 2) / (2 * variance) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability of what is not larger than a value."""
+        if self._validate_args:
+            self._validate_sample(value)
+        return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
+
+    def entropy(self) -> Tensor:
+        """1/2 + log(2 pi)/2 + log(scale)."""
+        return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
+
+    def expand(self, batch_shape: Sequence[int]) -> Normal:
+        """The same variables as a batch of another shape."""
+        return Normal(self.loc.expand(batch_shape), self.scale.expand(batch_shape), self._validate_args)

@@ -1,0 +1,198 @@
+"""Layers that attend to two sequences, and the whole transformer of encoder and decoder."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from ...autograd.dtypes import dtype as Dtype
+from ...autograd.tensor import Tensor
+from ...ops.creation import full
+from .. import functional as F
+from .. import init
+from .layers import Dropout
+from .module import Module, ModuleList
+from .normalization import LayerNorm
+from .transformer import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
+
+__all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer"]
+
+BATCHES = "the batch number of src and tgt must be equal"
+FEATURES = "the feature number of src and tgt must be equal to d_model"
+
+
+class TransformerDecoderLayer(TransformerEncoderLayer):
+    """Attention of a sequence to itself, then to the `memory` of another, then two linear layers.
+
+    Each is added to its input and normalised; with `norm_first` the input is normalised instead.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Dtype | None = None,
+    ) -> None:
+        kind: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
+        rest = (dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first)
+        super().__init__(d_model, nhead, *rest, **kind)
+        parts = dict(self._modules)
+        self._modules.clear()
+        self.self_attn = parts["self_attn"]
+        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **kind)
+        for name in ("linear1", "dropout", "linear2", "norm1", "norm2"):
+            self.add_module(name, parts[name])
+        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, **kind)
+        self.dropout1, self.dropout2 = parts["dropout1"], parts["dropout2"]
+        self.dropout3 = Dropout(dropout)
+
+    def forward(  # type: ignore[override]
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        """The sequence after both attentions and the linear layers, in its shape."""
+        own, other = (tgt_mask, tgt_key_padding_mask, tgt_is_causal), (memory_mask, memory_key_padding_mask)
+        if self.norm_first:
+            tgt = tgt + self._attended(self.norm1(tgt), *own)
+            tgt = tgt + self._informed(self.norm2(tgt), memory, *other, memory_is_causal)
+            return tgt + self._fed_forward(self.norm3(tgt))
+        tgt = self.norm1(tgt + self._attended(tgt, *own))
+        tgt = self.norm2(tgt + self._informed(tgt, memory, *other, memory_is_causal))
+        return self.norm3(tgt + self._fed_forward(tgt))
+
+    def _informed(self, x: Tensor, memory: Tensor, mask: Any, padding: Any, is_causal: bool) -> Tensor:
+        options = {"attn_mask": mask, "key_padding_mask": padding, "is_causal": is_causal}
+        return self.dropout2(self.multihead_attn(x, memory, memory, need_weights=False, **options)[0])
+
+    def _fed_forward(self, x: Tensor) -> Tensor:
+        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+
+class TransformerDecoder(Module):
+    """Copies of a layer one after the other, which all attend to the same memory."""
+
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
+        super().__init__()
+        self.layers = ModuleList([copy.deepcopy(decoder_layer) for _ in range(num_layers)])
+        self.num_layers, self.norm = num_layers, norm
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        """The sequence after all layers."""
+        masks = {
+            "tgt_mask": tgt_mask,
+            "memory_mask": memory_mask,
+            "tgt_key_padding_mask": tgt_key_padding_mask,
+            "memory_key_padding_mask": memory_key_padding_mask,
+            "tgt_is_causal": bool(tgt_is_causal),
+            "memory_is_causal": memory_is_causal,
+        }
+        for layer in self.layers:
+            tgt = layer(tgt, memory, **masks)
+        return tgt if self.norm is None else self.norm(tgt)
+
+
+class Transformer(Module):
+    """An encoder of one sequence, and a decoder of another that attends to it (Vaswani et al., 2017)."""
+
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = F.relu,
+        custom_encoder: Any = None,
+        custom_decoder: Any = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Dtype | None = None,
+    ) -> None:
+        super().__init__()
+        kind: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
+        rest = (dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first)
+        if custom_encoder is None:
+            norm = LayerNorm(d_model, eps=layer_norm_eps, **kind)
+            layer = TransformerEncoderLayer(d_model, nhead, *rest, **kind)
+            custom_encoder = TransformerEncoder(layer, num_encoder_layers, norm)
+        self.encoder = custom_encoder
+        if custom_decoder is None:
+            norm = LayerNorm(d_model, eps=layer_norm_eps, **kind)
+            layer = TransformerDecoderLayer(d_model, nhead, *rest, **kind)
+            custom_decoder = TransformerDecoder(layer, num_decoder_layers, norm)
+        self.decoder = custom_decoder
+        self._reset_parameters()
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+
+    def _reset_parameters(self) -> None:
+        """Draw all weights again, as Xavier's uniform numbers."""
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                init.xavier_uniform_(parameter)
+
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        """What the decoder makes of `tgt`, and of what the encoder makes of `src`."""
+        batch = 0 if self.batch_first else 1
+        if src.dim() == 3 and src.size(batch) != tgt.size(batch):
+            raise RuntimeError(BATCHES)
+        if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
+            raise RuntimeError(FEATURES)
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
+        return self.decoder(
+            tgt,
+            memory,
+            tgt_mask=tgt_mask,
+            memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Dtype | None = None) -> Tensor:
+        """Minus infinity above the diagonal, zeros elsewhere: no place attends to a later one."""
+        return full((sz, sz), float("-inf"), dtype=dtype).triu(1)

@@ -1,0 +1,56 @@
+"""x * log(y), which is 0 where x is, and the divergence that is made of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..autograd.tensor import Tensor
+from ..errors import warn
+from .core.op import define
+from .losses import _reduction
+
+MEAN_OF_ALL = (
+    "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by "
+    "the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as "
+    "'batchmean' in the next major release."
+)
+
+
+def _xlogy_of(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    nothing = (a == 0) & ~np.isnan(b)
+    return np.where(nothing, 0, a * np.log(np.where(nothing, 1, b))).astype(np.result_type(a, b), copy=False)
+
+
+xlogy = define(
+    "XlogyBackward0",
+    "xlogy(Tensor self, Tensor other)",
+    _xlogy_of,
+    kind="pointwise",
+    self="where(self == 0, where(other <= 0, 0, grad * log(other)), grad * log(other))",
+    other="grad * self / other",
+    samples="p(3), p(3); r(2, 3), p(3); r(3), p()",
+    out=True,
+    in_place=True,
+)
+
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """target * (log(target) - input) for logarithms `input`: the mean of all, their sum, that by the batch, or each.
+
+    With `log_target` the target's logarithms are given, too.
+    """
+    if reduction == "mean" and size_average is None and reduce is None:
+        warn(MEAN_OF_ALL)
+    how = _reduction(size_average, reduce, "sum" if reduction == "batchmean" else reduction)
+    each = target.exp() * (target - input) if log_target else xlogy(target, target) - target * input
+    if how == 0:
+        return each
+    out = each.mean() if how == 1 else each.sum()
+    return out / input.size(0) if reduction == "batchmean" and input.dim() else out

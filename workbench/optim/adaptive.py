@@ -1,0 +1,166 @@
+"""Optimisers that divide each gradient by a measure of the earlier ones: RMSprop, Adagrad and Adadelta."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..autograd.tensor import Tensor
+from ..ops.creation import full_like, tensor, zeros_like
+from .optimizer import Group, OneByOne, _checked, _checked_ways
+
+
+class RMSprop(OneByOne):
+    """Each gradient is divided by the root of a running mean of its squares (Hinton, 2012).
+
+    With `centered` by the root of their variance; with `momentum` a decaying sum of the quotients moves the parameter.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | Tensor = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        lr, eps = _checked("lr", lr, "learning rate"), _checked("eps", eps, "epsilon value")
+        defaults = {
+            "lr": lr,
+            "momentum": _checked("momentum", momentum, "momentum value"),
+            "alpha": alpha,
+            "eps": eps,
+            "centered": centered,
+            "weight_decay": _checked("weight_decay", weight_decay, "weight_decay value"),
+            "capturable": capturable,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+        }
+        _checked("alpha", alpha, "alpha value")
+        super().__init__(params, defaults)
+
+    def _update(self, param: Tensor, grad: Tensor, group: Group) -> None:
+        state = self.state[param]
+        if not state:
+            wanted = {"square_avg": True, "momentum_buffer": group["momentum"] > 0, "grad_avg": group["centered"]}
+            state["step"] = tensor(0.0)
+            state.update({name: zeros_like(param) for name, kept in wanted.items() if kept})
+        state["step"] += 1
+        if group["weight_decay"] != 0:
+            grad = grad + param * group["weight_decay"]
+        square, alpha = state["square_avg"], group["alpha"]
+        square.mul_(alpha).add_(grad * grad * (1 - alpha))
+        if group["centered"]:
+            mean = state["grad_avg"]
+            mean.add_((grad - mean) * (1 - alpha))
+            spread = (square - mean * mean).sqrt() + group["eps"]
+        else:
+            spread = square.sqrt() + group["eps"]
+        moved = grad / spread
+        if group["momentum"] > 0:
+            moved = state["momentum_buffer"].mul_(group["momentum"]).add_(moved)
+        param.sub_(moved * group["lr"])
+
+
+class Adagrad(OneByOne):
+    """Each gradient is divided by the root of the sum of all its squares so far (Duchi et al., 2011).
+
+    `foreach` and `fused` choose between PyTorch's kernels, which compute the same.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | Tensor = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        first = initial_accumulator_value
+        checked = {
+            "lr": _checked("lr", lr, "learning rate"),
+            "lr_decay": _checked("lr_decay", lr_decay, "lr_decay value"),
+        }
+        _checked("weight_decay", weight_decay, "weight_decay value")
+        _checked("initial_accumulator_value", first, "initial_accumulator_value value")
+        defaults = checked | {
+            "eps": _checked("eps", eps, "epsilon value"),
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": first,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+        _checked_ways(self)
+        for group in self.param_groups:
+            for param in group["params"]:
+                self.state[param] = {"step": tensor(0.0), "sum": full_like(param, group["initial_accumulator_value"])}
+
+    def _update(self, param: Tensor, grad: Tensor, group: Group) -> None:
+        state = self.state[param]
+        state["step"] += 1
+        if group["weight_decay"] != 0:
+            grad = grad + param * group["weight_decay"]
+        state["sum"].add_(grad * grad)
+        rate = group["lr"] / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        param.sub_(grad / (state["sum"].sqrt() + group["eps"]) * rate)
+
+
+class Adadelta(OneByOne):
+    """Each gradient is divided by the root mean square of the earlier ones, times that of the steps (Zeiler, 2012)."""
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | Tensor = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        lr = _checked("lr", lr, "learning rate")
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        defaults = {
+            "lr": lr,
+            "rho": rho,
+            "eps": _checked("eps", eps, "epsilon value"),
+            "weight_decay": _checked("weight_decay", weight_decay, "weight_decay value"),
+            "maximize": maximize,
+            "capturable": capturable,
+            "foreach": foreach,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _update(self, param: Tensor, grad: Tensor, group: Group) -> None:
+        state = self.state[param]
+        if not state:
+            state.update(step=tensor(0.0), square_avg=zeros_like(param), acc_delta=zeros_like(param))
+        state["step"] += 1
+        if group["weight_decay"] != 0:
+            grad = grad + param * group["weight_decay"]
+        rho, eps = group["rho"], group["eps"]
+        state["square_avg"].mul_(rho).add_(grad * grad * (1 - rho))
+        delta = (state["acc_delta"] + eps).sqrt() / (state["square_avg"] + eps).sqrt() * grad
+        state["acc_delta"].mul_(rho).add_(delta * delta * (1 - rho))
+        param.sub_(delta * group["lr"])
