@@ -323,7 +323,7 @@ vander(x): n=3 | Tensor.trace(x): x=M | Tensor.unfold(x, 0, size, step) | F.soft
 F.margin_ranking_loss(a, b, y, margin) | F.triplet_margin_loss(a, p, n): a=M, p=A[0], n=A[1]
 F.poisson_nll_loss(x, target) | F.gaussian_nll_loss(x, target, var) | F.cosine_similarity(a, b): a=M, b=A[0]
 F.pairwise_distance(a, b): a=M, b=A[1] | F.rms_norm(x, (3,), eps=eps) | F.max_pool1d(x, k): x=I[0], k=2
-F.avg_pool1d(x, k): x=I[0], k=2 | F.adaptive_avg_pool2d(x, 1): x=I | F.adaptive_max_pool2d(x, 1): x=I
+F.adaptive_max_pool2d(x, 1): x=I
 Tensor.put_(x, index, source) | Tensor.index_fill_(x, 0, index, value) | Tensor.index_copy_(x, 0, index, source)
 Tensor.masked_scatter_(x, mask, source)
 """
