@@ -41,7 +41,7 @@ from ..ops.piecewise import (
     softshrink,
     threshold,
 )
-from ..ops.pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool2d
+from ..ops.pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d
 from ..ops.resampling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, interpolate
 
 __path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
@@ -82,6 +82,7 @@ __all__ = [
     "linear",
     "log_softmax",
     "logsigmoid",
+    "max_pool1d",
     "max_pool2d",
     "mish",
     "mse_loss",

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..autograd.tensor import Tensor
 from .convolution import Ints, _each
-from .core.checks import tensors_only
+from .core.checks import only_floats, tensors_only
 from .core.op import define
 from .resampling import avg_pool2d_op, avg_pool3d_op, check_ndim, outputs
 
@@ -105,6 +105,49 @@ def max_pool2d(
     indices = _indices(input.detach(), *how)
     out = _max_pool(input, *how, indices)
     return (out, indices) if return_indices else out
+
+
+@tensors_only()
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of each window of sequences (sequences, channels, length), or of one sequence.
+
+    With `return_indices` also where these elements are.
+    """
+    if input.dim() not in (2, 3):
+        raise RuntimeError(
+            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
+            f"{list(input.shape)}"
+        )
+    given = kernel_size, kernel_size if stride is None or stride == () else stride, padding, dilation
+    each = [(n,) if isinstance(n, int) else tuple(n) for n in given]
+    for name, sizes in zip(("kernel_size", "stride", "padding", "dilation"), each, strict=True):
+        if len(sizes) != 1:
+            raise RuntimeError(
+                f"max_pool1d() {name} must be an int, list of ints or tuple of ints of size 1 but got size {len(sizes)}"
+            )
+    (kernel,), (step,), (border,), (apart,) = each
+    if step <= 0:
+        raise RuntimeError(f"max_pool1d() stride must be greater than zero, but got {step}")
+    if border * 2 > kernel:
+        raise RuntimeError(
+            f"max_pool1d() padding should be at most half of kernel size, but got padding={border} and "
+            f"kernel_size={kernel}"
+        )
+    if (count := outputs(input.shape[-1], kernel, step, border, apart, ceil_mode)) < 1:
+        raise RuntimeError(f"max_pool1d() Invalid computed output size: {count}")
+    only_floats("max_pool1d_impl")((input,))
+    how = (1, kernel), (1, step), (0, border), (1, apart), ceil_mode
+    out, indices = max_pool2d(input.unsqueeze(-2), *how, return_indices=True)
+    out = out.squeeze(-2)
+    return (out, indices.squeeze(-2)) if return_indices else out
 
 
 @tensors_only()
