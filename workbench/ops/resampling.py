@@ -368,8 +368,8 @@ def _sizes(input: Tensor, size: Any, scale_factor: Any, recompute: bool | None) 
         raise ValueError("only one of size or scale_factor should be defined")
     if size is None and scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
-    given = scale_factor if size is None else size
-    each = tuple(given) if isinstance(given, (tuple, list)) else (given,) * dims
+    given: Any = scale_factor if size is None else size
+    each: Any = tuple(given) if isinstance(given, (tuple, list)) else (given,) * dims
     if len(each) != dims:
         spatial = list(input.shape[2:])
         raise ValueError(
