@@ -20,6 +20,7 @@ PURPOSES = {
     "callbacks": "in other trainers",
     "diagnosis": "why a gradient is so",
     "explanation": "an error's picture",
+    "distributions": "drawing numbers",
     "func": "grad, vjp, jvp, vmap",
     "linalg": "matrices",
     "health": "what is wrong",

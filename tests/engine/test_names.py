@@ -43,8 +43,8 @@ ABSENT = {
     "has not; write x.log() / math.log(2), and copy_ that into the tensor.",
     "torch.selu": "module 'workbench' has no attribute 'selu': PyTorch has torch.selu, the workbench has not; there "
     "is the function of torch.nn.functional.",
-    "torch.nn.MaxPool1d": "module 'workbench.nn' has no attribute 'MaxPool1d': PyTorch has torch.nn.MaxPool1d, the "
-    "workbench has not; write x.unflatten(-1, (-1, k)).amax(-1) for windows side by side.",
+    "torch.nn.SoftMarginLoss": "module 'workbench.nn' has no attribute 'SoftMarginLoss': PyTorch has "
+    "torch.nn.SoftMarginLoss, the workbench has not; write (1 + (-target * x).exp()).log().mean().",
     "torch.Tensor.lerp": "type object 'Tensor' has no attribute 'lerp': PyTorch has torch.Tensor.lerp, the workbench "
     "has not; write start + weight * (end - start).",
     "torch.nn.Parameter(torch.ones(1)).bfloat16": "'Parameter' object has no attribute 'bfloat16': PyTorch has "
@@ -325,8 +325,8 @@ take(x, index): x=M | trapezoid(y) | tril_indices(n, m): n=2, m=3| triu_indices(
 vander(x): n=3 | Tensor.trace(x): x=M | Tensor.unfold(x, 0, size, step) | F.soft_margin_loss(x, target)
 F.margin_ranking_loss(a, b, y, margin) | F.triplet_margin_loss(a, p, n): a=M, p=A[0], n=A[1]
 F.poisson_nll_loss(x, target) | F.gaussian_nll_loss(x, target, var) | F.cosine_similarity(a, b): a=M, b=A[0]
-F.pairwise_distance(a, b): a=M, b=A[1] | F.rms_norm(x, (3,), eps=eps) | F.max_pool1d(x, k): x=I[0], k=2
-F.avg_pool1d(x, k): x=I[0], k=2 | F.adaptive_avg_pool2d(x, 1): x=I | F.adaptive_max_pool2d(x, 1): x=I
+F.pairwise_distance(a, b): a=M, b=A[1] | F.rms_norm(x, (3,), eps=eps)
+F.adaptive_max_pool2d(x, 1): x=I
 Tensor.put_(x, index, source) | Tensor.index_fill_(x, 0, index, value) | Tensor.index_copy_(x, 0, index, source)
 Tensor.masked_scatter_(x, mask, source)
 """

@@ -30,7 +30,7 @@ n.Conv1d(3, 3, 2)(s) | n.Conv1d(4, 3, 9)(s) | n.Conv1d(4, 3, 2)(x) | n.Conv1d(4,
 n.Conv1d(4, 3, 2)(s[:0]) | n.Conv3d(4, 2, 2)(v) | n.Conv3d(4, 2, (1, 2, 3), (2, 1, 1), (1, 0, 1), (1, 2, 1), 2)(v)
 n.Conv3d(4, 2, 3)(v) | n.Conv3d(4, 1, 3, padding="same")(v) | n.Conv3d(4, 1, 1)(v[0]) | n.Conv3d(4, 1, 1)(x)
 n.Conv3d(4, 1, 1, (1, 2))(v) | n.Conv3d(4, 3, 1, groups=2)(v) | n.Conv3d(4, 2, 1, 2, "same")(v)
-n.Conv3d(4, 2, 1, padding="some")(v) | n.ConvTranspose1d(4, 3, 3)(s)
+n.ConvTranspose1d(4, 3, 3)(s)
 n.ConvTranspose1d(4, 4, 2, 3, 1, 2, 2, dilation=2)(s) | n.ConvTranspose1d(4, 3, 2)(s[0])
 n.ConvTranspose1d(4, 3, 2, 2)(s, output_size=[11]) | n.ConvTranspose1d(4, 3, 2, 2)(s, output_size=[12])
 n.ConvTranspose1d(4, 3, 2, output_padding=1)(s) | n.ConvTranspose1d(3, 3, 2)(s) | n.ConvTranspose1d(4, 3, 2)(s[:0])

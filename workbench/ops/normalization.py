@@ -275,11 +275,11 @@ def instance_norm(
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     count, channels = input.size(0), input.size(1)
     given = running_mean, running_var, weight, bias
-    mean, var, *affine = (None if t is None else t.repeat(count) for t in given)
+    mean, var, times, plus = (None if t is None else t.repeat(count) for t in given)
     alike = input.contiguous().view(1, count * channels, *shape[2:])
-    out = batch_norm(alike, mean, var, *affine, use_input_stats, momentum, eps)
+    out = batch_norm(alike, mean, var, times, plus, use_input_stats, momentum, eps)
     for own, all_ in ((running_mean, mean), (running_var, var)):
-        if own is not None:
+        if own is not None and all_ is not None:
             own.copy_(all_.view(count, channels).mean(0))
     return out.view(shape)
 

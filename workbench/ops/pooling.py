@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import errors
 from ..autograd.tensor import Tensor
-from .convolution import Ints, _each, _pad, conv2d
-from .core.checks import tensors_only
+from .convolution import Ints, _each
+from .core.checks import only_floats, tensors_only
 from .core.op import define
-from .creation import full, ones
-from .math import div
+from .resampling import avg_pool2d_op, avg_pool3d_op, check_ndim, outputs
 
 
 def _outputs(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Ints:
     """How many windows there are along each dimension; with `ceil_mode` one more that reaches over the far side."""
-    found = []
-    for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True):
-        room = n + 2 * p - d * (k - 1) - 1
-        count = (room + (s - 1 if ceil_mode else 0)) // s + 1
-        found.append(count - (ceil_mode and (count - 1) * s >= n + p))  # no window begins outside the image
-    return tuple(found)
+    facts = zip(size, kernel, stride, padding, dilation, strict=True)
+    return tuple([outputs(*each, ceil_mode) for each in facts])
 
 
 def _reach(size: Ints, outputs: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
@@ -115,6 +111,66 @@ def max_pool2d(
 
 
 @tensors_only()
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of each window of sequences (sequences, channels, length), or of one sequence.
+
+    With `return_indices` also where these elements are.
+    """
+    if input.dim() not in (2, 3):
+        raise RuntimeError(
+            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
+            f"{list(input.shape)}"
+        )
+    given = kernel_size, kernel_size if stride is None or stride == () else stride, padding, dilation
+    each = [(n,) if isinstance(n, int) else tuple(n) for n in given]
+    for name, sizes in zip(("kernel_size", "stride", "padding", "dilation"), each, strict=True):
+        if len(sizes) != 1:
+            raise RuntimeError(
+                f"max_pool1d() {name} must be an int, list of ints or tuple of ints of size 1 but got size {len(sizes)}"
+            )
+    (kernel,), (step,), (border,), (apart,) = each
+    if step <= 0:
+        raise RuntimeError(f"max_pool1d() stride must be greater than zero, but got {step}")
+    if border * 2 > kernel:
+        raise RuntimeError(
+            f"max_pool1d() padding should be at most half of kernel size, but got padding={border} and "
+            f"kernel_size={kernel}"
+        )
+    if (count := outputs(input.shape[-1], kernel, step, border, apart, ceil_mode)) < 1:
+        raise RuntimeError(f"max_pool1d() Invalid computed output size: {count}")
+    only_floats("max_pool1d_impl")((input,))
+    how = (1, kernel), (1, step), (0, border), (1, apart), ceil_mode
+    out, indices = max_pool2d(input.unsqueeze(-2), *how, return_indices=True)
+    out = out.squeeze(-2)
+    return (out, indices.squeeze(-2)) if return_indices else out
+
+
+@tensors_only()
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The mean of each window of sequences (sequences, channels, length), or of one sequence."""
+    check_ndim("avg_pool1d", input, 1)
+    kernel, padding = _each("kernel_size", kernel_size, 1), _each("padding", padding, 1)
+    stride = kernel if stride is None or stride == () else _each("stride", stride, 1)
+    how = (1, *kernel), (1, *stride), (0, *padding), ceil_mode, count_include_pad
+    return avg_pool2d(input.unsqueeze(-2), *how).squeeze(-2)
+
+
+@tensors_only()
 def avg_pool2d(
     input: Tensor,
     kernel_size: Any,
@@ -129,37 +185,49 @@ def avg_pool2d(
     Zeros around the image count as elements unless `count_include_pad` is False.
     """
     kernel, stride, padding = _windows(input, kernel_size, stride, padding)
-    size, channels = input.shape[-2:], input.shape[-3]
-    outputs = _check_outputs(input, kernel, stride, padding, (1, 1), ceil_mode)
-    far = _reach(size, outputs, kernel, stride, padding, (1, 1))
-    if divisor_override == 0:
+    _check_outputs(input, kernel, stride, padding, (1, 1), ceil_mode)
+    return _means(avg_pool2d_op, input, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+@tensors_only()
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each window of volumes (volumes, channels, depth, height, width), or of one volume."""
+    kernel, stride, padding = _windows(input, kernel_size, stride, padding, 3)
+    if any(n < k for n, k in zip(input.shape[-3:], kernel, strict=True)) and not any(padding):
+        size, (t, h, w) = input.shape[-3:], kernel
+        raise RuntimeError(
+            f"input image (T: {size[0]} H: {size[1]} W: {size[2]}) smaller than kernel size (kT: {t} kH: {h} kW: {w})"
+        )
+    _check_outputs(input, kernel, stride, padding, (1, 1, 1), ceil_mode)
+    return _means(avg_pool3d_op, input, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def _means(op: Callable[..., Tensor], input: Tensor, *how: Any) -> Tensor:
+    """The means; of integers cut off to integers."""
+    if how[-1] == 0:
         raise RuntimeError("divisor must be not zero")
-    number = divisor_override or kernel[0] * kernel[1]
     whole = not input.dtype.is_floating_point
     if whole and input.dtype.name != "int64":
-        raise NotImplementedError(errors.NO_KERNEL.format("avg_pool2d", input.dtype.word))
-    weight = full((channels, 1, *kernel), 1 if whole else 1 / number, dtype=input.dtype)
-    around = (padding[1], far[1], padding[0], far[0])
-    means = conv2d(_pad(input, around, 0.0) if any(around) else input, weight, None, stride, groups=channels)
-    if divisor_override or not (any(padding) and not count_include_pad or any(map(int.__gt__, far, padding))):
-        return div(means, number, rounding_mode="trunc") if whole else means
-    counted = ones((1, 1, *size), dtype=input.dtype)
-    inside = (padding[1], min(far[1], padding[1]), padding[0], min(far[0], padding[0]))
-    if count_include_pad:
-        counted = _pad(counted, inside, 1.0)
-        around = tuple(all_ - here for all_, here in zip(around, inside, strict=True))
-    counts = conv2d(_pad(counted, around, 0.0), weight[:1], None, stride).view(outputs)
-    return div(means, counts, rounding_mode="trunc" if whole else None)
+        raise NotImplementedError(errors.NO_KERNEL.format(op.op.name, input.dtype.word))
+    return op(input.double(), *how).to(input.dtype) if whole else op(input, *how)
 
 
-def _windows(input: Tensor, kernel: Any, stride: Any, padding: Any) -> tuple[Ints, Ints, Ints]:
-    """The windows' size, their distance and the padding, for both dimensions; RuntimeError where they do not fit."""
-    kernel, padding = _each("kernel_size", kernel), _each("padding", padding)
-    stride = kernel if stride is None or stride == () else _each("stride", stride)
+def _windows(input: Tensor, kernel: Any, stride: Any, padding: Any, dims: int = 2) -> tuple[Ints, Ints, Ints]:
+    """The windows' size, their distance and the padding, for all dimensions; RuntimeError where they do not fit."""
+    kernel, padding = _each("kernel_size", kernel, dims), _each("padding", padding, dims)
+    stride = kernel if stride is None or stride == () else _each("stride", stride, dims)
     if 0 in stride:
         raise RuntimeError("stride should not be zero")
-    if input.dim() not in (3, 4):
-        raise RuntimeError("non-empty 3D or 4D (batch mode) tensor expected for input")
+    if input.dim() not in (dims + 1, dims + 2):
+        raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
     return kernel, stride, padding
 
 
@@ -171,11 +239,11 @@ def _check_outputs(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, dil
                 f"pad should be at most half of effective kernel size, but got pad={p}, "
                 f"kernel_size={k} and dilation={dilation[0]}"
             )
-    outputs = _outputs(input.shape[-2:], kernel, stride, padding, dilation, ceil_mode)
+    outputs = _outputs(input.shape[-len(kernel) :], kernel, stride, padding, dilation, ceil_mode)
     if min(outputs) < 1:
-        planes, *size = input.shape[-3:]
+        before, *_ = planes = input.shape[-len(kernel) - 1 :]
         raise RuntimeError(
-            f"Given input size: ({planes}x{size[0]}x{size[1]}). Calculated output size: "
-            f"({planes}x{outputs[0]}x{outputs[1]}). Output size is too small"
+            f"Given input size: ({'x'.join(map(str, planes))}). Calculated output size: "
+            f"({'x'.join(map(str, (before, *outputs)))}). Output size is too small"
         )
     return outputs

@@ -112,7 +112,7 @@ class _Straight(_Conv):
         """How much is added before and after each dimension, the last first."""
         if self.padding == "valid":
             return [0] * (2 * self._dims)
-        if self.padding != "same":
+        if not isinstance(self.padding, str):
             return [n for n in self.padding[::-1] for _ in range(2)]
         reach = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
         return [n for r in reach[::-1] for n in (r // 2, r - r // 2)]

@@ -87,9 +87,7 @@ class Flatten(Module):
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
-class MaxPool2d(Module):
-    """The largest element of each window."""
-
+class _MaxPool(Module):
     def __init__(
         self,
         kernel_size: Any,
@@ -104,18 +102,30 @@ class MaxPool2d(Module):
         self.padding, self.dilation = padding, dilation
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
 
-    def forward(self, input: Tensor) -> Any:
-        """The largest elements, with `return_indices` also where they are."""
-        return F.max_pool2d(
-            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
-        )
-
     def extra_repr(self) -> str:
         """The sizes."""
         return (
             f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
             f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
         )
+
+
+class MaxPool1d(_MaxPool):
+    """The largest element of each window of sequences."""
+
+    def forward(self, input: Tensor) -> Any:
+        """The largest elements, with `return_indices` also where they are."""
+        how = self.padding, self.dilation, self.ceil_mode, self.return_indices
+        return F.max_pool1d(input, self.kernel_size, self.stride, *how)
+
+
+class MaxPool2d(_MaxPool):
+    """The largest element of each window of images."""
+
+    def forward(self, input: Tensor) -> Any:
+        """The largest elements, with `return_indices` also where they are."""
+        how = self.padding, self.dilation, self.ceil_mode, self.return_indices
+        return F.max_pool2d(input, self.kernel_size, self.stride, *how)
 
 
 class AvgPool2d(Module):

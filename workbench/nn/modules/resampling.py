@@ -1,0 +1,142 @@
+"""Means over windows, as many as asked for or of one size, and interpolation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...autograd.tensor import Tensor
+from .. import functional as F
+from .module import Module
+
+
+class AvgPool1d(Module):
+    """The mean of each window of sequences."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+
+        def one(n: Any) -> tuple[int, ...]:
+            return tuple(n) if isinstance(n, (tuple, list)) else (n,)
+
+        self.kernel_size, self.stride = one(kernel_size), one(kernel_size if stride is None else stride)
+        self.padding, self.ceil_mode, self.count_include_pad = one(padding), ceil_mode, count_include_pad
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The means."""
+        how = self.padding, self.ceil_mode, self.count_include_pad
+        return F.avg_pool1d(input, self.kernel_size, self.stride, *how)
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool3d(Module):
+    """The mean of each window of volumes."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.padding, self.ceil_mode = padding, ceil_mode
+        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The means."""
+        how = self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override
+        return F.avg_pool3d(input, self.kernel_size, self.stride, *how)
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _Adaptive(Module):
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def extra_repr(self) -> str:
+        """How many windows there are."""
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_Adaptive):
+    """Means over as many windows of sequences as asked for."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The means."""
+        return F.adaptive_avg_pool1d(input, self.output_size)
+
+
+class AdaptiveAvgPool2d(_Adaptive):
+    """Means over as many windows of images as asked for."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The means."""
+        return F.adaptive_avg_pool2d(input, self.output_size)
+
+
+class AdaptiveAvgPool3d(_Adaptive):
+    """Means over as many windows of volumes as asked for."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The means."""
+        return F.adaptive_avg_pool3d(input, self.output_size)
+
+
+class Upsample(Module):
+    """Sequences, images or volumes in another size: by the nearest element, by lines or curves between elements."""
+
+    def __init__(
+        self,
+        size: Any = None,
+        scale_factor: Any = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:
+        super().__init__()
+        if isinstance(scale_factor, tuple):
+            scale_factor = tuple(float(factor) for factor in scale_factor)
+        self.name, self.size = type(self).__name__, size
+        self.scale_factor = float(scale_factor) if isinstance(scale_factor, int) and scale_factor else scale_factor
+        self.mode, self.align_corners, self.recompute_scale_factor = mode, align_corners, recompute_scale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input in its new size."""
+        how = self.mode, self.align_corners, self.recompute_scale_factor
+        return F.interpolate(input, self.size, self.scale_factor, *how)
+
+    def extra_repr(self) -> str:
+        """The scale or the size, and how it is computed."""
+        by = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor!r}"
+        return f"{by}, mode={self.mode!r}"
+
+
+class UpsamplingNearest2d(Upsample):
+    """Images in another size by the nearest element."""
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, "nearest")
+
+
+class UpsamplingBilinear2d(Upsample):
+    """Images in another size by lines between elements, with the corners where they were."""
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, "bilinear", True)
