@@ -16,7 +16,7 @@ from ..autograd.forward_ad import unpack_dual
 from ..autograd.state import local
 from ..autograd.tensor import Size, Tensor, bump, tensor_method, wrap
 from ..errors import kind_of, warn
-from ..events import failed
+from ..events import emit, failed, listeners
 from .core.checks import CPU, check_device, check_tensor, dim_index, size_of, tensors_only
 from .core.op import define, method, operation
 from .core.registry import REGISTRY
@@ -342,6 +342,30 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         out.grad = copy.deepcopy(grad, memo)
     out.__dict__.update(copy.deepcopy(self.__dict__, memo))
     return out
+
+
+@method()
+def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
+    """Stand for the memory of another tensor from now on, or for none: an unrecorded write, which is counted.
+
+    RuntimeError where it would have to be recorded, as no derivative is known, and for another dtype.
+    """
+    if source is None:
+        source = wrap(np.empty(0, self._array.dtype))
+    elif not isinstance(source, Tensor):
+        kind = errors.kind_of(source)
+        raise failed(TypeError(f"set_(): argument 'source' (position 1) must be Tensor, not {kind}"), self)
+    if source.dtype != self.dtype:
+        theirs, ours = source.dtype.c_name, self.dtype.c_name
+        raise failed(RuntimeError(f"Could not set tensor of type {theirs} to a tensor of type {ours}"), self)
+    if local.modes.grad and (self.requires_grad or source.requires_grad):
+        leaf = self.requires_grad and self.is_leaf
+        raise failed(RuntimeError(errors.LEAF_IN_PLACE if leaf else "derivative for set_ is not implemented"), self)
+    self.data = source
+    bump(self)
+    if listeners:
+        emit(("wrote", self, "set_", None))
+    return self
 
 
 @method("__reduce_ex__")

@@ -353,9 +353,11 @@ __all__ = [
     "checkpoint",
     "checkpoint_sequential",
     "detach_variable",
+    "get_device_states",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
+    "set_device_states",
 ]
 
 DETERMINISM_CHECKS: dict[str, Callable[[Tensor], Any] | None] = {"default": shape_and_dtype, "none": None}
@@ -391,6 +393,15 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple([i.detach().requires_grad_(i.requires_grad) if isinstance(i, Tensor) else i for i in inputs])
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """Two empty lists: the devices other than the CPU that the tensors lie on, and their states of random numbers."""
+    return [], []
+
+
+def set_device_states(devices: list[int], states: list[Tensor], *, device_type: str | None = None) -> None:
+    """Nothing: there is no device whose state `get_device_states` would have put down."""
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
