@@ -205,10 +205,10 @@ def smaller(op: Any) -> Iterator[str]:
 
     Of those that name dimensions or places only what the declaration has.
     """
-    sizes = SIZED[:2] if op.name in FULL else SIZED[1:3] if op.name == "dot" else SIZED
+    sizes = SIZED[:2] if op.name in FULL else SIZED[1:3] if op.name in ("dot", "vdot") else SIZED
     for text in samples(op):
         shapes = {found[2] for found in RANDOM.finditer(text)}
-        plain = not re.search(r"ones|tensor|\b(inv|sym)\(", text) and not {*DIMS, *SIZES, *SHAPED} & {*op.order}
+        plain = not re.search(r"ones|tensor|\b(inv|sym|tri)\(", text) and not {*DIMS, *SIZES, *SHAPED} & {*op.order}
         if plain and shapes <= {"3", ""}:
             yield from [RANDOM.sub(lambda found, size=size: f"{found[1]}({size})", text) for size in sizes]
         elif shapes == {""}:

@@ -202,6 +202,25 @@ KNOWN: dict[str, dict[str, str]] = {
     "Derivatives at no elements and at zeros": {
         "float??, *: *gradient's value": "cumprod cumprod_as prod_all prod_all_as huber_loss smooth_l1_loss",
     },
+    "Factors of matrices": {
+        "*: steps": "linalg_solve_ex cholesky_factor cholesky_inverse cholesky_solve linalg_eigh linalg_svd linalg_lstsq",
+        "*: flag": "linalg_lstsq",
+        "float??, *: error": (
+            "linalg_inv_ex linalg_solve_ex linalg_cholesky_ex cholesky_factor cholesky_inverse linalg_det linalg_eigh "
+            "linalg_slogdet linalg_lstsq"
+        ),
+        "float??, *: *value": (
+            "linalg_inv_ex linalg_solve_ex cholesky_inverse cholesky_solve linalg_det linalg_qr linalg_eigh linalg_svd "
+            "linalg_slogdet linalg_lstsq"
+        ),
+        "float??: *value": "linalg_svd",
+        "turned: *value": "linalg_svd",
+        "gaps: *value": "linalg_svd",
+        "expanded: *value": "linalg_qr linalg_svd",
+        "expanded: error": "linalg_det linalg_slogdet cholesky_inverse",
+        "out=*: error": "cholesky_factor cholesky_inverse cholesky_solve vdot",
+        "empty: error": "cholesky_factor",
+    },
     "Floats among integers": {"*int64 with float32: error": "masked_fill fill_with"},
     "Numbers near the limits of a dtype": {
         "float??, one *largest: value": "addmm smooth_l1_loss native_layer_norm native_batch_norm",

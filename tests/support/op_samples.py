@@ -60,7 +60,7 @@ def has_a_tie(op: Any, text: str) -> bool:
 
     Tests beside PyTorch tell its slope.
     """
-    return "tie()" in text or "sym(" in text
+    return "tie()" in text or "sym(" in text or "tri(" in text
 
 
 def arguments(op: Any, text: str) -> list[Any]:
@@ -79,6 +79,7 @@ def arguments(op: Any, text: str) -> list[Any]:
 
     names = {
         "inv": lambda *shape: leaf(invertible(*shape)),
+        "tri": lambda *shape: leaf(np.tril(invertible(*shape))),
         "sym": lambda *shape: leaf(positive(*shape)),
         "r": lambda *shape: leaf(random.standard_normal(shape)),
         "p": lambda *shape: leaf(random.uniform(0.5, 2.0, shape)),

@@ -150,7 +150,9 @@ def cholesky_inverse(self: Tensor, upper: bool = False, *, out: Tensor | None = 
     """The inverse of L L^T, or of U^T U if `upper`, from the triangle (..., n, n). Source: torch.cholesky_inverse."""
     if out is not None:
         return into("cholesky_inverse", out, cholesky_inverse, self, upper)
-    _matrices("cholesky_inverse", self, float_sentence="cholesky_inverse_out_cpu")
+    _not_half(
+        "cholesky_inverse_out_cpu", _matrices("cholesky_inverse", self, float_sentence="cholesky_inverse_out_cpu")
+    )
     return matrices.cholesky_inverse_op(self, bool_of("cholesky_inverse", "upper", 1, upper))
 
 
@@ -172,6 +174,13 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False, *, out: Te
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {rows} by {columns} but each b matrix is "
             "{} by {}".format(*self._array.shape[-2:])
         )
+    if self.dtype is not input2.dtype:
+        raise RuntimeError(
+            "Expected b and A to have the same dtype, but found b of type "
+            f"{self.dtype.word} and A of type {input2.dtype.word} instead."
+        )
+    if self._array.dtype.kind != "f" or self._array.dtype.itemsize < 4:
+        raise NotImplementedError(errors.NO_KERNEL.format("cholesky_solve_cpu", self.dtype.word))
     return matrices.cholesky_solve_op(self, input2, upper)
 
 
@@ -199,7 +208,8 @@ _Lstsq = results_of("linalg_lstsq", "solution", "residuals", "rank", "singular_v
 @_takes_outs
 def slogdet(A: Tensor) -> Any:
     """(sign, logabsdet): the sign of the determinant and the logarithm of its size. Source: torch.linalg.slogdet."""
-    _not_half("lu_cpu", _matrices("linalg.slogdet", A))
+    if _matrices("linalg.slogdet", A)._array.dtype.itemsize < 4:
+        raise RuntimeError(f"linalg.slogdet: Low precision dtypes not supported. Got {A.dtype.word}")
     return _Slogdet(*matrices.linalg_slogdet(A))
 
 
@@ -340,7 +350,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     """(solution, residuals, rank, singular_values): the X for which the norm of A X - B, (..., m, n) and (..., m, k),
     is least; of several the smallest.
 
-    Residuals are there where m > n and A has full rank. Source: torch.linalg.lstsq.
+    Residuals are there where m > n, A has full rank, and the driver is not "gelsy", as it is without one. Source: torch.linalg.lstsq.
     """
     check_tensor("linalg_lstsq", "input", 0, A)
     check_tensor("linalg_lstsq", "b", 1, B)
@@ -358,8 +368,10 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
             f"{name}: Expected input and other to have the same dtype, but got input's dtype {A.dtype.word} and "
             f"other's dtype {B.dtype.word}"
         )
-    if A._array.dtype.kind != "f":
-        raise RuntimeError(FLOATS_ONLY)
+    if A._array.dtype.kind != "f" or A._array.dtype.itemsize < 4:
+        if rcond is None:
+            raise RuntimeError(FLOATS_ONLY)
+        raise NotImplementedError(errors.NO_KERNEL.format("linalg_lstsq_cpu", A.dtype.word))
     drivers = ("gels", "gelsy", "gelsd", "gelss")
     if driver not in (None, *drivers):
         raise RuntimeError(f"{name}: parameter `driver` should be one of ({', '.join(drivers)})")
@@ -372,7 +384,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         whole = bool((rank == A._array.shape[-1]).all())
     if driver == "gels":
         rank = wrap(np.zeros(0, np.int64))
-    residuals = residuals if whole else residuals.new_empty(0)
+    tells = driver not in (None, "gelsy") and whole and A._array.shape[-2] > A._array.shape[-1]
+    residuals = residuals if tells else residuals.new_empty(0)
     return _Lstsq(solution, residuals, rank, shown)
 
 
@@ -648,7 +661,8 @@ def _old_cholesky(self: Tensor, upper: bool = False, *, out: Tensor | None = Non
         "torch.cholesky(A, upper=True)\nshould be replaced with\nU = torch.linalg.cholesky(A).mH\nThis transform will "
         "produce equivalent results for all valid (symmetric positive definite) inputs."
     )
-    return matrices.cholesky_factor(_matrices("cholesky", self), upper)
+    _not_half("cholesky_cpu", _matrices("cholesky", self, float_sentence="cholesky_cpu"))
+    return matrices.cholesky_factor(self, upper)
 
 
 _legacy("det", _old_det, "The determinant of each square matrix (..., n, n).")

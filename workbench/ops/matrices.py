@@ -34,6 +34,20 @@ def _in_floats(forward: Callable[..., Any]) -> Callable[..., Any]:
     return computed
 
 
+def _by_columns(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """The same forward, whose matrices lie column by column in memory, as LAPACK leaves them."""
+    forward = _in_floats(forward)
+
+    def turned(a: Array) -> Array:
+        return a if a.ndim < 2 else np.ascontiguousarray(a.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+    def computed(*args: Any) -> Any:
+        found = forward(*args)
+        return tuple([turned(a) for a in found]) if isinstance(found, tuple) else turned(found)
+
+    return computed
+
+
 # What formulas say of matrices; each works on arrays and on tensors.
 
 
@@ -140,7 +154,7 @@ def _inverse_of(a: Array) -> Array:
 linalg_inv_ex = define(
     "LinalgInvExBackward0",
     "linalg_inv_ex(Tensor A)",
-    _in_floats(_inverse_of),
+    _by_columns(_inverse_of),
     A="-(mt(result) @ (grad @ mt(result)))",
     tangent="-(result @ A_t @ result)",
     batch="in front",
@@ -177,7 +191,7 @@ def _solve_slope(words: Words, grad: Any, x: Any, a: Any, left: bool) -> Any:
 linalg_solve_ex = define(
     "LinalgSolveExBackward0",
     "linalg_solve_ex(Tensor A, Tensor B, left)",
-    _in_floats(_solution_of),
+    _by_columns(_solution_of),
     A="solve_slope(grad, result, A, left)",
     B="sum_to(linalg_solve_ex(mt(A), grad, left), B.shape)",
     batch="systems",
@@ -271,7 +285,7 @@ linalg_cholesky_ex, cholesky_factor = (
     define(
         node,
         f"{name}(Tensor self, upper)",
-        _in_floats(partial(_cholesky_of, said)),
+        _by_columns(partial(_cholesky_of, said)),
         self="cholesky_slope(grad, result, upper)",
         batch="in front",
         samples="sym(3), False; sym(2, 2), True",
@@ -301,10 +315,10 @@ def _factor_slope(words: Words, both: Any, factor: Any, upper: bool) -> Any:
 cholesky_inverse_op = define(
     "CholeskyInverseBackward0",
     "cholesky_inverse(Tensor self, upper)",
-    _in_floats(_inverse_of_factor),
+    _by_columns(_inverse_of_factor),
     self="factor_slope(-(result @ grad @ result), self, upper)",
     batch="in front",
-    samples="sym(3), False; sym(2, 2), True",
+    samples="tri(3), False; tri(2, 2), False",
 )
 
 
@@ -316,11 +330,11 @@ def _solution_by_factor(b: Array, factor: Array, upper: bool) -> Array:
 cholesky_solve_op = define(
     "CholeskySolveBackward0",
     "cholesky_solve(Tensor self, Tensor input2, upper)",
-    _in_floats(_solution_by_factor),
+    _by_columns(_solution_by_factor),
     self="sum_to(cholesky_solve(grad, input2, upper), self.shape)",
     input2="sum_to(factor_slope(-(cholesky_solve(grad, input2, upper) @ mt(result)), input2, upper), input2.shape)",
     batch="in front",
-    samples="r(3, 2), sym(3), False; r(2, 1), sym(2), True; r(2, 3, 1), sym(3), False",
+    samples="r(3, 2), tri(3), False; r(2, 1), tri(2), False; r(2, 3, 1), tri(3), False",
 )
 
 
@@ -362,7 +376,7 @@ def _qr_slope(words: Words, grads: Any, q: Any, r: Any, mode: str) -> Any:
 linalg_qr = define(
     "LinalgQrBackward0",
     "linalg_qr(Tensor A, mode)",
-    _in_floats(_qr_of),
+    _by_columns(_qr_of),
     kind="several",
     results=("Q", "R"),
     A="qr_slope(grad, Q, R, mode)",
@@ -393,7 +407,7 @@ def _eigh_slope(words: Words, grads: Any, values: Any, vectors: Any) -> Any:
 linalg_eigh = define(
     "LinalgEighBackward0",
     "linalg_eigh(Tensor A, UPLO)",
-    _in_floats(_eigen_of),
+    _by_columns(_eigen_of),
     kind="several",
     results=("eigenvalues", "eigenvectors"),
     A="eigh_slope(grad, eigenvalues, eigenvectors)",
@@ -444,7 +458,7 @@ def _svd_slope(words: Words, grads: Any, u: Any, s: Any, vh: Any) -> Any:
 linalg_svd = define(
     "LinalgSvdBackward0",
     "linalg_svd(Tensor A, full_matrices)",
-    _in_floats(_svd_of),
+    _by_columns(_svd_of),
     kind="several",
     results=("U", "S", "Vh"),
     A="svd_slope(grad, U, S, Vh)",
@@ -551,13 +565,8 @@ linalg_pinv = define(
 def _least_squares_of(a: Array, b: Array, rcond: float) -> tuple[Array, Array]:
     if is_vector(a, b):
         solution, residuals = _least_squares_of(a, b[..., None], rcond)
-        return solution[..., 0], residuals[
-            ..., 0
-        ] if residuals.ndim > 1 or a.ndim == 2 and residuals.size else residuals
+        return solution[..., 0], residuals[..., 0]
     solution = _pinv_of(a, rcond, 0.0, False) @ b
-    rows, columns = a.shape[-2:]
-    if rows <= columns:
-        return solution, np.zeros(0, a.dtype)
     return solution, ((a @ solution - b) ** 2).sum(-2)
 
 
@@ -587,7 +596,7 @@ linalg_lstsq = define(
     self="lstsq_slope(grad, self, b, solution, 'a')",
     b="lstsq_slope(grad, self, b, solution, 'b')",
     tangent="transposed",
-    batch="loop",
+    batch="systems",
     samples="r(3, 2), r(3, 2), 1e-15; r(2, 3), r(2, 1), 1e-15; r(3, 2), r(3), 1e-15",
 )
 
@@ -601,7 +610,6 @@ vdot = define(
     self="grad * other",
     other="grad * self",
     samples="r(3), r(3)",
-    batch="loop",
     out="exact",
 )
 

@@ -246,12 +246,12 @@ def looped(op: Any, args: tuple[Any, ...], size: int) -> Results:
 
 def _systems(op: Any, args: tuple[Any, ...], size: int) -> Results:
     """Matrices and right sides, which may be a vector for each matrix."""
-    a, b, left = args
+    a, b, how = args
     vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
     b = _column(b) if vector else b
     both = [Mapped(m.full(size), True).aligned(max(a.ndim, b.ndim)) for m in (a, b)]
-    outs, _ = op.perform((*both, left))
-    return alone(outs[0].squeeze(-1) if vector else outs[0])
+    outs, _ = op.perform((*both, how))
+    return tuple([t.squeeze(-1) if vector else t for t in outs]), ()
 
 
 RULES = {
@@ -310,6 +310,11 @@ def _dot(op: Any, size: int, self: Mapped, tensor: Mapped) -> Results:
         raise RuntimeError("Got wrong shapes for dot")
     row = Mapped(self.shaped((1, *self.shape)), self.batched)
     return alone(multiplied(row, _column(tensor), size).reshape(size))
+
+
+@batches("vdot")
+def _vdot(op: Any, size: int, self: Mapped, other: Mapped) -> Results:
+    return _dot(op, size, self, other)
 
 
 @batches("bmm")
