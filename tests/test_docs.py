@@ -306,6 +306,10 @@ def test_the_reference_says_of_each_name_what_it_takes_and_refuses() -> None:
     )
     assert "  - `NotImplementedError` for bool: `\"addmm_impl_cpu_\" not implemented for '…'`\n" in mm
     assert "bool, uint8, int32, int64 give int64; float16 gives float16;" in reduction
+    added, taken, linear = (
+        "\n".join(REFERENCE.entry(f"workbench.{name}", [])) for name in ("add", "gather", "nn.functional.linear")
+    )
+    assert "broadcast" in added and "broadcast" not in taken + linear and "**Dtypes:**" not in taken
     drawn = "\n".join(REFERENCE.entry("workbench.clamp", []))
     assert "`RuntimeError`: `torch.clamp: At least one of 'min' or 'max' must not be None`" in drawn
 

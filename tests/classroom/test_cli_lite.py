@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -140,7 +141,8 @@ def test_a_site_goes_into_the_folder_that_is_there_also_the_current_one(capsys, 
     assert linked.is_symlink() and {each.name for each in (tmp_path / "far").iterdir()} == {"lab", "index.html"}
     capsys.readouterr()
     lite.lite(tmp_path / "new" / "the site", CHECKOUT / "notebooks", None, None)
-    assert f" --directory '{tmp_path}/new/the site'\n" in capsys.readouterr().out
+    quote = "'" if os.name == "posix" else '"'
+    assert f" --directory {quote}{tmp_path / 'new' / 'the site'}{quote}\n" in capsys.readouterr().out
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a folder here", "far", "linked", "new"]
 
 

@@ -76,7 +76,7 @@ def embedding(
     max_norm: float | None = None,
     norm_type: float = 2.0,
 ) -> Tensor:
-    """The rows of `weight` that `input` names; the row `padding_idx` gets no gradient.
+    """The rows of `weight` that `input` names, in a last dimension; the row `padding_idx` gets no gradient.
 
     With `max_norm`, rows that are longer are shortened to it, in place.
     """

@@ -13,12 +13,13 @@ import inspect
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any
 
 NONE = "none of its own."
+NO_TENSOR = "`TypeError` for what is no tensor."
 SAYS_SHAPE = re.compile(
     r"\b(shapes?|sizes?|dimensions?|matri(x|ces)|vectors?|labels?|bytes)\b|\([nbm], |\(\d|\(batch|broadcast"
 )
@@ -26,17 +27,16 @@ SAYS_SHAPE = re.compile(
 BY_ARGUMENT = {
     "keepdim": "without dimensions, or without those of `dim`; with `keepdim` these have size 1.",
     "reduction": "without dimensions, or that of the elements with `reduction='none'`.",
-    "max_norm": "without dimensions.",
+    "error_if_nonfinite": "without dimensions.",
     "steps": "`(steps,)`.",
     "n": "`(n,)`.",
     **dict.fromkeys(("data", "obj", "ndarray"), "that of what is given."),
-    **dict.fromkeys(("min", "values", "value", "shifts", "dims", "src"), "that of the input."),
+    **dict.fromkeys(("min", "values", "shifts", "dims", "src"), "that of the input."),
     "size": "the one that is asked for, as ints or as a tuple.",
 }
 BY_PLACE = {
     "workbench.nn.init": "the tensor keeps its own.",
     "workbench.optim": "each parameter, its gradient and what is kept of it have one.",
-    "workbench.nn.functional": "that of the input.",
 }
 PYTHON = ("bool", "int", "float", "str", "None", "bytes")
 TENSOR = object()
@@ -88,24 +88,33 @@ class Tried:
         import workbench
         from workbench.autograd import dtypes
 
-        def called(size: tuple[int, ...], kind: Any, unlike: bool = False) -> Any:
-            sizes = [(*size[:-1], 3 + number) if unlike else size for number in range(len(call))]
-            made = [
-                workbench.ones(size, dtype=kind) if each is TENSOR else each
-                for size, each in zip(sizes, call, strict=True)
-            ]
-            return tried(of, *made)
+        def called(shapes: Sequence[tuple[int, ...]], kind: Any) -> Any:
+            left = iter(shapes)
+            return tried(of, *[workbench.ones(next(left), dtype=kind) if each is TENSOR else each for each in call])
 
+        several = call.count(TENSOR)
+        alike = [(shape,) * several for shape in TRIED]
+        shapes = alike + [(one, *[other] * (several - 1)) for one in TRIED for other in TRIED] * (several > 1)
         state = workbench.get_rng_state()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            sizes = ((size, kind) for kind in (dtypes.float32, dtypes.int64) for size in TRIED)
-            fits = (size for size, kind in sizes if not isinstance(called(size, kind), Exception))
-            self.shape = next(fits, None)
-            if self.shape is not None:
-                self.by_dtype: dict[str, Any] = {each.name: called(self.shape, each) for each in dtypes.ALL}
-                several = self.shape and call.count(TENSOR) > 1
-                self.unlike = called(self.shape, dtypes.float32, unlike=True) if several else None
+            fits = (
+                each
+                for kind in (dtypes.float32, dtypes.int64)
+                for each in shapes
+                if not isinstance(called(each, kind), Exception)
+            )
+            self.shapes = next(fits, ())
+            if self.shapes:
+                self.by_dtype: dict[str, Any] = {each.name: called(self.shapes, each) for each in dtypes.ALL}
+                unlike = [(*shape[:-1], 3 + place) for place, shape in enumerate(self.shapes)]
+                self.unlike = called(unlike, dtypes.float32) if several > 1 and all(self.shapes) else None
+                known = next(each for each in dtypes.ALL[::-1] if not isinstance(self.by_dtype[each.name], Exception))
+                pairs = [((3, 1), (1, 2), (3, 2)), ((3,), (1,), (3,))] * (several == 2)
+                given = [getattr(called(pair, known), "shape", None) == whole for *pair, whole in pairs]
+                self.broadcasts = bool(given) and all(given)
+                # Where one tensor has indices or a mask, tensors of one dtype tell of none.
+                self.unlike_kinds = several > 1 and not self.broadcasts and known is not dtypes.float64
                 self.no_tensor = tried(of, *["text" if each is TENSOR else each for each in call])
         workbench.set_rng_state(state)
 
@@ -132,9 +141,10 @@ class Tried:
 
     def shape_said(self) -> str:
         """The shape of the result, where it is the operands'."""
+        if len(self.shapes) > 1:
+            return "that to which the operands are broadcast." if self.broadcasts else ""
         outcome = next((each for each in self.by_dtype.values() if not isinstance(each, Exception)), None)
-        same = self.shape != () and getattr(outcome, "shape", None) == self.shape
-        return "that of the input, to which operands are broadcast." if same else ""
+        return "that of the input." if self.shapes[0] and getattr(outcome, "shape", None) == self.shapes[0] else ""
 
     def refusals(self) -> Iterator[str]:
         refused: dict[tuple[str, str], list[str]] = {}
@@ -146,7 +156,7 @@ class Tried:
         if isinstance(self.unlike, Exception):
             yield f"`{type(self.unlike).__name__}` for shapes that do not fit: {first_line(self.unlike)}"
         if isinstance(self.no_tensor, Exception):
-            yield f"`{type(self.no_tensor).__name__}` for what is no tensor."
+            yield NO_TENSOR.replace("TypeError", type(self.no_tensor).__name__)
 
 
 def first_line(error: Exception) -> str:
@@ -230,9 +240,9 @@ def lines(full: str, of: Any, op: Any, says: str) -> list[str]:
     made = inspect.isclass(of)
     call = [] if made or not callable(of) else asked(of, op)
     found = Tried(of, call) if call else None
-    if found is not None and found.shape is None:
+    if found is not None and (not found.shapes or found.unlike_kinds):
         found = None
-    errors = [*(found.refusals() if found else ())]
+    errors = [*found.refusals()] if found else [NO_TENSOR] * (op is not None)
     known = " ".join(errors)
     errors += [each for each in raised_by(of) if each.partition(": ")[2] not in known or ": " not in each]
     said = [f"- **Shape:** {shape}" for shape in [shape_of(full, of, op, found, says)] if shape]
@@ -261,6 +271,8 @@ def shape_of(full: str, of: Any, op: Any, found: Tried | None, says: str) -> str
     if op is None and back in PYTHON:
         return "none: no tensor is returned." if back == "None" else f"none: a Python {back}."
     names = set() if op is not None else {*inspect.signature(of).parameters}
-    by_argument = next((text for name, text in BY_ARGUMENT.items() if name in names), "")
+    by_argument = next((text for name, text in BY_ARGUMENT.items() if name in names and "Tensor" in back), "")
+    if full.endswith("_") and "error_if_nonfinite" not in names:
+        return "the tensor keeps its own."
     by_place = next((text for place, text in BY_PLACE.items() if full.startswith(place + ".")), "")
     return (found.shape_said() if found else "") or by_argument or by_place
