@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib.util
+import inspect
 import json
 import linecache
 import re
@@ -219,7 +220,9 @@ def _reference() -> Any:
     spec = importlib.util.spec_from_file_location("reference", DOCS / "_ext" / "reference.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(DOCS / "_ext"))  # as Sphinx has it
+        spec.loader.exec_module(module)
     return module
 
 
@@ -281,6 +284,48 @@ def test_what_the_reference_says_of_each_name() -> None:
     show = "\n".join(REFERENCE.entry("workbench.recording.Trace", ["show"]))
     assert all(f'"{name}"' in show for name, view in VIEWS.items() if not view.compares)
     assert "workbench.sin_(input: Tensor) -> Tensor\n" in sin and "- Gradient of `input`: `grad * cos(input)`" in sin
+
+
+def test_the_reference_says_of_each_name_what_it_takes_and_refuses() -> None:
+    with_them = {name for several in REFERENCE.told_with().values() for name in several}
+    for name, of in REFERENCE.public().items():
+        kind = REFERENCE.kind_of(of)
+        meaning, *rest = [*filter(None, REFERENCE.said(name, of))]
+        assert meaning and not meaning.startswith("The operation "), name
+        if kind in ("function", "class") and name not in with_them:
+            said = "\n".join(rest)
+            assert said.count("- **Errors:**") == 1, name
+            gives = kind == "function" and (
+                REFERENCE.declared(of) or REFERENCE.bounds.returned(of).strip("'\"") == "Tensor"
+            )
+            assert not gives or "- **Shape:**" in said or REFERENCE.bounds.SAYS_SHAPE.search(f"{meaning}\n{said}"), name
+    mm, reduction = ("\n".join(REFERENCE.entry(f"workbench.{name}", [])) for name in ("mm", "sum"))
+    assert "- **Dtypes:** uint8, int32, int64, float16, float32, float64; the result has the input's.\n" in mm
+    assert (
+        "  - `RuntimeError` for shapes that do not fit: `mat1 and mat2 shapes cannot be multiplied (2x3 and 2x4)`" in mm
+    )
+    assert "  - `NotImplementedError` for bool: `\"addmm_impl_cpu_\" not implemented for '…'`\n" in mm
+    assert "bool, uint8, int32, int64 give int64; float16 gives float16;" in reduction
+    added, taken, linear = (
+        "\n".join(REFERENCE.entry(f"workbench.{name}", [])) for name in ("add", "gather", "nn.functional.linear")
+    )
+    assert "broadcast" in added and "broadcast" not in taken + linear and "**Dtypes:**" not in taken
+    drawn = "\n".join(REFERENCE.entry("workbench.clamp", []))
+    assert "`RuntimeError`: `torch.clamp: At least one of 'min' or 'max' must not be None`" in drawn
+
+
+def test_help_says_what_an_operation_means_also_under_its_other_names() -> None:
+    meaning = "The sine of each element, an angle in radians."
+    assert inspect.getdoc(workbench.sin) == f"{meaning}\n\nThe operation sin(Tensor self); its node is SinBackward0."
+    for same in (workbench.Tensor.sin, workbench.ones(1).sin):
+        assert str(inspect.getdoc(same)).startswith(meaning)
+    unsaid = [
+        name
+        for name, of in REFERENCE.public().items()
+        if (REFERENCE.declared(of) is not None or name in REFERENCE.same_methods())
+        and str(inspect.getdoc(of)).startswith("The operation ")
+    ]
+    assert unsaid == [], "give each a `meaning` in its define(...)"
 
 
 # The site.

@@ -45,12 +45,12 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(text, category, stacklevel=level)
 
 
-def check_installed(what: str, *packages: str) -> None:
-    """ModuleNotFoundError unless what the extra "lab" brings is there; its sentence says what to type."""
+def check_installed(what: str, *packages: str, extra: str = "lab") -> None:
+    """ModuleNotFoundError unless what an extra brings is there; its sentence says what to type."""
     for name in packages:
         if find_spec(name) is None:
             package = {"PIL": "Pillow"}.get(name, name)
-            raise ModuleNotFoundError(NOT_INSTALLED.format(what, package), name=name)
+            raise ModuleNotFoundError(NOT_INSTALLED.format(what, package, extra), name=name)
 
 
 def check_bool(given: Any, function: str, argument: str, position: int = 1) -> None:
@@ -105,7 +105,7 @@ def no_broadcast(a: Sequence[int], b: Sequence[int]) -> RuntimeError | None:
     return None
 
 
-NOT_INSTALLED = '{} needs {}, which is not installed: pip install "autograd-workbench[lab]" brings it.'
+NOT_INSTALLED = '{} needs {}, which is not installed: pip install "autograd-workbench[{}]" brings it.'
 SECOND_BACKWARD = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
     "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "

@@ -189,3 +189,27 @@ def test_what_cannot_be_graded_is_one_sentence(
 def test_a_table_never_computes_what_a_student_has_written(tmp_path: Path) -> None:
     grading._write([["=1+1", "plain"]], tmp_path / "table.csv")
     assert (tmp_path / "table.csv").read_text() == "'=1+1,plain\n"
+
+
+def test_names_of_files_move_no_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    torn = tmp_path / "in" / "a\x1b[2Jb\r\u202e.ipynb"
+    torn.parent.mkdir()
+    try:
+        torn.write_text("{", encoding="utf-8")
+    except OSError:  # as on Windows
+        assert grading._shown(torn.name) == r"a\x1b[2Jb\r\u202e.ipynb"
+        return
+    assert main(["grade", str(torn.parent)]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith(r"a\x1b[2Jb\r\u202e.ipynb: ") and said.rstrip("\n").isprintable()
+
+
+def test_an_exercise_that_its_cell_does_not_check_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lesson = tmp_path / "lessons" / "one.ipynb"
+    lesson.parent.mkdir()
+    nbformat.write(new_notebook(cells=[new_code_cell("# exercise: a-number\nanswer = 3")]), lesson)
+    file = 'from workbench.classroom import exercise\nexercise("a-number", asks="Which?", solution=3)\n'
+    lesson.with_name("one.exercises.py").write_text(file)
+    assert main(["grade", str(lesson), "--lessons", str(lesson.parent)]) == 1
+    what = f"{lesson}: the cell of a-number has no check('a-number', ...), so what answers it is not known."
+    assert capsys.readouterr().err == f"workbench: {what}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 import workbench
-from workbench.cli import errors, lite, main
+from workbench.classroom import registry
+from workbench.cli import lite, main
 from workbench.cli.errors import CommandError
 from workbench.cli.lite_wheels import installed_wheels, own_wheel
 
@@ -33,7 +35,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(errors, "find_spec", lambda name: ModuleSpec(name, None))
+    monkeypatch.setattr("workbench.errors.find_spec", lambda name: ModuleSpec(name, None))
 
 
 @pytest.fixture
@@ -55,9 +57,10 @@ def pyodide(tmp_path: Path) -> Path:
 
 
 def test_without_jupyterlite_the_line_to_type_is_said(capsys, monkeypatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(errors, "find_spec", lambda name: None)
+    monkeypatch.setattr("workbench.errors.find_spec", lambda name: None)
     said = refused(capsys, tmp_path / "site")
-    assert said == 'a site needs JupyterLite: pip install "autograd-workbench[lite]" brings it.'
+    what = "workbench lite needs jupyter_server, which is not installed"
+    assert said == f'{what}: pip install "autograd-workbench[lite]" brings it.'
     assert list(tmp_path.iterdir()) == []
 
 
@@ -82,9 +85,15 @@ def test_a_pyodide_that_lacks_something_is_refused(capsys, tmp_path: Path, pyodi
     (pyodide / "numpy.whl").write_text("numpy")
     (pyodide / "packaging.whl").unlink()
     assert "does not hold micropip as" in refused(capsys, site, "--pyodide", pyodide)
-    (pyodide / "pyodide-lock.json").write_text("[]")
-    said = refused(capsys, site, "--pyodide", pyodide)
-    assert said == f"{pyodide} is no folder of Pyodide: there is no pyodide-lock.json in it that can be read."
+    lock = json.loads((pyodide / "pyodide-lock.json").read_text())
+    spoilt = [{"packages": lock["packages"] | {"numpy": {**lock["packages"]["numpy"], "depends": None}}}]
+    for fact in ("file_name", "sha256", "depends"):
+        numpy = {name: each for name, each in lock["packages"]["numpy"].items() if name != fact}
+        spoilt.append({"packages": lock["packages"] | {"numpy": numpy}})
+    for written in ([], *spoilt):
+        (pyodide / "pyodide-lock.json").write_text(json.dumps(written))
+        said = refused(capsys, site, "--pyodide", pyodide)
+        assert said == f"{pyodide} is no folder of Pyodide: there is no pyodide-lock.json in it that can be read."
     (pyodide / "pyodide.mjs").unlink()
     assert "there is no pyodide.mjs in it" in refused(capsys, site, "--pyodide", pyodide)
     assert not site.exists()
@@ -132,7 +141,8 @@ def test_a_site_goes_into_the_folder_that_is_there_also_the_current_one(capsys, 
     assert linked.is_symlink() and {each.name for each in (tmp_path / "far").iterdir()} == {"lab", "index.html"}
     capsys.readouterr()
     lite.lite(tmp_path / "new" / "the site", CHECKOUT / "notebooks", None, None)
-    assert f" --directory '{tmp_path}/new/the site'\n" in capsys.readouterr().out
+    quote = "'" if os.name == "posix" else '"'
+    assert f" --directory {quote}{tmp_path / 'new' / 'the site'}{quote}\n" in capsys.readouterr().out
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a folder here", "far", "linked", "new"]
 
 
@@ -142,6 +152,46 @@ def test_pyodides_list_is_cut_down_to_what_is_there_and_used(tmp_path: Path, pyo
     assert sorted(lock["packages"]) == ["micropip", "numpy", "packaging"]
     names = {"pyodide.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"}
     assert {file.name for file in (tmp_path / "copy").iterdir()} == names | {f"{each}.whl" for each in lock["packages"]}
+
+
+def test_a_package_that_does_not_tell_its_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "installed"
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    told = place / "some_package-1.0.dist-info"
+    told.mkdir(parents=True)
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: some-package\nVersion: 1.0\n")
+    monkeypatch.syspath_prepend(str(place))
+    said = "some-package does not tell its files, so no wheel of it can be made: "
+    with pytest.raises(CommandError, match=said + "pip install --force-reinstall some-package mends that."):
+        installed_wheels(["some-package"], [], wheels)
+    # Installed in place of a copy: its files are elsewhere.
+    (told / "RECORD").write_text("some_package-1.0.dist-info/METADATA,,\n__editable__.some_package-1.0.pth,,\n")
+    with pytest.raises(CommandError, match=said):
+        installed_wheels(["some-package"], [], wheels)
+    assert [*wheels.iterdir()] == []
+    (told / "RECORD").write_text("some_package-1.0.dist-info/METADATA,,\n")  # one that only brings others
+    installed_wheels(["some-package"], [], wheels)
+    assert [wheel.name for wheel in wheels.iterdir()] == ["some_package-1.0-py3-none-any.whl"]
+
+
+def test_in_a_browser_exercises_are_found_where_the_kernel_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, drive = tmp_path / "home", tmp_path / "drive"
+    for folder, solution in ((home, 3), (drive, 4)):
+        folder.mkdir()
+        written = (
+            f'from workbench.classroom import exercise\nexercise("a-number", asks="Which?", solution={solution})\n'
+        )
+        (folder / "one.exercises.py").write_text(written)
+    monkeypatch.chdir(drive)
+    monkeypatch.setattr(Path, "home", lambda: home)
+    assert registry.find("a-number").solution == 4
+    monkeypatch.setattr(registry.sys, "platform", "emscripten")
+    assert registry.find("a-number").solution == 4, "the reader's own file comes first"
+    (drive / "one.exercises.py").unlink()
+    assert registry.find("a-number").solution == 3 and registry.lessons().keys() == {"one"}
 
 
 def test_a_wheel_of_what_is_installed_can_be_installed(tmp_path: Path) -> None:
@@ -201,7 +251,8 @@ def test_a_site_has_relative_addresses_readers_copies_and_no_name_of_this_machin
     assert [each.name for each in (tmp_path / "www").iterdir()] == ["site"]
     assert 'url=lab/index.html?path=00-slopes-and-a-graph.ipynb"' in (site / "index.html").read_text()
     names = {each["path"] for each in json.loads((site / "api" / "contents" / "all.json").read_text())["content"]}
-    assert names == {file.name for file in lessons.iterdir()}
+    assert names == {file.name for file in lessons.glob("*.ipynb")}, "no reader's list of files has the solutions"
+    assert not [*site.rglob("*.exercises.py")]
     for copy in (site / "files").glob("*.ipynb"):
         text = copy.read_text(encoding="utf-8")
         assert "BEGIN SOLUTION" not in text and "# your code" in text

@@ -43,8 +43,8 @@ def ran(program: str, hidden: set[str], folder: Path, *arguments: str) -> subpro
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
 
 
-def told(what: str, package: str) -> str:
-    return f'{what} needs {package}, which is not installed: pip install "autograd-workbench[lab]" brings it.'
+def told(what: str, package: str, extra: str = "lab") -> str:
+    return f'{what} needs {package}, which is not installed: pip install "autograd-workbench[{extra}]" brings it.'
 
 
 def test_engine_recording_and_pictures_run_on_the_core_alone(tmp_path: Path) -> None:
@@ -57,6 +57,7 @@ def test_engine_recording_and_pictures_run_on_the_core_alone(tmp_path: Path) -> 
 MAIN = "from workbench.cli import main\nsys.exit(main())"
 COMMANDS = {
     "lab": ["lab", "copies"],
+    "lite": ["lite", "site"],
     "run": ["run", "lesson.ipynb", "--html", "pages"],
     "book": ["book", "pages"],
     "present": ["present", "lesson.ipynb"],
@@ -72,7 +73,8 @@ def test_a_command_without_its_parts_is_one_sentence_and_writes_nothing(
     nbformat.write(new_notebook(cells=[new_code_cell("1 + 1")]), tmp_path / "lesson.ipynb")
     seen = ran(MAIN, {package}, tmp_path, *COMMANDS[command])
     assert (seen.returncode, seen.stdout) == (1, "")
-    assert seen.stderr == f"workbench: {told(f'workbench {command}', package)}\n"
+    extra = "lite" if command == "lite" else "lab"
+    assert seen.stderr == f"workbench: {told(f'workbench {command}', package, extra)}\n"
     assert os.listdir(tmp_path) == ["lesson.ipynb"]
 
 

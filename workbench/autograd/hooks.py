@@ -111,7 +111,14 @@ for _kind, _name, _member in (
     (Tensor, "register_hook", register_hook),
     (Tensor, "register_post_accumulate_grad_hook", register_post_accumulate_grad_hook),
     (Tensor, "retain_grad", retain_grad),
-    (Tensor, "retains_grad", property(lambda self: self._meta is not None and self._meta.retains_grad)),
+    (
+        Tensor,
+        "retains_grad",
+        property(
+            lambda self: self._meta is not None and self._meta.retains_grad,
+            doc="Whether it keeps its gradient in `.grad` though it is no leaf.",
+        ),
+    ),
     (Node, "register_hook", register_node_hook),
     (Node, "register_prehook", register_node_prehook),
 ):

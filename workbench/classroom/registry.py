@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -66,7 +67,11 @@ def _read(path: Path, changed: int) -> Mapping[str, Exercise]:
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(folder.glob(f"*{SUFFIX}"))
+    found = sorted(folder.glob(f"*{SUFFIX}"))
+    if sys.platform == "emscripten":  # a site of `workbench lite` keeps its own out of the reader's folder
+        names = {path.name for path in found}
+        found += [path for path in sorted(Path.home().glob(f"*{SUFFIX}")) if path.name not in names]
+    return found
 
 
 def lessons(folder: Path = Path()) -> dict[str, tuple[Exercise, ...]]:

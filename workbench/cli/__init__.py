@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import workbench
 from workbench.errors import check_installed
 
-from .errors import GRAMMAR, NO_COUNT, NO_SCRIPT_NAMED, PORT_KIND, CommandError, check_lite
+from .errors import GRAMMAR, NO_COUNT, NO_SCRIPT_NAMED, PORT_KIND, CommandError
 
 # What `workbench release` writes.
 KINDS = {
@@ -27,6 +27,7 @@ _PAGES = ("nbformat", "nbclient", "nbconvert", "ipykernel", "tqdm")
 # What a command needs of what the extra "lab" brings; the others do without.
 NEEDED: dict[str, tuple[str, ...]] = {
     "lab": ("jupyterlab", "nbformat", "ipykernel"),
+    "lite": ("jupyter_server", "jupyterlite_core", "jupyterlite_pyodide_kernel", "nbformat", "packaging"),
     **dict.fromkeys(("run", "book", "present", "release", "grade"), _PAGES),
 }
 
@@ -200,7 +201,8 @@ def parser() -> Parser:
 def check_parts(command: str) -> None:
     """Refuse, before any work, a command whose parts are not installed."""
     try:
-        check_installed(f"workbench {command}", *NEEDED.get(command, ()))
+        extra = "lite" if command == "lite" else "lab"
+        check_installed(f"workbench {command}", *NEEDED.get(command, ()), extra=extra)
     except ModuleNotFoundError as error:
         raise CommandError(str(error)) from None
 
@@ -233,7 +235,6 @@ def carry_out(asked: argparse.Namespace) -> None:
 
         book(asked.folder)
     elif asked.command == "lite":
-        check_lite()
         from workbench.cli.lite import lite
 
         lite(asked.folder, asked.lessons, asked.pyodide, asked.graphviz)

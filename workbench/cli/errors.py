@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from importlib.util import find_spec
 
 LOOPBACK = "127.0.0.1"
 
@@ -40,16 +39,16 @@ MOVE_TO_FILE = (
     "`exercise(...)` into {}, with what it needs."
 )
 UNGRADED = "{} of {} notebooks could not be graded: what is said of each stands above."
+UNCHECKED = "{}: the cell of {} has no check({!r}, ...), so what answers it is not known."
 NO_LESSON = "it has no exercise of a lesson."
 NO_LESSONS = "there is no notebook in {} with a file of exercises beside it."
 HANDOUT_SUFFIX = "{} does not end in .html or .pdf."
 NO_BROWSER = "no Chromium, Chrome or Edge is found to print a PDF: give FILE.html, and print it from any browser."
 NOT_PRINTED = "{} could not print the PDF: {}"
 
-LITE = ("jupyter_server", "jupyterlite_core", "jupyterlite_pyodide_kernel", "nbformat", "packaging")
-NO_LITE = 'a site needs JupyterLite: pip install "autograd-workbench[lite]" brings it.'
 LITE_FAILED = "JupyterLite could not build the site: {}."
 NOT_INSTALLED = "{} is not installed, and the site needs it."
+NO_RECORD = "{0} does not tell its files, so no wheel of it can be made: pip install --force-reinstall {0} mends that."
 SITE_IN_FILE = "{} is a file: give a folder for the site."
 SITE_NOT_EMPTY = "{} is not empty: give a new folder for the site."
 NO_NPM = (
@@ -88,9 +87,3 @@ def check_loopback() -> None:
             socket.create_connection(server.getsockname(), timeout=5).close()
     except OSError as error:
         raise CommandError(NO_LOOPBACK.format(LOOPBACK, error.strerror or error)) from None
-
-
-def check_lite() -> None:
-    """Refuse to make a site where not all is installed that the extra "lite" brings."""
-    if any(find_spec(name) is None for name in LITE):
-        raise CommandError(NO_LITE)

@@ -50,10 +50,10 @@ def grade(place: Path, lessons: Path | None, output: Path | None) -> None:
         try:
             lesson, said = graded(path, known)
         except CommandError as error:
-            print(f"{name}: {error}", flush=True)
+            print(_shown(f"{name}: {error}"), flush=True)
             failed += 1
             continue
-        print(f"{name}: {_summed_up(said)}", flush=True)
+        print(_shown(f"{name}: {_summed_up(said)}"), flush=True)
         rows += [(name, lesson.name, each.exercise, f"{each.points:g}", f"{each.most:g}", each.says) for each in said]
     if output is not None:
         _write(rows, output)
@@ -104,6 +104,11 @@ def _run(notebook: NotebookNode, place: str) -> None:
 async def _run_cell(client: NotebookClient, cell: NotebookNode, index: int) -> None:
     # A loop that catches interrupts, as under a bare `except`, would take them for ever: it ends with its kernel.
     await asyncio.wait_for(client.async_execute_cell(cell, index), 2 * SECONDS)
+
+
+def _shown(line: str) -> str:
+    """The line as a terminal may have it: names of files are a student's, and may hold what moves its cursor."""
+    return "".join([each if each.isprintable() else ascii(each)[1:-1] for each in line])
 
 
 def _summed_up(said: Sequence[Verdict]) -> str:

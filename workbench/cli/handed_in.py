@@ -14,6 +14,7 @@ from nbformat.v4 import new_code_cell
 from ..classroom.handout import answer_of, name_of
 from ..classroom.judging import Exercise, Verdict, counted
 from ..classroom.registry import registered
+from .errors import UNCHECKED, CommandError
 
 VERDICT = "application/vnd.workbench.verdict+json"
 JUDGES = "workbench_judges"  # in the metadata of the cells whose verdicts count
@@ -45,6 +46,9 @@ class Assignment:
         """The lesson in a notebook, read from `path`, whose exercises `file` registers."""
         found = registered(file)
         named = {name: answer_of(name, cell.source) for cell in notebook.cells if (name := name_of(cell))}
+        for name in named:
+            if named[name] is None and name in found:
+                raise CommandError(UNCHECKED.format(path, name, name))
         answers = {name: answer for name, answer in named.items() if answer is not None and name in found}
         return cls(path.stem, file, {name: found[name] for name in answers}, answers)
 

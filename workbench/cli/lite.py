@@ -107,13 +107,13 @@ def _check_place(out: Path) -> None:
 
 def _built(place: Path, source: Path, graphviz: Path | None) -> Path:
     """The site as JupyterLite makes it in a folder of its own, with the lessons and the wheels in it."""
-    contents, wheels = place / "contents", place / "wheels"
-    contents.mkdir()
-    wheels.mkdir()
+    contents, exercises, wheels = place / "contents", place / "exercises", place / "wheels"
+    for folder in (contents, exercises, wheels):
+        folder.mkdir()
     for path in sorted(source.glob("*.ipynb")):
         (contents / path.name).write_text(f"{nbformat.writes(_copy(path))}\n", encoding="utf-8")
     for file in source.glob(f"*{SUFFIX}"):
-        (contents / file.name).write_text(text_of(file), encoding="utf-8")
+        (exercises / file.name).write_text(text_of(file), encoding="utf-8")
     try:
         graphviz_wheel(graphviz or _fetched_graphviz(place), wheels)
     except ValueError as error:
@@ -214,7 +214,7 @@ def _add_start(site: Path, opened: str, pyodide: Path | None) -> None:
         "pyodide": "../pyodide/" if pyodide else f"{PYODIDE_CDN_URL}/",
         "packages": _NEEDED,
         "wheels": [f"../{wheel.relative_to(site).as_posix()}" for wheel in wheels if not wheel.match("widgetsnb*")],
-        "exercises": {file.name: file.read_text("utf-8") for file in sorted((site / "files").glob(f"*{SUFFIX}"))},
+        "exercises": {file.name: text_of(file) for file in sorted((site.parent / "exercises").iterdir())},
     }
     _write_json(site / _STARTS / "site.json", start)
     if pyodide:
@@ -253,7 +253,8 @@ def _copy_pyodide(folder: Path, place: Path) -> None:
 def _lock(folder: Path) -> dict[str, Any]:
     try:
         lock = json.loads((folder / "pyodide-lock.json").read_text(encoding="utf-8"))
-        dict(lock["packages"])
+        for each in dict(lock["packages"]).values():
+            each["file_name"], each["sha256"], [*each["depends"]]
     except (OSError, ValueError, KeyError, TypeError):
         raise CommandError(errors.NO_PYODIDE.format(folder, "pyodide-lock.json")) from None
     return lock

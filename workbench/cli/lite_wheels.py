@@ -49,6 +49,8 @@ def installed_wheels(names: Iterable[str], elsewhere: Iterable[str], place: Path
             found = distribution(name)
         except PackageNotFoundError:
             raise CommandError(errors.NOT_INSTALLED.format(name)) from None
+        if not _tells_its_files(found):
+            raise CommandError(errors.NO_RECORD.format(name))
         waiting += _needs(found)
         write_wheel(place, found.name, found.version, _files_of(found))
 
@@ -56,6 +58,14 @@ def installed_wheels(names: Iterable[str], elsewhere: Iterable[str], place: Path
 def _needs(found: Distribution) -> list[str]:
     asked = [Requirement(each) for each in found.requires or []]
     return [each.name for each in asked if each.marker is None or each.marker.evaluate({**_BROWSER, "extra": ""})]
+
+
+def _tells_its_files(found: Distribution) -> bool:
+    """Whether the files of a package are known: not without a RECORD, nor where it is installed in place of a copy."""
+    if found.files is None:
+        return False
+    code = [file for file in found.files if not file.parts[0].endswith(".dist-info")]
+    return not code or any(file.suffix != ".pth" and not file.name.startswith("__editable__") for file in code)
 
 
 def _files_of(found: Distribution) -> dict[str, bytes]:

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 
 import nbformat
 from nbformat import NotebookNode
@@ -67,7 +67,10 @@ def exercises_of(path: Path) -> Mapping[str, Exercise]:
 @contextmanager
 def place_to_run(path: Path) -> Iterator[str]:
     """A folder to run a notebook in, with the exercises beside it: what it writes does not stay in its own folder."""
-    with TemporaryDirectory() as place:
+    place = mkdtemp()
+    try:
         for file in path.parent.glob(f"*{SUFFIX}"):
             shutil.copy(file, place)
         yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)  # Windows keeps a folder in which a kernel is still ending

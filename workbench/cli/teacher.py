@@ -267,7 +267,9 @@ def _print_to_pdf(browser: str, page: str, target: Path) -> None:
         if hasattr(os, "geteuid") and os.geteuid() == 0:
             flags.append("--no-sandbox")  # it refuses to run as root otherwise; the page is our own and loads nothing
         try:
-            ran = subprocess.run([browser, *flags, source.as_uri()], capture_output=True, text=True, timeout=_SECONDS)
+            ran = subprocess.run(
+                [browser, *flags, source.as_uri()], capture_output=True, text=True, errors="replace", timeout=_SECONDS
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise CommandError(errors.NOT_PRINTED.format(browser, f"{error}.")) from None
         if not made.exists():

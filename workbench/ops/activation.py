@@ -233,6 +233,7 @@ logsigmoid = define(
     "LogSigmoidBackward0",
     "logsigmoid(Tensor self)",
     in_rows(lambda a: -np.logaddexp(-a, 0)),
+    meaning="The logarithm of the sigmoid, exact also where the sigmoid is near zero.",
     prepare=only_floats("log_sigmoid_cpu"),
     self="grad * sigmoid(-self)",
     tangent="pointwise",

@@ -26,6 +26,7 @@ maximum = define(
     "MaximumBackward0",
     "maximum(Tensor self, Tensor other)",
     np.maximum,
+    meaning="The larger of two elements; equal ones share the gradient.",
     kind="tensors",
     self="where(self < other, 0, where(self == other, grad / 2, grad))",
     other="where(self > other, 0, where(self == other, grad / 2, grad))",
@@ -36,6 +37,7 @@ minimum = define(
     "MinimumBackward0",
     "minimum(Tensor self, Tensor other)",
     np.minimum,
+    meaning="The smaller of two elements; equal ones share the gradient.",
     kind="tensors",
     self="where(self > other, 0, where(self == other, grad / 2, grad))",
     other="where(self < other, 0, where(self == other, grad / 2, grad))",
@@ -194,21 +196,48 @@ def _asked(name: str, forward: Callable[..., Any], **called: Any) -> Callable[..
     return define(name, f"{name}(Tensor self, Tensor other)", forward, kind="pointwise", **called)
 
 
-eq = _asked("eq", np.equal, out=True)
-ne = _asked("ne", np.not_equal, out=True, also=("not_equal",))
-lt = _asked("lt", np.less, out=True, also=("less",))
-le = _asked("le", np.less_equal, out=True, also=("less_equal",))
-gt = _asked("gt", np.greater, out=True, also=("greater",))
-ge = _asked("ge", np.greater_equal, out=True, also=("greater_equal",))
+eq = _asked("eq", np.equal, meaning="Whether elements are equal.", out=True)
+ne = _asked("ne", np.not_equal, meaning="Whether elements differ.", out=True, also=("not_equal",))
+lt = _asked("lt", np.less, meaning="Whether the first element is less than the second.", out=True, also=("less",))
+le = _asked(
+    "le",
+    np.less_equal,
+    meaning="Whether the first element is less than the second, or equal.",
+    out=True,
+    also=("less_equal",),
+)
+gt = _asked(
+    "gt", np.greater, meaning="Whether the first element is greater than the second.", out=True, also=("greater",)
+)
+ge = _asked(
+    "ge",
+    np.greater_equal,
+    meaning="Whether the first element is greater than the second, or equal.",
+    out=True,
+    also=("greater_equal",),
+)
 bitwise_and, bitwise_or, bitwise_xor = (
-    _asked(ufunc.__name__, _of_integers(ufunc), method=True)
-    for ufunc in (np.bitwise_and, np.bitwise_or, np.bitwise_xor)
+    _asked(
+        ufunc.__name__, _of_integers(ufunc), meaning=f"The bits that {ints} has; of masks, where {masks}.", method=True
+    )
+    for ufunc, ints, masks in (
+        (np.bitwise_and, "each of the two integers", "both hold"),
+        (np.bitwise_or, "one of the integers", "one holds"),
+        (np.bitwise_xor, "exactly one of the integers", "exactly one holds"),
+    )
 )
 Tensor.__eq__, Tensor.__ne__ = operator(eq), operator(ne)
 Tensor.__lt__, Tensor.__le__, Tensor.__gt__, Tensor.__ge__ = map(operator, (lt, le, gt, ge))
 Tensor.__and__, Tensor.__or__, Tensor.__xor__ = map(operator, (bitwise_and, bitwise_or, bitwise_xor))
 Tensor.__rand__, Tensor.__ror__, Tensor.__rxor__ = Tensor.__and__, Tensor.__or__, Tensor.__xor__
-bitwise_not = define("bitwise_not", "bitwise_not(Tensor self)", _inverted, batch="pointwise", method=True)
+bitwise_not = define(
+    "bitwise_not",
+    "bitwise_not(Tensor self)",
+    _inverted,
+    meaning="The bits turned over; of a mask, where it does not hold.",
+    batch="pointwise",
+    method=True,
+)
 
 
 @method("__invert__")
@@ -220,18 +249,61 @@ def _invert(self: Tensor) -> Tensor:
 
 
 logical_and = define(
-    "logical_and", "logical_and(Tensor self, Tensor other)", np.logical_and, batch="pointwise", method=True
+    "logical_and",
+    "logical_and(Tensor self, Tensor other)",
+    np.logical_and,
+    meaning="Where neither element is zero.",
+    batch="pointwise",
+    method=True,
 )
 logical_or = define(
-    "logical_or", "logical_or(Tensor self, Tensor other)", np.logical_or, batch="pointwise", method=True
+    "logical_or",
+    "logical_or(Tensor self, Tensor other)",
+    np.logical_or,
+    meaning="Where one of the elements is not zero.",
+    batch="pointwise",
+    method=True,
 )
 logical_xor = define(
-    "logical_xor", "logical_xor(Tensor self, Tensor other)", np.logical_xor, batch="pointwise", method=True
+    "logical_xor",
+    "logical_xor(Tensor self, Tensor other)",
+    np.logical_xor,
+    meaning="Where exactly one of the elements is not zero.",
+    batch="pointwise",
+    method=True,
 )
-logical_not = define("logical_not", "logical_not(Tensor self)", np.logical_not, batch="pointwise", method=True)
-isnan = define("isnan", "isnan(Tensor self)", np.isnan, batch="pointwise", method=True)
-isinf = define("isinf", "isinf(Tensor self)", np.isinf, batch="pointwise", method=True)
-isfinite = define("isfinite", "isfinite(Tensor self)", np.isfinite, batch="pointwise", method=True)
+logical_not = define(
+    "logical_not",
+    "logical_not(Tensor self)",
+    np.logical_not,
+    meaning="Where the element is zero.",
+    batch="pointwise",
+    method=True,
+)
+isnan = define(
+    "isnan",
+    "isnan(Tensor self)",
+    np.isnan,
+    meaning="Where the element is nan, which is not a number.",
+    batch="pointwise",
+    method=True,
+)
+isinf = define(
+    "isinf",
+    "isinf(Tensor self)",
+    np.isinf,
+    meaning="Where the element is infinite, of either sign.",
+    batch="pointwise",
+    method=True,
+)
+isfinite = define(
+    "isfinite",
+    "isfinite(Tensor self)",
+    np.isfinite,
+    meaning="Where the element is neither infinite nor nan.",
+    batch="pointwise",
+    method=True,
+)
 
 
 def _answer(ask: Any) -> Any:

@@ -102,6 +102,7 @@ for _name, _dtype in (
     ("bool", dtypes.bool_),
 ):
     setattr(Tensor, _name, lambda self, _dtype=_dtype: _cast(self, _dtype))
+    getattr(Tensor, _name).__doc__ = f"The elements as {_dtype.name}."
 TYPES = {f"torch.{each.word}Tensor": each for each in dtypes.ALL}
 
 
@@ -196,15 +197,31 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
 Tensor.nelement, Tensor.ndimension = Tensor.numel, Tensor.dim
 for _name, _property in (
     ("itemsize", property(element_size)),
-    ("nbytes", property(lambda self: self._array.nbytes)),
+    ("nbytes", property(lambda self: self._array.nbytes, doc="The bytes of all its elements.")),
     ("device", property(lambda self: CPU, doc="Where the tensor's memory is.")),
-    ("is_cpu", property(lambda self: True)),
-    ("is_cuda", property(lambda self: False)),
-    ("is_sparse", property(lambda self: False)),
+    ("is_cpu", property(lambda self: True, doc="Always True: tensors are in the computer's own memory.")),
+    ("is_cuda", property(lambda self: False, doc="Always False.")),
+    ("is_sparse", property(lambda self: False, doc="Always False.")),
 ):
     setattr(Tensor, _name, _property)
-Tensor.is_complex, Tensor.is_signed = lambda self: False, lambda self: self._array.dtype.kind in "fi"
-Tensor.get_device = lambda self: -1
+
+
+@method()
+def is_complex(self: Tensor) -> bool:
+    """Always False: tensors are real."""
+    return False
+
+
+@method()
+def is_signed(self: Tensor) -> bool:
+    """Whether its numbers can be negative."""
+    return self._array.dtype.kind in "fi"
+
+
+@method()
+def get_device(self: Tensor) -> int:
+    """Always -1, the number of the CPU."""
+    return -1
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:

@@ -82,7 +82,7 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """The rows of `weight` that `input` names; the row `padding_idx` gets no gradient.
+    """The rows of `weight` that `input` names, in a last dimension; the row `padding_idx` gets no gradient.
 
     With `max_norm`, rows that are longer are shortened to it, in place.
     """

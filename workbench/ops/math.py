@@ -107,6 +107,7 @@ mul = define(
     "MulBackward0",
     "mul(Tensor self, Tensor other)",
     np.multiply,
+    meaning="Each product.",
     kind="pointwise",
     self="grad * other",
     other="grad * self",
@@ -128,6 +129,7 @@ neg = define(
     "NegBackward0",
     "neg(Tensor self)",
     np.negative,
+    meaning="Each element with its other sign.",
     batch="pointwise",
     prepare=no_mask(errors.BOOL_NEG),
     self="-grad",
@@ -137,13 +139,53 @@ neg = define(
     also=("negative",),
 )
 reciprocal = elementary(
-    "ReciprocalBackward0", "reciprocal(Tensor self)", np.reciprocal, self="-grad * (result * result)", samples="p(3)"
+    "ReciprocalBackward0",
+    "reciprocal(Tensor self)",
+    np.reciprocal,
+    meaning="1 divided by each element.",
+    self="-grad * (result * result)",
+    samples="p(3)",
 )
-exp = elementary("ExpBackward0", "exp(Tensor self)", np.exp, self="grad * result", samples="r(3); r(2, 3)")
-log = elementary("LogBackward0", "log(Tensor self)", np.log, self="grad / self", samples="p(3)")
-sin = elementary("SinBackward0", "sin(Tensor self)", np.sin, self="grad * cos(self)", samples="r(3); r()")
-cos = elementary("CosBackward0", "cos(Tensor self)", np.cos, self="-grad * sin(self)", samples="r(3)")
-tanh = elementary("TanhBackward0", "tanh(Tensor self)", np.tanh, self="tanh_backward(grad, result)", samples="r(3)")
+exp = elementary(
+    "ExpBackward0",
+    "exp(Tensor self)",
+    np.exp,
+    meaning="e to the power of each element.",
+    self="grad * result",
+    samples="r(3); r(2, 3)",
+)
+log = elementary(
+    "LogBackward0",
+    "log(Tensor self)",
+    np.log,
+    meaning="The natural logarithm of each element.",
+    self="grad / self",
+    samples="p(3)",
+)
+sin = elementary(
+    "SinBackward0",
+    "sin(Tensor self)",
+    np.sin,
+    meaning="The sine of each element, an angle in radians.",
+    self="grad * cos(self)",
+    samples="r(3); r()",
+)
+cos = elementary(
+    "CosBackward0",
+    "cos(Tensor self)",
+    np.cos,
+    meaning="The cosine of each element, an angle in radians.",
+    self="-grad * sin(self)",
+    samples="r(3)",
+)
+tanh = elementary(
+    "TanhBackward0",
+    "tanh(Tensor self)",
+    np.tanh,
+    meaning="The hyperbolic tangent of each element, between -1 and 1.",
+    self="tanh_backward(grad, result)",
+    samples="r(3)",
+)
 define(
     "TanhBackwardBackward0",
     "tanh_backward(Tensor grad_output, Tensor output)",
@@ -154,7 +196,14 @@ define(
     samples="r(3), r(3)",
 )
 explained("tanh_backward(grad_output, output)", "grad_output * (1 - output ** 2)")
-sqrt = elementary("SqrtBackward0", "sqrt(Tensor self)", np.sqrt, self="grad / (2 * result)", samples="p(3)")
+sqrt = elementary(
+    "SqrtBackward0",
+    "sqrt(Tensor self)",
+    np.sqrt,
+    meaning="The square root of each element; nan of a negative one.",
+    self="grad / (2 * result)",
+    samples="p(3)",
+)
 
 
 def logistic(a: np.ndarray) -> np.ndarray:
@@ -165,7 +214,12 @@ def logistic(a: np.ndarray) -> np.ndarray:
 
 
 sigmoid = elementary(
-    "SigmoidBackward0", "sigmoid(Tensor self)", logistic, self="sigmoid_backward(grad, result)", samples="r(3)"
+    "SigmoidBackward0",
+    "sigmoid(Tensor self)",
+    logistic,
+    meaning="1 / (1 + exp(-element)), between 0 and 1.",
+    self="sigmoid_backward(grad, result)",
+    samples="r(3)",
 )
 define(
     "SigmoidBackwardBackward0",
@@ -181,6 +235,7 @@ relu = define(
     "ReluBackward0",
     "relu(Tensor self)",
     lambda a: np.maximum(a, 0.0 if a.dtype.kind == "f" else 0),
+    meaning="Each element, or 0 where it is negative.",
     prepare=no_mask(errors.BOOL_RELU),
     self="threshold_backward(grad, result)",
     tangent="pointwise",
@@ -214,6 +269,7 @@ abs = define(
     "AbsBackward0",
     "abs(Tensor self)",
     np.abs,
+    meaning="Each element without its sign.",
     prepare=only_floats("abs_cpu", but="iu"),
     self="grad * sign(self)",
     tangent="pointwise",
@@ -236,6 +292,7 @@ sign = define(
     "SignBackward0",
     "sign(Tensor self)",
     _sign,
+    meaning="-1, 0 or 1, as the element is negative, zero or positive.",
     self="zeros_like(grad)",
     tangent="pointwise",
     samples="r(3)",
@@ -419,15 +476,42 @@ in_formulas("pi", math.pi, math.pi)
 abbreviation("scaled(g, weight)", "g if weight is None else g * weight")
 
 rsqrt = elementary(
-    "RsqrtBackward0", "rsqrt(Tensor self)", lambda a: 1.0 / np.sqrt(a), self="-0.5 * grad * result ** 3", samples="p(3)"
+    "RsqrtBackward0",
+    "rsqrt(Tensor self)",
+    lambda a: 1.0 / np.sqrt(a),
+    meaning="1 divided by the square root of each element.",
+    self="-0.5 * grad * result ** 3",
+    samples="p(3)",
 )
-log1p = elementary("Log1PBackward0", "log1p(Tensor self)", np.log1p, self="grad / (self + 1)", samples="p(3)")
-expm1 = elementary("Expm1Backward0", "expm1(Tensor self)", np.expm1, self="grad * (result + 1)", samples="r(3)")
-tan = elementary("TanBackward0", "tan(Tensor self)", np.tan, self="grad * (1 + result ** 2)", samples="r(3)")
+log1p = elementary(
+    "Log1PBackward0",
+    "log1p(Tensor self)",
+    np.log1p,
+    meaning="log(1 + element), exact where the element is near zero.",
+    self="grad / (self + 1)",
+    samples="p(3)",
+)
+expm1 = elementary(
+    "Expm1Backward0",
+    "expm1(Tensor self)",
+    np.expm1,
+    meaning="exp(element) - 1, exact where the element is near zero.",
+    self="grad * (result + 1)",
+    samples="r(3)",
+)
+tan = elementary(
+    "TanBackward0",
+    "tan(Tensor self)",
+    np.tan,
+    meaning="The tangent of each element, an angle in radians.",
+    self="grad * (1 + result ** 2)",
+    samples="r(3)",
+)
 asin = elementary(
     "AsinBackward0",
     "asin(Tensor self)",
     np.arcsin,
+    meaning="The angle in radians, from -pi/2 to pi/2, whose sine is the element.",
     self="grad * rsqrt(-self * self + 1)",
     samples="p(3) / 2.5",
     also=("arcsin",),
@@ -436,15 +520,36 @@ acos = elementary(
     "AcosBackward0",
     "acos(Tensor self)",
     np.arccos,
+    meaning="The angle in radians, from 0 to pi, whose cosine is the element.",
     self="grad * -rsqrt(-self * self + 1)",
     samples="p(3) / 2.5",
     also=("arccos",),
 )
 atan = elementary(
-    "AtanBackward0", "atan(Tensor self)", np.arctan, self="grad / (self * self + 1)", samples="r(3)", also=("arctan",)
+    "AtanBackward0",
+    "atan(Tensor self)",
+    np.arctan,
+    meaning="The angle in radians, between -pi/2 and pi/2, whose tangent is the element.",
+    self="grad / (self * self + 1)",
+    samples="r(3)",
+    also=("arctan",),
 )
-sinh = elementary("SinhBackward0", "sinh(Tensor self)", np.sinh, self="grad * cosh(self)", samples="r(3)")
-cosh = elementary("CoshBackward0", "cosh(Tensor self)", np.cosh, self="grad * sinh(self)", samples="r(3)")
+sinh = elementary(
+    "SinhBackward0",
+    "sinh(Tensor self)",
+    np.sinh,
+    meaning="The hyperbolic sine of each element.",
+    self="grad * cosh(self)",
+    samples="r(3)",
+)
+cosh = elementary(
+    "CoshBackward0",
+    "cosh(Tensor self)",
+    np.cosh,
+    meaning="The hyperbolic cosine of each element.",
+    self="grad * sinh(self)",
+    samples="r(3)",
+)
 
 STEPS = 16  # expansions of erf in one unit
 LAST = 6  # beyond which erf is 1
@@ -478,7 +583,12 @@ def _erf(a: np.ndarray) -> np.ndarray:
 
 
 erf = elementary(
-    "ErfBackward0", "erf(Tensor self)", _erf, self="2 / pi ** 0.5 * exp(-(self ** 2)) * grad", samples="r(3); r()"
+    "ErfBackward0",
+    "erf(Tensor self)",
+    _erf,
+    meaning="The error function: the chance that a normal number with variance 1/2 lies between -element and element.",
+    self="2 / pi ** 0.5 * exp(-(self ** 2)) * grad",
+    samples="r(3); r()",
 )
 
 
@@ -496,9 +606,28 @@ def _whole(name: str, forward: Any, **called: Any) -> Callable[..., Tensor]:
     )
 
 
-floor = _whole("floor", np.floor, out=errors.FOUND_DTYPE, in_place=True)
-ceil = _whole("ceil", np.ceil, out=errors.FOUND_DTYPE, in_place=True)
-trunc = _whole("trunc", np.trunc, out=errors.FOUND_DTYPE, in_place=True, also=("fix",))
+floor = _whole(
+    "floor",
+    np.floor,
+    meaning="The largest integer that is not above the element.",
+    out=errors.FOUND_DTYPE,
+    in_place=True,
+)
+ceil = _whole(
+    "ceil",
+    np.ceil,
+    meaning="The smallest integer that is not below the element.",
+    out=errors.FOUND_DTYPE,
+    in_place=True,
+)
+trunc = _whole(
+    "trunc",
+    np.trunc,
+    meaning="The element without its fraction, towards zero.",
+    out=errors.FOUND_DTYPE,
+    in_place=True,
+    also=("fix",),
+)
 _round = _whole("round", np.round)
 _round_to = define(
     "RoundBackward1",

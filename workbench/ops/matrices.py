@@ -607,6 +607,7 @@ vdot = define(
     "VdotBackward0",
     "vdot(Tensor self, Tensor other)",
     dot.op.forward,
+    meaning="The sum of the products of two vectors' elements.",
     self="grad * other",
     other="grad * self",
     samples="r(3), r(3)",

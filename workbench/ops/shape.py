@@ -30,7 +30,14 @@ from .core.results import copied, in_rows
 Shape = tuple[int, ...]
 Ints = tuple[int, ...]
 clone = define(
-    "CloneBackward0", "clone(Tensor self)", copied, batch="pointwise", self="grad", samples="r(3)", method=True
+    "CloneBackward0",
+    "clone(Tensor self)",
+    copied,
+    meaning="A copy with memory of its own, through which gradients flow.",
+    batch="pointwise",
+    self="grad",
+    samples="r(3)",
+    method=True,
 )
 _in_rows = define(
     "CloneBackward0",

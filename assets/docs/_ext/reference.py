@@ -18,9 +18,10 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+import bounds
 
 # Whose names are public: what `__all__` lists, or what a module without it defines.
 PLACES = (
@@ -192,10 +193,28 @@ def operation_signature(full: str, op: Any) -> str:
     return f"({', '.join(words + out)}) -> Tensor"
 
 
-def meanings() -> dict[str, str]:
-    """What the code says of no name itself: of operations in one line of NumPy's, and of numbers."""
-    lines = (Path(__file__).parent / "meanings.txt").read_text(encoding="utf-8").splitlines()
-    return dict(line.split(": ", 1) for line in lines)
+NUMBERS = {
+    "e": "Euler's number, 2.71828....",
+    "pi": "The ratio of a circle's circumference to its diameter, 3.14159....",
+    "inf": "Infinity.",
+    "nan": "Not a number.",
+}
+
+
+def constant(name: str, of: Any) -> str:
+    """What a dtype or a number is: neither has a docstring."""
+    if name in NUMBERS:
+        return NUMBERS[name]
+    if name != of.name:
+        return f"The same as {of.name}."
+    if not of.rank:
+        return "True or False: what a mask has."
+    bits = f"{8 * of.itemsize} bits"
+    if of.is_floating_point:
+        return f"Floating point of {bits}{', what Python floats become' * (bits == '32 bits')}."
+    return (
+        f"Integers of {bits}{', from 0 up' * (of.np.kind == 'u')}{', what Python ints become' * (bits == '64 bits')}."
+    )
 
 
 SHAPES = {
@@ -209,11 +228,11 @@ SHAPES_OF_ONE = {
 }
 
 
-def facts(name: str, op: Any) -> list[str]:
+def facts(meaning: str, op: Any) -> list[str]:
     """What an operation's declaration says: its meaning, the shape of its result, its derivatives."""
     shapes = SHAPES_OF_ONE if len(op.tensors) == 1 else SHAPES
     node = f"Its node is `{op.node_name}`." if op.formulas else "It has no derivative."
-    lines = [meanings()[name], shapes.get(op.kind, ""), node]
+    lines = [meaning, shapes.get(op.kind, ""), node]
     told = {of.replace("self", "input"): text for of, text in op.formulas.items() if isinstance(text, str)}
     derivatives = [f"- Gradient of `{of}`: `{re.sub(r'self', 'input', text)}`" for of, text in told.items()]
     return [" ".join(filter(None, lines)), "", *derivatives, ""]
@@ -222,9 +241,9 @@ def facts(name: str, op: Any) -> list[str]:
 def docstring(full: str, of: Any) -> list[str]:
     """The docstring as Markdown, in which what is indented is a program as it stands."""
     op = declared(of)
-    text = (inspect.getdoc(of) if of is not None else "") or meanings().get(".".join(full.split(".")[-2:]), "")
-    if op is not None and text.startswith("The operation "):
-        return facts(full.rpartition(".")[2], op)
+    text = (inspect.getdoc(of) if of is not None else "") or ""
+    if op is not None:
+        return facts(text.partition("\n")[0], op)
     text = re.sub(r"::$", ":", text, flags=re.M)
     text = re.sub(r"(:)\n(    )", r"\1\n\n\2", text)
     # Two stars are no emphasis; in a piece of code they are themselves.
@@ -273,7 +292,14 @@ def entry(full: str, chosen: list[str] | None) -> list[str]:
 
 
 def said(full: str, of: Any) -> list[str]:
-    return [meanings()[full.rpartition(".")[2]], ""] if kind_of(of) == "data" else docstring(full, of)
+    if kind_of(of) == "data":
+        return [constant(full.rpartition(".")[2], of), ""]
+    lines = docstring(full, of)
+    return (
+        lines
+        if full in GIVEN or kind_of(of) == "exception"
+        else lines + bounds.lines(full, of, declared(of), "\n".join(lines))
+    )
 
 
 def member(full: str, of: Any) -> list[str]:

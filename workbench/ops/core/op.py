@@ -70,6 +70,7 @@ class Op:
         out: Out,
         results: tuple[str, ...],
         formulas: dict,
+        meaning: str = "",
     ) -> None:
         self.node_name, self.signature, self.forward = node_name, signature, forward
         self.kind, self.samples, self.prepare, self.formulas = kind, samples, prepare, formulas
@@ -83,7 +84,7 @@ class Op:
         if batch is not None:
             self.batch = batch
         self.slopes: dict[str, Any] = {}
-        self.doc = f"The operation {signature}; its node is {node_name}."
+        self.doc = f"{meaning}\n\nThe operation {signature}; its node is {node_name}.".lstrip()
 
     def __getattr__(self, name: str) -> Any:
         facts = self.__dict__
@@ -187,6 +188,7 @@ def define(
     signature: str,
     forward: Callable[..., Any],
     *,
+    meaning: str = "",
     kind: str = "plain",
     samples: str = "",
     prepare: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None,
@@ -205,11 +207,13 @@ def define(
     a batch is run at once (vmap.py). `prepare` is given the arguments whenever they are not float32 or
     float64, and refuses or converts them.
 
+    `meaning` says in one sentence what it computes, for `help` and the reference: a public name needs one.
+
     What its name may do: with `method` it is a function of the package and a method of tensors. So is what says more:
     the function takes `out`, a twin whose name ends in `_` writes `in_place` (registry.py lists what both may say), and
     `also` lists second names.
     """
-    op = Op(node_name, signature, forward, kind, samples, prepare, tangent, batch, out, results, formulas)
+    op = Op(node_name, signature, forward, kind, samples, prepare, tangent, batch, out, results, formulas, meaning)
     (SEVERAL if op.several else REGISTRY)[op.name] = op
     function = op_function(op, dispatch)
     function.op, op.function = op, function
