@@ -131,6 +131,19 @@ CALLS = {
 WRITING = {"floor_divide_": "other", "t_": "", "transpose_": "dim0, dim1", "unsqueeze_": "dim", "squeeze_": "dim"}
 CALLS |= {name: f"torch.clone(self).{name}({arguments})" for name, arguments in WRITING.items()}
 
+for _mode, _word, _dims in (
+    ("nearest", "nearest", (1, 2, 3)),
+    ("nearest-exact", "nearestexact", (1, 2, 3)),
+    ("linear", "linear", (1,)),
+    ("bilinear", "bilinear", (2,)),
+    ("trilinear", "trilinear", (3,)),
+    ("bicubic", "bicubic", (2,)),
+):
+    corners = "None" if _mode.startswith("nearest") else "align_corners"
+    CALLS |= {
+        f"upsample_{_word}{d}d": f"F.interpolate(self, output_size, mode='{_mode}', align_corners={corners})"
+        for d in _dims
+    }
 if hasattr(workbench.nn.functional, "pad"):
     CALLS["constant_pad"] = "F.pad(self, pad, value=value)"
 
@@ -159,6 +172,10 @@ COMPOSED = {
     "F.normalize(self)": "r(2, 3)",
     "F.scaled_dot_product_attention(self, other, third)": "r(1, 2, 3), r(1, 4, 3), r(1, 4, 3)",
     "allclose(self, other)": "r(3), r(3)",
+    "F.kl_div(self, other)": "r(3), p(3)",
+    "broadcast_tensors(self, other)": "r(3), r(2, 1)",
+    "meshgrid(self, other, indexing='ij')": "r(3), r(2)",
+    "repeat_interleave(self, 2, 0)": "r(3); r(2, 3)",
     "atleast_1d(self)": "r(); r(3)",
     "atleast_2d(self)": "r(); r(3)",
     "atleast_3d(self)": "r(); r(3); r(2, 3)",
@@ -200,14 +217,17 @@ KNOWN: dict[str, dict[str, str]] = {
         "uint8: value": "topk",
     },
     "Derivatives at no elements and at zeros": {
+        "float??, *: second gradient's value": "xlogy",
         "float??, *: *gradient's value": "cumprod cumprod_as prod_all prod_all_as huber_loss smooth_l1_loss",
     },
     "Factors of matrices": {
-        "*: steps": "linalg_solve_ex cholesky_factor cholesky_inverse cholesky_solve linalg_eigh linalg_svd linalg_lstsq",
+        "*: steps": (
+            "linalg_solve_ex cholesky_factor cholesky_inverse cholesky_solve linalg_eigh linalg_svd linalg_lstsq"
+        ),
         "*: flag": "linalg_lstsq",
         "float??, *: error": (
             "linalg_inv_ex linalg_solve_ex linalg_cholesky_ex cholesky_factor cholesky_inverse linalg_det linalg_eigh "
-            "linalg_slogdet linalg_lstsq"
+            "linalg_slogdet linalg_lstsq linalg_svd"
         ),
         "float??, *: *value": (
             "linalg_inv_ex linalg_solve_ex cholesky_inverse cholesky_solve linalg_det linalg_qr linalg_eigh linalg_svd "
@@ -237,9 +257,20 @@ KNOWN: dict[str, dict[str, str]] = {
         "float32, one *large: *value": "native_layer_norm",
         "float16: gradient's value": "native_group_norm",
     },
+    "Images of bytes, and of no channels": {
+        "uint8: error": (
+            "upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_nearestexact1d upsample_nearestexact2d "
+            "upsample_nearestexact3d upsample_bilinear2d upsample_bicubic2d"
+        ),
+        "empty: error": "avg_pool2d avg_pool3d",
+        "0-d: error": "avg_pool2d",
+    },
     "Infinite weights and targets": {
+        "float??, one *inf: value": "upsample_trilinear3d native_batch_norm",
+        "float??, edges: value": "upsample_trilinear3d",
+        "float32, edges: value": "upsample_bilinear2d",
+        "float32, one *large*: value": "upsample_bicubic2d",
         "float??, one *inf: *gradient's value": "native_layer_norm native_batch_norm",
-        "float??, one *inf: value": "native_batch_norm",
         "float??, edges: *value": "native_batch_norm native_group_norm",
         "float??, one *inf: *value": "native_group_norm",
         "float32, *: *value": "convolution",
@@ -592,10 +623,14 @@ def told(text: str, args: list[Any], ours: Seen, theirs: Seen) -> str:
     return f"sample {text.strip()}: {given}" + "".join([f"\n  {str(x.error or x.facts)[:400]}" for x in (ours, theirs)])
 
 
+# Which draw, or are made of operations on matrices: tests/ops/test_linalg.py has these.
+UNSWEPT = "multinomial inverse logdet matrix_power pinverse".split()
+
+
 def test_every_operation_can_be_called_or_is_part_of_others() -> None:
     assert [name for name in OPS if call_of(name) is None and name not in INNER and "_backward" not in name] == []
     called = {word for name in OPS for word in re.findall(r"\.(\w+)\(", call_of(name) or "")}
-    assert {*VARIANTS} - called - {*INNER} - {*map(named, COMPOSED)} == {"detach_"}
+    assert {*VARIANTS} - called - {*INNER} - {*map(named, COMPOSED)} == {"detach_", *UNSWEPT}
 
 
 def test_what_is_known_is_of_operations_that_are_there() -> None:

@@ -25,7 +25,8 @@ xlogy = define(
     "XlogyBackward0",
     "xlogy(Tensor self, Tensor other)",
     _xlogy_of,
-    kind="pointwise",
+    kind="float",
+    meaning="The element times the logarithm of the other, and 0 where it is 0.",
     self="where(self == 0, where(other <= 0, 0, grad * log(other)), grad * log(other))",
     other="grad * self / other",
     samples="p(3), p(3); r(2, 3), p(3); r(3), p()",
@@ -48,6 +49,8 @@ def kl_div(
     """
     if reduction == "mean" and size_average is None and reduce is None:
         warn(MEAN_OF_ALL)
+    if "f" != input._array.dtype.kind or "f" != target._array.dtype.kind:
+        raise RuntimeError("kl_div: Integral inputs not supported.")
     how = _reduction(size_average, reduce, "sum" if reduction == "batchmean" else reduction)
     each = target.exp() * (target - input) if log_target else xlogy(target, target) - target * input
     if how == 0:

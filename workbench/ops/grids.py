@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd.tensor import Tensor, wrap
 from ..errors import warn
 from .core import checks
@@ -83,6 +84,8 @@ def repeat_interleave(
     if repeats is None:
         return _numbered(self, output_size)
     source, dim = (flatten(self), 0) if dim is None else (self, dim_index(dim, self._array.ndim))
+    if not source._array.ndim:
+        raise IndexError(errors.DIM_RANGE.format(-1, 0, 1))
     size = source._array.shape[dim]
     if isinstance(repeats, Tensor):
         if repeats._array.ndim > 1:

@@ -303,8 +303,11 @@ def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
 
 @_takes_out
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """How many singular values are above max(atol, rtol * largest), as int64. Source: torch.linalg.matrix_rank."""
-    if isinstance(A, Tensor) and A._array.dtype.kind != "f":
+    """How many singular values of each matrix (..., m, n) are above max(atol, rtol * largest), as int64.
+
+    Source: torch.linalg.matrix_rank.
+    """
+    if isinstance(A, Tensor) and (A._array.dtype.kind != "f" or A._array.dtype.itemsize < 4):
         raise RuntimeError(FLOATS_ONLY)
     few = "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions."
     _no_fewer("matrix_rank", A, few)
@@ -350,7 +353,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     """(solution, residuals, rank, singular_values): the X for which the norm of A X - B, (..., m, n) and (..., m, k),
     is least; of several the smallest.
 
-    Residuals are there where m > n, A has full rank, and the driver is not "gelsy", as it is without one. Source: torch.linalg.lstsq.
+    Residuals are there where m > n, A has full rank, and the driver is not "gelsy", as it is without one.
+    Source: torch.linalg.lstsq.
     """
     check_tensor("linalg_lstsq", "input", 0, A)
     check_tensor("linalg_lstsq", "b", 1, B)

@@ -418,12 +418,10 @@ linalg_eigh = define(
 
 
 def _svd_of(a: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
-    try:
-        return tuple(np.linalg.svd(a, full_matrices))
-    except np.linalg.LinAlgError:
+    if not np.isfinite(a).all():  # of which LAPACK may search singular values for ever
         sentence = "The algorithm failed to converge because the input matrix contained non-finite values."
         _refuse("linalg.svd", a, lambda each: not np.isfinite(each).all(), sentence)
-        raise
+    return tuple(np.linalg.svd(a, full_matrices))
 
 
 @_formula
@@ -531,8 +529,8 @@ def _pinv_of(a: Array, rtol: Any, atol: Any, hermitian: bool) -> Array:
 
 def spectrum(a: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     if not hermitian:
-        return np.linalg.svd(a, False)
-    values, vectors = np.linalg.eigh(a)
+        return _svd_of(a, False)
+    values, vectors = _eigen_of(a, "L")
     return vectors, values, _mt(vectors)
 
 

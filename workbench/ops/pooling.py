@@ -210,13 +210,18 @@ def avg_pool3d(
     return _means(avg_pool3d_op, input, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
+KERNELS = {"avg_pool2d": "avg_pool2d", "avg_pool3d": "avg_pool3d_out_frame"}
+
+
 def _means(op: Callable[..., Tensor], input: Tensor, *how: Any) -> Tensor:
     """The means; of integers cut off to integers."""
     if how[-1] == 0:
         raise RuntimeError("divisor must be not zero")
     whole = not input.dtype.is_floating_point
     if whole and input.dtype.name != "int64":
-        raise NotImplementedError(errors.NO_KERNEL.format(op.op.name, input.dtype.word))
+        raise NotImplementedError(errors.NO_KERNEL.format(KERNELS[op.op.name], input.dtype.word))
+    if input.dtype.itemsize < 4 and op is avg_pool3d_op:
+        raise NotImplementedError(errors.NO_KERNEL.format(KERNELS[op.op.name], input.dtype.word))
     return op(input.double(), *how).to(input.dtype) if whole else op(input, *how)
 
 

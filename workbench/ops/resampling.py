@@ -292,6 +292,8 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 def _adaptive_means(input: Tensor, output_size: Any, dims: int, op: Callable[..., Tensor]) -> Tensor:
     name = f"adaptive_avg_pool{dims}d"
+    if isinstance(output_size, (tuple, list)) and input.dim() <= len(output_size):
+        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
     if input.dim() >= dims:
         size = _adaptive_size(name, input, output_size, dims)
     check_ndim(name, input, dims)
