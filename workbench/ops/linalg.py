@@ -187,7 +187,7 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False, *, out: Te
 @operation()
 def logdet(self: Tensor) -> Tensor:
     """The logarithm of the determinant of each square matrix: nan for a negative one, -inf for 0."""
-    sign, logabsdet = matrices.linalg_slogdet(_matrices("linalg.slogdet", self))
+    sign, logabsdet = matrices.linalg_slogdet(_matrices("logdet", self))
     return TENSORS["where"](sign == -1.0, float("nan"), logabsdet)
 
 
@@ -269,7 +269,7 @@ def svdvals(A: Tensor) -> Tensor:
 def _no_fewer(name: str, a: Any, sentence: str, argument: str = "input") -> Tensor:
     if not isinstance(a, Tensor):
         raise TypeError(not_a_tensor(f"linalg_{name}", argument, 0, a))
-    if a._array.dtype.kind != "f" or a._array.ndim < 2:
+    if a._array.dtype.kind != "f" or a._array.ndim < 2 or (name == "pinv" and a._array.dtype.itemsize < 4):
         raise RuntimeError(sentence.format(f"{a.dtype.word}{{{list(a._array.shape)}}}"))
     return a
 

@@ -68,12 +68,12 @@ def _eye(x: Any) -> Any:
 
 def _lower(x: Any, k: int = 0) -> Any:
     """Each matrix with zeros above a diagonal."""
-    return x * _like(x, np.tri(*x.shape[-2:], k))
+    return x * _like(x, np.tri(x.shape[-2], x.shape[-1], k))
 
 
 def _upper(x: Any, k: int = 0) -> Any:
     """Each matrix with zeros below a diagonal."""
-    return x * _like(x, 1 - np.tri(*x.shape[-2:], k - 1))
+    return x * _like(x, 1 - np.tri(x.shape[-2], x.shape[-1], k - 1))
 
 
 def _on_diagonal(v: Any) -> Any:
@@ -340,8 +340,8 @@ cholesky_solve_op = define(
 
 def _qr_of(a: Array, mode: str) -> tuple[Array, Array]:
     if mode == "r":
-        return np.zeros(0, a.dtype), np.linalg.qr(a, "r")
-    q, r = np.linalg.qr(a, mode)
+        return np.zeros(0, a.dtype), np.asarray(np.linalg.qr(a, "r"))
+    q, r = np.linalg.qr(a, "complete" if mode == "complete" else "reduced")
     return q, r
 
 
@@ -389,7 +389,8 @@ linalg_qr = define(
 def _eigen_of(a: Array, uplo: str) -> tuple[Array, Array]:
     if not np.isfinite(a).all():
         return np.full(a.shape[:-1], np.nan, a.dtype), np.full_like(a, np.nan)
-    return tuple(np.linalg.eigh(a, uplo))
+    values, vectors = np.linalg.eigh(a, "U" if uplo == "U" else "L")
+    return values, vectors
 
 
 @_formula
@@ -421,7 +422,8 @@ def _svd_of(a: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     if not np.isfinite(a).all():  # of which LAPACK may search singular values for ever
         sentence = "The algorithm failed to converge because the input matrix contained non-finite values."
         _refuse("linalg.svd", a, lambda each: not np.isfinite(each).all(), sentence)
-    return tuple(np.linalg.svd(a, full_matrices))
+    u, s, vh = np.linalg.svd(a, full_matrices)
+    return u, s, vh
 
 
 @_formula
