@@ -235,7 +235,11 @@ TOLD = [
     ("small-leaf", "return (torch.tensor(numbers) * 0.1).requires_grad", "your code returned a truth value"),
     ("checkpoint-two-parts", "return checkpoint(part, checkpoint(part, x))", "give it use_reentrant=False."),
     ("sin-jvp", "(x,) = ctx.saved_tensors\ntangent *= x.cos()\nreturn tangent", "written into the tangent"),
-    ("update-a-weight", "with torch.no_grad():\n    w.set_(w - rate * w.grad)", "there is Tensor.data. It came from"),
+    (
+        "update-a-weight",
+        "with torch.no_grad():\n    w.random_(w - rate * w.grad)",
+        "there is torch.randint. It came from",
+    ),
     (
         "leaky-relu",
         "(x,) = ctx.saved_tensors\ngrad_output *= torch.where(x > 0, 1.0, 0.1)\nreturn grad_output",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import absent
 import pytest
 from oracle import torch
 
 import workbench
 
-pytestmark = pytest.mark.oracle
+if torch is None:
+    pytest.skip(absent.TORCH, allow_module_level=True)
 
 
 def asked(engine, program):

@@ -77,7 +77,13 @@ def test_what_is_read_and_written_may_not_overlap() -> None:
 @pytest.mark.parametrize("name", sorted(op.name for op in REGISTRY.values() if op.out))
 def test_a_methods_call_is_not_slowed_by_what_only_the_function_takes(name: str) -> None:
     function, method = getattr(workbench, name), getattr(workbench.Tensor, name)
-    x = workbench.ones(1, 2, 2) if name == "bmm" else workbench.ones(2) if name == "dot" else workbench.ones(2, 2)
+    x = (
+        workbench.ones(1, 2, 2)
+        if name == "bmm"
+        else workbench.ones(2)
+        if name in ("dot", "vdot")
+        else workbench.ones(2, 2)
+    )
     for args in ((x,), (x, workbench.ones(2) if name == "mv" else x)):
         try:
             function(*args), method(*args)

@@ -36,7 +36,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Callable[[Any, Any], Te
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """The mean over `p` of log p - log q, for each variable."""
+    """The mean over `p` of log p - log q, in the shape of the batch."""
     fitting = [pair for pair in ((a, b) for a in type(p).__mro__ for b in type(q).__mro__) if pair in _rules]
     if not fitting:
         raise NotImplementedError(NO_RULE.format(type(p).__name__, type(q).__name__))
