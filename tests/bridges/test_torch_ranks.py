@@ -119,7 +119,11 @@ def test_under_torchrun_each_rank_writes_its_own_trace(tmp_path: Path) -> None:
     said: list[subprocess.CompletedProcess[str]] = []
     for words in (["train.py"], ["-m", "workbench", "trace", "-o", "out.json", "train.py"]):
         given = {"cwd": tmp_path, "env": environment(), "capture_output": True, "text": True, "timeout": 300}
-        said.append(subprocess.run([*run, *words], check=False, **given))  # type: ignore[call-overload]
+        for _ in range(4):  # PyTorch's own threads abort a rank now and then when it leaves, with no recorder as well
+            done = subprocess.run([*run, *words], check=False, **given)  # type: ignore[call-overload]
+            if "SIGABRT" not in done.stderr:
+                break
+        said.append(done)
     assert [each.returncode for each in said] == [0, 0], said
     # Two processes write to one pipe: a line of one may begin before the end of the other's.
     printed = [sorted(re.findall(r"rank \d: -?\d+\.\d{6}", each.stdout)) for each in said]
