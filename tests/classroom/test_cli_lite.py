@@ -166,6 +166,7 @@ def test_a_package_that_does_not_tell_its_files_is_refused(tmp_path: Path, monke
     with pytest.raises(CommandError, match=said + "pip install --force-reinstall some-package mends that."):
         installed_wheels(["some-package"], [], wheels)
     # Installed in place of a copy: its files are elsewhere.
+    (place / "__editable__.some_package-1.0.pth").write_text(str(tmp_path))
     (told / "RECORD").write_text("some_package-1.0.dist-info/METADATA,,\n__editable__.some_package-1.0.pth,,\n")
     with pytest.raises(CommandError, match=said):
         installed_wheels(["some-package"], [], wheels)
