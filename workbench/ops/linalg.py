@@ -14,7 +14,7 @@ from ..autograd.grad_mode import no_grad
 from ..autograd.tensor import Tensor, wrap
 from ..errors import LinAlgError, warn
 from . import matrices
-from .core.checks import bool_of, check_tensor, dim_index, int_of, not_a_tensor, number_of
+from .core.checks import bool_of, check_tensor, dim_index, int_of, is_vector, not_a_tensor, number_of
 from .core.op import operation
 from .core.registry import TENSORS
 from .core.results import into, into_each, results_of
@@ -31,14 +31,19 @@ def _matrices(name: str, a: Any, square: bool = True, float_sentence: str = "", 
         raise TypeError(not_a_tensor(name.replace(".", "_"), argument, 0, a))
     if a._array.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor {argument} must have at least 2 dimensions.")
-    if square and a._array.shape[-1] != a._array.shape[-2]:
-        rows, columns = a._array.shape[-2:]
-        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
+    if square:
+        _check_square(f"{name}: ", a)
     if a._array.dtype.kind != "f":
         if float_sentence:
             raise NotImplementedError(errors.NO_KERNEL.format(float_sentence, a.dtype.word))
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {a.dtype.word}")
     return a
+
+
+def _check_square(where: str, a: Tensor) -> None:
+    rows, columns = a._array.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(f"{where}A must be batches of square matrices, but they are {rows} by {columns} matrices")
 
 
 def _not_half(kernel: str, *tensors: Tensor) -> None:
@@ -103,7 +108,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
             f"{A.dtype.word} and B of type {B.dtype.word} instead"
         )
     a, b = A._array, B._array
-    vector = matrices.is_vector(a, b)
+    vector = is_vector(a, b)
     if not b.ndim:
         raise RuntimeError("linalg.solve: The input tensor B must have at least 2 dimensions.")
     _check_fit("linalg.solve", a.shape, (*b.shape, 1) if vector else b.shape, left)
@@ -166,9 +171,8 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False, *, out: Te
         if t._array.ndim < 2:
             count = t._array.ndim
             raise RuntimeError(f"{letter} should have at least 2 dimensions, but has {count} dimensions instead")
+    _check_square("", input2)
     rows, columns = input2._array.shape[-2:]
-    if rows != columns:
-        raise RuntimeError(f"A must be batches of square matrices, but they are {rows} by {columns} matrices")
     if columns != self._array.shape[-2]:
         raise RuntimeError(
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {rows} by {columns} but each b matrix is "
@@ -269,7 +273,7 @@ def svdvals(A: Tensor) -> Tensor:
 def _no_fewer(name: str, a: Any, sentence: str, argument: str = "input") -> Tensor:
     if not isinstance(a, Tensor):
         raise TypeError(not_a_tensor(f"linalg_{name}", argument, 0, a))
-    if a._array.dtype.kind != "f" or a._array.ndim < 2 or (name == "pinv" and a._array.dtype.itemsize < 4):
+    if a._array.dtype.kind != "f" or a._array.dtype.itemsize < 4 or a._array.ndim < 2:
         raise RuntimeError(sentence.format(f"{a.dtype.word}{{{list(a._array.shape)}}}"))
     return a
 
@@ -326,13 +330,11 @@ def matrix_power(self: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     n = int_of("linalg_matrix_power", "n", 1, n)
     if self._array.ndim < 2:
         raise RuntimeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
-    rows, columns = self._array.shape[-2:]
-    if rows != columns:
-        raise RuntimeError(
-            f"linalg.matrix_power: A must be batches of square matrices, but they are {rows} by {columns} matrices"
-        )
+    _check_square("linalg.matrix_power: ", self)
     if n == 0:
-        return self.clone().copy_(wrap(np.eye(rows, dtype=self._array.dtype)).expand(*self._array.shape))
+        return self.clone().copy_(
+            wrap(np.eye(self._array.shape[-1], dtype=self._array.dtype)).expand(*self._array.shape)
+        )
     base, n = (self, n) if n > 0 else (inv(self), -n)
     if n == 1:
         return base.clone() if base is self else base
@@ -429,11 +431,8 @@ def matrix_norm(
     if ord == "fro":
         return norm(A, 2, (rows, columns), keepdim, dtype)
     if ord not in ("nuc", 1, -1, 2, -2, float("inf"), -float("inf")):
-        raise RuntimeError(
-            f"linalg.matrix_norm: Order {ord:g} not supported."
-            if not isinstance(ord, str)
-            else (f"linalg.matrix_norm: Order {ord} not supported.")
-        )
+        told = ord if isinstance(ord, str) else f"{ord:g}"
+        raise RuntimeError(f"linalg.matrix_norm: Order {told} not supported.")
     best = amin if ord in (-1, -2, -float("inf")) else amax
     if ord in ("nuc", 2, -2):
         A = A if dtype is None else A.to(dtype)
@@ -482,11 +481,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
         s = svdvals(A)
         least, most = s[..., -1:], s[..., :1]
         return (least / most if p == -2 else most / least).squeeze(-1)
-    rows, columns = A._array.shape[-2:]
-    if rows != columns:
-        raise RuntimeError(
-            f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {rows} by {columns} matrices"
-        )
+    _check_square(f"linalg.cond(ord={p}): ", A)
     try:
         inverted = inv(A)
     except LinAlgError:
@@ -554,7 +549,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     return (x * y).sum(dim)
 
 
-def _crossed(name: str, a: Tensor, b: Tensor, dim: int) -> Tensor:
+def _crossed(a: Tensor, b: Tensor, dim: int) -> Tensor:
     """The cross product along a dimension, counted from behind so that batches broadcast."""
     x, y = a._array, b._array
     if x.ndim != y.ndim:
@@ -586,7 +581,7 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | 
         if not found:
             raise RuntimeError("no dimension of size 3 in input")
         dim = found[0]
-    return _crossed("cross", self, other, dim)
+    return _crossed(self, other, dim)
 
 
 @_takes_out
@@ -594,7 +589,7 @@ def linalg_cross(A: Tensor, B: Tensor, *, dim: int = -1) -> Tensor:
     """The cross product of vectors of three elements along `dim`. Source: torch.linalg.cross."""
     check_tensor("linalg_cross", "input", 0, A)
     check_tensor("linalg_cross", "other", 1, B)
-    return _crossed("linalg_cross", A, B, dim)
+    return _crossed(A, B, dim)
 
 
 linalg_cross.__name__ = linalg_cross.__qualname__ = "cross"

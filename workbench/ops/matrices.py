@@ -10,6 +10,7 @@ import numpy as np
 
 from ..autograd.tensor import wrap
 from ..errors import LinAlgError
+from .core.checks import is_vector
 from .core.op import define
 from .core.registry import ARRAYS, TENSORS, in_formulas
 from .linear import dot
@@ -160,11 +161,6 @@ linalg_inv_ex = define(
     batch="in front",
     samples="inv(3); inv(2, 2)",
 )
-
-
-def is_vector(a: Any, b: Any) -> bool:
-    """Whether the right side of a system is one vector for each matrix."""
-    return b.ndim == 1 or (a.ndim - 1 == b.ndim and tuple(b.shape) == tuple(a.shape[:-1]))
 
 
 def _solution_of(a: Array, b: Array, left: bool) -> Array:

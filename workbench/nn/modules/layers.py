@@ -128,8 +128,8 @@ class MaxPool2d(_MaxPool):
         return F.max_pool2d(input, self.kernel_size, self.stride, *how)
 
 
-class AvgPool2d(Module):
-    """The mean of each window."""
+class AvgPool(Module):
+    """What mean pools of images and of volumes share."""
 
     def __init__(
         self,
@@ -145,14 +145,18 @@ class AvgPool2d(Module):
         self.padding, self.ceil_mode = padding, ceil_mode
         self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool2d(AvgPool):
+    """The mean of each window."""
+
     def forward(self, input: Tensor) -> Tensor:
         """The means."""
         how = self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override
         return F.avg_pool2d(input, self.kernel_size, self.stride, *how)
-
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class Embedding(Module):

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...autograd.tensor import Tensor
 from .. import functional as F
+from .layers import AvgPool
 from .module import Module
 
 
@@ -38,31 +39,13 @@ class AvgPool1d(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class AvgPool3d(Module):
+class AvgPool3d(AvgPool):
     """The mean of each window of volumes."""
-
-    def __init__(
-        self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
-        self.padding, self.ceil_mode = padding, ceil_mode
-        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
     def forward(self, input: Tensor) -> Tensor:
         """The means."""
         how = self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override
         return F.avg_pool3d(input, self.kernel_size, self.stride, *how)
-
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class _Adaptive(Module):

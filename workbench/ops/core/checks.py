@@ -355,6 +355,11 @@ def check_bmm(a: np.ndarray, b: np.ndarray) -> None:
     _no_kernel("bmm", a)
 
 
+def is_vector(a: Any, b: Any) -> bool:
+    """Whether the right side of a system is one vector for each matrix."""
+    return b.ndim == 1 or (a.ndim - 1 == b.ndim and tuple(b.shape) == tuple(a.shape[:-1]))
+
+
 def is_int(n: Any) -> bool:
     """Whether it is a whole number, a tensor of one perhaps, and no bool."""
     if type(n) is int:

@@ -30,6 +30,7 @@ from ...autograd import dtypes
 from ...autograd.levels import Level, Lifted, at
 from ...autograd.tensor import Tensor, wrap
 from ...autograd.views import layout_of
+from .checks import is_vector
 from .registry import DIMS, REGISTRY, SIZES, TENSORS
 
 Ints = tuple[int, ...]
@@ -247,7 +248,7 @@ def looped(op: Any, args: tuple[Any, ...], size: int) -> Results:
 def _systems(op: Any, args: tuple[Any, ...], size: int) -> Results:
     """Matrices and right sides, which may be a vector for each matrix."""
     a, b, how = args
-    vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
+    vector = is_vector(a, b)
     b = _column(b) if vector else b
     both = [Mapped(m.full(size), True).aligned(max(a.ndim, b.ndim)) for m in (a, b)]
     outs, _ = op.perform((*both, how))
