@@ -61,6 +61,8 @@ OVERLOADED = {
     @overload
     def size(self, dim: int) -> int: ...""",
 }
+# Calling the class makes a tensor as PyTorch's older constructor does: its metaclass sees to that.
+CALLED = "def __init__(self, *sizes_or_data: Any, device: Any = ...) -> None: ...\n"
 COMPARISONS = ("__eq__", "__ne__")  # object's own return a bool
 # Tensors have methods of these names, which would hide Python's own in the class.
 HIDDEN = re.compile(r"(?:(?<=[:>|,] )|(?<=\[))(bool|float|int)\b")
@@ -88,7 +90,7 @@ class Bodiless(ast.NodeTransformer):
         declared = {each.target.id for each in kept if isinstance(each, ast.AnnAssign)}
         more = "\n".join(f"{name}: Any" for name in slots if name not in declared)
         if node.name == "Tensor":
-            more += "\n" + attached({each.name for each in kept if isinstance(each, ast.FunctionDef)})
+            more += "\n" + CALLED + attached({each.name for each in kept if isinstance(each, ast.FunctionDef)})
         node.body = [self.visit(each) for each in kept] + ast.parse(more).body or [ast.Expr(ast.Constant(...))]
         return node
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 
+import numpy as np
 import pytest
 from oracle import compare, entries, names
 
@@ -54,6 +55,24 @@ torch.double is torch.float64, torch.int is torch.int32, torch.half is torch.flo
 torch.Size([2, 3]), torch.Size([2, 3]).numel(), x.shape == (3,), x.shape + (2,), torch.Size((2,)) == torch.Size([2])
 torch.tensor(3.0).size(), torch.tensor(3.0).numel()
 """
+# What the class itself makes, and `Tensor.new` of another.
+CONSTRUCTED = """
+torch.Tensor() | torch.Tensor(2, 3).shape | torch.Tensor(3).shape | torch.Tensor(2, 0).shape | torch.Tensor((2, 3))
+torch.Tensor(torch.Size([2, 3])).shape | torch.Tensor(size=(2, 3)).shape | torch.Tensor(np.int64(3), 2).shape
+torch.Tensor(torch.tensor(3), 2).shape | torch.Tensor(torch.tensor(3)) | torch.Tensor(-1) | torch.Tensor(2, -3)
+torch.Tensor([1, 2]) | torch.Tensor([[1.0, 2], [3, 4]]) | torch.Tensor([]) | torch.Tensor([[]]) | torch.Tensor([True])
+torch.Tensor(range(3)) | torch.Tensor(data=[1, 2]) | torch.Tensor([torch.tensor(1.0), torch.tensor(2)])
+torch.Tensor(np.array([1, 2])) | torch.Tensor(np.ones(2)).dtype | torch.Tensor(np.array(2.0))
+torch.Tensor([[1, 2], [3]])
+torch.Tensor(1.5) | torch.Tensor(None) | torch.Tensor('a') | torch.Tensor(True) | torch.Tensor({1, 2})
+torch.Tensor(["a"])
+torch.Tensor(np.float64(3)) | torch.Tensor(2, 3.0) | torch.Tensor(2, None) | torch.Tensor([1], device='cpu')
+torch.Tensor(2, device='cuda') | torch.Tensor(1, device='meta')
+torch.Tensor(x) | torch.Tensor(other=n) | torch.Tensor(n).data_ptr() == n.data_ptr()
+torch.Tensor(x * 2).sum().backward()
+type(torch.Tensor([1])) is torch.Tensor | torch.nn.Parameter(torch.Tensor(2, 3)).shape
+x.new(np.ones(2, int)) | x.new('a') | x.new(2, -3) | x.new(True) | x.new(torch.tensor(3), 2).shape | x.new()
+"""
 # What else a tensor can be asked.
 ASKED = """
 x == None | x != None | x == 'a' | e.mean() | a.t().t().view(6) | torch.add(1, x) | torch.mul(2, x) | m + m
@@ -67,6 +86,11 @@ isinstance(x, torch.Tensor), type(x).__name__
 @pytest.mark.parametrize("text", entries(CREATED))
 def test_a_tensor_made(text: str) -> None:
     compare(lambda torch: eval(text, names(torch) | {"collections": collections}))
+
+
+@pytest.mark.parametrize("text", entries(CONSTRUCTED))
+def test_a_tensor_constructed(text: str) -> None:
+    compare(lambda torch: eval(text, names(torch) | {"np": np}))
 
 
 @pytest.mark.parametrize("text", entries(ASKED))

@@ -190,8 +190,19 @@ class Facts:
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
 
-class Tensor(Facts):
+class TensorKind(type):
+    """The class of Tensor and its subclasses: calling Tensor makes a tensor from sizes or numbers."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """A new instance; `blank` makes one for the engine, quicker."""
+        return cls._construct(*args, **kwargs) if cls is Tensor else super().__call__(*args, **kwargs)
+
+
+class Tensor(Facts, metaclass=TensorKind):
     """A multi-dimensional array that remembers how it was computed (torch.Tensor).
+
+    `Tensor(2, 3)` has that shape and holds whatever the memory held; `Tensor([1, 2])` holds the numbers, in the default
+    dtype; `Tensor(other)` is a view. `torch.tensor` and `torch.empty` say more clearly what is meant.
 
     What needs the rest of the engine is added by the modules that know it: `grad_fn` by views.py, `backward` by
     backward.py, `__repr__` and the operations by the ops.
@@ -206,6 +217,7 @@ class Tensor(Facts):
         retains_grad: bool
         detach: Callable[[], Tensor]
         clone: Callable[[], Tensor]
+        _construct: Callable[..., Tensor]
         _keep_dtype: Callable[[], None]
         _cast_gradients: Callable[[dtypes.dtype | None], None]
 
@@ -392,6 +404,10 @@ class Tensor(Facts):
         return object.__format__(self, spec) if self._array.ndim else format(self.item(), spec)
 
 
+# A tensor with no slot set, in the time that a class without a metaclass takes.
+blank: Callable[[], Tensor] = type.__call__.__get__(Tensor)
+
+
 class InferenceTensor(Tensor):
     """A tensor made in inference mode; of another class, which the compiled functions of ops leave to dispatch."""
 
@@ -463,7 +479,7 @@ def wrap(array: np.ndarray, requires_grad: bool = False, kind: type[Tensor] | No
     """A new leaf over an array, sharing its memory: of that class, or of the one that the mode asks for."""
     if kind is None:
         kind = InferenceTensor if inferring and local.modes.inference else Tensor
-    t = kind()
+    t = blank() if kind is Tensor else kind()
     t._array = array if type(array) is np.ndarray else np.asarray(array)
     t._rg = requires_grad
     t._nr = 0
@@ -534,15 +550,16 @@ def link_view(out: Tensor, source: Tensor, creation: str = "default") -> None:
     meta.attr_version = storage.version
 
 
-class _Kind(type):
-    """Tensors of other kinds (of a running transform, or of inference mode) are parameters by a mark they bear."""
+class ParameterKind(TensorKind):
+    """The class of Parameter; apart, as `isinstance` of any tensor would be slower."""
 
     def __instancecheck__(cls, thing: Any) -> bool:
+        """Parameters of other kinds (of a running transform, or of inference mode) are known by a mark they bear."""
         marked = cls is Parameter and isinstance(thing, Tensor) and "_is_param" in thing.__dict__
         return marked or super().__instancecheck__(thing)
 
 
-class Parameter(Tensor, metaclass=_Kind):
+class Parameter(Tensor, metaclass=ParameterKind):
     """A leaf that becomes a module's parameter when it becomes its attribute (torch.nn.Parameter).
 
     It shows the memory of `data`, without its history, and requires grad unless told not to, also under no_grad.

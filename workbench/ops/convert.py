@@ -17,11 +17,12 @@ from ..autograd.state import local
 from ..autograd.tensor import Size, Tensor, bump, tensor_method, wrap
 from ..errors import kind_of, warn
 from ..events import emit, failed, listeners
-from .core.checks import CPU, check_device, check_tensor, dim_index, size_of, tensors_only
+from .core.checks import CPU, check_device, check_tensor, dim_index, is_int, size_of, tensors_only
+from .core.checks import device as device_named
 from .core.op import define, method, operation
 from .core.registry import REGISTRY
 from .core.results import placed, steps_of
-from .creation import full, tensor
+from .creation import empty, full, tensor
 
 _to_copy = define(
     "ToCopyBackward0",
@@ -285,28 +286,51 @@ def _new_tensor(self: Tensor, data: Any, *, dtype: Dtype | None = None, requires
 
 @method("new")
 @placed
-def new(self: Tensor, *given: Any, size: Any = None, data: Any = None) -> Tensor:
+def new(self: Tensor, *given: Any, size: Any = None, data: Any = None, other: Tensor | None = None) -> Tensor:
     """A tensor in this one's dtype: of a shape, holding whatever the memory held, or of a sequence of numbers.
 
     Of a tensor of the same dtype it is a view (torch.Tensor.new, which PyTorch keeps for old programs).
     """
-    source = data if data is not None else given[0] if len(given) == 1 else None
-    if size is not None or len(given) > 1 or type(source) is int or isinstance(source, Size):
-        return self.new_empty(size_of("new", given, size, 1))
-    if not given and data is None:
-        return self.new_empty(0)
+    source = _one_source(given, data, other)
+    if isinstance(source, Tensor) and source.dtype is not self.dtype:
+        raise TypeError(
+            f"expected TensorOptions(dtype={self.dtype.c_name}, device=cpu, layout=Strided, requires_grad=false "
+            "(default), pinned_memory=false (default), memory_format=(nullopt)) (got "
+            f"TensorOptions(dtype={source.dtype.c_name}, device=cpu, layout=Strided, requires_grad=false "
+            "(default), pinned_memory=false (default), memory_format=(nullopt)))"
+        )
+    return _of_sizes_or_data(self.dtype, given, size, source)
+
+
+@tensor_method("_construct")
+def _construct(
+    *given: Any, size: Any = None, data: Any = None, other: Tensor | None = None, device: Any = None, **unknown: Any
+) -> Tensor:
+    """`Tensor(2, 3)`, `Tensor([1, 2])`: in the default dtype; of a tensor, a view in its own."""
+    if unknown:
+        raise TypeError(f"new() received an invalid combination of arguments - it takes no {next(iter(unknown))}")
+    kind = CPU.type if device is None else device_named(device).type
+    if kind != CPU.type:
+        raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {kind} was passed")
+    return _of_sizes_or_data(dtypes.get_default_dtype(), given, size, _one_source(given, data, other))
+
+
+def _one_source(given: tuple[Any, ...], data: Any, other: Any) -> Any:
+    """The tensor or the sequence of numbers that a constructor was given alone."""
+    return next((source for source in (data, other, *(given if len(given) == 1 else ())) if source is not None), None)
+
+
+def _of_sizes_or_data(dtype: Dtype, given: tuple[Any, ...], size: Any, source: Any) -> Tensor:
+    """What older constructors make: of whole numbers a shape, of a sequence its numbers, of a tensor a view."""
     if isinstance(source, Tensor):
-        if source.dtype is not self.dtype:
-            raise TypeError(
-                f"expected TensorOptions(dtype={self.dtype.c_name}, device=cpu, layout=Strided, requires_grad=false "
-                "(default), pinned_memory=false (default), memory_format=(nullopt)) (got "
-                f"TensorOptions(dtype={source.dtype.c_name}, device=cpu, layout=Strided, requires_grad=false "
-                "(default), pinned_memory=false (default), memory_format=(nullopt)))"
-            )
         return REGISTRY["alias"].function(source)
-    if not isinstance(source, (str, Sequence)):
+    if size is not None or len(given) > 1 or is_int(source) or isinstance(source, Size):
+        return empty(size_of("new", given, size, 0), dtype=dtype)
+    if not given and source is None:
+        return empty(0, dtype=dtype)
+    if not isinstance(source, (np.ndarray, Sequence)):
         raise TypeError(f"new(): data must be a sequence (got {kind_of(source)})")
-    return tensor(source if isinstance(source, str) else list(source), dtype=self.dtype)
+    return tensor(list(source) if isinstance(source, range) else source, dtype=dtype)
 
 
 @method("new_full")

@@ -36,7 +36,7 @@ from ...autograd.builtin_node import (
 from ...autograd.node import edge_of, in_scope, sequence
 from ...autograd.saved_tensors import FREED, Packed, SavedOutput, save_results
 from ...autograd.state import local, off, scoped, unusual
-from ...autograd.tensor import Meta, Parameter, Tensor, link_view
+from ...autograd.tensor import Meta, Parameter, Tensor, blank, link_view
 from ...events import emit, listeners
 from .registry import ARRAYS, DEFAULTS, TENSORS, told_arguments
 from .results import into
@@ -238,6 +238,7 @@ NAMES: dict[str, Any] = {
     "listeners": listeners,
     "sequence": sequence,
     **{thing.__name__: thing for thing in _THINGS},
+    "blank": blank,
     "into": into,
     "SCALARS": SCALARS,
     "f64": np.dtype("float64"),
@@ -411,7 +412,7 @@ def _run(op: Any) -> list[str]:
     run = [f"{', '.join(['r', *(f'r_{name}' for name in op.extras)])} = forward({', '.join(given)})"]
     if not op.simple or len(op.tensors) > 1:  # dispatch says what does not fit
         run = ["try:", *_indented(run), "except ValueError:", *_leave(op, "True")[1:]]
-    birth = ["t = Tensor()", "t._array = r", "t._rg = recorded", "t._fn = t._storage = t._meta = None"]
+    birth = ["t = blank()", "t._array = r", "t._rg = recorded", "t._fn = t._storage = t._meta = None"]
     if op.kind in ("view", "views"):
         birth[-1:] = ["t._fn = t._storage = None", "t._meta = Meta()"]
     kind = f"'no_grad' if off and not local.modes.grad else '{'multi_output' if op.several else 'default'}'"
@@ -457,7 +458,7 @@ def _record(op: Any, general: bool = False) -> list[str]:
     """Record the node; in general, operands may be numbers and of different dtypes, and what is saved may not be so."""
     out: list[str] = []
     for name in () if general else op.extras:
-        out += [f"{name} = Tensor()", f"{name}._array = asarray(r_{name})", f"{name}._rg = False", f"{name}._nr = 0"]
+        out += [f"{name} = blank()", f"{name}._array = asarray(r_{name})", f"{name}._rg = False", f"{name}._nr = 0"]
         out += [f"{name}._fn = {name}._storage = {name}._meta = None"]
     out += ["node = NODE()", "node.extra = in_scope() if scoped else None"]
     out += ["node.seq = next(sequence)  # before the edges, as PyTorch does: a view's may only now be made anew"]
