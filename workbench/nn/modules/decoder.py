@@ -11,10 +11,9 @@ from ...autograd.tensor import Tensor
 from ...ops.creation import full
 from .. import functional as F
 from .. import init
-from .layers import Dropout
 from .module import Module, ModuleList
 from .normalization import LayerNorm
-from .transformer import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
+from .transformer import AttentionLayer, TransformerEncoder, TransformerEncoderLayer
 
 __all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer"]
 
@@ -22,40 +21,15 @@ BATCHES = "the batch number of src and tgt must be equal"
 FEATURES = "the feature number of src and tgt must be equal to d_model"
 
 
-class TransformerDecoderLayer(TransformerEncoderLayer):
+class TransformerDecoderLayer(AttentionLayer):
     """Attention of a sequence to itself, then to the `memory` of another, then two linear layers.
 
     Each is added to its input and normalised; with `norm_first` the input is normalised instead.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: str | Callable[[Tensor], Tensor] = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Dtype | None = None,
-    ) -> None:
-        kind: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
-        rest = (dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first)
-        super().__init__(d_model, nhead, *rest, **kind)
-        parts = dict(self._modules)
-        self._modules.clear()
-        self.self_attn = parts["self_attn"]
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **kind)
-        for name in ("linear1", "dropout", "linear2", "norm1", "norm2"):
-            self.add_module(name, parts[name])
-        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, **kind)
-        self.dropout1, self.dropout2 = parts["dropout1"], parts["dropout2"]
-        self.dropout3 = Dropout(dropout)
+    attends_to_memory = True
 
-    def forward(  # type: ignore[override]
+    def forward(
         self,
         tgt: Tensor,
         memory: Tensor,
@@ -71,17 +45,14 @@ class TransformerDecoderLayer(TransformerEncoderLayer):
         if self.norm_first:
             tgt = tgt + self._attended(self.norm1(tgt), *own)
             tgt = tgt + self._informed(self.norm2(tgt), memory, *other, memory_is_causal)
-            return tgt + self._fed_forward(self.norm3(tgt))
+            return tgt + self._fed_forward(self.norm3(tgt), self.dropout3)
         tgt = self.norm1(tgt + self._attended(tgt, *own))
         tgt = self.norm2(tgt + self._informed(tgt, memory, *other, memory_is_causal))
-        return self.norm3(tgt + self._fed_forward(tgt))
+        return self.norm3(tgt + self._fed_forward(tgt, self.dropout3))
 
     def _informed(self, x: Tensor, memory: Tensor, mask: Any, padding: Any, is_causal: bool) -> Tensor:
         options = {"attn_mask": mask, "key_padding_mask": padding, "is_causal": is_causal}
         return self.dropout2(self.multihead_attn(x, memory, memory, need_weights=False, **options)[0])
-
-    def _fed_forward(self, x: Tensor) -> Tensor:
-        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
 class TransformerDecoder(Module):

@@ -204,11 +204,13 @@ class MultiheadAttention(Module):
         return dims == 3
 
 
-class TransformerEncoderLayer(Module):
-    """Attention of a sequence to itself, then two linear layers, each added to its input and normalised.
+class AttentionLayer(Module):
+    """What a layer of the encoder and one of the decoder share: attentions, then two linear layers.
 
-    With `norm_first` the input is normalised instead (Xiong et al., 2020).
+    Each of these steps has a normalisation and a dropout of its own.
     """
+
+    attends_to_memory = False
 
     def __init__(
         self,
@@ -227,18 +229,35 @@ class TransformerEncoderLayer(Module):
         super().__init__()
         kind: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
         self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **kind)
+        if self.attends_to_memory:
+            self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **kind)
         self.linear1 = Linear(d_model, dim_feedforward, **kind)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, **kind)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, **kind)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **kind)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
+        steps = "123" if self.attends_to_memory else "12"
+        for step in steps:
+            self.add_module(f"norm{step}", LayerNorm(d_model, eps=layer_norm_eps, **kind))
+        for step in steps:
+            self.add_module(f"dropout{step}", Dropout(dropout))
         if isinstance(activation, str) and activation not in ("relu", "gelu"):
             raise RuntimeError(f"activation should be relu/gelu, not {activation}")
         named = isinstance(activation, str)
         self.activation: Callable[[Tensor], Tensor] = getattr(F, activation) if named else activation
+
+    def _attended(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool) -> Tensor:
+        options = {"key_padding_mask": padding, "attn_mask": mask, "is_causal": is_causal}
+        return self.dropout1(self.self_attn(x, x, x, need_weights=False, **options)[0])
+
+    def _fed_forward(self, x: Tensor, dropout: Module) -> Tensor:
+        return dropout(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+
+class TransformerEncoderLayer(AttentionLayer):
+    """Attention of a sequence to itself, then two linear layers, each added to its input and normalised.
+
+    With `norm_first` the input is normalised instead (Xiong et al., 2020).
+    """
 
     def forward(
         self,
@@ -252,16 +271,9 @@ class TransformerEncoderLayer(Module):
         padding, mask = both_numbers(names, src_key_padding_mask, src_mask, src.dtype)
         if self.norm_first:
             src = src + self._attended(self.norm1(src), mask, padding, is_causal)
-            return src + self._fed_forward(self.norm2(src))
+            return src + self._fed_forward(self.norm2(src), self.dropout2)
         src = self.norm1(src + self._attended(src, mask, padding, is_causal))
-        return self.norm2(src + self._fed_forward(src))
-
-    def _attended(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool) -> Tensor:
-        options = {"key_padding_mask": padding, "attn_mask": mask, "is_causal": is_causal}
-        return self.dropout1(self.self_attn(x, x, x, need_weights=False, **options)[0])
-
-    def _fed_forward(self, x: Tensor) -> Tensor:
-        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        return self.norm2(src + self._fed_forward(src, self.dropout2))
 
 
 class TransformerEncoder(Module):
