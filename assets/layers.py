@@ -15,15 +15,20 @@ DOORS = {"__init__", "__main__", "cli"}  # they may import anything
 SHARED = {"absent", "errors", "events"}  # nearly all parts import these
 LESSONS = {"classroom"}  # written as a user writes, by `import workbench`
 PURPOSES = {
+    "amp": "mixed precision: off",
     "autograd": "Tensor, Function, engine",
+    "backends": "switches without effect",
     "bridges": "PyTorch in our records",
     "callbacks": "in other trainers",
+    "compiler": "nothing is compiled",
+    "cuda": "no such device",
     "diagnosis": "why a gradient is so",
     "explanation": "an error's picture",
     "distributions": "drawing numbers",
     "func": "grad, vjp, jvp, vmap",
     "linalg": "matrices",
     "health": "what is wrong",
+    "jit": "nothing is compiled",
     "live_recording": "pictures while it runs",
     "watching": "statistics of hours",
     "nn": "layers and losses",
@@ -32,10 +37,12 @@ PURPOSES = {
     "recording": "record(), show()",
     "scene": "pictures to text, SVG, HTML",
     "serialization": "tensors in files",
+    "settings": "what programs set first",
     "stepper": "one node at a time",
     "tools": "record and draw",
     "trace": "events to frames",
     "utils": "checkpoints, batches",
+    "version": "of what this is",
     "views": "frames to pictures",
     "widgets": "live in a notebook",
 }

@@ -94,8 +94,58 @@ _on_first_use = {
     "vmap": "func",
     "conv2d": "ops.convolution",
     "layer_norm": "ops.normalization",
+    "compile": "compiler",
+    **dict.fromkeys(
+        (
+            "are_deterministic_algorithms_enabled",
+            "get_default_device",
+            "get_deterministic_debug_mode",
+            "get_float32_matmul_precision",
+            "get_num_interop_threads",
+            "get_num_threads",
+            "is_deterministic_algorithms_warn_only_enabled",
+            "set_default_device",
+            "set_deterministic_debug_mode",
+            "set_float32_matmul_precision",
+            "set_flush_denormal",
+            "set_num_interop_threads",
+            "set_num_threads",
+            "use_deterministic_algorithms",
+        ),
+        "settings",
+    ),
+    **dict.fromkeys(
+        (
+            "autocast",
+            "clear_autocast_cache",
+            "get_autocast_cpu_dtype",
+            "get_autocast_dtype",
+            "get_autocast_gpu_dtype",
+            "is_autocast_cache_enabled",
+            "is_autocast_cpu_enabled",
+            "is_autocast_enabled",
+            "set_autocast_cache_enabled",
+            "set_autocast_dtype",
+            "set_autocast_enabled",
+            "GradScaler",
+        ),
+        "amp",
+    ),
 }
-_parts_on_first_use = ["distributions", "func", "linalg", "nn", "optim", "utils"]
+_parts_on_first_use = [
+    "amp",
+    "backends",
+    "compiler",
+    "cuda",
+    "distributions",
+    "func",
+    "jit",
+    "linalg",
+    "nn",
+    "optim",
+    "utils",
+    "version",
+]
 
 
 def __getattr__(name: str) -> _Any:

@@ -30,11 +30,21 @@ PLACES = {
     "torch.nn.utils": workbench.nn.utils,
     "torch.utils.data": workbench.utils.data,
     "torch.distributions": workbench.distributions,
+    "torch.amp": workbench.amp,
+    "torch.backends": workbench.backends,
+    "torch.compiler": workbench.compiler,
+    "torch.cuda": workbench.cuda,
+    "torch.cuda.amp": workbench.cuda.amp,
+    "torch.jit": workbench.jit,
 }
 ABSENT = {
     "torch.hub": "module 'workbench' has no attribute 'hub': PyTorch has torch.hub, the workbench has not.",
-    "torch.compile": "module 'workbench' has no attribute 'compile': PyTorch has torch.compile, the workbench has not; "
-    "call the function itself: there is nothing to compile.",
+    "torch.cuda.nvtx": "module 'workbench.cuda' has no attribute 'nvtx': PyTorch has torch.cuda.nvtx, the workbench "
+    "has not; tensors are always in the computer's own memory.",
+    "torch.jit.freeze": "module 'workbench.jit' has no attribute 'freeze': PyTorch has torch.jit.freeze, the workbench "
+    "has not; call the function itself: there is nothing to compile.",
+    "torch.backends.mha": "module 'workbench.backends' has no attribute 'mha': PyTorch has torch.backends.mha, the "
+    "workbench has not.",
     "torch.nn.LocalResponseNorm": "module 'workbench.nn' has no attribute 'LocalResponseNorm': PyTorch has "
     "torch.nn.LocalResponseNorm, the workbench has not; there are layer_norm and group_norm.",
     "torch.ones(1).lerp": "'Tensor' object has no attribute 'lerp': PyTorch has torch.Tensor.lerp, the workbench has "
@@ -132,7 +142,7 @@ def test_every_public_name_is_there_or_says_that_it_is_not(place: str) -> None:
         except AttributeError as error:
             assert f"PyTorch has {place}.{name}, the workbench has not" in str(error)
             assert not hasattr(owner, name)
-    assert present >= {"torch.nn.parameter": 1, "torch.utils": 3, "torch": 250}.get(place, 4)
+    assert present >= {"torch.nn.parameter": 1, "torch.utils": 3, "torch.backends": 3, "torch": 250}.get(place, 4)
 
 
 def test_what_is_there_instead_is_said_of_names_that_are_not_there() -> None:

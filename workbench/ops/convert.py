@@ -18,6 +18,7 @@ from ..autograd.tensor import Size, Tensor, bump, tensor_method, wrap
 from ..errors import kind_of, warn
 from ..events import emit, failed, listeners
 from .core.checks import CPU, check_device, check_tensor, dim_index, size_of, tensors_only
+from .core.checks import device as Device
 from .core.op import define, method, operation
 from .core.registry import REGISTRY
 from .core.results import placed, steps_of
@@ -130,9 +131,25 @@ def cpu(self: Tensor) -> Tensor:
 
 
 @method()
-def cuda(self: Tensor, device: Any = "cuda") -> Tensor:
-    """AssertionError: there is no such device."""
-    return self.to(device)
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """AssertionError: there is no such device; RuntimeError where one of another kind is named, or a number alone."""
+    if isinstance(device, int):
+        raise RuntimeError(errors.NO_ACCELERATOR)
+    if device is not None and Device(device).type != "cuda":
+        raise RuntimeError("Invalid device, must be cuda device")
+    raise AssertionError(errors.NO_CUDA)
+
+
+@method()
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """RuntimeError: there is no device for which memory could be pinned."""
+    raise RuntimeError(errors.NO_ACCELERATOR)
+
+
+@method()
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Always False: there is no device for which memory could be pinned."""
+    return False
 
 
 @method()

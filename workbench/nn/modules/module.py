@@ -213,6 +213,13 @@ class Module(Stateful):
         """The module itself: it is there already."""
         return self
 
+    def cuda(self, device: Any = None) -> Self:
+        """AssertionError where there is a parameter or a buffer: there is no such device."""
+        return self._apply(lambda t: t.cuda())
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Leave the module as it is, which PyTorch compiles."""
+
     def _apply(self, fn: Callable[[Tensor], Tensor]) -> Self:
         for module in self.children():
             module._apply(fn)

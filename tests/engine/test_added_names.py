@@ -1,0 +1,241 @@
+"""Names that programs ask for at their start: devices, mixed precision, compilers, settings, kinds of numbers."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+from oracle import compare, entries, names, same
+
+import workbench
+
+CUDA = """
+cuda.is_available() | cuda.device_count() | cuda.is_initialized() | cuda.is_bf16_supported() | cuda.synchronize()
+cuda.current_device() | cuda.get_device_name() | cuda.get_device_name(0) | cuda.get_device_properties(0)
+cuda.get_device_capability() | cuda.empty_cache() | cuda.manual_seed(0) | cuda.manual_seed_all(0) | cuda.seed()
+cuda.seed_all() | cuda.memory_allocated() | cuda.max_memory_allocated() | cuda.memory_reserved() | cuda.init()
+cuda.max_memory_reserved() | cuda.mem_get_info() | dict(cuda.memory_stats()) | cuda.Stream() | cuda.Event()
+cuda.Event(enable_timing=True) | cuda.current_stream() | cuda.default_stream() | cuda.get_rng_state()
+cuda.get_rng_state_all() | cuda.set_rng_state(torch.get_rng_state()) | cuda.set_rng_state_all([]) | cuda.initial_seed()
+cuda.ipc_collect() | x.cuda() | x.cuda(0) | x.cuda("cpu") | x.cuda("cuda:1") | x.pin_memory() | x.is_pinned()
+x.to("cuda") | x.to("cuda:0") | torch.ones(2, device="cuda")
+nn.Linear(2, 2).cuda() | nn.Linear(2, 2).to("cuda") | isinstance(nn.ReLU().cuda(), nn.ReLU) | x.is_cuda
+"""
+AMP = """
+torch.is_autocast_enabled() | torch.is_autocast_enabled("cpu") | torch.is_autocast_enabled("cuda")
+torch.is_autocast_enabled("nope") | torch.get_autocast_dtype("cuda") | torch.get_autocast_dtype("nope")
+torch.get_autocast_gpu_dtype() | torch.is_autocast_cpu_enabled() | torch.is_autocast_cache_enabled()
+torch.set_autocast_enabled(False) | torch.set_autocast_enabled("cpu", False) | torch.set_autocast_enabled("cpu", 3)
+torch.set_autocast_dtype("cpu", 3) | torch.clear_autocast_cache() | torch.autocast is torch.amp.autocast
+torch.set_autocast_cache_enabled(True) | torch.set_autocast_cache_enabled(3) | torch.is_autocast_enabled(3)
+amp.is_autocast_available("cpu") | amp.is_autocast_available("cuda") | amp.is_autocast_available("nope")
+amp.autocast("nope") | amp.autocast(3) | amp.autocast("cpu", enabled=False)(3) | amp.custom_fwd(abs, device_type=3)
+amp.custom_bwd(abs, device_type=3) | amp.custom_fwd(abs) | isinstance(amp.autocast("cuda"), torch.autocast)
+isinstance(amp.autocast("cpu", dtype=torch.float64), torch.autocast)
+isinstance(cuda.amp.autocast(), torch.autocast) | isinstance(cuda.amp.autocast(enabled=False), torch.autocast)
+isinstance(amp.GradScaler(), amp.GradScaler) | isinstance(cuda.amp.GradScaler(), amp.GradScaler)
+amp.GradScaler("cuda", enabled=False).scale(x) | amp.GradScaler("cuda", enabled=False).state_dict()
+amp.GradScaler("cpu", enabled=False).get_scale() | amp.GradScaler(enabled=False).is_enabled()
+amp.GradScaler(enabled=False).update() | cuda.amp.GradScaler(enabled=False).scale([x])
+"""
+SETTINGS = """
+torch.get_default_device() | torch.set_default_device("cpu") | torch.set_default_device(None)
+torch.set_num_threads(0) | torch.set_num_threads("a") | torch.set_num_interop_threads(0)
+torch.get_float32_matmul_precision() | torch.set_float32_matmul_precision("nope")
+torch.use_deterministic_algorithms(3)
+torch.set_float32_matmul_precision(3) | torch.are_deterministic_algorithms_enabled()
+torch.is_deterministic_algorithms_warn_only_enabled() | torch.get_deterministic_debug_mode()
+torch.set_deterministic_debug_mode(3) | torch.set_deterministic_debug_mode("x")
+torch.set_deterministic_debug_mode(None) | torch.version.cuda | torch.version.hip | torch.version.debug
+backends.cudnn.enabled | backends.cudnn.benchmark | backends.cudnn.deterministic | backends.cudnn.allow_tf32
+backends.cudnn.is_available() | backends.cudnn.version() | backends.cuda.matmul.allow_tf32 | backends.cuda.is_built()
+backends.mps.is_available() | backends.mps.is_built()
+"""
+COMPILED = """
+jit.is_scripting() | jit.is_tracing() | jit.annotate(int, 3) | jit.ignore(half)(4)
+jit.ignore(drop=True)(half)(4)
+jit.unused(half)(4) | jit.export(half)(4) | jit.script_if_tracing(half)(4) | jit.Final
+compiler.is_compiling() | compiler.is_dynamo_compiling() | compiler.is_exporting() | compiler.disable(half)(4)
+compiler.disable()(half)(4) | torch.compile(half, mode="a", options={})
+
+"""
+
+
+@pytest.mark.parametrize("text", entries(CUDA + AMP + SETTINGS + COMPILED))
+def test_an_expression(text: str) -> None:
+    def program(torch: Any) -> Any:
+        known = {name: getattr(torch, name) for name in ("cuda", "amp", "backends", "jit", "compiler", "nn")}
+        if "cuda.amp" in text:
+            import importlib
+
+            importlib.import_module(f"{torch.__name__}.cuda.amp")
+        return eval(text, names(torch) | known | {"half": lambda n: n / 2})
+
+    compare(program)
+
+
+@same
+def test_settings_are_kept(torch: Any) -> Any:
+    seen = []
+    for mode, only in ((True, True), (True, False), (False, False)):
+        torch.use_deterministic_algorithms(mode, warn_only=only)
+        seen.append((torch.are_deterministic_algorithms_enabled(), torch.get_deterministic_debug_mode()))
+    for mode in ("warn", "error", 1, "default"):
+        torch.set_deterministic_debug_mode(mode)
+        seen.append(torch.is_deterministic_algorithms_warn_only_enabled())
+    torch.set_float32_matmul_precision("high")
+    seen.append(torch.get_float32_matmul_precision())
+    torch.set_float32_matmul_precision("highest")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    seen.append(torch.get_num_threads())
+    torch.set_num_threads(before)
+    cudnn = torch.backends.cudnn
+    cudnn.benchmark = True
+    with cudnn.flags(enabled=False, deterministic=True):
+        seen.append((cudnn.enabled, cudnn.benchmark, cudnn.deterministic))
+    seen.append((cudnn.enabled, cudnn.benchmark, cudnn.deterministic))
+    cudnn.benchmark = False
+    return seen
+
+
+def _function(torch: Any, device: str, **options: Any) -> Any:
+    seen = []
+
+    class Double(torch.autograd.Function):
+        @staticmethod
+        @torch.amp.custom_fwd(device_type=device, **options)
+        def forward(ctx: Any, x: Any) -> Any:
+            seen.append((ctx._fwd_used_autocast, x.dtype, torch.is_autocast_enabled(device)))
+            return x * 2
+
+        @staticmethod
+        @torch.amp.custom_bwd(device_type=device)
+        def backward(ctx: Any, g: Any) -> Any:
+            seen.append((torch.is_autocast_enabled("cpu"), torch.is_autocast_enabled("cuda")))
+            return g * 2
+
+    x = torch.ones(2, requires_grad=True)
+    y = Double.apply(x)
+    y.sum().backward()
+    return seen, y, x.grad, Double.forward.__name__
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("options", [{}, {"cast_inputs": "float16"}])
+def test_a_function_for_autocast(device: str, options: dict[str, Any]) -> None:
+    compare(lambda torch: _function(torch, device, **{name: getattr(torch, kind) for name, kind in options.items()}))
+
+
+@same
+def test_the_old_decorators_of_a_function_for_autocast(torch: Any) -> Any:
+    from importlib import import_module
+
+    old = import_module(f"{torch.__name__}.cuda.amp")
+
+    class Double(torch.autograd.Function):
+        @staticmethod
+        @old.custom_fwd(cast_inputs=torch.float16)
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        @old.custom_bwd
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+    x = torch.ones(2, requires_grad=True)
+    Double.apply(x).sum().backward()
+    return x.grad
+
+
+@same
+def test_regions_of_autocast_that_are_off(torch: Any) -> Any:
+    seen = []
+    x = torch.ones(2)
+    with torch.autocast("cuda"):
+        seen.append((torch.is_autocast_enabled(), (x * x).dtype, torch.get_autocast_dtype("cuda")))
+        with torch.autocast("cuda", dtype=torch.float32, enabled=False, cache_enabled=False):
+            seen.append((torch.is_autocast_enabled(), torch.get_autocast_dtype("cuda")))
+            seen.append(torch.is_autocast_cache_enabled())
+        seen.append((torch.get_autocast_dtype("cuda"), torch.is_autocast_cache_enabled()))
+    torch.set_autocast_enabled("cuda", True)
+    seen.append((torch.is_autocast_enabled(), torch.is_autocast_enabled("cpu")))
+    torch.set_autocast_enabled(False)
+    seen.append(torch.is_autocast_enabled("cuda"))
+    with torch.autocast("cpu", enabled=False) as region:
+        seen.append((isinstance(region, torch.autocast), torch.is_autocast_enabled("cpu")))
+    return seen, torch.autocast("cpu", enabled=False)(lambda: torch.is_autocast_enabled("cpu"))()
+
+
+@same
+def test_a_training_with_a_scaler_that_is_off(torch: Any) -> Any:
+    model = torch.nn.Linear(2, 1)
+    model.load_state_dict({"weight": torch.tensor([[1.0, 2.0]]), "bias": torch.tensor([0.5])})
+    optimizer, scaler = torch.optim.SGD(model.parameters(), lr=0.1), torch.amp.GradScaler("cuda")
+    for _ in range(2):
+        optimizer.zero_grad()
+        with torch.autocast("cuda", enabled=False):
+            loss = model(torch.ones(1, 2)).sum()
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        scaler.step(optimizer)
+        scaler.update()
+    return model.weight, model.bias, scaler.state_dict()
+
+
+def test_autocast_on_the_cpu_is_refused() -> None:
+    for refused in (
+        lambda: workbench.autocast("cpu"),
+        lambda: workbench.set_autocast_enabled("cpu", True),
+        lambda: workbench.get_autocast_dtype("cpu"),
+        lambda: workbench.amp.GradScaler("cpu"),
+    ):
+        with pytest.raises(NotImplementedError, match="which the workbench has not|the workbench has not"):
+            refused()
+    with pytest.raises(AssertionError, match="computes on the cpu alone"):
+        workbench.amp.GradScaler("mps")
+    with pytest.raises(NotImplementedError, match="bfloat16"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        workbench.get_autocast_cpu_dtype()
+
+
+def test_what_pytorch_compiles_stays_as_it_is() -> None:
+    """PyTorch's answers are other objects, so that they are not compared."""
+    model = workbench.nn.Linear(2, 1)
+    compile = workbench.compile
+    assert (
+        model.compile() is None
+        and compile(model) is model
+        and compile(fullgraph=True)(abs) is abs
+        and compile(abs, mode="max-autotune") is abs
+    )
+    with pytest.raises(AssertionError, match="A callable function is expected, but <class 'int'> is provided."):
+        compile(3)
+    jit, compiler = workbench.jit, workbench.compiler
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert jit.script(model) is model and jit.trace(model, workbench.ones(2)) is model
+        assert jit.script_method(abs) is abs
+    assert [str(w.message) for w in caught] == [
+        f"`torch.jit.{name}` is deprecated. Please switch to `torch.compile` or `torch.export`."
+        for name in ("script", "trace", "script_method")
+    ]
+    assert not isinstance(model, jit.ScriptModule) and isinstance(jit.ScriptModule(), workbench.nn.Module)
+    assert compiler.allow_in_graph(abs) is abs and compiler.assume_constant_result(abs) is abs
+    assert compiler.reset() is compiler.cudagraph_mark_step_begin() is None
+    assert compiler.compile is compile
+
+
+def test_devices_and_settings_that_pytorch_answers_otherwise() -> None:
+    """In PyTorch the default device is refused later, `set_device` by another error, denormals may be flushed."""
+    with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
+        workbench.set_default_device("cuda")
+    with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
+        workbench.cuda.set_device(0)
+    assert workbench.set_flush_denormal(True) is False
+    assert workbench.version.__version__ == workbench.__version__
+    before = workbench.get_num_interop_threads()
+    workbench.set_num_interop_threads(2)
+    assert workbench.get_num_interop_threads() == 2 and before >= 1
