@@ -41,6 +41,15 @@ from .autograd.tensor import Size, Tensor
 from .ops import FUNCTIONS as _operations
 from .ops.convert import as_tensor, asarray, from_numpy, is_inference
 from .ops.core.checks import device
+from .ops.core.formats import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
 from .ops.creation import (
     arange,
     empty,
@@ -95,6 +104,24 @@ _on_first_use = {
     "conv2d": "ops.convolution",
     "layer_norm": "ops.normalization",
     "compile": "compiler",
+    **dict.fromkeys(
+        (
+            "BoolTensor",
+            "ByteTensor",
+            "DoubleTensor",
+            "FloatTensor",
+            "HalfTensor",
+            "IntTensor",
+            "LongTensor",
+            "can_cast",
+            "finfo",
+            "iinfo",
+            "promote_types",
+            "result_type",
+            "set_default_tensor_type",
+        ),
+        "ops.kinds",
+    ),
     **dict.fromkeys(
         (
             "are_deterministic_algorithms_enabled",

@@ -62,7 +62,97 @@ compiler.disable()(half)(4) | torch.compile(half, mode="a", options={})
 """
 
 
-@pytest.mark.parametrize("text", entries(CUDA + AMP + SETTINGS + COMPILED))
+FLOATS = "bits eps max min tiny smallest_normal resolution dtype".split()
+
+
+def more(torch: Any) -> dict[str, Any]:
+    kinds = "bool uint8 int32 int64 float16 float32 float64".split()
+    return {"half": lambda n: n / 2, "FLOATS": FLOATS, "ALL": [getattr(torch, kind) for kind in kinds]}
+
+
+KINDS = """
+torch.finfo(torch.float32) | torch.finfo() | torch.finfo(torch.float64) | torch.finfo(torch.float16)
+torch.finfo(float)
+torch.finfo(torch.int32) | torch.finfo(bool) | torch.finfo(3) | torch.finfo("float32") | torch.iinfo(torch.int32)
+torch.iinfo(torch.uint8) | torch.iinfo(torch.int64) | torch.iinfo(torch.bool) | torch.iinfo(torch.float32)
+torch.iinfo(int) | torch.iinfo(3) | torch.finfo(torch.float32) == torch.finfo(torch.float32)
+torch.finfo(torch.float32) == torch.finfo(torch.float64) | torch.iinfo(int) == torch.iinfo(torch.int64)
+[[getattr(torch.finfo(d), f) for f in FLOATS] for d in (torch.float16, torch.float32, torch.float64)]
+[[getattr(torch.iinfo(d), f) for f in ("bits", "max", "min", "dtype")] for d in (torch.uint8, torch.int32, torch.int64)]
+[[torch.promote_types(a, b) for a in ALL] for b in ALL] | [[torch.can_cast(a, b) for a in ALL] for b in ALL]
+torch.promote_types(3, torch.int64) | torch.promote_types(torch.int64, 3) | torch.promote_types(bool, torch.int32)
+torch.can_cast(3, torch.int64) | torch.can_cast(float, torch.int32) | torch.result_type(x, 3)
+torch.result_type(n, 3.0)
+torch.result_type(1, 2.0) | torch.result_type(1, True) | torch.result_type(n, s.float())
+torch.result_type(s, x.float())
+torch.result_type(m, n.int()) | torch.result_type(True, False) | torch.result_type(2.0, torch.tensor(1))
+torch.is_complex(x) | torch.is_complex(3) | torch.is_conj(x) | torch.is_neg(x) | torch.is_neg(3) | torch.is_signed(m)
+torch.is_distributed(x) | x.is_conj() | x.is_neg() | x.is_distributed() | torch.is_same_size(x, y) | x.is_same_size(3)
+torch.is_same_size(x, a) | torch.float32.is_signed | torch.uint8.is_signed | torch.float32.is_complex
+[getattr(x, f"is_{kind}") for kind in "sparse sparse_csr quantized mkldnn meta mps xpu xla maia mtia vulkan".split()]
+torch.FloatTensor([1, 2]) | torch.LongTensor([1.5, 2]) | torch.FloatTensor(2, 3).shape | torch.FloatTensor()
+torch.FloatTensor(torch.Size([2, 3])).shape | torch.BoolTensor([0, 1]) | torch.ByteTensor([1, 2]) | torch.FloatTensor(n)
+torch.FloatTensor("a") | torch.FloatTensor(1.5) | torch.FloatTensor((2, 3)) | torch.HalfTensor([[1, 2], [3, 4]])
+torch.IntTensor([1]) | torch.DoubleTensor(a.detach()) | torch.FloatTensor(2, device="cpu").shape
+torch.FloatTensor(None)
+torch.FloatTensor(2, device="cuda") | torch.FloatTensor(size=(2,)).shape | torch.FloatTensor(data=[1, 2])
+torch.FloatTensor(np.ones((2, 2))) | torch.LongTensor(np.ones(2)) | torch.FloatTensor(range(3)) | torch.FloatTensor
+torch.FloatTensor.dtype | torch.FloatTensor.layout | torch.FloatTensor.is_cuda | isinstance(x, torch.DoubleTensor)
+isinstance(x, torch.FloatTensor) | isinstance(n, (torch.IntTensor, torch.LongTensor)) | isinstance(3, torch.FloatTensor)
+isinstance(torch.nn.Parameter(x.float()), torch.FloatTensor) | issubclass(torch.FloatTensor, torch.Tensor)
+x.type(torch.LongTensor) | x.type(torch.FloatTensor) | x.type("torch.LongTensor") | x.new(np.ones(2))
+torch.set_default_tensor_type(torch.LongTensor) | torch.set_default_tensor_type(torch.float32)
+torch.set_default_tensor_type(3) | torch.set_default_tensor_type("abc")
+"""
+FORMATS = """
+torch.contiguous_format | torch.channels_last | torch.channels_last_3d | torch.preserve_format
+torch.strided | x.layout
+type(torch.channels_last) is torch.memory_format | type(torch.strided) is torch.layout
+i4.contiguous(memory_format=last).stride() | i4.contiguous(memory_format=torch.preserve_format).stride()
+x.contiguous(memory_format=last) | i5.contiguous(memory_format=torch.channels_last_3d).stride()
+i5.contiguous(memory_format=last) | i4.contiguous(memory_format=torch.channels_last_3d) | i4.contiguous(memory_format=3)
+i4.is_contiguous(memory_format=last) | i4.is_contiguous(memory_format=torch.preserve_format)
+x.is_contiguous(memory_format=last) | x.is_contiguous(memory_format=3) | i4.to(memory_format=last).stride()
+i4.to(memory_format=last).is_contiguous(memory_format=last) | i4.to(memory_format=last).is_contiguous()
+i4.clone(memory_format=3) | x.clone(memory_format=last) | x.to(memory_format=last)
+i4.clone(memory_format=last).stride()
+i4.clone(memory_format=torch.preserve_format).stride()
+i4.to(memory_format=last).clone().stride() | i4.to(memory_format=last).clone(memory_format=plain).stride()
+i4.to(memory_format=last).contiguous().stride() | i4.to(memory_format=last).to(memory_format=plain).stride()
+torch.empty_like(i4, memory_format=last).stride() | torch.zeros_like(i4.transpose(0, 1), memory_format=plain).stride()
+torch.ones_like(i4, memory_format=last).stride() | torch.full_like(i4, 2, memory_format=last).stride()
+torch.zeros_like(x, memory_format=last) | torch.zeros_like(i4, memory_format=torch.preserve_format).stride()
+torch.empty(2, 3, 4, 5, memory_format=last).stride() | torch.empty(2, 3, memory_format=last)
+i4.double(memory_format=last).stride() | i4.float(memory_format=last).stride() | i4.to(x, memory_format=last).dtype
+nn.Conv2d(2, 3, 2).to(memory_format=last).weight.stride() | nn.Linear(2, 3).to(memory_format=last).weight.stride()
+nn.Conv2d(2, 3, 2).to(torch.float64, memory_format=last).weight.stride() | nn.Conv3d(2, 3, 2).to(memory_format=last)
+nn.Conv2d(2, 3, 2).to(memory_format=torch.preserve_format).weight.stride() | (i4.to(memory_format=last) * 2).stride()
+one.to(memory_format=last).stride() | one.is_contiguous(memory_format=last)
+one.contiguous(memory_format=last).stride()
+i4[:, :, :1, :1].is_contiguous(memory_format=last) | i4.to(memory_format=last) is i4 | i4.to(memory_format=plain) is i4
+i4.to(memory_format=torch.preserve_format) is i4 | i4.to(memory_format=last, copy=True).stride()
+i4.requires_grad_().clone(memory_format=last) | i4.requires_grad_().to(memory_format=last)
+i4.requires_grad_().contiguous(memory_format=last) | i4.requires_grad_().to(torch.float64, memory_format=last)
+n.reshape(1, 3, 1, 1).to(torch.int32, memory_format=last)
+"""
+
+
+@pytest.mark.parametrize("text", entries(FORMATS))
+def test_an_order_in_memory(text: str) -> None:
+    def program(torch: Any) -> Any:
+        i4, i5 = (torch.arange(120.0) / 64 - 1).reshape(2, 3, 4, 5), torch.ones(2, 3, 4, 5, 6)
+        known = {"i4": i4, "i5": i5, "one": torch.ones(2, 1, 4, 5), "nn": torch.nn}
+        known |= {"last": torch.channels_last, "plain": torch.contiguous_format}
+        result = eval(text, names(torch) | known)
+        if isinstance(result, torch.Tensor) and result.requires_grad and result.grad_fn is not None:
+            (result * result).sum().backward()
+            return result.stride(), result, i4.grad, i4.grad.stride()
+        return result
+
+    compare(program)
+
+
+@pytest.mark.parametrize("text", entries(CUDA + AMP + SETTINGS + COMPILED + KINDS))
 def test_an_expression(text: str) -> None:
     def program(torch: Any) -> Any:
         known = {name: getattr(torch, name) for name in ("cuda", "amp", "backends", "jit", "compiler", "nn")}
@@ -70,7 +160,7 @@ def test_an_expression(text: str) -> None:
             import importlib
 
             importlib.import_module(f"{torch.__name__}.cuda.amp")
-        return eval(text, names(torch) | known | {"half": lambda n: n / 2})
+        return eval(text, names(torch) | known | more(torch))
 
     compare(program)
 

@@ -327,7 +327,7 @@ addcmul(input, a, b, value=value): input=x | addcdiv(input, a, b, value=value): 
 bucketize(x, boundaries) | searchsorted(sorted, values): sorted=boundaries | cdist(a, b): a=M, b=A[0]
 clamp_min(x, least) | clamp_max(x, most) | count_nonzero(x) | deg2rad(x) | rad2deg(x) | diag(x) | diag_embed(x): x=M
 diff(x) | dist(a, b) | erfc(x) | exp2(x) | float_power(x, y): x=q | frac(x) | heaviside(x, values) | hypot(a, b)
-is_same_size(a, b) | isneginf(x): x=h | isin(elements, tests): elements=n, tests=k | isposinf(x): x=h | ldexp(x, y)
+isneginf(x): x=h | isin(elements, tests): elements=n, tests=k | isposinf(x): x=h | ldexp(x, y)
 lerp(start, end, weight): start=x, end=y | log10(x): x=q | log2(x): x=q | logaddexp(a, b) | logcumsumexp(x, dim)
 logit(x): x=p | nan_to_num(x): x=g | nansum(x): x=g | nanmean(x): x=g | nanmedian(x): x=g
 logspace(start, end, steps, base): start=0.0, end=1.0 | rsub(x, y) | signbit(x) | sinc(x)

@@ -17,6 +17,7 @@ from ..autograd.levels import below, is_batched, lift, made_for, risen
 from ..autograd.state import in_forked_children, local, unusual
 from ..autograd.tensor import Tensor, wrap
 from ..errors import kind_of, warn
+from .core import formats
 from .core.checks import check_tensor, fitting, int_of, named, not_a_tensor, number_of, size_of
 from .core.registry import in_formulas
 from .core.results import lying_as, placed
@@ -152,20 +153,30 @@ def ones(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_gra
     return leaf(filled_with_ones(size_of("ones", given, size), kind_for("ones", dtype)), requires_grad)
 
 
-def like(name: str, make: Callable[..., Any], input: Any, dtype: Dtype | None, requires_grad: bool) -> Tensor:
+def like(
+    name: str, make: Callable[..., Any], input: Any, dtype: Dtype | None, requires_grad: bool, order: Any = None
+) -> Tensor:
     if not isinstance(input, Tensor):
         raise TypeError(not_a_tensor(name, "input", 0, input))
     a = input._array
     kind = a.dtype if dtype is None else dtypes.chosen_dtype(name, dtype, input.dtype).np
+    if order is not None and order is not formats.preserve_format:
+        formats.check_format(name, order)
+        formats.check_rank(a.ndim, order)
+        return made_for(
+            input, lambda batch: leaf(formats.laid_out(make((*batch, *a.shape), kind), order), requires_grad), True
+        )
     if not unusual and a.flags.c_contiguous:
         return leaf(make(a.shape, kind), requires_grad)
     return made_for(input, lambda batch: leaf(lying_as(a, make((*batch, *a.shape), kind)), requires_grad), True)
 
 
 @placed
-def zeros_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+def zeros_like(
+    input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False, memory_format: Any = None
+) -> Tensor:
     """Zeros in the shape and dtype of a tensor."""
-    return like("zeros_like", np.zeros, input, dtype, requires_grad)
+    return like("zeros_like", np.zeros, input, dtype, requires_grad, memory_format)
 
 
 in_formulas(  # np.zeros_like takes ten times as long
@@ -174,32 +185,54 @@ in_formulas(  # np.zeros_like takes ten times as long
 
 
 @placed
-def ones_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+def ones_like(
+    input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False, memory_format: Any = None
+) -> Tensor:
     """Ones in the shape and dtype of a tensor."""
-    return like("ones_like", filled_with_ones, input, dtype, requires_grad)
+    return like("ones_like", filled_with_ones, input, dtype, requires_grad, memory_format)
 
 
 @placed(out=True)
-def empty(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """A leaf whose elements are whatever the memory held."""
+def empty(
+    *given: Any,
+    size: Any = None,
+    dtype: Dtype | None = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """A leaf whose elements are whatever the memory held, in the order of a memory format."""
+    if memory_format is not None:
+        formats.check_format("empty", memory_format)
+        shape = size_of("empty", given, size)
+        formats.check_rank(len(shape), memory_format)
+        return leaf(formats.unfilled(shape, kind_for("empty", dtype), memory_format), requires_grad)
     return leaf(np.empty(size_of("empty", given, size), kind_for("empty", dtype)), requires_grad)
 
 
 @placed
-def empty_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+def empty_like(
+    input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False, memory_format: Any = None
+) -> Tensor:
     """Elements that are whatever the memory held, in the shape and dtype of a tensor."""
-    return like("empty_like", np.empty, input, dtype, requires_grad)
+    return like("empty_like", np.empty, input, dtype, requires_grad, memory_format)
 
 
 @placed
-def full_like(input: Tensor, fill_value: float, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+def full_like(
+    input: Tensor,
+    fill_value: float,
+    *,
+    dtype: Dtype | None = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
     """One number everywhere, in the shape and dtype of a tensor."""
     number = number_of("full_like", "fill_value", 1, fill_value) if isinstance(input, Tensor) else 0
 
     def filled(shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
         return np.full(shape, fitting(number, dtypes.named(kind.name)), kind)
 
-    return like("full_like", filled, input, dtype, requires_grad)
+    return like("full_like", filled, input, dtype, requires_grad, memory_format)
 
 
 @placed(out=True)
