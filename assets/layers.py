@@ -34,6 +34,7 @@ PURPOSES = {
     "nn": "layers and losses",
     "ops": "operations",
     "optim": "optimizers",
+    "random": "where numbers come from",
     "recording": "record(), show()",
     "scene": "pictures to text, SVG, HTML",
     "serialization": "tensors in files",

@@ -28,7 +28,7 @@ LAYERS = (
     ("health",),
     ("trace",),
     ("distributions",),
-    ("backends", "compiler", "cuda", "jit", "settings", "version"),
+    ("backends", "compiler", "cuda", "jit", "random", "settings", "version"),
     ("amp", "func", "linalg", "utils", "nn", "optim"),
     ("ops",),
     ("autograd",),
@@ -46,7 +46,7 @@ KNOWS_ONLY = {
     "scene": {"scene", "errors"},
 }
 ENGINE = {"absent", "autograd", "ops", "events", "errors", "func", "linalg", "utils", "nn", "optim", "distributions"}
-ENGINE |= {"amp", "backends", "compiler", "cuda", "jit", "settings", "version"}
+ENGINE |= {"amp", "backends", "compiler", "cuda", "jit", "random", "settings", "version"}
 
 # What a newcomer reads, in this order, to follow `Square.apply(x).sum().backward()` to the gradient of the leaf.
 READING_PATH = (

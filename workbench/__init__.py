@@ -58,6 +58,7 @@ from .ops.creation import (
     full,
     full_like,
     get_rng_state,
+    initial_seed,
     is_tensor,
     linspace,
     manual_seed,
@@ -69,12 +70,13 @@ from .ops.creation import (
     randn,
     randn_like,
     randperm,
+    seed,
     set_rng_state,
     tensor,
     zeros,
     zeros_like,
 )
-from .ops.draws import normal
+from .ops.draws import normal, poisson
 
 __version__ = "0.1.0"
 double, float, half, long, int = float64, float32, float16, int64, int32
@@ -104,6 +106,7 @@ _on_first_use = {
     "conv2d": "ops.convolution",
     "layer_norm": "ops.normalization",
     "compile": "compiler",
+    "Generator": "ops.generators",
     **dict.fromkeys(
         (
             "BoolTensor",
@@ -170,6 +173,7 @@ _parts_on_first_use = [
     "linalg",
     "nn",
     "optim",
+    "random",
     "utils",
     "version",
 ]
@@ -183,6 +187,8 @@ def __getattr__(name: str) -> _Any:
         return found
     if name in _parts_on_first_use:
         return import_module(f".{name}", __name__)
+    if name == "default_generator":
+        return import_module(".ops.creation", __name__).generator()
     raise _refusal(f"module {__name__!r}", "torch", name)
 
 

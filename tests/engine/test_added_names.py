@@ -329,3 +329,81 @@ def test_devices_and_settings_that_pytorch_answers_otherwise() -> None:
     before = workbench.get_num_interop_threads()
     workbench.set_num_interop_threads(2)
     assert workbench.get_num_interop_threads() == 2 and before >= 1
+
+
+DRAWS = """
+torch.bernoulli(p) | p.bernoulli() | p.bernoulli(0.0) | torch.bernoulli(p, 0.0) | torch.bernoulli(i)
+torch.bernoulli(p * 2)
+torch.bernoulli(p, p=3.0) | torch.bernoulli(p / 0) | torch.bernoulli(p, out=torch.ones(2)) | torch.bernoulli(3)
+p.clone().bernoulli_(0.0) | p.clone().bernoulli_(p) | i.clone().bernoulli_(1.0) | i.clone().bernoulli_(torch.ones(3))
+p.clone().bernoulli_(3) | p.clone().bernoulli_(torch.ones(3)) | torch.bernoulli(p.double().requires_grad_())
+torch.poisson(torch.zeros(2)) | torch.poisson(-torch.ones(2)) | torch.poisson(i) | p.clone().random_(0, 1)
+(i.clone().random_(3) < 3).all() | i.clone().random_().dtype | i.clone().random_(3, 2) | torch.poisson(w * 0)
+torch.ones(2, dtype=torch.uint8).random_(300) | torch.ones(2, dtype=torch.uint8).random_(-1, 3)
+torch.ones(2, dtype=torch.bool).random_(0, 1) | p.clone().exponential_().shape | p.clone().exponential_(lambd=-1)
+i.clone().exponential_() | p.clone().cauchy_(0, -1) | i.clone().cauchy_() | p.clone().log_normal_(0, -1)
+i.clone().log_normal_() | p.clone().geometric_(1) | p.clone().geometric_(0.5).shape | i.clone().geometric_(0.5).dtype
+i.clone().geometric_(1.5) | torch.ones(2, dtype=torch.bool).geometric_(0.5) | i.clone().normal_() | i.clone().uniform_()
+w.exponential_() | w.random_(3) | (w * 1).exponential_().grad_fn.name() | (w * 1).random_(3).grad_fn.name()
+(w * 1).random_(1, 3).grad_fn.name() | (w * 1).random_().grad_fn.name() | (w * 1).cauchy_().grad_fn.name()
+(w * 1).log_normal_().grad_fn.name() | (w * 1).geometric_(0.5).grad_fn.name()
+(w * 1).bernoulli_(0.5).grad_fn.name() | (w * 1).bernoulli_(p).grad_fn.name() | (w * 1).uniform_().grad_fn.name()
+torch.manual_seed(2**64) | torch.manual_seed("a") | torch.Generator().manual_seed("a") | torch.manual_seed(-(2**63) - 1)
+torch.Generator().manual_seed(2**64) | torch.Generator().manual_seed(-1).initial_seed() | torch.Generator().device
+torch.Generator("cpu").manual_seed(3).initial_seed() | torch.manual_seed("3").initial_seed()
+torch.rand(2, generator=None).shape | torch.randn(2, generator=g).shape | torch.randperm(3, generator=g).shape
+torch.randint(0, 3, (2,), generator=g).shape | torch.multinomial(p, 1, generator=g) | torch.bernoulli(p, generator=g)
+torch.normal(0.0, 1.0, (2,), generator=g).shape | p.clone().uniform_(generator=g).shape | torch.poisson(p * 0, g)
+g.get_state().dtype | g.set_state(3) | g.set_state(torch.ones(3)) | isinstance(torch.manual_seed(0), torch.Generator)
+isinstance(torch.default_generator, torch.Generator) | g.manual_seed(3) is g | torch.random.set_rng_state(3)
+isinstance(g.seed(), int)
+"""
+
+
+@pytest.mark.parametrize("text", entries(DRAWS))
+def test_a_draw(text: str) -> None:
+    def program(torch: Any) -> Any:
+        known = {"p": torch.tensor([0.0, 1.0]), "i": torch.arange(3), "w": torch.ones(2, requires_grad=True)}
+        result = eval(text, known | {"torch": torch, "g": torch.Generator()})
+        if isinstance(result, torch.Tensor) and result.requires_grad:
+            result.sum().backward()
+            return result, known["w"].grad
+        return result
+
+    compare(program)
+
+
+@same
+def test_generators_begin_anew_and_go_back(torch: Any) -> Any:
+    seen = []
+    g = torch.Generator().manual_seed(5)
+    first, state = torch.rand(3, generator=g), g.get_state()
+    second = torch.randn(3, generator=g)
+    seen.append(torch.equal(torch.randn(3, generator=g.set_state(state)), second))
+    seen.append(torch.equal(torch.rand(3, generator=g.manual_seed(5)), first))
+    seen.append(torch.equal(torch.rand(3, generator=g.clone_state()), torch.rand(3, generator=g)))
+    torch.manual_seed(1)
+    with torch.random.fork_rng():
+        inside = torch.rand(3)
+    with torch.random.fork_rng(enabled=False):
+        seen.append(torch.equal(torch.rand(3), inside))
+    seen.append(torch.equal(torch.rand(3), inside))
+    torch.random.manual_seed(1)
+    seen.append(torch.equal(torch.rand(3), inside))
+    seen.append((torch.initial_seed(), torch.random.initial_seed(), torch.default_generator.initial_seed()))
+    state = torch.random.get_rng_state()
+    torch.seed()
+    torch.random.set_rng_state(state)
+    return seen, torch.seed() == torch.initial_seed()
+
+
+@same
+def test_draws_in_place_come_as_often_as_they_should(torch: Any) -> Any:
+    torch.manual_seed(0)
+    many = torch.empty(20000)
+    close = [abs(many.exponential_(2.0).mean() - 0.5) < 0.02, abs(many.geometric_(0.25).mean() - 4) < 0.1]
+    close += [abs(many.cauchy_(3.0, 2.0).median() - 3) < 0.1, abs(many.log_normal_(0.0, 0.5).log().std() - 0.5) < 0.02]
+    close += [abs(many.bernoulli_(0.25).mean() - 0.25) < 0.02, abs(many.random_(4).mean() - 1.5) < 0.05]
+    close += [abs(torch.poisson(torch.full((20000,), 3.0)).mean() - 3) < 0.1]
+    close += [abs(torch.bernoulli(torch.full((20000,), 0.75)).mean() - 0.75) < 0.02]
+    return close, sorted(set(many.random_(2, 5).tolist())), many.geometric_(0.5).min()

@@ -36,6 +36,7 @@ PLACES = {
     "torch.cuda": workbench.cuda,
     "torch.cuda.amp": workbench.cuda.amp,
     "torch.jit": workbench.jit,
+    "torch.random": workbench.random,
 }
 ABSENT = {
     "torch.hub": "module 'workbench' has no attribute 'hub': PyTorch has torch.hub, the workbench has not.",

@@ -322,20 +322,42 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, Tensor)
 
 
-_generators: dict[str, np.random.Generator] = {}
+_generators: dict[str, Any] = {}
 
 
-def generator() -> np.random.Generator:
-    """Where random numbers come from, made when first needed: NumPy's takes as long to load as all operations."""
-    found = _generators.get("default")
-    # of threads that begin at once all get the same, or they would draw the same numbers
-    return found or _generators.setdefault("default", np.random.default_rng(0))
+def generator(given: Any = None) -> Any:
+    """Where random numbers come from: what is given, or the default generator, made when first needed.
+
+    NumPy's random numbers take as long to load as all operations.
+    """
+    if given is not None:
+        if not hasattr(given, "standard_normal"):
+            raise TypeError(f"argument 'generator' must be torch.Generator, not {kind_of(given)}")
+        return given
+    if "default" not in _generators:
+        from .generators import Generator
+
+        # of threads that begin at once all get the same, or they would draw the same numbers
+        _generators.setdefault("default", Generator())
+    return _generators["default"]
 
 
-def manual_seed(seed: int) -> np.random.Generator:
-    """Begin the random numbers anew; the same seed gives the same numbers (NumPy's, not PyTorch's)."""
-    made = _generators["default"] = np.random.default_rng(seed)
-    return made
+source_of = generator  # where an argument has the name
+
+
+def manual_seed(seed: int) -> Any:
+    """Begin the random numbers anew, and return their generator; the same seed gives the same numbers (NumPy's)."""
+    return generator().manual_seed(int(seed))
+
+
+def seed() -> int:
+    """Begin the random numbers anew from a seed by chance, and return it."""
+    return generator().seed()
+
+
+def initial_seed() -> int:
+    """The seed from which the random numbers began; 0 before anything is said."""
+    return generator().initial_seed()
 
 
 @in_forked_children
@@ -348,36 +370,38 @@ def _unlock() -> None:
 
 def get_rng_state() -> Tensor:
     """Where the random numbers are, as bytes that set_rng_state takes."""
-    state = generator().bit_generator.state
-    numbers = (*state["state"].values(), state["has_uint32"], state["uinteger"])
-    return wrap(np.frombuffer(b"".join(n.to_bytes(16, "little") for n in numbers), np.uint8).copy())
+    return generator().get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
     """Go back to where the random numbers were."""
-    if not isinstance(new_state, Tensor):
-        raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
-    if new_state.dtype is not dtypes.uint8:
-        raise TypeError("RNG state must be a torch.ByteTensor")
-    if new_state._array.size != 64:
-        raise RuntimeError(f"Expected an RNG state of size 64 but found one of size {new_state._array.size}")
-    data = new_state._array.tobytes()
-    state, inc, has_uint32, uinteger = [int.from_bytes(data[i : i + 16], "little") for i in range(0, 64, 16)]
-    inner = {"state": state, "inc": inc}
-    whole = {"bit_generator": "PCG64", "state": inner, "has_uint32": has_uint32, "uinteger": uinteger}
-    generator().bit_generator.state = whole
+    generator().set_state(new_state)
 
 
 @placed(out=True)
-def randn(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+def randn(
+    *given: Any,
+    size: Any = None,
+    generator: Any = None,
+    dtype: Dtype | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Normally distributed random numbers."""
-    return _random("standard_normal", size_of("randn", given, size), kind_for("randn", dtype), requires_grad)
+    return _random(
+        "standard_normal", size_of("randn", given, size), kind_for("randn", dtype), requires_grad, None, generator
+    )
 
 
 @placed(out=True)
-def rand(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+def rand(
+    *given: Any,
+    size: Any = None,
+    generator: Any = None,
+    dtype: Dtype | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Random numbers spread evenly over [0, 1)."""
-    return _random("random", size_of("rand", given, size), kind_for("rand", dtype), requires_grad)
+    return _random("random", size_of("rand", given, size), kind_for("rand", dtype), requires_grad, None, generator)
 
 
 def dropout_mask(shape: tuple[int, ...], p: float, kind: np.dtype) -> Tensor:
@@ -385,13 +409,15 @@ def dropout_mask(shape: tuple[int, ...], p: float, kind: np.dtype) -> Tensor:
     return drawn(lambda batch: (generator().random((*batch, *shape)) < p).astype(kind) / p, kind, False)
 
 
-def _random(distribution: str, shape: tuple[int, ...], kind: np.dtype, requires_grad: bool, like: Any = None) -> Tensor:
+def _random(
+    distribution: str, shape: tuple[int, ...], kind: np.dtype, requires_grad: bool, like: Any = None, source: Any = None
+) -> Tensor:
     if kind.kind != "f":
         kernel = {"standard_normal": "normal_kernel_cpu", "random": "check_uniform_bounds"}[distribution]
         raise NotImplementedError(errors.NO_KERNEL.format(kernel, dtypes.named(kind.name).word))
 
     def draw(batch: tuple[int, ...]) -> np.ndarray:
-        numbers = np.asarray(getattr(generator(), distribution)((*batch, *shape)))
+        numbers = np.asarray(getattr(generator(source), distribution)((*batch, *shape)))
         return numbers if like is None else lying_as(like, numbers)
 
     return drawn(draw, kind, requires_grad)
@@ -446,6 +472,7 @@ def randint(
     high: Any = None,
     size: Any = None,
     *,
+    generator: Any = None,
     dtype: Dtype | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -458,18 +485,21 @@ def randint(
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     kind, shape = dtypes.chosen_dtype("randint", dtype, dtypes.int64).np, size_of("randint", (size,), position=1)
-    return drawn(lambda batch: np.asarray(generator().integers(low, high, (*batch, *shape))), kind, requires_grad)
+    source = source_of(generator)
+    return drawn(lambda batch: np.asarray(source.integers(low, high, (*batch, *shape))), kind, requires_grad)
 
 
 @placed
-def randperm(n: int, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+def randperm(n: int, *, generator: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """The integers below `n` in random order."""
     kind = dtypes.chosen_dtype("randperm", dtype, dtypes.int64).np
     (n,) = size_of("randperm", (int_of("randperm", "n", 0, n),))
 
+    source = source_of(generator)
+
     def orders(batch: tuple[int, ...]) -> np.ndarray:
         if not batch:
-            return generator().permutation(n)
-        return generator().permuted(np.broadcast_to(np.arange(n, dtype=np.int64), (*batch, n)), axis=-1)
+            return source.permutation(n)
+        return source.permuted(np.broadcast_to(np.arange(n, dtype=np.int64), (*batch, n)), axis=-1)
 
     return drawn(orders, kind, requires_grad)

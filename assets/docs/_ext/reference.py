@@ -42,6 +42,7 @@ PLACES = (
     "workbench.cuda",
     "workbench.cuda.amp",
     "workbench.jit",
+    "workbench.random",
     "workbench.nn",
     "workbench.nn.functional",
     "workbench.nn.init",
