@@ -483,7 +483,7 @@ def randint(
         raise TypeError(f"randint(): argument 'size' (position 2) must be tuple of ints, not {kind_of(size)}")
     low, high = int_of("randint", "low", 0, low), int_of("randint", "high", 0, high)
     if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+        raise RuntimeError(errors.RANDOM_RANGE.format(low, high))
     kind, shape = dtypes.chosen_dtype("randint", dtype, dtypes.int64).np, size_of("randint", (size,), position=1)
     source = source_of(generator)
     return drawn(lambda batch: np.asarray(source.integers(low, high, (*batch, *shape))), kind, requires_grad)

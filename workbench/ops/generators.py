@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor, wrap
 from .core.checks import CPU, check_device
@@ -40,7 +41,7 @@ class Generator(np.random.Generator):
         except TypeError:
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}") from None
         if not -SEEDS // 2 <= number < SEEDS:
-            raise ValueError("Overflow when unpacking long long")
+            raise ValueError(errors.LONG_OVERFLOW)
         self._seed = number % SEEDS
         self.bit_generator.state = np.random.PCG64(self._seed).state
         return self

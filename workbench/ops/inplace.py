@@ -545,7 +545,7 @@ def random_(self: Tensor, *bounds: int, generator: Any = None) -> Tensor:
     low, to = (0, *bounds) if len(bounds) == 1 else bounds or (0, _most(kind) + 1)
     low, to = int_of("random_", "from", 0, low), int_of("random_", "to", 1, to)
     if low >= to:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={to}")
+        raise RuntimeError(errors.RANDOM_RANGE.format(low, to))
     for name, bound in (("from", low), ("to - 1", to - 1)):
         if kind.kind in "iub" and not (np.iinfo(kind).min if kind.kind != "b" else 0) <= bound <= _most(kind):
             raise RuntimeError(f"{name} is out of bounds for {self.dtype.c_name}")
