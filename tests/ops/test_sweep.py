@@ -629,7 +629,7 @@ def told(text: str, args: list[Any], ours: Seen, theirs: Seen) -> str:
 
 
 # Which draw, or are made of operations on matrices: tests/ops/test_linalg.py has these.
-UNSWEPT = "multinomial inverse logdet matrix_power pinverse".split()
+UNSWEPT = "bernoulli multinomial inverse logdet matrix_power pinverse".split()
 
 
 def test_every_operation_can_be_called_or_is_part_of_others() -> None:

@@ -90,7 +90,7 @@ _bernoulli = define(
     batch="pointwise",
     self="zeros_like(grad)",
     tangent="zeros_like(self_t)",
-    samples="ones(3), zeros(3)",
+    samples="r(3), ones(3)",
 )
 _poisson = define(
     "PoissonBackward0",

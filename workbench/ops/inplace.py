@@ -435,7 +435,7 @@ _bernoulli_tensor = define(
     batch="pointwise",
     self="zeros_like(grad)",
     tangent="zeros_like(self_t)",
-    samples="r(3), ones(3), zeros(3)",
+    samples="r(3), ones(3), ones(3)",
 )
 WRITTEN = {  # by an op: what a program calls
     **dict.fromkeys(("random_between", "random_below", "random_whole"), "random"),
