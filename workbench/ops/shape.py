@@ -33,7 +33,7 @@ Ints = tuple[int, ...]
 clone = define(
     "CloneBackward0",
     "clone(Tensor self, memory_format=None)",
-    lambda a, memory_format: copied(a) if memory_format is None else cloned(a, memory_format),
+    lambda a, memory_format=None: copied(a) if memory_format is None else cloned(a, memory_format),
     meaning="A copy of the same shape with memory of its own, in an order in memory; gradients flow through it.",
     batch="pointwise",
     self="grad",
