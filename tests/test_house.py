@@ -28,7 +28,8 @@ LAYERS = (
     ("health",),
     ("trace",),
     ("distributions",),
-    ("func", "linalg", "utils", "nn", "optim"),
+    ("backends", "compiler", "cuda", "jit", "random", "settings", "version"),
+    ("amp", "func", "linalg", "utils", "nn", "optim"),
     ("ops",),
     ("autograd",),
     ("events", "errors", "absent"),
@@ -45,6 +46,7 @@ KNOWS_ONLY = {
     "scene": {"scene", "errors"},
 }
 ENGINE = {"absent", "autograd", "ops", "events", "errors", "func", "linalg", "utils", "nn", "optim", "distributions"}
+ENGINE |= {"amp", "backends", "compiler", "cuda", "jit", "random", "settings", "version"}
 
 # What a newcomer reads, in this order, to follow `Square.apply(x).sum().backward()` to the gradient of the leaf.
 READING_PATH = (
@@ -245,7 +247,8 @@ def test_a_constant_has_a_line_of_its_own() -> None:
                 assert len(names) < 2 or not any(name.isupper() for name in names), f"{path}, line {node.lineno}"
 
 
-PYTORCHS = {"Storage", "Variable"}  # PyTorch's names for what the engine has and a trace tells of
+# PyTorch's names for what the engine has and a trace tells of, and what PyTorch has twice.
+PYTORCHS = {"Storage", "Variable", "GradScaler", "autocast"}
 
 
 def test_no_two_classes_have_one_name() -> None:

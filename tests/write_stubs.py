@@ -38,6 +38,7 @@ HEAD = (
     + """
 
 from ..ops.core.checks import device as Device
+from ..ops.core.formats import layout as Layout
 from . import dtypes
 from .dtypes import dtype as Dtype
 from .hooks import RemovableHandle
@@ -53,7 +54,7 @@ __version__: str
 KINDS = {"Tensor": "Tensor", "Tensor?": "Tensor | None", "Tensor[]": "Sequence[Tensor]"}
 # What a tuple with names is to a type checker: its names are not known to it.
 UNNAMED = re.compile(r"\b(median|sort|topk|max|min)_result\b")
-NAMED = {"device": "Device", "list": "list[str]"}
+NAMED = {"device": "Device", "layout": "Layout", "list": "list[str]"}
 # What a call returns is told by its arguments.
 OVERLOADED = {
     "def size(self, dim: int | None=...) -> Size | int:\n        ...": """@overload

@@ -41,6 +41,15 @@ from .autograd.tensor import Size, Tensor
 from .ops import FUNCTIONS as _operations
 from .ops.convert import as_tensor, asarray, from_numpy, is_inference
 from .ops.core.checks import device
+from .ops.core.formats import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
 from .ops.creation import (
     arange,
     empty,
@@ -49,6 +58,7 @@ from .ops.creation import (
     full,
     full_like,
     get_rng_state,
+    initial_seed,
     is_tensor,
     linspace,
     manual_seed,
@@ -60,12 +70,13 @@ from .ops.creation import (
     randn,
     randn_like,
     randperm,
+    seed,
     set_rng_state,
     tensor,
     zeros,
     zeros_like,
 )
-from .ops.draws import normal
+from .ops.draws import normal, poisson
 
 __version__ = "0.1.0"
 double, float, half, long, int = float64, float32, float16, int64, int32
@@ -94,8 +105,78 @@ _on_first_use = {
     "vmap": "func",
     "conv2d": "ops.convolution",
     "layer_norm": "ops.normalization",
+    "compile": "compiler",
+    "Generator": "ops.generators",
+    **dict.fromkeys(
+        (
+            "BoolTensor",
+            "ByteTensor",
+            "DoubleTensor",
+            "FloatTensor",
+            "HalfTensor",
+            "IntTensor",
+            "LongTensor",
+            "can_cast",
+            "finfo",
+            "iinfo",
+            "promote_types",
+            "result_type",
+            "set_default_tensor_type",
+        ),
+        "ops.kinds",
+    ),
+    **dict.fromkeys(
+        (
+            "are_deterministic_algorithms_enabled",
+            "get_default_device",
+            "get_deterministic_debug_mode",
+            "get_float32_matmul_precision",
+            "get_num_interop_threads",
+            "get_num_threads",
+            "is_deterministic_algorithms_warn_only_enabled",
+            "set_default_device",
+            "set_deterministic_debug_mode",
+            "set_float32_matmul_precision",
+            "set_flush_denormal",
+            "set_num_interop_threads",
+            "set_num_threads",
+            "use_deterministic_algorithms",
+        ),
+        "settings",
+    ),
+    **dict.fromkeys(
+        (
+            "autocast",
+            "clear_autocast_cache",
+            "get_autocast_cpu_dtype",
+            "get_autocast_dtype",
+            "get_autocast_gpu_dtype",
+            "is_autocast_cache_enabled",
+            "is_autocast_cpu_enabled",
+            "is_autocast_enabled",
+            "set_autocast_cache_enabled",
+            "set_autocast_dtype",
+            "set_autocast_enabled",
+            "GradScaler",
+        ),
+        "amp",
+    ),
 }
-_parts_on_first_use = ["distributions", "func", "linalg", "nn", "optim", "utils"]
+_parts_on_first_use = [
+    "amp",
+    "backends",
+    "compiler",
+    "cuda",
+    "distributions",
+    "func",
+    "jit",
+    "linalg",
+    "nn",
+    "optim",
+    "random",
+    "utils",
+    "version",
+]
 
 
 def __getattr__(name: str) -> _Any:
@@ -106,6 +187,8 @@ def __getattr__(name: str) -> _Any:
         return found
     if name in _parts_on_first_use:
         return import_module(f".{name}", __name__)
+    if name == "default_generator":
+        return import_module(".ops.creation", __name__).generator()
     raise _refusal(f"module {__name__!r}", "torch", name)
 
 

@@ -30,11 +30,22 @@ PLACES = {
     "torch.nn.utils": workbench.nn.utils,
     "torch.utils.data": workbench.utils.data,
     "torch.distributions": workbench.distributions,
+    "torch.amp": workbench.amp,
+    "torch.backends": workbench.backends,
+    "torch.compiler": workbench.compiler,
+    "torch.cuda": workbench.cuda,
+    "torch.cuda.amp": workbench.cuda.amp,
+    "torch.jit": workbench.jit,
+    "torch.random": workbench.random,
 }
 ABSENT = {
     "torch.hub": "module 'workbench' has no attribute 'hub': PyTorch has torch.hub, the workbench has not.",
-    "torch.compile": "module 'workbench' has no attribute 'compile': PyTorch has torch.compile, the workbench has not; "
-    "call the function itself: there is nothing to compile.",
+    "torch.cuda.nvtx": "module 'workbench.cuda' has no attribute 'nvtx': PyTorch has torch.cuda.nvtx, the workbench "
+    "has not; tensors are always in the computer's own memory.",
+    "torch.jit.freeze": "module 'workbench.jit' has no attribute 'freeze': PyTorch has torch.jit.freeze, the workbench "
+    "has not; call the function itself: there is nothing to compile.",
+    "torch.backends.mha": "module 'workbench.backends' has no attribute 'mha': PyTorch has torch.backends.mha, the "
+    "workbench has not.",
     "torch.nn.LocalResponseNorm": "module 'workbench.nn' has no attribute 'LocalResponseNorm': PyTorch has "
     "torch.nn.LocalResponseNorm, the workbench has not; there are layer_norm and group_norm.",
     "torch.ones(1).lerp": "'Tensor' object has no attribute 'lerp': PyTorch has torch.Tensor.lerp, the workbench has "
@@ -132,7 +143,7 @@ def test_every_public_name_is_there_or_says_that_it_is_not(place: str) -> None:
         except AttributeError as error:
             assert f"PyTorch has {place}.{name}, the workbench has not" in str(error)
             assert not hasattr(owner, name)
-    assert present >= {"torch.nn.parameter": 1, "torch.utils": 3, "torch": 250}.get(place, 4)
+    assert present >= {"torch.nn.parameter": 1, "torch.utils": 3, "torch.backends": 3, "torch": 250}.get(place, 4)
 
 
 def test_what_is_there_instead_is_said_of_names_that_are_not_there() -> None:
@@ -317,7 +328,7 @@ addcmul(input, a, b, value=value): input=x | addcdiv(input, a, b, value=value): 
 bucketize(x, boundaries) | searchsorted(sorted, values): sorted=boundaries | cdist(a, b): a=M, b=A[0]
 clamp_min(x, least) | clamp_max(x, most) | count_nonzero(x) | deg2rad(x) | rad2deg(x) | diag(x) | diag_embed(x): x=M
 diff(x) | dist(a, b) | erfc(x) | exp2(x) | float_power(x, y): x=q | frac(x) | heaviside(x, values) | hypot(a, b)
-is_same_size(a, b) | isneginf(x): x=h | isin(elements, tests): elements=n, tests=k | isposinf(x): x=h | ldexp(x, y)
+isneginf(x): x=h | isin(elements, tests): elements=n, tests=k | isposinf(x): x=h | ldexp(x, y)
 lerp(start, end, weight): start=x, end=y | log10(x): x=q | log2(x): x=q | logaddexp(a, b) | logcumsumexp(x, dim)
 logit(x): x=p | nan_to_num(x): x=g | nansum(x): x=g | nanmean(x): x=g | nanmedian(x): x=g
 logspace(start, end, steps, base): start=0.0, end=1.0 | rsub(x, y) | signbit(x) | sinc(x)

@@ -40,6 +40,7 @@ CALLS = {
         "F.binary_cross_entropy_with_logits(self, target, weight, None, None, how[reduction], pos_weight)"
     ),
     "cat": "torch.cat(tensors, dim)",
+    "clone": "torch.clone(self)",
     "clamp_tensors": "torch.clamp(self, min, max)",
     "contiguous_clone": "self.contiguous()",
     "convolution": (
@@ -149,8 +150,10 @@ if hasattr(workbench.nn.functional, "pad"):
 
 # What no call names: others are made of it, and sweep it. So do gradients the operations of derivatives.
 INNER = """
-alias identity unsafe_view squeeze_own strided_copy strided_scatter remainder_of_number where_median foremost
-max_pool2d_indices constant_pad as_strided conv_input conv_weight uniform normal rrelu_with_noise rrelu_with_noise_
+alias identity to_copy_ordered unsafe_view squeeze_own strided_copy strided_scatter remainder_of_number where_median
+foremost max_pool2d_indices constant_pad as_strided conv_input conv_weight uniform normal exponential cauchy
+log_normal geometric random_between random_below random_whole bernoulli_number bernoulli_tensor bernoulli_draw
+poisson_draw rrelu_with_noise rrelu_with_noise_
 """.split()
 
 # Samples of operations without derivatives, which name none.
@@ -189,6 +192,8 @@ COMPOSED = {
     "flatten(self)": "r(2, 3); r()",
     "hstack([self, other])": "r(3), r(2); r(2, 1), r(2, 3)",
     "is_nonzero(self)": "r(); r(1); r(2)",
+    **{f"is_{kind}(self)": "r(); r(2)" for kind in ("complex", "conj", "distributed", "neg", "signed")},
+    "is_same_size(self, other)": "r(2), r(2); r(2), r(2, 1)",
     "matmul(self, other)": "r(3), r(3); r(2, 3), r(3, 4); r(2, 2, 3), r(3); r(2, 1, 2, 3), r(3, 3, 2)",
     "movedim(self, 0, 1)": "r(2, 3)",
     "narrow(self, 1, 1, 2)": "r(2, 3)",
@@ -624,7 +629,7 @@ def told(text: str, args: list[Any], ours: Seen, theirs: Seen) -> str:
 
 
 # Which draw, or are made of operations on matrices: tests/ops/test_linalg.py has these.
-UNSWEPT = "multinomial inverse logdet matrix_power pinverse".split()
+UNSWEPT = "bernoulli multinomial inverse logdet matrix_power pinverse".split()
 
 
 def test_every_operation_can_be_called_or_is_part_of_others() -> None:

@@ -21,6 +21,16 @@ class dtype:
         self.type_name = "CPUBoolType" if rank == 0 else f"torch.{word}Tensor"  # as PyTorch's errors have it
 
     @property
+    def is_complex(self) -> bool:
+        """Always False: numbers are real."""
+        return False
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether its numbers can be negative."""
+        return self.np.kind in "fi"
+
+    @property
     def itemsize(self) -> int:
         """Bytes of one element."""
         return self.np.itemsize

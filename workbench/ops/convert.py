@@ -17,8 +17,10 @@ from ..autograd.state import local
 from ..autograd.tensor import Size, Tensor, bump, tensor_method, wrap
 from ..errors import kind_of, warn
 from ..events import emit, failed, listeners
+from .core import formats
 from .core.checks import CPU, check_device, check_tensor, dim_index, is_int, size_of, tensors_only
-from .core.checks import device as device_named
+from .core.checks import device as Device
+from .core.formats import laid_out
 from .core.op import define, method, operation
 from .core.registry import REGISTRY
 from .core.results import placed, steps_of
@@ -34,6 +36,16 @@ _to_copy = define(
 )
 
 
+_to_format = define(
+    "ToCopyBackward0",
+    "to_copy_ordered(Tensor self, dtype, memory_format; source)",
+    lambda a, dtype, memory_format, source: laid_out(a.astype(dtype.np, "K"), memory_format),
+    batch="in front",
+    self="to_copy(grad, source, dtype)",
+    samples="r(2, 3, 1, 2), w.float64, w.channels_last, w.float64",
+)
+
+
 @method()
 def to(self: Tensor, *given: Any, **options: Any) -> Tensor:
     """The tensor in another dtype, or in another tensor's: itself if it has that already, unless `copy` is set."""
@@ -43,9 +55,15 @@ def to(self: Tensor, *given: Any, **options: Any) -> Tensor:
 
 
 def meant(
-    *given: Any, dtype: Any = None, device: Any = None, other: Tensor | None = None, copy: bool = False, **ignored: Any
-) -> tuple[Any, bool]:
-    """The dtype that the arguments of `to` ask for, and whether a copy is wanted in any case."""
+    *given: Any,
+    dtype: Any = None,
+    device: Any = None,
+    other: Tensor | None = None,
+    copy: bool = False,
+    memory_format: Any = None,
+    **ignored: Any,
+) -> tuple[Any, bool, Any]:
+    """The dtype that the arguments of `to` ask for, whether a copy is wanted in any case, and the order in memory."""
     rest = list(given)
     if rest and isinstance(rest[0], (str, type(CPU), type(None))):
         device = rest.pop(0)
@@ -57,15 +75,30 @@ def meant(
             dtype = type(dtype)
     if device is not None:
         check_device(device)
-    return dtype if other is None else other.dtype, rest[1] if len(rest) > 1 else copy
+    return dtype if other is None else other.dtype, rest[1] if len(rest) > 1 else copy, memory_format
 
 
-def _cast(self: Tensor, dtype: Any, copy: bool = False) -> Tensor:
+def _cast(self: Tensor, dtype: Any, copy: bool = False, memory_format: Any = None) -> Tensor:
     dtype = dtypes.chosen_dtype("to", dtype, self.dtype)
+    if memory_format is not None and memory_format is not formats.preserve_format:
+        return _cast_to_format(self, dtype, copy, memory_format)
     if self._array.dtype is dtype.np and not copy:
         return self
     recorded = dtype.is_floating_point or local.modes.levels
     return _to_copy(self, dtype, self.dtype) if recorded else wrap(self._array.astype(dtype.np))
+
+
+def _cast_to_format(self: Tensor, dtype: Dtype, copy: bool, memory_format: Any) -> Tensor:
+    """The tensor in a dtype and in an order in memory: itself if it has both already, unless `copy` is set."""
+    formats.check_format("to", memory_format)
+    formats.check_rank(self._array.ndim, memory_format)
+    kinds = [each for each in (formats.channels_last, formats.channels_last_3d) if _lies(self, formats.suggested, each)]
+    if self.dtype is dtype and not copy and (kinds or [formats.contiguous_format])[0] is memory_format:
+        if memory_format.order or self._array.flags.c_contiguous:
+            return self
+    if dtype.is_floating_point or local.modes.levels:
+        return _to_format(self, dtype, memory_format, self.dtype)
+    return wrap(laid_out(self._array.astype(dtype.np), memory_format))
 
 
 def in_dtype(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -102,9 +135,31 @@ for _name, _dtype in (
     ("byte", dtypes.uint8),
     ("bool", dtypes.bool_),
 ):
-    setattr(Tensor, _name, lambda self, _dtype=_dtype: _cast(self, _dtype))
+    setattr(
+        Tensor,
+        _name,
+        lambda self, *, memory_format=None, _dtype=_dtype: _cast(self, _dtype, memory_format=memory_format),
+    )
     getattr(Tensor, _name).__doc__ = f"The elements as {_dtype.name}."
 TYPES = {f"torch.{each.word}Tensor": each for each in dtypes.ALL}
+
+
+class tensortype(type):
+    """The kind of the old names of tensors of one dtype, such as FloatTensor."""
+
+    dtype: Dtype
+    layout, is_cuda, is_sparse = formats.strided, False, False
+
+    def __repr__(cls) -> str:
+        return f"<class 'torch.{cls.__name__}'>"
+
+    def __instancecheck__(cls, thing: Any) -> bool:
+        return isinstance(thing, Tensor) and thing.dtype is cls.dtype
+
+    def __call__(cls, *given: Any, size: Any = None, data: Any = None, device: Any = None) -> Tensor:
+        if device is not None and (kind := Device(device).type) != "cpu":
+            raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {kind} was passed")
+        return wrap(np.empty(0, cls.dtype.np)).new(*given, size=size, data=data)
 
 
 @method("type")
@@ -112,6 +167,8 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> str | 
     """The name of the tensor's type ("torch.DoubleTensor"), or the tensor in another dtype."""
     if dtype is None:
         return f"torch.{self.dtype.word}Tensor"
+    if isinstance(dtype, tensortype):
+        return _cast(self, dtype.dtype)
     if isinstance(dtype, str) and dtype not in TYPES:
         raise ValueError(f"invalid type: '{dtype}'")
     return _cast(self, TYPES.get(dtype, dtype))
@@ -131,9 +188,25 @@ def cpu(self: Tensor) -> Tensor:
 
 
 @method()
-def cuda(self: Tensor, device: Any = "cuda") -> Tensor:
-    """AssertionError: there is no such device."""
-    return self.to(device)
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """AssertionError: there is no such device; RuntimeError where one of another kind is named, or a number alone."""
+    if isinstance(device, int):
+        raise RuntimeError(errors.NO_ACCELERATOR)
+    if device is not None and Device(device).type != "cuda":
+        raise RuntimeError("Invalid device, must be cuda device")
+    raise AssertionError(errors.NO_CUDA)
+
+
+@method()
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """RuntimeError: there is no device for which memory could be pinned."""
+    raise RuntimeError(errors.NO_ACCELERATOR)
+
+
+@method()
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Always False: there is no device for which memory could be pinned."""
+    return False
 
 
 @method()
@@ -145,9 +218,16 @@ def stride(self: Tensor, dim: int | None = None) -> tuple[int, ...] | int:
 
 
 @method()
-def is_contiguous(self: Tensor) -> bool:
-    """Whether the elements lie in memory in order."""
-    return self._array.flags.c_contiguous
+def is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
+    """Whether the elements lie in memory in order, or in that of a memory format."""
+    if memory_format is None or memory_format in (formats.contiguous_format, formats.preserve_format):
+        return self._array.flags.c_contiguous
+    formats.check_format("is_contiguous", memory_format)
+    return _lies(self, formats.lies_as, memory_format)
+
+
+def _lies(self: Tensor, how: Callable[..., bool], memory_format: Any) -> bool:
+    return how(self._array.shape, self.stride(), memory_format)
 
 
 @method()
@@ -189,10 +269,11 @@ def is_inference(input: Tensor) -> bool:
     return input.is_inference()
 
 
-@method()
-def is_same_size(self: Tensor, other: Tensor) -> bool:
+@operation()
+def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape."""
-    return self._array.shape == other._array.shape
+    check_tensor("is_same_size", "other", 1, other)
+    return input._array.shape == other._array.shape
 
 
 Tensor.nelement, Tensor.ndimension = Tensor.numel, Tensor.dim
@@ -202,21 +283,41 @@ for _name, _property in (
     ("device", property(lambda self: CPU, doc="Where the tensor's memory is.")),
     ("is_cpu", property(lambda self: True, doc="Always True: tensors are in the computer's own memory.")),
     ("is_cuda", property(lambda self: False, doc="Always False.")),
-    ("is_sparse", property(lambda self: False, doc="Always False.")),
+    ("layout", property(lambda self: formats.strided, doc="Always strided: every element is kept.")),
 ):
     setattr(Tensor, _name, _property)
+for _name in "sparse sparse_csr quantized mkldnn meta mps xpu ipu xla maia mtia vulkan nested".split():
+    setattr(Tensor, f"is_{_name}", property(lambda self: False, doc="Always False."))
 
 
-@method()
-def is_complex(self: Tensor) -> bool:
+@operation()
+def is_complex(input: Tensor) -> bool:
     """Always False: tensors are real."""
     return False
 
 
-@method()
-def is_signed(self: Tensor) -> bool:
+@operation()
+def is_conj(input: Tensor) -> bool:
+    """Always False: tensors are real."""
+    return False
+
+
+@operation()
+def is_neg(input: Tensor) -> bool:
+    """Always False: no negation is put off."""
+    return False
+
+
+@operation()
+def is_distributed(input: Tensor) -> bool:
+    """Always False: a tensor is whole."""
+    return False
+
+
+@operation()
+def is_signed(input: Tensor) -> bool:
     """Whether its numbers can be negative."""
-    return self._array.dtype.kind in "fi"
+    return input._array.dtype.kind in "fi"
 
 
 @method()
@@ -309,7 +410,7 @@ def _construct(
     """`Tensor(2, 3)`, `Tensor([1, 2])`: in the default dtype; of a tensor, a view in its own."""
     if unknown:
         raise TypeError(f"new() received an invalid combination of arguments - it takes no {next(iter(unknown))}")
-    kind = CPU.type if device is None else device_named(device).type
+    kind = CPU.type if device is None else Device(device).type
     if kind != CPU.type:
         raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {kind} was passed")
     return _of_sizes_or_data(dtypes.get_default_dtype(), given, size, _one_source(given, data, other))

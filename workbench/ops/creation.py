@@ -17,6 +17,7 @@ from ..autograd.levels import below, is_batched, lift, made_for, risen
 from ..autograd.state import in_forked_children, local, unusual
 from ..autograd.tensor import Tensor, wrap
 from ..errors import kind_of, warn
+from .core import formats
 from .core.checks import check_tensor, fitting, int_of, named, not_a_tensor, number_of, size_of
 from .core.registry import in_formulas
 from .core.results import lying_as, placed
@@ -152,20 +153,30 @@ def ones(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_gra
     return leaf(filled_with_ones(size_of("ones", given, size), kind_for("ones", dtype)), requires_grad)
 
 
-def like(name: str, make: Callable[..., Any], input: Any, dtype: Dtype | None, requires_grad: bool) -> Tensor:
+def like(
+    name: str, make: Callable[..., Any], input: Any, dtype: Dtype | None, requires_grad: bool, order: Any = None
+) -> Tensor:
     if not isinstance(input, Tensor):
         raise TypeError(not_a_tensor(name, "input", 0, input))
     a = input._array
     kind = a.dtype if dtype is None else dtypes.chosen_dtype(name, dtype, input.dtype).np
+    if order is not None and order is not formats.preserve_format:
+        formats.check_format(name, order)
+        formats.check_rank(a.ndim, order)
+        return made_for(
+            input, lambda batch: leaf(formats.laid_out(make((*batch, *a.shape), kind), order), requires_grad), True
+        )
     if not unusual and a.flags.c_contiguous:
         return leaf(make(a.shape, kind), requires_grad)
     return made_for(input, lambda batch: leaf(lying_as(a, make((*batch, *a.shape), kind)), requires_grad), True)
 
 
 @placed
-def zeros_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+def zeros_like(
+    input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False, memory_format: Any = None
+) -> Tensor:
     """Zeros in the shape and dtype of a tensor."""
-    return like("zeros_like", np.zeros, input, dtype, requires_grad)
+    return like("zeros_like", np.zeros, input, dtype, requires_grad, memory_format)
 
 
 in_formulas(  # np.zeros_like takes ten times as long
@@ -174,32 +185,54 @@ in_formulas(  # np.zeros_like takes ten times as long
 
 
 @placed
-def ones_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+def ones_like(
+    input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False, memory_format: Any = None
+) -> Tensor:
     """Ones in the shape and dtype of a tensor."""
-    return like("ones_like", filled_with_ones, input, dtype, requires_grad)
+    return like("ones_like", filled_with_ones, input, dtype, requires_grad, memory_format)
 
 
 @placed(out=True)
-def empty(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """A leaf whose elements are whatever the memory held."""
+def empty(
+    *given: Any,
+    size: Any = None,
+    dtype: Dtype | None = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """A leaf whose elements are whatever the memory held, in the order of a memory format."""
+    if memory_format is not None:
+        formats.check_format("empty", memory_format)
+        shape = size_of("empty", given, size)
+        formats.check_rank(len(shape), memory_format)
+        return leaf(formats.unfilled(shape, kind_for("empty", dtype), memory_format), requires_grad)
     return leaf(np.empty(size_of("empty", given, size), kind_for("empty", dtype)), requires_grad)
 
 
 @placed
-def empty_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+def empty_like(
+    input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False, memory_format: Any = None
+) -> Tensor:
     """Elements that are whatever the memory held, in the shape and dtype of a tensor."""
-    return like("empty_like", np.empty, input, dtype, requires_grad)
+    return like("empty_like", np.empty, input, dtype, requires_grad, memory_format)
 
 
 @placed
-def full_like(input: Tensor, fill_value: float, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+def full_like(
+    input: Tensor,
+    fill_value: float,
+    *,
+    dtype: Dtype | None = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
     """One number everywhere, in the shape and dtype of a tensor."""
     number = number_of("full_like", "fill_value", 1, fill_value) if isinstance(input, Tensor) else 0
 
     def filled(shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
         return np.full(shape, fitting(number, dtypes.named(kind.name)), kind)
 
-    return like("full_like", filled, input, dtype, requires_grad)
+    return like("full_like", filled, input, dtype, requires_grad, memory_format)
 
 
 @placed(out=True)
@@ -289,20 +322,42 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, Tensor)
 
 
-_generators: dict[str, np.random.Generator] = {}
+_generators: dict[str, Any] = {}
 
 
-def generator() -> np.random.Generator:
-    """Where random numbers come from, made when first needed: NumPy's takes as long to load as all operations."""
-    found = _generators.get("default")
-    # of threads that begin at once all get the same, or they would draw the same numbers
-    return found or _generators.setdefault("default", np.random.default_rng(0))
+def generator(given: Any = None) -> Any:
+    """Where random numbers come from: what is given, or the default generator, made when first needed.
+
+    NumPy's random numbers take as long to load as all operations.
+    """
+    if given is not None:
+        if not hasattr(given, "standard_normal"):
+            raise TypeError(f"argument 'generator' must be torch.Generator, not {kind_of(given)}")
+        return given
+    if "default" not in _generators:
+        from .generators import Generator
+
+        # of threads that begin at once all get the same, or they would draw the same numbers
+        _generators.setdefault("default", Generator())
+    return _generators["default"]
 
 
-def manual_seed(seed: int) -> np.random.Generator:
-    """Begin the random numbers anew; the same seed gives the same numbers (NumPy's, not PyTorch's)."""
-    made = _generators["default"] = np.random.default_rng(seed)
-    return made
+source_of = generator  # where an argument has the name
+
+
+def manual_seed(seed: int) -> Any:
+    """Begin the random numbers anew, and return their generator; the same seed gives the same numbers (NumPy's)."""
+    return generator().manual_seed(int(seed))
+
+
+def seed() -> int:
+    """Begin the random numbers anew from a seed by chance, and return it."""
+    return generator().seed()
+
+
+def initial_seed() -> int:
+    """The seed from which the random numbers began; 0 before anything is said."""
+    return generator().initial_seed()
 
 
 @in_forked_children
@@ -315,36 +370,38 @@ def _unlock() -> None:
 
 def get_rng_state() -> Tensor:
     """Where the random numbers are, as bytes that set_rng_state takes."""
-    state = generator().bit_generator.state
-    numbers = (*state["state"].values(), state["has_uint32"], state["uinteger"])
-    return wrap(np.frombuffer(b"".join(n.to_bytes(16, "little") for n in numbers), np.uint8).copy())
+    return generator().get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
     """Go back to where the random numbers were."""
-    if not isinstance(new_state, Tensor):
-        raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
-    if new_state.dtype is not dtypes.uint8:
-        raise TypeError("RNG state must be a torch.ByteTensor")
-    if new_state._array.size != 64:
-        raise RuntimeError(f"Expected an RNG state of size 64 but found one of size {new_state._array.size}")
-    data = new_state._array.tobytes()
-    state, inc, has_uint32, uinteger = [int.from_bytes(data[i : i + 16], "little") for i in range(0, 64, 16)]
-    inner = {"state": state, "inc": inc}
-    whole = {"bit_generator": "PCG64", "state": inner, "has_uint32": has_uint32, "uinteger": uinteger}
-    generator().bit_generator.state = whole
+    generator().set_state(new_state)
 
 
 @placed(out=True)
-def randn(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+def randn(
+    *given: Any,
+    size: Any = None,
+    generator: Any = None,
+    dtype: Dtype | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Normally distributed random numbers."""
-    return _random("standard_normal", size_of("randn", given, size), kind_for("randn", dtype), requires_grad)
+    return _random(
+        "standard_normal", size_of("randn", given, size), kind_for("randn", dtype), requires_grad, None, generator
+    )
 
 
 @placed(out=True)
-def rand(*given: Any, size: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+def rand(
+    *given: Any,
+    size: Any = None,
+    generator: Any = None,
+    dtype: Dtype | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Random numbers spread evenly over [0, 1)."""
-    return _random("random", size_of("rand", given, size), kind_for("rand", dtype), requires_grad)
+    return _random("random", size_of("rand", given, size), kind_for("rand", dtype), requires_grad, None, generator)
 
 
 def dropout_mask(shape: tuple[int, ...], p: float, kind: np.dtype) -> Tensor:
@@ -352,13 +409,15 @@ def dropout_mask(shape: tuple[int, ...], p: float, kind: np.dtype) -> Tensor:
     return drawn(lambda batch: (generator().random((*batch, *shape)) < p).astype(kind) / p, kind, False)
 
 
-def _random(distribution: str, shape: tuple[int, ...], kind: np.dtype, requires_grad: bool, like: Any = None) -> Tensor:
+def _random(
+    distribution: str, shape: tuple[int, ...], kind: np.dtype, requires_grad: bool, like: Any = None, source: Any = None
+) -> Tensor:
     if kind.kind != "f":
         kernel = {"standard_normal": "normal_kernel_cpu", "random": "check_uniform_bounds"}[distribution]
         raise NotImplementedError(errors.NO_KERNEL.format(kernel, dtypes.named(kind.name).word))
 
     def draw(batch: tuple[int, ...]) -> np.ndarray:
-        numbers = np.asarray(getattr(generator(), distribution)((*batch, *shape)))
+        numbers = np.asarray(getattr(generator(source), distribution)((*batch, *shape)))
         return numbers if like is None else lying_as(like, numbers)
 
     return drawn(draw, kind, requires_grad)
@@ -413,6 +472,7 @@ def randint(
     high: Any = None,
     size: Any = None,
     *,
+    generator: Any = None,
     dtype: Dtype | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -423,20 +483,23 @@ def randint(
         raise TypeError(f"randint(): argument 'size' (position 2) must be tuple of ints, not {kind_of(size)}")
     low, high = int_of("randint", "low", 0, low), int_of("randint", "high", 0, high)
     if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+        raise RuntimeError(errors.RANDOM_RANGE.format(low, high))
     kind, shape = dtypes.chosen_dtype("randint", dtype, dtypes.int64).np, size_of("randint", (size,), position=1)
-    return drawn(lambda batch: np.asarray(generator().integers(low, high, (*batch, *shape))), kind, requires_grad)
+    source = source_of(generator)
+    return drawn(lambda batch: np.asarray(source.integers(low, high, (*batch, *shape))), kind, requires_grad)
 
 
 @placed
-def randperm(n: int, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+def randperm(n: int, *, generator: Any = None, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
     """The integers below `n` in random order."""
     kind = dtypes.chosen_dtype("randperm", dtype, dtypes.int64).np
     (n,) = size_of("randperm", (int_of("randperm", "n", 0, n),))
 
+    source = source_of(generator)
+
     def orders(batch: tuple[int, ...]) -> np.ndarray:
         if not batch:
-            return generator().permutation(n)
-        return generator().permuted(np.broadcast_to(np.arange(n, dtype=np.int64), (*batch, n)), axis=-1)
+            return source.permutation(n)
+        return source.permuted(np.broadcast_to(np.arange(n, dtype=np.int64), (*batch, n)), axis=-1)
 
     return drawn(orders, kind, requires_grad)

@@ -6,13 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.tensor import Tensor
-from .core.checks import int_of
-from .core.op import operation
-from .creation import drawn, generator, randn
+from .core.checks import check_tensor, int_of
+from .core.op import define, operation
+from .core.results import into
+from .creation import drawn, randn
+from .creation import generator as generator_of
 from .grids import broadcast_tensors
+from .inplace import check_chances
 
 # What these refuse, word for word PyTorch's (PyTorch 2.13).
 STD_SIGN = "normal expects std >= 0.0, but found std {:g}"
@@ -26,7 +30,13 @@ CLASSES_SUM = "invalid multinomial distribution (sum of probabilities <= 0)"
 
 
 def normal(
-    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, dtype: Dtype | None = None, requires_grad: bool = False
+    mean: Any = 0.0,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    dtype: Dtype | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Normally distributed numbers of a mean and a standard deviation: for each element of these, or of a size."""
     given = [each for each in (mean, std) if isinstance(each, Tensor)]
@@ -36,15 +46,15 @@ def normal(
     elif std < 0:
         raise RuntimeError(STD_SIGN.format(std))
     if not given:
-        noise = randn(size, dtype=dtype)
+        noise = randn(size, generator=generator, dtype=dtype)
         return (noise * std + mean).requires_grad_(requires_grad)
     shape = broadcast_tensors(*given)[0].shape if len(given) == 2 else given[0].shape
     mean, std = (each.detach() if isinstance(each, Tensor) else each for each in (mean, std))
-    return randn(shape, dtype=given[0].dtype) * std + mean
+    return randn(shape, generator=generator, dtype=given[0].dtype) * std + mean
 
 
 @operation()
-def multinomial(self: Tensor, num_samples: int, replacement: bool = False) -> Tensor:
+def multinomial(self: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Numbers of classes, drawn as often as the weights in the last dimension say; each once without `replacement`."""
     p, count = self._array, int_of("multinomial", "num_samples", 1, num_samples)
     if p.dtype.kind != "f":
@@ -60,12 +70,60 @@ def multinomial(self: Tensor, num_samples: int, replacement: bool = False) -> Te
     if not (p.sum(-1) > 0).all():
         raise RuntimeError(CLASSES_SUM)
 
+    source = generator_of(generator)
+
     def draw(batch: tuple[int, ...]) -> np.ndarray:
         if not replacement:  # each class comes first that waits least
-            waits = generator().exponential(size=(*batch, *p.shape))
+            waits = source.exponential(size=(*batch, *p.shape))
             return np.argsort(-p / waits, -1, "stable")[..., :count]
         upto = np.cumsum(p, -1, np.float64)
-        noise = generator().random((*batch, *p.shape[:-1], count)) * upto[..., -1:]
+        noise = source.random((*batch, *p.shape[:-1], count)) * upto[..., -1:]
         return (upto[..., None, :-1] <= noise[..., None]).sum(-1)
 
     return drawn(draw, np.dtype(np.int64), False)
+
+
+_bernoulli = define(
+    "BernoulliBackward0",
+    "bernoulli_draw(Tensor self, Kept noise)",
+    lambda a, noise: (noise < a).astype(a.dtype),
+    batch="pointwise",
+    self="zeros_like(grad)",
+    tangent="zeros_like(self_t)",
+    samples="r(3), ones(3)",
+)
+_poisson = define(
+    "PoissonBackward0",
+    "poisson_draw(Tensor self, Kept numbers)",
+    lambda a, numbers: numbers.astype(a.dtype),
+    batch="pointwise",
+    self="zeros_like(grad)",
+    tangent="zeros_like(self_t)",
+    samples="r(3), ones(3)",
+)
+
+
+@operation()
+def bernoulli(self: Tensor, p: float | None = None, *, generator: Any = None, out: Tensor | None = None) -> Tensor:
+    """1 with the probability that each element says, or `p` if it is given, else 0; in the shape of the input."""
+    if out is not None:
+        return into("bernoulli", out, bernoulli, self.detach(), p, generator=generator)
+    if p is not None:
+        return self.detach().clone().bernoulli_(p, generator=generator)
+    if self._array.dtype.kind != "f":
+        raise NotImplementedError(errors.NO_KERNEL.format("bernoulli_tensor_cpu_p_", self.dtype.word))
+    check_chances(self)
+    source = generator_of(generator)
+    return _bernoulli(self, drawn(lambda batch: source.random((*batch, *self.shape)), np.dtype("float64"), False))
+
+
+def poisson(input: Tensor, generator: Any = None) -> Tensor:
+    """How many events come where each element says how many to expect, in the shape and dtype of the input."""
+    check_tensor("poisson", "input", 0, input)
+    rate = input._array
+    if rate.dtype.kind != "f":
+        raise NotImplementedError(errors.NO_KERNEL.format("poisson_cpu", input.dtype.word))
+    if not (rate >= 0).all():
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    source = generator_of(generator)
+    return _poisson(input, drawn(lambda batch: source.poisson(rate, (*batch, *rate.shape)), np.dtype("float64"), False))

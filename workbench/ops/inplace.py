@@ -32,13 +32,15 @@ from .core.checks import (
     dim_index,
     dims_of,
     fitting,
+    int_of,
     named,
     number_of,
 )
 from .core.op import define, method, operation
 from .core.registry import WRITES
 from .core.scalars import SCALARS
-from .creation import drawn, generator
+from .creation import drawn
+from .creation import generator as generator_of
 from .indexing import check_put, located, plain_view, put
 from .shape import (
     _squeeze,
@@ -405,7 +407,7 @@ def floor_divide_(self: Tensor, other: float | Tensor) -> Tensor:
 Tensor.__ifloordiv__ = floor_divide_
 _random = {
     name: define(
-        f"{name.capitalize()}Backward0",
+        f"{node}Backward{number}",
         f"{name}(Tensor self, Kept numbers)",
         lambda a, numbers: numbers.astype(a.dtype),
         batch="pointwise",
@@ -413,13 +415,52 @@ _random = {
         tangent="zeros_like(self_t)",
         samples="r(3), ones(3)",
     )
-    for name in ("uniform", "normal")
+    for name, node, number in (
+        ("uniform", "Uniform", 0),
+        ("normal", "Normal", 0),
+        ("exponential", "Exponential", 0),
+        ("cauchy", "Cauchy", 0),
+        ("log_normal", "LogNormal", 0),
+        ("geometric", "Geometric", 0),
+        ("random_between", "Random", 0),
+        ("random_below", "Random", 1),
+        ("random_whole", "Random", 2),
+        ("bernoulli_number", "Bernoulli", 2),
+    )
 }
+_bernoulli_tensor = define(
+    "BernoulliBackward1",
+    "bernoulli_tensor(Tensor self, Kept p, Kept noise)",
+    lambda a, p, noise: np.broadcast_to(noise < p, a.shape).astype(a.dtype),
+    batch="pointwise",
+    self="zeros_like(grad)",
+    tangent="zeros_like(self_t)",
+    samples="r(3), ones(3), ones(3)",
+)
+WRITTEN = {  # by an op: what a program calls
+    **dict.fromkeys(("random_between", "random_below", "random_whole"), "random"),
+    **dict.fromkeys(("bernoulli_number", "bernoulli_tensor"), "bernoulli"),
+}
+INT64 = np.dtype(np.int64)
+CONTINUOUS = (
+    "{} distribution is a continuous probability distribution. dtype must be a floating point but you specified {}"
+)
 
 
-def _draw(t: Tensor, name: str, how: tuple[float, float], source: np.random.Generator | None) -> Tensor:
+def _draw(
+    t: Tensor,
+    op: Any,
+    draw: Callable[[Any, tuple[int, ...]], Any],
+    source: Any,
+    *given: Any,
+    kind: np.dtype = FLOAT64,
+) -> Tensor:
+    """Write numbers that `draw(generator, shape)` makes, by an op of its own."""
+    name = f"{WRITTEN.get(op.op.name, op.op.name)}_"
+    random = generator_of(source)
+
     def numbers(batch: tuple[int, ...]) -> np.ndarray:
-        return np.asarray(getattr(source or generator(), name)(*how, (*batch, *t._array.shape)))
+        return np.asarray(draw(random, (*batch, *t._array.shape)))
 
     if any([level.randomness == "different" for level in local.modes.levels]) and is_batched(t) is None:
         raise RuntimeError(
@@ -427,23 +468,123 @@ def _draw(t: Tensor, name: str, how: tuple[float, float], source: np.random.Gene
             "will appear like same randomness. If this is necessary for your usage, please "
             "file an issue with functorch."
         )
-    return write(t, f"{name}_", _random[name], drawn(numbers, FLOAT64, False))
+    return write(t, name, op, *given, drawn(numbers, kind, False))
+
+
+def _check_kernel(t: Tensor, kernel: str, refused: str = "bui") -> None:
+    """NotImplementedError for a tensor whose kind of numbers has no such draw."""
+    if t._array.dtype.kind in refused:
+        raise NotImplementedError(errors.NO_KERNEL.format(kernel, t.dtype.word))
 
 
 @method()
-def uniform_(self: Tensor, a: float = 0, b: float = 1, *, generator: np.random.Generator | None = None) -> Tensor:
+def uniform_(self: Tensor, a: float = 0, b: float = 1, *, generator: Any = None) -> Tensor:
     """Write numbers between `a` and `b`, all equally likely."""
+    _check_kernel(self, "check_uniform_bounds")
     if a > b:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a:g} > to={b:g}")
-    return _draw(self, "uniform", (a, b), generator)
+    return _draw(self, _random["uniform"], lambda source, shape: source.uniform(a, b, shape), generator)
 
 
 @method()
-def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: np.random.Generator | None = None) -> Tensor:
+def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
     """Write normal numbers of this mean and standard deviation."""
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    return _draw(self, "normal", (mean, std), generator)
+    _check_kernel(self, "normal_kernel_cpu")
+    return _draw(self, _random["normal"], lambda source, shape: source.normal(mean, std, shape), generator)
+
+
+@method()
+def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
+    """Write waiting times: positive numbers with density `lambd * exp(-lambd * x)`."""
+    if self._array.dtype.kind != "f":
+        raise RuntimeError(CONTINUOUS.format("Exponential", self.dtype.word))
+    if not lambd > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+    return _draw(self, _random["exponential"], lambda source, shape: source.exponential(1 / lambd, shape), generator)
+
+
+@method()
+def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
+    """Write numbers of a Cauchy distribution around `median`, half of them within `sigma`."""
+    if self._array.dtype.kind != "f":
+        raise RuntimeError(CONTINUOUS.format("Cauchy", self.dtype.c_name))
+    if not sigma > 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    return _draw(
+        self, _random["cauchy"], lambda source, shape: median + sigma * source.standard_cauchy(shape), generator
+    )
+
+
+@method()
+def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
+    """Write numbers whose logarithms are normal, of this mean and standard deviation."""
+    if not std > 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+    _check_kernel(self, "log_normal_cpu")
+    return _draw(self, _random["log_normal"], lambda source, shape: source.lognormal(mean, std, shape), generator)
+
+
+@method()
+def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
+    """Write how many trials it takes until one of probability `p` succeeds."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    _check_kernel(self, "geometric_cpu", "b")
+    return _draw(self, _random["geometric"], lambda source, shape: source.geometric(p, shape), generator)
+
+
+@method()
+def random_(self: Tensor, *bounds: int, generator: Any = None) -> Tensor:
+    """Write whole numbers, all equally likely: `random_(to)` from 0 up to `to`, `random_(low, to)` from `low` up.
+
+    Without bounds they are all that the dtype holds, of floats those up to which none is missing. `to` is left out.
+    """
+    kind = self._array.dtype
+    low, to = (0, *bounds) if len(bounds) == 1 else bounds or (0, _most(kind) + 1)
+    low, to = int_of("random_", "from", 0, low), int_of("random_", "to", 1, to)
+    if low >= to:
+        raise RuntimeError(errors.RANDOM_RANGE.format(low, to))
+    for name, bound in (("from", low), ("to - 1", to - 1)):
+        if kind.kind in "iub" and not (np.iinfo(kind).min if kind.kind != "b" else 0) <= bound <= _most(kind):
+            raise RuntimeError(f"{name} is out of bounds for {self.dtype.c_name}")
+    which = ("random_whole", "random_below", "random_between")[len(bounds)]
+    return _draw(
+        self,
+        _random[which],
+        lambda source, shape: source.integers(low, to - 1, shape, endpoint=True),
+        generator,
+        kind=INT64,
+    )
+
+
+def _most(kind: np.dtype) -> int:
+    """The largest whole number that `random_` writes of itself."""
+    if kind.kind == "f":
+        return 2 ** (np.finfo(kind).nmant + 1)
+    return 1 if kind.kind == "b" else int(np.iinfo(kind).max)
+
+
+@method()
+def bernoulli_(self: Tensor, p: float | Tensor = 0.5, *, generator: Any = None) -> Tensor:
+    """Write 1 with probability `p`, else 0; for each element its own where `p` is a tensor that can be expanded."""
+    if isinstance(p, Tensor):
+        p = expand(p, self._array.shape).detach()
+        check_chances(p)
+        return _draw(self, _bernoulli_tensor, lambda source, shape: source.random(shape), generator, p)
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    return _draw(self, _random["bernoulli_number"], lambda source, shape: source.random(shape) < p, generator)
+
+
+def check_chances(p: Tensor) -> None:
+    """RuntimeError unless all are probabilities."""
+    if not ((p._array >= 0) & (p._array <= 1)).all():
+        raise RuntimeError(
+            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If "
+            "so, please report an enhancement request to PyTorch.)"
+        )
 
 
 @operation()

@@ -21,8 +21,9 @@ from ..autograd.state import local
 from ..autograd.tensor import DetachedTensor, Size, Tensor, alias
 from ..errors import warn
 from ..events import emit, listeners
-from .core import checks
+from .core import checks, formats
 from .core.checks import FEW, dim_index, dims_of, int_of, ints_of, named, numpy_names, tensors_only
+from .core.formats import cloned
 from .core.op import define, method, operation
 from .core.registry import REGISTRY, abbreviation, in_formulas
 from .core.results import copied, in_rows
@@ -31,12 +32,12 @@ Shape = tuple[int, ...]
 Ints = tuple[int, ...]
 clone = define(
     "CloneBackward0",
-    "clone(Tensor self)",
-    copied,
-    meaning="A copy with memory of its own, through which gradients flow.",
+    "clone(Tensor self, memory_format=None)",
+    lambda a, memory_format=None: copied(a) if memory_format is None else cloned(a, memory_format),
+    meaning="A copy of the same shape with memory of its own, in an order in memory; gradients flow through it.",
     batch="pointwise",
     self="grad",
-    samples="r(3)",
+    samples="r(3), None",
     method=True,
 )
 _in_rows = define(
@@ -334,8 +335,14 @@ def detach_(self: Tensor) -> Tensor:
 
 
 @method()
-def contiguous(self: Tensor) -> Tensor:
-    """The tensor itself if its elements lie in memory in order, else a copy."""
+def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
+    """The tensor itself if its elements lie in memory in order, or in that of a memory format; else a copy."""
+    if memory_format is not None and memory_format is not formats.contiguous_format:
+        formats.check_format("contiguous", memory_format)
+        if memory_format is formats.preserve_format and not self._array.flags.c_contiguous:
+            raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+        formats.check_rank(self._array.ndim, memory_format)
+        return self if self.is_contiguous(memory_format=memory_format) else clone(self, memory_format)
     return self if self._array.flags.c_contiguous else _in_rows(self)
 
 

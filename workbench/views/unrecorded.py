@@ -42,6 +42,7 @@ _UNARY = frozenset(
 )
 _WRITTEN = {
     "to_copy": "to",
+    "to_copy_ordered": "to",
     "linalg_vector_norm": "norm",
     "linalg_inv_ex": "inv",
     "linalg_solve_ex": "solve",

@@ -34,6 +34,15 @@ PLACES = (
     "workbench.func",
     "workbench.linalg",
     "workbench.distributions",
+    "workbench.amp",
+    "workbench.backends.cuda",
+    "workbench.backends.cudnn",
+    "workbench.backends.mps",
+    "workbench.compiler",
+    "workbench.cuda",
+    "workbench.cuda.amp",
+    "workbench.jit",
+    "workbench.random",
     "workbench.nn",
     "workbench.nn.functional",
     "workbench.nn.init",
@@ -198,6 +207,11 @@ NUMBERS = {
     "pi": "The ratio of a circle's circumference to its diameter, 3.14159....",
     "inf": "Infinity.",
     "nan": "Not a number.",
+    "contiguous_format": "The order in memory in which the elements of the last dimension are neighbours.",
+    "channels_last": "The order of images `(n, c, h, w)` in which the channels of a pixel are neighbours.",
+    "channels_last_3d": "The same of volumes `(n, c, d, h, w)`.",
+    "preserve_format": "The order that a tensor has already.",
+    "strided": "The layout of all tensors here: every element is kept.",
 }
 
 

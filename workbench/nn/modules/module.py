@@ -194,12 +194,17 @@ class Module(Stateful):
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Cast parameters and buffers, those of floating point, in place; what `Tensor.to` takes is taken."""
-        dtype, _ = meant(*args, **kwargs)
+        dtype, _, order = meant(*args, **kwargs)
         if dtype is not None and not dtype.is_floating_point:
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
-        return self._apply(lambda t: t.to(dtype) if dtype is not None and t.is_floating_point() else t)
+        return self._apply(
+            lambda t: t.to(
+                dtype if dtype is not None and t.is_floating_point() else t.dtype,
+                memory_format=order if t.ndim in (4, 5) else None,
+            )
+        )
 
     def float(self) -> Self:
         """Cast parameters and buffers to float32, in place."""
@@ -212,6 +217,13 @@ class Module(Stateful):
     def cpu(self) -> Self:
         """The module itself: it is there already."""
         return self
+
+    def cuda(self, device: Any = None) -> Self:
+        """AssertionError where there is a parameter or a buffer: there is no such device."""
+        return self._apply(lambda t: t.cuda())
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Leave the module as it is, which PyTorch compiles."""
 
     def _apply(self, fn: Callable[[Tensor], Tensor]) -> Self:
         for module in self.children():

@@ -589,6 +589,6 @@ def check_device(given: Any) -> None:
     """AssertionError for another device than the one there is."""
     kind = device(given).type
     if kind == "cuda":
-        raise AssertionError("Torch not compiled with CUDA enabled")
+        raise AssertionError(errors.NO_CUDA)
     if kind != "cpu":
         raise AssertionError(f"the workbench computes on the cpu alone: leave device={kind!r} out")

@@ -54,6 +54,7 @@ DEFAULTS = {  # of arguments by their names: listeners are not told of what has 
     "input_scale": (1,),
     "keepdim": (False,),
     "max": (None,),
+    "memory_format": (None,),
     "negative_slope": (0.01,),
     "offset": (0,),
     "reduction": (1,),

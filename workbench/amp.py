@@ -1,0 +1,278 @@
+"""Automatic mixed precision, as far as it is off: it is nowhere on in the workbench (torch.amp).
+
+PyTorch's autocast chooses dtypes for a device. There is one device here, the CPU, and its autocast computes in
+bfloat16, which the workbench has not. So autocast can be asked for everywhere, but is refused where it would compute.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from .absent import refusal
+from .autograd.dtypes import dtype as Dtype
+from .autograd.dtypes import float16
+from .errors import check_bool, kind_of, warn
+from .ops.core.checks import device
+
+__path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
+NO_AUTOCAST = (
+    "PyTorch has autocast on the cpu, the workbench has not: its dtype is bfloat16; choose dtypes with Tensor.to, or "
+    "give enabled=False."
+)
+NO_BFLOAT16 = "PyTorch's autocast on {} computes in bfloat16, which the workbench has not."
+SUPPORTED = ("cpu", "cuda", "ipu", "xpu", "xla", "mps", "hpu", "mtia", "maia", "privateuseone")
+OLD = "torch.{} is deprecated. Please use torch.{} instead."
+
+
+class _Asked(threading.local):
+    """What was asked of autocast in a thread: it computes nothing by it."""
+
+    def __init__(self) -> None:
+        self.enabled: dict[str, bool] = {}
+        self.dtypes: dict[str, Any] = {"cuda": float16}
+        self.cache = True
+
+
+_asked = _Asked()
+
+
+def __getattr__(name: str) -> Any:
+    raise refusal(f"module {__name__!r}", "torch.amp", name)
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether PyTorch has an autocast for such a device; RuntimeError for what is none."""
+    return _kind("is_autocast_available", device_type) in SUPPORTED
+
+
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """Whether autocast is on for a device: on the cpu it never is."""
+    return _asked.enabled.get(_kind("is_autocast_enabled", device_type), False)
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """The same as `is_autocast_enabled("cpu")`, by its old name."""
+    warn(OLD.format("is_autocast_cpu_enabled()", "is_autocast_enabled('cpu')"), DeprecationWarning)
+    return is_autocast_enabled("cpu")
+
+
+def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
+    """Note that autocast is on or off for a device, for "cuda" if none is named; it is refused on the cpu."""
+    check_bool(
+        device_type if enabled is None else enabled, "set_autocast_enabled", "enabled", 1 + (enabled is not None)
+    )
+    if enabled is None:
+        device_type, enabled = "cuda", device_type
+    if _kind("set_autocast_enabled", device_type) == "cpu" and enabled:
+        raise NotImplementedError(NO_AUTOCAST)
+    _asked.enabled[device_type] = bool(enabled)
+
+
+def get_autocast_dtype(device_type: str) -> Dtype:
+    """The dtype that autocast on a device would compute in; NotImplementedError where that is bfloat16."""
+    kind = _kind("get_autocast_dtype", device_type)
+    if kind not in _asked.dtypes:
+        raise NotImplementedError(NO_BFLOAT16.format(kind))
+    return _asked.dtypes[kind]
+
+
+def set_autocast_dtype(device_type: str, dtype: Dtype) -> None:
+    """Note which dtype autocast on a device would compute in."""
+    if not isinstance(dtype, Dtype):
+        raise TypeError(
+            f"set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not {kind_of(dtype)}"
+        )
+    _asked.dtypes[_kind("set_autocast_dtype", device_type)] = dtype
+
+
+def get_autocast_gpu_dtype() -> Dtype:
+    """The same as `get_autocast_dtype("cuda")`, by its old name."""
+    warn(OLD.format("get_autocast_gpu_dtype()", "get_autocast_dtype('cuda')"), DeprecationWarning)
+    return get_autocast_dtype("cuda")
+
+
+def get_autocast_cpu_dtype() -> Dtype:
+    """The same as `get_autocast_dtype("cpu")`, by its old name."""
+    warn(OLD.format("get_autocast_cpu_dtype()", "get_autocast_dtype('cpu')"), DeprecationWarning)
+    return get_autocast_dtype("cpu")
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Whether autocast would keep casts of weights."""
+    return _asked.cache
+
+
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Note whether autocast would keep casts of weights."""
+    if not isinstance(enabled, bool):
+        raise TypeError(f"enabled must be a bool (got {kind_of(enabled)})")
+    _asked.cache = enabled
+
+
+def clear_autocast_cache() -> None:
+    """Let go the casts that autocast has kept: there are none."""
+
+
+class autocast:
+    """A region in which PyTorch chooses dtypes for a device; as a context manager or as a decorator.
+
+    On "cuda" it warns that there is no such device and does nothing, as PyTorch does. On "cpu" it does nothing with
+    `enabled=False`, and is refused otherwise. Source: torch.amp.autocast.
+    """
+
+    def __init__(
+        self, device_type: str, dtype: Dtype | None = None, enabled: bool = True, cache_enabled: bool | None = None
+    ) -> None:
+        _check_name(device_type)
+        if not is_autocast_available(device_type):
+            raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
+        if enabled and device_type == "cuda":
+            warn("CUDA is not available or torch_xla is imported. Disabling autocast.")
+            enabled = False
+        elif enabled and dtype not in (None, float16):
+            name = device_type.upper()
+            warn(
+                f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n"
+                f"{name} Autocast only supports dtypes of torch.bfloat16, torch.float16 currently."
+            )
+            enabled = False
+        if enabled and device_type == "cpu":
+            raise NotImplementedError(NO_AUTOCAST)
+        self.device, self.fast_dtype = device_type, _asked.dtypes.get(device_type) if dtype is None else dtype
+        self._enabled, self._cache = enabled, cache_enabled
+
+    def __enter__(self) -> autocast:
+        self._before = {**_asked.enabled}, {**_asked.dtypes}, _asked.cache
+        _asked.enabled[self.device] = self._enabled
+        if self.fast_dtype is not None:
+            _asked.dtypes[self.device] = self.fast_dtype
+        if self._cache is not None:
+            _asked.cache = self._cache
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _asked.enabled, _asked.dtypes, _asked.cache = self._before
+
+    def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        if not callable(func):
+            raise TypeError(
+                f"autocast()(func) requires a callable, but got {type(func).__name__}. "
+                f"Did you mean to use autocast as a context manager? For example:\n"
+                f"    with torch.autocast(device_type=...):\n"
+                f"        output = model(input)"
+            )
+
+        @functools.wraps(func)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return func(*args, **kwargs)
+
+        return inside
+
+
+def custom_fwd(
+    fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: Dtype | None = None
+) -> Callable[..., Any]:
+    """Decorator for the forward of a Function that is to run under autocast.
+
+    `cast_inputs` casts nothing where autocast is off, as it is here. Source: torch.amp.custom_fwd.
+    """
+    _check_name(device_type)
+    if fwd is None:
+        return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+
+    @functools.wraps(fwd)
+    def decorate_fwd(*args: Any, **kwargs: Any) -> Any:
+        ctx = args[0]
+        ctx._dtype = _asked.dtypes.get(device_type)
+        ctx._fwd_used_autocast = cast_inputs is None and is_autocast_enabled(device_type)
+        return fwd(*args, **kwargs)
+
+    return decorate_fwd
+
+
+def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
+    """Decorator for the backward of a Function whose forward has `custom_fwd`. Source: torch.amp.custom_bwd."""
+    _check_name(device_type)
+    if bwd is None:
+        return functools.partial(custom_bwd, device_type=device_type)
+
+    @functools.wraps(bwd)
+    def decorate_bwd(*args: Any, **kwargs: Any) -> Any:
+        with autocast(device_type=device_type, enabled=args[0]._fwd_used_autocast, dtype=args[0]._dtype):
+            return bwd(*args, **kwargs)
+
+    return decorate_bwd
+
+
+class GradScaler:
+    """Scales a loss so that small gradients in float16 do not become zero; off where there is no such device.
+
+    On "cuda" it warns that it is off, and is then left out: `scale(loss)` is the loss, and `step(optimizer)` the step
+    of the optimiser. On "cpu" it is refused unless `enabled=False`. Source: torch.amp.GradScaler.
+    """
+
+    def __init__(
+        self,
+        device: str = "cuda",
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        if device not in ("cuda", "cpu"):
+            raise AssertionError(f"the workbench computes on the cpu alone: give GradScaler no device {device!r}")
+        if enabled and device == "cuda":
+            warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.")
+        elif enabled:
+            raise NotImplementedError(
+                "PyTorch has a GradScaler for the cpu, the workbench has not: give enabled=False, or scale the loss "
+                "and the gradients yourself."
+            )
+
+    def scale(self, outputs: Any) -> Any:
+        """The outputs themselves."""
+        return outputs
+
+    def unscale_(self, optimizer: Any) -> None:
+        """Leave the gradients as they are."""
+
+    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        """What `optimizer.step(*args, **kwargs)` returns."""
+        return optimizer.step(*args, **kwargs)
+
+    def update(self, new_scale: Any = None) -> None:
+        """Leave the scale as it is."""
+
+    def get_scale(self) -> float:
+        """1.0: nothing is scaled."""
+        return 1.0
+
+    def is_enabled(self) -> bool:
+        """False."""
+        return False
+
+    def state_dict(self) -> dict[str, Any]:
+        """Nothing: an empty dict."""
+        return {}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take nothing."""
+
+
+def _kind(function: str, device_type: Any) -> str:
+    """The type of a device by its name."""
+    if not isinstance(device_type, str):
+        raise TypeError(f"{function}(): argument 'device_type' (position 1) must be str, not {kind_of(device_type)}")
+    return device(device_type).type
+
+
+def _check_name(device_type: Any) -> None:
+    """ValueError for a device that is not named by a string."""
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")

@@ -1,0 +1,23 @@
+"""The switches of products on CUDA, which is not there: they can be set, and change nothing (torch.backends.cuda)."""
+
+from __future__ import annotations
+
+__all__ = ["is_built"]
+
+
+class _Products:
+    """How products of matrices would be computed on such a device."""
+
+    def __init__(self) -> None:
+        self.allow_tf32 = False
+        self.allow_fp16_reduced_precision_reduction = True
+        self.allow_bf16_reduced_precision_reduction = True
+        self.allow_fp16_accumulation = False
+
+
+matmul = _Products()
+
+
+def is_built() -> bool:
+    """False: the workbench computes with NumPy."""
+    return False

@@ -1,0 +1,44 @@
+"""The switches of cuDNN, which is not there: they can be set, and change nothing (torch.backends.cudnn)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["flags", "is_available", "version"]
+enabled = True
+benchmark = False
+benchmark_limit = 10
+deterministic = False
+allow_tf32 = True
+
+
+def is_available() -> bool:
+    """False: there is no such device."""
+    return False
+
+
+def version() -> int | None:
+    """None: there is no such library."""
+    return None
+
+
+@contextmanager
+def flags(
+    enabled: bool = False,
+    benchmark: bool = False,
+    benchmark_limit: int = 10,
+    deterministic: bool = False,
+    allow_tf32: bool = True,
+) -> Iterator[None]:
+    """Set the switches inside a `with`; afterwards they are as before."""
+    given = {"enabled": enabled, "benchmark": benchmark, "benchmark_limit": benchmark_limit}
+    given |= {"deterministic": deterministic, "allow_tf32": allow_tf32}
+    switches = vars(sys.modules[__name__])
+    before = {name: switches[name] for name in given}
+    switches.update(given)
+    try:
+        yield
+    finally:
+        switches.update(before)

@@ -1,0 +1,90 @@
+"""The compiler's names for programs that use them: functions and modules run as they are (torch.compiler)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .absent import refusal
+
+__path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
+    "compile",
+    "cudagraph_mark_step_begin",
+    "disable",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "reset",
+]
+
+
+def __getattr__(name: str) -> Any:
+    raise refusal(f"module {__name__!r}", "torch.compiler", name)
+
+
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = "inductor",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+) -> Any:
+    """The function or module itself, which PyTorch compiles; without one, a decorator that returns what it is given.
+
+    PyTorch wraps a module in another, whose parameters have longer names; here the names stay as they are.
+    Source: torch.compile.
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    return _as_it_is if model is None else _as_it_is(model)
+
+
+def _as_it_is(model: Any) -> Any:
+    """What is given, unless it cannot be called."""
+    if not callable(model):
+        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
+    return model
+
+
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+    """The function itself, which PyTorch leaves out when it compiles; without one, a decorator that returns it."""
+    return _as_it_is if fn is None else fn
+
+
+def allow_in_graph(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function itself, which PyTorch takes as a whole when it compiles."""
+    return fn
+
+
+def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function itself, which PyTorch runs once when it compiles."""
+    return fn
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Say that a step begins: nothing is done."""
+
+
+def reset() -> None:
+    """Forget what is compiled: there is nothing."""
+
+
+def is_compiling() -> bool:
+    """False: nothing is compiled."""
+    return False
+
+
+def is_dynamo_compiling() -> bool:
+    """False: nothing is compiled."""
+    return False
+
+
+def is_exporting() -> bool:
+    """False: nothing is exported."""
+    return False

@@ -1,0 +1,90 @@
+"""Where random numbers come from: a seed, and how far they have come since (torch.Generator)."""
+
+from __future__ import annotations
+
+import operator
+import os
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from ..autograd import dtypes
+from ..autograd.tensor import Tensor, wrap
+from .core.checks import CPU, check_device
+from .core.checks import device as Device
+
+SEEDS = 2**64
+
+
+class Generator(np.random.Generator):
+    """Random numbers of their own: the same seed gives the same numbers (NumPy's, not PyTorch's).
+
+    Functions that draw take one as `generator`. It is a NumPy generator too. Source: torch.Generator.
+    """
+
+    def __init__(self, device: Any = "cpu") -> None:
+        check_device(device)
+        super().__init__(np.random.PCG64(0))
+        self._seed = 0
+
+    @property
+    def device(self) -> Device:
+        """Where its numbers are made: the cpu."""
+        return CPU
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Begin anew from a seed, and return the generator itself; RuntimeError for what is no int, ValueError for one
+        that has more than 64 bits."""
+        try:
+            number = operator.index(seed)
+        except TypeError:
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}") from None
+        if not -SEEDS // 2 <= number < SEEDS:
+            raise ValueError(errors.LONG_OVERFLOW)
+        self._seed = number % SEEDS
+        self.bit_generator.state = np.random.PCG64(self._seed).state
+        return self
+
+    def seed(self) -> int:
+        """Begin anew from a seed by chance, and return it."""
+        self.manual_seed(int.from_bytes(os.urandom(8), "little"))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed from which it began."""
+        return self._seed
+
+    def get_state(self) -> Tensor:
+        """How far it has come, as bytes that set_state takes."""
+        state: Any = self.bit_generator.state
+        numbers = (*state["state"].values(), state["has_uint32"], state["uinteger"])
+        return wrap(np.frombuffer(b"".join(n.to_bytes(16, "little") for n in numbers), np.uint8).copy())
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Go back to where it was, and return it; TypeError or RuntimeError for bytes that are no state."""
+        if not isinstance(new_state, Tensor):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        if new_state.dtype is not dtypes.uint8:
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        if new_state._array.size != 64:
+            raise RuntimeError(f"Expected an RNG state of size 64 but found one of size {new_state._array.size}")
+        data = new_state._array.tobytes()
+        state, inc, has_uint32, uinteger = [int.from_bytes(data[i : i + 16], "little") for i in range(0, 64, 16)]
+        inner = {"state": state, "inc": inc}
+        whole = {"bit_generator": "PCG64", "state": inner, "has_uint32": has_uint32, "uinteger": uinteger}
+        self.bit_generator.state = whole
+        return self
+
+    def clone_state(self) -> Generator:
+        """Another generator that has come as far."""
+        made = Generator().set_state(self.get_state())
+        made._seed = self._seed
+        return made
+
+    def __reduce__(self) -> Any:
+        return _restored, (self._seed, self.get_state())
+
+
+def _restored(seed: int, state: Tensor) -> Generator:
+    return Generator().manual_seed(seed).set_state(state)

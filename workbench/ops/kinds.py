@@ -1,0 +1,141 @@
+"""What a kind of number can hold, how kinds meet, and the old names of tensors of one kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd import dtypes
+from ..autograd.dtypes import dtype as Dtype
+from ..autograd.tensor import Tensor
+from ..errors import kind_of, warn
+from .convert import TYPES, tensortype
+from .core.checks import one_number, wrong
+
+
+def _kind(function: str, argument: str, position: int, given: Any) -> Dtype:
+    """The dtype that is given, or meant by a Python type; TypeError for what is none."""
+    if isinstance(given, Dtype):
+        return given
+    if given in (bool, int, float):
+        return dtypes.chosen_dtype(function, given, dtypes.float32)
+    raise TypeError(wrong(function, argument, position, f"torch.dtype, not {kind_of(given)}"))
+
+
+class finfo:
+    """What a kind of floating point can hold: NumPy's facts of it; of the default dtype if none is named.
+
+    `bits`, the largest and least number `max` and `min`, `eps` (1 + eps is the next number after 1), the least number
+    with all its digits `smallest_normal` or `tiny`, and `resolution`, 10 to the power of minus its decimal digits.
+    TypeError for integers. Source: torch.finfo.
+    """
+
+    __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
+
+    def __init__(self, type: Any = None) -> None:
+        kind = dtypes.get_default_dtype() if type is None else _kind("finfo", "type", 0, type)
+        if not kind.is_floating_point:
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+            )
+        facts = np.finfo(kind.np)
+        self.bits, self.dtype, self.eps = facts.bits, kind.name, float(facts.eps)
+        self.max, self.min = float(facts.max), float(facts.min)
+        self.smallest_normal = self.tiny = float(facts.smallest_normal)
+        self.resolution = float(f"1e-{facts.precision}")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
+    __hash__ = None  # type: ignore[assignment]  # as in PyTorch
+
+    def __repr__(self) -> str:
+        said = [f"{name}={getattr(self, name):g}" for name in ("resolution", "min", "max", "eps")]
+        said += [f"{name}={self.tiny:g}" for name in ("smallest_normal", "tiny")]
+        return f"finfo({', '.join(said)}, dtype={self.dtype})"
+
+
+class iinfo:
+    """What a kind of integer can hold: `bits`, and the largest and least number, `max` and `min`.
+
+    TypeError for floating point and bool. Source: torch.iinfo.
+    """
+
+    __slots__ = ("bits", "dtype", "max", "min")
+
+    def __init__(self, type: Any) -> None:
+        kind = _kind("iinfo", "type", 0, type)
+        if kind.rank == 0:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
+        if kind.is_floating_point:
+            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
+        facts = np.iinfo(kind.np)
+        self.bits, self.dtype, self.max, self.min = facts.bits, kind.name, int(facts.max), int(facts.min)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, iinfo) and self.dtype == other.dtype
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+
+def promote_types(type1: Dtype, type2: Dtype) -> Dtype:
+    """The dtype in which tensors of two dtypes meet."""
+    return dtypes.promote(_kind("promote_types", "type1", 0, type1), _kind("promote_types", "type2", 1, type2))
+
+
+def can_cast(from_: Dtype, to: Dtype) -> bool:
+    """Whether results of one dtype may be written into another: not floats as integers, nor numbers as bool."""
+    return _kind("can_cast", "from_", 0, from_).rank <= _kind("can_cast", "to", 1, to).rank
+
+
+def result_type(tensor1: Tensor | float, tensor2: Tensor | float) -> Dtype:
+    """The dtype in which two tensors or numbers meet: of a number only its category counts."""
+    operands = []
+    for given in (tensor1, tensor2):
+        if isinstance(given, Tensor):
+            operands.append((given.dtype, 2 if given._array.ndim else 1))
+        elif (number := one_number(given)) is not None:
+            operands.append((dtypes.of_number(number), 0))
+        else:
+            raise TypeError(
+                f"result_type() received an invalid combination of arguments - got ({kind_of(tensor1)}, "
+                f"{kind_of(tensor2)}), but expected tensors or numbers"
+            )
+    return dtypes.result_type(operands)
+
+
+def _type_named(name: str, meaning: str) -> Any:
+    """The class of an old name."""
+    kind = TYPES[f"torch.{name}"]
+    return tensortype(name, (), {"__module__": __name__, "__doc__": meaning, "dtype": kind, "__slots__": ()})
+
+
+MADE = "Makes tensors of {}, and knows them: of a shape, or of numbers in a list; TypeError for what is neither."
+FloatTensor = _type_named("FloatTensor", MADE.format("float32"))
+DoubleTensor = _type_named("DoubleTensor", MADE.format("float64"))
+HalfTensor = _type_named("HalfTensor", MADE.format("float16"))
+LongTensor = _type_named("LongTensor", MADE.format("int64"))
+IntTensor = _type_named("IntTensor", MADE.format("int32"))
+ByteTensor = _type_named("ByteTensor", MADE.format("uint8"))
+BoolTensor = _type_named("BoolTensor", MADE.format("bool"))
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """The old way to say `set_default_dtype`: by FloatTensor, or by "torch.FloatTensor"; it warns that it is old."""
+    warn(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+        "torch.set_default_device() as alternatives."
+    )
+    if isinstance(t, str):
+        kind = TYPES.get(t)
+    elif isinstance(t, tensortype):
+        kind = t.dtype
+    else:
+        kind = None
+    if kind is None:
+        raise TypeError("invalid type object: only floating-point types are supported as the default type")
+    dtypes.set_default_dtype(kind)

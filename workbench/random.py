@@ -1,0 +1,39 @@
+"""Where the random numbers are that functions draw which are given no generator (torch.random)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .absent import refusal
+from .ops.creation import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+
+__path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+
+
+def __getattr__(name: str) -> Any:
+    raise refusal(f"module {__name__!r}", "torch.random", name)
+
+
+@contextmanager
+def fork_rng(
+    devices: Iterable[Any] | None = None, enabled: bool = True, device_type: str | None = None
+) -> Iterator[None]:
+    """Inside a `with`, or in a function that it decorates, draw as ever; afterwards go back to where numbers were.
+
+    AssertionError for a device other than the cpu.
+    """
+    if not enabled:
+        yield
+        return
+    if devices is not None and [*devices]:
+        from .cuda import init
+
+        init()
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(state)
