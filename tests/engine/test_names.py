@@ -94,7 +94,7 @@ IMPORTS = {
         "StackDataset",
         LACK.format("torch.utils.data.StackDataset"),
     ),
-    "from torch.nn.functional import pad": ("pad", LACK.format("torch.nn.functional.pad")),
+    "from torch.nn.functional import pdist": ("pdist", LACK.format("torch.nn.functional.pdist")),
     "from torch.nn.parameter import is_lazy": ("is_lazy", LACK.format("torch.nn.parameter.is_lazy")),
     "from torch.autograd import profiler": ("profiler", LACK.format("torch.autograd.profiler")),
     "from torch import nonsense": ("nonsense", ""),
