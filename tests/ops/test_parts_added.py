@@ -1,0 +1,40 @@
+"""Schedules of the learning rate beside PyTorch's: the rates, the state they keep, and what they refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from oracle import compare, entries
+
+SCHEDULES = """
+ReduceLROnPlateau(o, patience=1) | ReduceLROnPlateau(o, "max", 0.5, 0, 0.01, "abs", 2, [0.3, 0.01])
+ReduceLROnPlateau(o, "min", 0.5, 0, 0.5, "rel", 1) | ReduceLROnPlateau(o, "max", 0.5, 1, 0.1)
+ReduceLROnPlateau(o, "a") | ReduceLROnPlateau(o, factor=1.0) | ReduceLROnPlateau(o, threshold_mode="a")
+ReduceLROnPlateau(o, min_lr=[1])
+ReduceLROnPlateau(3) | ReduceLROnPlateau(o, "min", 0.5, 0, 0.1, "abs", 0, 0.2) | CosineAnnealingWarmRestarts(o, 3)
+CosineAnnealingWarmRestarts(o, 2, 2, 0.1) | CosineAnnealingWarmRestarts(o, 0) | CosineAnnealingWarmRestarts(o, 2, 0)
+CosineAnnealingWarmRestarts(o, 2, eta_min="a") | CosineAnnealingWarmRestarts(3, 2)
+"""
+
+
+@pytest.mark.parametrize("text", entries(SCHEDULES))
+def test_a_schedule(text: str) -> None:
+    def program(torch: Any) -> Any:
+        p = [torch.nn.Parameter(torch.ones(1, dtype=torch.float64)) for _ in range(2)]
+        o = torch.optim.SGD([{"params": p[:1]}, {"params": p[1:], "lr": 0.5}], lr=1.0)
+        schedule = eval(text, {**vars(torch.optim.lr_scheduler), "o": o})
+        rates = []
+        for measure in (3.0, 2.0, 2.5, 2.0, 2.0, 1.9, 4.0, 4.0, 5.0):
+            o.step()
+            schedule.step(*[torch.tensor(measure)] * ("Plateau" in text))
+            rates.append(schedule.get_last_lr())
+        state = schedule.state_dict()
+        schedule.load_state_dict(state)
+        for epoch in () if "Plateau" in text else (0.5, 7, 9.25):
+            schedule.step(epoch)
+            rates.append(schedule.get_last_lr())
+        names = ("best", "num_bad_epochs", "cooldown_counter", "min_lrs", "T_cur", "T_i", "last_epoch")
+        return rates, {name: state[name] for name in names if name in state}
+
+    compare(program)
