@@ -38,3 +38,31 @@ def test_a_schedule(text: str) -> None:
         return rates, {name: state[name] for name in names if name in state}
 
     compare(program)
+
+
+CYCLES = """
+OneCycleLR(o, 1.0, 10) | OneCycleLR(o, [1.0, 2.0], epochs=3, steps_per_epoch=4, anneal_strategy="linear")
+OneCycleLR(o, 1.0, 9, three_phase=True) | OneCycleLR(a, 1.0, 10, pct_start=0.5, div_factor=2.0, final_div_factor=4.0)
+OneCycleLR(o, 1.0, 4) | OneCycleLR(o, 1.0) | OneCycleLR(o, 1.0, 0) | OneCycleLR(o, 1.0, epochs=2, steps_per_epoch=-1)
+OneCycleLR(o, 1.0, 10, pct_start=2.0) | OneCycleLR(o, 1.0, 10, anneal_strategy="a") | OneCycleLR(3, 1.0, 10)
+OneCycleLR(o, [1.0], 10) | OneCycleLR(g, 1.0, 10) | OneCycleLR(g, 1.0, 10, cycle_momentum=False)
+"""
+
+
+@pytest.mark.parametrize("text", entries(CYCLES))
+def test_one_cycle(text: str) -> None:
+    def program(torch: Any) -> Any:
+        p = [torch.nn.Parameter(torch.ones(1, dtype=torch.float64)) for _ in range(2)]
+        groups = [{"params": p[:1]}, {"params": p[1:], "lr": 0.5}]
+        o = torch.optim.SGD(groups, lr=1.0, momentum=0.5)
+        a, g = torch.optim.Adam(p), torch.optim.Adagrad(p)
+        schedule = eval(text, {**vars(torch.optim.lr_scheduler), "o": o, "a": a, "g": g})
+        rates = []
+        for _ in range(9):
+            schedule.optimizer.step()
+            schedule.step()
+            moved = [group.get("momentum", group.get("betas")) for group in schedule.optimizer.param_groups]
+            rates.append((schedule.get_last_lr(), moved))
+        return rates
+
+    compare(program)

@@ -21,6 +21,7 @@ __all__ = [
     "LambdaLR",
     "LinearLR",
     "MultiStepLR",
+    "OneCycleLR",
     "ReduceLROnPlateau",
     "StepLR",
 ]
@@ -385,6 +386,113 @@ class ReduceLROnPlateau(LRScheduler):
             new = max(old * self.factor, least)
             if old - new > self.eps:
                 group["lr"] = new
+
+
+class OneCycleLR(LRScheduler):
+    """The learning rate goes up to `max_lr` and down to almost nothing in `total_steps` (Smith and Topin, 2019).
+
+    With `cycle_momentum` the momentum, or the first of `betas`, goes the other way.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: Any,
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.85,
+        max_momentum: Any = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(SCHEDULED_KIND.format(type(optimizer).__name__))
+        self.optimizer = optimizer
+        self.total_steps = _total_steps(total_steps, epochs, steps_per_epoch)
+        rise = float(pct_start * self.total_steps)
+        ends = [rise - 1, 2 * rise - 2] if three_phase else [rise - 1]
+        rates = ["initial_lr", "max_lr", "initial_lr", "min_lr"] if three_phase else ["initial_lr", "max_lr", "min_lr"]
+        momenta = ["max_momentum", "base_momentum", "max_momentum", "max_momentum"]
+        points = list(zip(rates, momenta[: len(rates)], strict=True))
+        times = [0.0, *ends, self.total_steps - 1]
+        self._phases = list(zip(times[:-1], times[1:], points[:-1], points[1:], strict=True))
+        if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
+            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        self._anneal_func_type, self.cycle_momentum = anneal_strategy, cycle_momentum
+        highest = _for_each_group("max_lr", optimizer, max_lr)
+        if last_epoch == -1:
+            for group, most in zip(optimizer.param_groups, highest, strict=True):
+                group["initial_lr"], group["max_lr"] = most / div_factor, most
+                group["min_lr"] = group["initial_lr"] / final_div_factor
+        if cycle_momentum:
+            if not {"momentum", "betas"} & {*optimizer.defaults}:
+                raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+            self.use_beta1 = "betas" in optimizer.defaults
+            most_each = _for_each_group("max_momentum", optimizer, max_momentum)
+            least_each = _for_each_group("base_momentum", optimizer, base_momentum)
+            for group, most, least in zip(optimizer.param_groups, most_each, least_each, strict=True):
+                if last_epoch == -1:
+                    self._set_momentum(group, most)
+                    group["max_momentum"], group["base_momentum"] = most, least
+        super().__init__(optimizer, last_epoch)
+
+    def _set_momentum(self, group: dict[str, Any], momentum: float) -> None:
+        if self.use_beta1:
+            group["betas"] = (momentum, *group["betas"][1:])
+        else:
+            group["momentum"] = momentum
+
+    def _between(self, start: float, end: float, share: float) -> float:
+        if self._anneal_func_type == "linear":
+            return (end - start) * share + start
+        return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
+
+    def get_lr(self) -> list[float]:
+        """The learning rates at this step; the momenta are set on the way."""
+        self._rates()
+        step = self.last_epoch
+        if step > self.total_steps:
+            raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
+        phase = next((phase for phase in self._phases if step <= phase[1]), self._phases[-1])
+        begin, end, (rate, momentum), (next_rate, next_momentum) = phase
+        share, rates = (step - begin) / (end - begin), []
+        for group in self.optimizer.param_groups:
+            rates.append(self._between(group[rate], group[next_rate], share))
+            if self.cycle_momentum:
+                self._set_momentum(group, self._between(group[momentum], group[next_momentum], share))
+        return rates
+
+
+def _total_steps(total: int | None, epochs: int | None, per_epoch: int | None) -> int:
+    """How many steps there will be; ValueError where nothing says so."""
+    given = {"total_steps": total} if total is not None else {"epochs": epochs, "steps_per_epoch": per_epoch}
+    if None in given.values():
+        raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+    for name, count in given.items():
+        if not isinstance(count, int) or count <= 0:
+            raise ValueError(f"Expected positive integer {name}, but got {count}")
+    return math.prod(given.values())  # type: ignore[arg-type]
+
+
+def _for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+    """One value for all groups, or one for each."""
+    count = len(optimizer.param_groups)
+    if not isinstance(value, (list, tuple)):
+        return [value] * count
+    if len(value) != count:
+        raise ValueError(
+            f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
+            f"param_groups has {count}."
+        )
+    return list(value)
 
 
 def __getattr__(name: str) -> Any:
