@@ -79,7 +79,7 @@ def test_a_name_that_is_not_there(text: str) -> None:
 LACK = "PyTorch has {}, the workbench has not"
 IMPORTS = {
     "from torch import fft": ("fft", LACK.format("torch.fft")),
-    "from torch.optim import SGD, LBFGS": ("LBFGS", LACK.format("torch.optim.LBFGS")),
+    "from torch.optim import SGD, ASGD": ("ASGD", LACK.format("torch.optim.ASGD")),
     "from torch import ones, sparse": ("sparse", LACK.format("torch.sparse")),
     "import torch.sparse": ("sparse", LACK.format("torch.sparse")),
     "from torch.linalg import inv, eig": ("eig", LACK.format("torch.linalg.eig")),

@@ -66,3 +66,32 @@ def test_one_cycle(text: str) -> None:
         return rates
 
     compare(program)
+
+
+WALKS = """
+LBFGS(p) | LBFGS(p, 0.5, 4) | LBFGS(p, 0.1, 6, history_size=2) | LBFGS(p, max_eval=3) | LBFGS(p, tolerance_grad=100.0)
+LBFGS(p, tolerance_change=0.1) | LBFGS(p, -1.0) | LBFGS([{"params": p[:1]}, {"params": p[1:]}])
+LBFGS(p, line_search_fn="other")
+"""
+
+
+@pytest.mark.parametrize("text", entries(WALKS))
+def test_lbfgs(text: str) -> None:
+    def program(torch: Any) -> Any:
+        values = ([0.5, -1.0, 2.0], [1.5], [1.0])
+        p = [torch.nn.Parameter(torch.tensor(v, dtype=torch.float64)) for v in values]
+        optimizer = eval(text, {"LBFGS": torch.optim.LBFGS, "p": p})
+        losses = []
+
+        def closure() -> Any:
+            optimizer.zero_grad()
+            loss = (p[0] ** 2 * torch.tensor([1.0, 3.0, 0.5], dtype=torch.float64)).sum() + (p[0].sum() - p[1]) ** 4
+            loss.sum().backward()
+            losses.append(loss.item())
+            return loss
+
+        found = [optimizer.step(closure).item() for _ in range(3)]
+        state = optimizer.state[p[0]]
+        return found, losses, [x.detach() for x in p], state["func_evals"], state["n_iter"]
+
+    compare(program)
