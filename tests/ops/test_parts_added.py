@@ -1,4 +1,4 @@
-"""Schedules of the learning rate beside PyTorch's: the rates, the state they keep, and what they refuse."""
+"""Schedules of the learning rate and L-BFGS beside PyTorch's: rates, numbers of each step, and what they refuse."""
 
 from __future__ import annotations
 
