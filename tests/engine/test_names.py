@@ -90,14 +90,14 @@ def test_a_name_that_is_not_there(text: str) -> None:
 LACK = "PyTorch has {}, the workbench has not"
 IMPORTS = {
     "from torch import fft": ("fft", LACK.format("torch.fft")),
-    "from torch.optim import SGD, LBFGS": ("LBFGS", LACK.format("torch.optim.LBFGS")),
+    "from torch.optim import SGD, ASGD": ("ASGD", LACK.format("torch.optim.ASGD")),
     "from torch import ones, sparse": ("sparse", LACK.format("torch.sparse")),
     "import torch.sparse": ("sparse", LACK.format("torch.sparse")),
     "from torch.linalg import inv, eig": ("eig", LACK.format("torch.linalg.eig")),
     "import torch.fft.helpers as helpers": ("fft", LACK.format("torch.fft")),
-    "from torch.optim.lr_scheduler import OneCycleLR": (
-        "OneCycleLR",
-        LACK.format("torch.optim.lr_scheduler.OneCycleLR"),
+    "from torch.optim.lr_scheduler import PolynomialLR": (
+        "PolynomialLR",
+        LACK.format("torch.optim.lr_scheduler.PolynomialLR"),
     ),
     "from torch.nn import Linear, CTCLoss": ("CTCLoss", LACK.format("torch.nn.CTCLoss")),
     "from torch.nn.utils import weight_norm": ("weight_norm", LACK.format("torch.nn.utils.weight_norm")),
@@ -105,7 +105,7 @@ IMPORTS = {
         "StackDataset",
         LACK.format("torch.utils.data.StackDataset"),
     ),
-    "from torch.nn.functional import pad": ("pad", LACK.format("torch.nn.functional.pad")),
+    "from torch.nn.functional import pdist": ("pdist", LACK.format("torch.nn.functional.pdist")),
     "from torch.nn.parameter import is_lazy": ("is_lazy", LACK.format("torch.nn.parameter.is_lazy")),
     "from torch.autograd import profiler": ("profiler", LACK.format("torch.autograd.profiler")),
     "from torch import nonsense": ("nonsense", ""),

@@ -145,13 +145,14 @@ for _mode, _word, _dims in (
         f"upsample_{_word}{d}d": f"F.interpolate(self, output_size, mode='{_mode}', align_corners={corners})"
         for d in _dims
     }
-if hasattr(workbench.nn.functional, "pad"):
-    CALLS["constant_pad"] = "F.pad(self, pad, value=value)"
+CALLS["constant_pad"] = "F.pad(self, pad, value=value)"
+for _mode, _word in (("reflect", "reflection"), ("replicate", "replication")):
+    CALLS |= {f"{_word}_pad{d}d": f"F.pad(self, padding, mode='{_mode}')" for d in (1, 2, 3)}
 
 # What no call names: others are made of it, and sweep it. So do gradients the operations of derivatives.
 INNER = """
 alias identity to_copy_ordered unsafe_view squeeze_own strided_copy strided_scatter remainder_of_number where_median
-foremost max_pool2d_indices constant_pad as_strided conv_input conv_weight uniform normal exponential cauchy
+foremost max_pool2d_indices as_strided conv_input conv_weight uniform normal exponential cauchy
 log_normal geometric random_between random_below random_whole bernoulli_number bernoulli_tensor bernoulli_draw
 poisson_draw rrelu_with_noise rrelu_with_noise_
 """.split()

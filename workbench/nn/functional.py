@@ -28,6 +28,7 @@ from ..ops.losses import (
 )
 from ..ops.math import sigmoid, tanh
 from ..ops.normalization import batch_norm, group_norm, instance_norm, layer_norm
+from ..ops.padding import pad
 from ..ops.piecewise import (
     celu,
     glu,
@@ -91,6 +92,7 @@ __all__ = [
     "nll_loss",
     "normalize",
     "one_hot",
+    "pad",
     "prelu",
     "relu",
     "relu6",

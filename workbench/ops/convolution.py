@@ -19,6 +19,7 @@ from ..errors import warn
 from .core.checks import tensors_only
 from .core.op import define
 from .core.registry import in_formulas
+from .padding import constant_pad
 
 Ints = tuple[int, ...]
 
@@ -204,24 +205,6 @@ define(
 )
 
 
-def _with_borders(a: np.ndarray, pad: Ints, value: float) -> np.ndarray:
-    """Borders of one value; `pad` has two numbers a dimension, the last dimension first, and negative ones cut off."""
-    sides = [(0, 0)] * (a.ndim - len(pad) // 2) + [pad[i : i + 2] for i in range(0, len(pad), 2)][::-1]
-    cut = tuple(slice(max(-left, 0), n - max(-right, 0)) for (left, right), n in zip(sides, a.shape, strict=True))
-    return np.pad(a[cut], [(max(left, 0), max(right, 0)) for left, right in sides], constant_values=value)
-
-
-_pad = define(
-    "ConstantPadNdBackward0",
-    "constant_pad(Tensor self, pad, value)",
-    _with_borders,
-    batch="in front",
-    self="constant_pad(grad, backwards(pad), 0)",
-    tangent="constant_pad(self_t, pad, 0)",
-    samples="r(2, 3), (1, 2), 0; r(2, 3), (0, 1, -1, 0), 1.5",
-)
-
-
 def _each(name: str, value: Any, dims: int = 2) -> Ints:
     """One number for all dimensions, or one for each."""
     if isinstance(value, int):
@@ -377,7 +360,7 @@ def _named_padding(input: Tensor, name: str, kernel: Ints, stride: Ints, dilatio
             "Using padding='same' with even kernel lengths and odd dilation may require a "
             "zero-padded copy of the input be created"
         )
-        input = _pad(input, tuple(n for r in reach[::-1] for n in (0, r % 2)), 0)
+        input = constant_pad(input, tuple(n for r in reach[::-1] for n in (0, r % 2)), 0)
     return input, tuple(r // 2 for r in reach)
 
 

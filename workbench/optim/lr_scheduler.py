@@ -15,11 +15,14 @@ from .optimizer import Optimizer
 __path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
 __all__ = [
     "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
     "ExponentialLR",
     "LRScheduler",
     "LambdaLR",
     "LinearLR",
     "MultiStepLR",
+    "OneCycleLR",
+    "ReduceLROnPlateau",
     "StepLR",
 ]
 
@@ -44,6 +47,11 @@ EPOCH = (
     "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed "
     "form is used instead of the new chainable form, where available. Please open an issue if you are unable to "
     "replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose."
+)
+PLATEAU_GROUPS = (
+    "The number of param groups in the `optimizer` ({}) differs from when `ReduceLROnPlateau` was initialized ({}), "
+    "usually due to a new param group being added to the optimizer. Please modify the `min_lrs` field to match the "
+    "length of the `optimizer` param groups."
 )
 
 
@@ -246,6 +254,245 @@ class ExponentialLR(LRScheduler):
 
     def _get_closed_form_lr(self) -> list[float]:
         return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """The learning rate goes down to `eta_min` as half a wave of the cosine does, and begins anew after `T_0` epochs.
+
+    Each wave is `T_mult` times as long as the one before (Loshchilov and Hutter, 2017).
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
+        if T_0 <= 0 or not isinstance(T_0, int):
+            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
+        if T_mult < 1 or not isinstance(T_mult, int):
+            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+        if not isinstance(eta_min, (float, int)):
+            raise ValueError(f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}")
+        self.T_0, self.T_i, self.T_mult, self.eta_min = T_0, T_0, T_mult, eta_min
+        self.T_cur: float = last_epoch
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """The learning rates at this place of the wave."""
+        self._rates()
+        share = 1 + math.cos(math.pi * self.T_cur / self.T_i)
+        return [self.eta_min + (base - self.eta_min) * share / 2 for base in self.base_lrs]
+
+    def step(self, epoch: float | None = None) -> None:
+        """Set the learning rates of the next epoch, or of a given one, which may be a fraction."""
+        if epoch is None and self.last_epoch < 0:
+            epoch = 0
+        if epoch is None:
+            epoch = self.last_epoch + 1
+            self.T_cur += 1
+            if self.T_cur >= self.T_i:
+                self.T_cur, self.T_i = self.T_cur % self.T_i, self.T_i * self.T_mult
+        elif epoch < 0:
+            raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+        elif epoch < self.T_0:
+            self.T_i, self.T_cur = self.T_0, epoch
+        elif self.T_mult == 1:
+            self.T_cur = epoch % self.T_0
+        else:
+            n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
+            self.T_cur = epoch - self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
+            self.T_i = self.T_0 * self.T_mult**n
+        self.last_epoch = math.floor(epoch)
+        self._get_lr_called_within_step = True
+        try:
+            rates = self.get_lr()
+        finally:
+            self._get_lr_called_within_step = False
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate
+        self._last_lr = list(rates)
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """The learning rate times `factor` when a measure, given to each step, has not improved for `patience` epochs."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: Any = 0,
+        eps: float = 1e-8,
+    ) -> None:
+        if factor >= 1.0:
+            raise ValueError("Factor should be < 1.0.")
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(SCHEDULED_KIND.format(type(optimizer).__name__))
+        self.factor, self.optimizer = factor, optimizer
+        each, count = isinstance(min_lr, (list, tuple)), len(optimizer.param_groups)
+        if each and len(min_lr) != count:
+            raise ValueError(f"expected {count} min_lrs, got {len(min_lr)}")
+        self.default_min_lr = None if each else min_lr
+        self.min_lrs = list(min_lr) if each else [min_lr] * count
+        self.patience, self.cooldown, self.eps, self.last_epoch = patience, cooldown, eps, 0
+        self._last_lr = [group["lr"] for group in optimizer.param_groups]
+        if mode not in ("min", "max"):
+            raise ValueError(f"mode {mode} is unknown!")
+        if threshold_mode not in ("rel", "abs"):
+            raise ValueError(f"threshold mode {threshold_mode} is unknown!")
+        self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
+        self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
+
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+        """Take note of the measure, and make the learning rates smaller if it is time."""
+        current = float(metrics)
+        if epoch is not None:
+            warn(EPOCH)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        if self._is_better(current):
+            self.best, self.num_bad_epochs = current, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.in_cooldown:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            self._reduce_lr()
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+
+    @property
+    def in_cooldown(self) -> bool:
+        """Whether it is so short after a change that epochs without improvement do not count."""
+        return self.cooldown_counter > 0
+
+    def _is_better(self, current: float) -> bool:
+        sign = -1 if self.mode == "min" else 1
+        limit = self.best * (1.0 + sign * self.threshold) if self.threshold_mode == "rel" else None
+        limit = self.best + sign * self.threshold if limit is None else limit
+        return current < limit if self.mode == "min" else current > limit
+
+    def _reduce_lr(self) -> None:
+        groups = self.optimizer.param_groups
+        if len(groups) != len(self.min_lrs):
+            if self.default_min_lr is None:
+                raise RuntimeError(PLATEAU_GROUPS.format(len(groups), len(self.min_lrs)))
+            self.min_lrs = [self.default_min_lr] * len(groups)
+        for group, least in zip(groups, self.min_lrs, strict=True):
+            old = float(group["lr"])
+            new = max(old * self.factor, least)
+            if old - new > self.eps:
+                group["lr"] = new
+
+
+class OneCycleLR(LRScheduler):
+    """The learning rate goes up to `max_lr` and down to almost nothing in `total_steps` (Smith and Topin, 2019).
+
+    With `cycle_momentum` the momentum, or the first of `betas`, goes the other way.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: Any,
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.85,
+        max_momentum: Any = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(SCHEDULED_KIND.format(type(optimizer).__name__))
+        self.optimizer = optimizer
+        self.total_steps = _total_steps(total_steps, epochs, steps_per_epoch)
+        rise = float(pct_start * self.total_steps)
+        ends = [rise - 1, 2 * rise - 2] if three_phase else [rise - 1]
+        rates = ["initial_lr", "max_lr", "initial_lr", "min_lr"] if three_phase else ["initial_lr", "max_lr", "min_lr"]
+        momenta = ["max_momentum", "base_momentum", "max_momentum", "max_momentum"]
+        points = list(zip(rates, momenta[: len(rates)], strict=True))
+        times = [0.0, *ends, self.total_steps - 1]
+        self._phases = list(zip(times[:-1], times[1:], points[:-1], points[1:], strict=True))
+        if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
+            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        self._anneal_func_type, self.cycle_momentum = anneal_strategy, cycle_momentum
+        highest = _for_each_group("max_lr", optimizer, max_lr)
+        if last_epoch == -1:
+            for group, most in zip(optimizer.param_groups, highest, strict=True):
+                group["initial_lr"], group["max_lr"] = most / div_factor, most
+                group["min_lr"] = group["initial_lr"] / final_div_factor
+        if cycle_momentum:
+            if not {"momentum", "betas"} & {*optimizer.defaults}:
+                raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+            self.use_beta1 = "betas" in optimizer.defaults
+            most_each = _for_each_group("max_momentum", optimizer, max_momentum)
+            least_each = _for_each_group("base_momentum", optimizer, base_momentum)
+            for group, most, least in zip(optimizer.param_groups, most_each, least_each, strict=True):
+                if last_epoch == -1:
+                    self._set_momentum(group, most)
+                    group["max_momentum"], group["base_momentum"] = most, least
+        super().__init__(optimizer, last_epoch)
+
+    def _set_momentum(self, group: dict[str, Any], momentum: float) -> None:
+        if self.use_beta1:
+            group["betas"] = (momentum, *group["betas"][1:])
+        else:
+            group["momentum"] = momentum
+
+    def _between(self, start: float, end: float, share: float) -> float:
+        if self._anneal_func_type == "linear":
+            return (end - start) * share + start
+        return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
+
+    def get_lr(self) -> list[float]:
+        """The learning rates at this step; the momenta are set on the way."""
+        self._rates()
+        step = self.last_epoch
+        if step > self.total_steps:
+            raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
+        phase = next((phase for phase in self._phases if step <= phase[1]), self._phases[-1])
+        begin, end, (rate, momentum), (next_rate, next_momentum) = phase
+        share, rates = (step - begin) / (end - begin), []
+        for group in self.optimizer.param_groups:
+            rates.append(self._between(group[rate], group[next_rate], share))
+            if self.cycle_momentum:
+                self._set_momentum(group, self._between(group[momentum], group[next_momentum], share))
+        return rates
+
+
+def _total_steps(total: int | None, epochs: int | None, per_epoch: int | None) -> int:
+    """How many steps there will be; ValueError where nothing says so."""
+    given = {"total_steps": total} if total is not None else {"epochs": epochs, "steps_per_epoch": per_epoch}
+    if None in given.values():
+        raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+    for name, count in given.items():
+        if not isinstance(count, int) or count <= 0:
+            raise ValueError(f"Expected positive integer {name}, but got {count}")
+    return math.prod(given.values())  # type: ignore[arg-type]
+
+
+def _for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+    """One value for all groups, or one for each."""
+    count = len(optimizer.param_groups)
+    if not isinstance(value, (list, tuple)):
+        return [value] * count
+    if len(value) != count:
+        raise ValueError(
+            f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
+            f"param_groups has {count}."
+        )
+    return list(value)
 
 
 def __getattr__(name: str) -> Any:
