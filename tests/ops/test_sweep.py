@@ -33,6 +33,11 @@ OPS = {op.name: op for op in [*REGISTRY.values(), *SEVERAL.values()]}
 CALLS = {
     "addmm": "torch.addmm(self, mat1, mat2, beta=beta, alpha=alpha)",
     "add_scaled": "torch.add(self, other, alpha=alpha)",
+    "addbmm": "torch.addbmm(self, batch1, batch2, beta=beta, alpha=alpha)",
+    "addcdiv": "torch.addcdiv(self, tensor1, tensor2, value=value)",
+    "addcmul": "torch.addcmul(self, tensor1, tensor2, value=value)",
+    "addmv": "torch.addmv(self, mat, vec, beta=beta, alpha=alpha)",
+    "addr": "torch.addr(self, vec1, vec2, beta=beta, alpha=alpha)",
     "all": "torch.all(self) if dim is None else torch.all(self, dim, keepdim)",
     "any": "torch.any(self) if dim is None else torch.any(self, dim, keepdim)",
     "binary_cross_entropy": "F.binary_cross_entropy(self, target, weight, reduction=how[reduction])",
@@ -40,6 +45,11 @@ CALLS = {
         "F.binary_cross_entropy_with_logits(self, target, weight, None, None, how[reduction], pos_weight)"
     ),
     "cat": "torch.cat(tensors, dim)",
+    "baddbmm": "torch.baddbmm(self, batch1, batch2, beta=beta, alpha=alpha)",
+    "clamp_max_number": "torch.clamp_max(self, max)",
+    "clamp_max_tensors": "torch.clamp_max(self, max)",
+    "clamp_min_number": "torch.clamp_min(self, min)",
+    "clamp_min_tensors": "torch.clamp_min(self, min)",
     "clamp_tensors": "torch.clamp(self, min, max)",
     "contiguous_clone": "self.contiguous()",
     "convolution": (
@@ -50,6 +60,7 @@ CALLS = {
     "copy": "torch.clone(self).copy_(src)",
     "cumprod_as": "torch.cumprod(self, dim, dtype=dtype)",
     "cumsum_as": "torch.cumsum(self, dim, dtype=dtype)",
+    "diagonal_copied": "torch.diag(self, offset)",
     "div_number": "torch.div(self, other)",
     "div_to_floor": "torch.div(self, other, rounding_mode='floor')",
     "div_to_zero": "torch.div(self, other, rounding_mode='trunc')",
@@ -75,6 +86,7 @@ CALLS = {
     "linalg_solve_ex": "torch.linalg.solve(A, B, left=left)",
     "leaky_relu": "F.leaky_relu(self, negative_slope)",
     "leaky_relu_": "F.leaky_relu(torch.clone(self), negative_slope, True)",
+    "lerp_number": "torch.lerp(self, end, weight)",
     "masked_fill_number": "torch.masked_fill(self, mask, value)",
     "max_all": "torch.max(self)",
     "max_dim": "torch.max(self, dim, keepdim)",
@@ -122,6 +134,7 @@ CALLS = {
     "sum_all_as": "torch.sum(self, dtype=dtype)",
     "sum_dim": "torch.sum(self, dim, keepdim)",
     "sum_dim_as": "torch.sum(self, dim, keepdim, dtype=dtype)",
+    "trace_of": "self.trace()",
     "to_copy": "self.to(dtype)",
     "top_values": "torch.topk(self, k, dim)",
     "vector_norm": "torch.norm(self, ord, dim, keepdim)",
@@ -186,6 +199,7 @@ COMPOSED = {
     "dstack([self, other])": "r(3), r(3)",
     "einsum('ij,j->i', self, other)": "r(2, 3), r(3)",
     "equal(self, other)": "r(3), r(3)",
+    "diagflat(self)": "r(2, 3); r()",
     "flatten(self)": "r(2, 3); r()",
     "hstack([self, other])": "r(3), r(2); r(2, 1), r(2, 3)",
     "is_nonzero(self)": "r(); r(1); r(2)",
@@ -243,13 +257,13 @@ KNOWN: dict[str, dict[str, str]] = {
     },
     "Floats among integers": {"*int64 with float32: error": "masked_fill fill_with"},
     "Numbers near the limits of a dtype": {
-        "float??, one *largest: value": "addmm smooth_l1_loss native_layer_norm native_batch_norm",
+        "float??, one *largest: value": "addmm smooth_l1_loss native_layer_norm native_batch_norm addr addbmm lerp",
         "float??, one *largest: *gradient's value": "mse_loss native_layer_norm native_batch_norm prod_dim",
         "float??, one -largest: *value": "F.scaled_dot_product_attention",
         "float32, one *largest: *value": "std prod_dim_as",
         "float32, edges: *gradient's value": "std",
         "float??, all edges: value": (
-            "add_scaled sub_scaled remainder_tensors fmod_tensors remainder_number fmod_number"
+            "add_scaled sub_scaled remainder_tensors fmod_tensors remainder_number fmod_number lerp"
         ),
         "float??, all edges: second gradient's value": "prod_dim prod_dim_as",
         "float??, *: second gradient's value": "mish glu native_group_norm",
@@ -283,7 +297,9 @@ KNOWN: dict[str, dict[str, str]] = {
         "float??, *edges: error": "binary_cross_entropy",
         "empty: error": "binary_cross_entropy rsub_tensors native_batch_norm",
         "in place, empty: error": "masked_fill masked_fill_number",
-        "*0-d: error": "index_add mv embedding unflatten permute F.avg_pool2d F.cross_entropy",
+        "in place, bool: error": "addmm addcmul baddbmm",
+        "in place, *: error": "lerp lerp_number addr addbmm",
+        "*0-d: error": "baddbmm addbmm index_add mv embedding unflatten permute F.avg_pool2d F.cross_entropy",
         "out=bool, *: error": "add_scaled sub_scaled",
         "in place, bool with int32: error": "add_scaled",
         "out=*, bool: error": "abs floor ceil trunc mm dot mv bmm matmul",
@@ -298,8 +314,8 @@ KNOWN: dict[str, dict[str, str]] = {
         "*: second gradient's kind": "native_layer_norm hardsigmoid",
         "*: error": "native_group_norm",
     },
-    "The order in memory": {"turned: steps": "tril triu", "*: steps": "nonzero"},
-    "PyTorch names a type as C++ does": {"in place, *: error": "clamp"},
+    "The order in memory": {"turned: steps": "tril triu addr", "*: steps": "nonzero"},
+    "PyTorch names a type as C++ does": {"in place, *: error": "clamp clamp_min_number clamp_max_number"},
 }
 
 DTYPES = "float64 float32 float16 int64 int32 uint8 bool".split()

@@ -13,6 +13,7 @@ from . import (
     creation,
     divergence,  # noqa: F401
     draws,  # noqa: F401
+    fused,  # noqa: F401
     grids,  # noqa: F401
     indexing,
     inplace,
