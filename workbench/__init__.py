@@ -94,6 +94,13 @@ _on_first_use = {
     "vmap": "func",
     "conv2d": "ops.convolution",
     "layer_norm": "ops.normalization",
+    **dict.fromkeys(
+        (
+            "selu selu_ celu celu_ threshold threshold_ rrelu rrelu_ prelu hardshrink "
+            "conv1d conv3d conv_transpose1d conv_transpose2d conv_transpose3d"
+        ).split(),
+        "nn.functional",
+    ),
 }
 _parts_on_first_use = ["distributions", "func", "linalg", "nn", "optim", "utils"]
 

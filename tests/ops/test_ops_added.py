@@ -47,21 +47,70 @@ torch.diag_embed(x) | torch.diag(e) | torch.diag_embed(a, 1, 0, 2) | a.diag_embe
 torch.diag_embed(x, 0, 0, 0) | a.T.diag_embed() | torch.diag_embed(x, 0, 0, 5) | torch.diag_embed(a, dim1=1, dim2=0)
 a.trace() | A.trace() | M.trace() | n.expand(3, 3).trace() | m.expand(3, 3).trace() | torch.diag(x, 'x')
 """,
+    "in place": """
+torch.selu(x) | torch.selu_(x * 1) | torch.celu(x) | torch.celu_(x * 1) | torch.threshold(x, 0, 1)
+torch.threshold_(x * 1, 0, 1) | torch.rrelu(x) | torch.rrelu_(x * 1) | torch.hardshrink(x) | torch.prelu(x, s)
+F.relu_(x * 1) | F.leaky_relu_(x * 1, 0.25) | F.elu_(x * 1, 0.5) | F.selu_(x * 1) | F.celu_(x * 1, 2.0)
+F.hardtanh_(x * 1, -0.75, 0.75) | F.threshold_(x * 1, 0, 2) | F.rrelu_(x * 1) | F.relu_(x) | torch.selu_(x)
+""",
+    "elements": """
+torch.exp2(a) | torch.log2(q) | torch.log10(p) | torch.asinh(a) | torch.acosh(p + 1) | torch.atanh(x / 4) | n.exp2()
+torch.frac(a) | torch.frac(n) | torch.frac(-x) | torch.deg2rad(a) | torch.rad2deg(n) | torch.atan2(x, y) | a.atan2(x)
+torch.atan2(n, n) | torch.hypot(x, y) | torch.hypot(a, x) | torch.hypot(n, n) | torch.logaddexp(x, a) | s.logaddexp(x)
+torch.logaddexp(n, n) | torch.nan_to_num(x / z) | torch.nan_to_num(x / z * 0 + x, 1.0, 2.0, 3.0) | torch.nan_to_num(n)
+(x * 1).atan2_(y) | (x * 1).hypot_(y) | (x * 1).frac_() | (x / z).nan_to_num_(posinf=7) | e.exp2() | s.log2()
+""",
+    "arrangements": """
+torch.tile(x, (2,)) | a.tile(2) | a.tile((2, 1, 1)) | torch.flipud(a) | torch.fliplr(a) | torch.fliplr(x)
+torch.flipud(s) | torch.msort(a) | torch.take_along_dim(a, torch.tensor([[1], [0]]), 1) | a.take_along_dim(i)
+torch.take_along_dim(a, i, 0) | torch.cartesian_prod(x, y) | torch.cartesian_prod(x) | torch.cartesian_prod(x, n, y)
+torch.inner(x, y) | torch.inner(a, A) | torch.inner(s, a) | torch.inner(x, tie) | torch.kron(a, c) | torch.kron(x, a)
+torch.tensordot(a, M, 1) | torch.tensordot(a, A, ([1], [2])) | torch.tensordot(A, a, dims=([1, 2], [0, 1]))
+torch.tensordot(x, y, 0) | torch.tensordot(x, y, 1) | torch.diff(x) | torch.diff(a, 2) | torch.diff(m) | torch.diff(s)
+torch.diff(n, prepend=torch.tensor([0])) | torch.diff(a, 1, 0, append=a[:1]) | torch.diff(x, -1) | torch.diff(x, 9)
+""",
+    "counts": """
+torch.argwhere(z) | torch.count_nonzero(z) | torch.count_nonzero(a > 0, 1) | torch.bincount(j) | torch.bincount(n)
+torch.bincount(j, minlength=4) | torch.bincount(j, p.detach()) | torch.bincount(x) | torch.bincount(j, minlength=-1)
+torch.searchsorted(torch.tensor([1, 3, 5]), n) | torch.searchsorted(torch.tensor([1, 3, 5]), 3, right=True)
+torch.searchsorted(torch.tensor([1, 3, 5]), 3, side='right') | torch.searchsorted(torch.tensor([1, 3]), 3, side='x')
+torch.searchsorted(torch.tensor([[1, 3], [2, 4]]), torch.tensor([[3], [1]])) | torch.bucketize(n, torch.tensor([0, 2]))
+torch.bucketize(n, torch.tensor([0, 2]), right=True, out_int32=True) | torch.bucketize(a, a) | torch.isin(n, j)
+torch.isin(n, 2) | torch.isin(n, j, invert=True) | torch.unique(i) | torch.unique(i, return_counts=True) | i.unique()
+torch.unique(i, return_inverse=True, return_counts=True) | torch.unique(x) | torch.unique(x, dim=0)
+torch.unique(torch.tensor([[1, 2], [1, 2], [0, 3]]), dim=0, return_inverse=True) | torch.unique(tie.detach())
+""",
 }
+NODES_APART = """
+torch.var_mean(a) | torch.var_mean(a, 1) | torch.std_mean(a, 0, keepdim=True) | torch.std_mean(a, correction=0)
+torch.var_mean(a, False) | torch.trapezoid(x) | torch.trapezoid(a, dx=2, dim=0) | torch.trapezoid(x, y)
+torch.trapezoid(a, x) | torch.cumulative_trapezoid(x) | torch.cumulative_trapezoid(a, x)
+torch.cdist(a, M[:, :3]) | torch.cdist(A, A + 1, 1.0) | torch.cdist(x, a) | torch.cdist(a, M) | torch.diff(x, 0)
+"""
+
+
+@pytest.mark.parametrize("text", entries(NODES_APART))
+def test_an_expression_whose_nodes_are_others(text: str) -> None:
+    """PyTorch has one node for what is here made of several operations, or computes with numbers in another way."""
+
+    def program(torch: Any) -> Any:
+        out, grads = told(text, torch)
+        numbers = [t[0].detach().tolist() if isinstance(t, tuple) else t for t in out]
+        return numbers, {name: grad.tolist() for name, grad in grads.items()}
+
+    compare(program)
 
 
 def told(text: str, torch: Any) -> Any:
     """What an expression gives, its graph, and the gradients of its elements' weighted sum."""
     known = names(torch) | {"F": torch.nn.functional, "nn": torch.nn}
     found = eval(text, known)
-    out = []
-    for t in found if isinstance(found, (tuple, list)) else [found]:
-        if not isinstance(t, torch.Tensor) or not t.requires_grad:
-            out.append(t)
-            continue
-        weights = torch.arange(1.0, t.numel() + 1, dtype=t.dtype).reshape(t.shape)
-        (t * weights).sum().backward()
-        out.append((t, chain(t.grad_fn), t.dtype))
+    several = found if isinstance(found, (tuple, list)) else [found]
+    tensors = [t for t in several if isinstance(t, torch.Tensor) and t.requires_grad]
+    weights = [torch.arange(1.0, t.numel() + 1, dtype=t.dtype).reshape(t.shape) for t in tensors]
+    out = [(t, chain(t.grad_fn), t.dtype) if any(t is one for one in tensors) else t for t in several]
+    if tensors:
+        torch.autograd.backward([(t * w).sum() for t, w in zip(tensors, weights, strict=True)])
     leaves = {k: v.grad for k, v in known.items() if isinstance(v, torch.Tensor) and v.requires_grad}
     return out, {k: g for k, g in leaves.items() if g is not None}
 

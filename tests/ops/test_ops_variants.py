@@ -17,10 +17,11 @@ from workbench.ops.core.registry import VARIANTS
 
 # PyTorch's functions that write into `out`, and here do not: few programs use it (DIFFERENCES.md).
 WITHOUT_OUT = """
-addbmm addmm addmv addr all amax amin any argmax argmin argsort bitwise_and bitwise_not bitwise_or bitwise_xor
-baddbmm column_stack diag dstack floor_divide fmod gather hstack index_add index_select lerp log_softmax logical_and
-logical_not logical_or logical_xor logsumexp masked_select multinomial nonzero norm outer remainder round scatter
-scatter_add softmax square std tril triu var vstack
+addbmm addmm addmv addr all amax amin any argmax argmin argsort baddbmm bitwise_and bitwise_not bitwise_or bitwise_xor
+bucketize column_stack diag diff dstack floor_divide fmod gather hstack index_add index_select inner isin kron lerp
+log_softmax logical_and logical_not logical_or logical_xor logsumexp masked_select msort multinomial nonzero norm
+outer remainder round scatter scatter_add searchsorted softmax square std take_along_dim tensordot tril triu var
+vstack
 """.split()
 # PyTorch's twins that are not here: they write answers over the numbers that were asked about, and bits are written by
 # operators (`&=`).
@@ -29,8 +30,8 @@ eq ne lt le gt ge logical_and logical_or logical_xor logical_not bitwise_and bit
 """.split()
 # Ops that others are made of; users call `2 - x`, `x[i]` or `layer_norm` where PyTorch has these names too.
 INNER = """
-as_strided binary_cross_entropy_with_logits celu celu_ convolution embedding fill hardshrink index max_pool2d
-native_batch_norm native_group_norm native_layer_norm rsub threshold threshold_
+as_strided binary_cross_entropy_with_logits convolution embedding fill hardshrink index max_pool2d
+native_batch_norm native_group_norm native_layer_norm rsub
 """.split()
 
 
@@ -78,7 +79,7 @@ ARGUMENTS = {
     "cumsum": "0",
     "index_add": "0, i[0], t | 0, i[0], t.t() | 0, i[0], t + 1",
     "index_put": "(i[0],), t | (i[0],), t[:1] + 1 | (m,), t[0, 0] | (m,), torch.tensor(1.0)",
-    "xlogy": "t | t.t()",
+    **dict.fromkeys(("atan2", "hypot", "xlogy"), "t | t.t()"),
     "masked_fill": "m, 1.0 | m, t[0, 0] | m, torch.tensor(1.0)",
 }
 OF_OTHER_SHAPES = ("addmv", "baddbmm")

@@ -232,6 +232,8 @@ KNOWN: dict[str, dict[str, str]] = {
     },
     "Derivatives at no elements and at zeros": {
         "float??, *: second gradient's value": "xlogy",
+        "float??, *edges: *gradient's value": "atan2 hypot",
+        "float??, one *: *gradient's value": "atan2 hypot",
         "float??, *: *gradient's value": "cumprod cumprod_as prod_all prod_all_as huber_loss smooth_l1_loss",
     },
     "Factors of matrices": {
@@ -300,8 +302,8 @@ KNOWN: dict[str, dict[str, str]] = {
         "in place, bool: error": "addmm addcmul baddbmm",
         "in place, *: error": "lerp lerp_number addr addbmm",
         "*0-d: error": "baddbmm addbmm index_add mv embedding unflatten permute F.avg_pool2d F.cross_entropy",
-        "out=bool, *: error": "add_scaled sub_scaled",
-        "in place, bool with int32: error": "add_scaled",
+        "out=bool, *: error": "add_scaled sub_scaled hypot logaddexp",
+        "in place, bool with int32: error": "add_scaled hypot",
         "out=*, bool: error": "abs floor ceil trunc mm dot mv bmm matmul",
         "bool with int32: error": "bmm einsum matmul",
         "bool*: error": "F.scaled_dot_product_attention",
@@ -313,6 +315,7 @@ KNOWN: dict[str, dict[str, str]] = {
         "turned: error": "nll_loss2d",
         "*: second gradient's kind": "native_layer_norm hardsigmoid",
         "*: error": "native_group_norm",
+        "in place, *: error": "asinh acosh atanh",
     },
     "The order in memory": {"turned: steps": "tril triu addr", "*: steps": "nonzero"},
     "PyTorch names a type as C++ does": {"in place, *: error": "clamp clamp_min_number clamp_max_number"},

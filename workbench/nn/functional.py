@@ -57,6 +57,7 @@ __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
+    "celu_",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -66,6 +67,7 @@ __all__ = [
     "cross_entropy",
     "dropout",
     "elu",
+    "elu_",
     "embedding",
     "gelu",
     "glu",
@@ -74,6 +76,7 @@ __all__ = [
     "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "hardtanh_",
     "huber_loss",
     "instance_norm",
     "kl_div",
@@ -81,6 +84,7 @@ __all__ = [
     "l1_loss",
     "layer_norm",
     "leaky_relu",
+    "leaky_relu_",
     "linear",
     "log_softmax",
     "logsigmoid",
@@ -93,10 +97,13 @@ __all__ = [
     "one_hot",
     "prelu",
     "relu",
+    "relu_",
     "relu6",
     "rrelu",
+    "rrelu_",
     "scaled_dot_product_attention",
     "selu",
+    "selu_",
     "sigmoid",
     "silu",
     "smooth_l1_loss",
@@ -108,6 +115,7 @@ __all__ = [
     "tanh",
     "tanhshrink",
     "threshold",
+    "threshold_",
 ]
 
 
@@ -152,6 +160,49 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     return (
         write(input, "selu_", activation.elu_, alpha, scale, 1) if inplace else activation.elu(input, alpha, scale, 1)
     )
+
+
+_threshold_of = threshold  # in the function below the name is an argument's
+
+
+def relu_(input: Tensor) -> Tensor:
+    """`relu`, written into the tensor itself, which is returned."""
+    return relu(input, True)
+
+
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """`leaky_relu`, written into the tensor itself, which is returned."""
+    return leaky_relu(input, negative_slope, True)
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`elu`, written into the tensor itself, which is returned."""
+    return elu(input, alpha, True)
+
+
+def selu_(input: Tensor) -> Tensor:
+    """`selu`, written into the tensor itself, which is returned."""
+    return selu(input, True)
+
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`celu`, written into the tensor itself, which is returned."""
+    return celu(input, alpha, True)
+
+
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """`hardtanh`, written into the tensor itself, which is returned."""
+    return hardtanh(input, min_val, max_val, True)
+
+
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    """`threshold`, written into the tensor itself, which is returned."""
+    return _threshold_of(input, threshold, value, True)
+
+
+def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
+    """`rrelu`, written into the tensor itself, which is returned."""
+    return rrelu(input, lower, upper, training, True)
 
 
 def softsign(input: Tensor) -> Tensor:

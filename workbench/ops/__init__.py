@@ -9,6 +9,7 @@ from ..autograd.tensor import Tensor, refuse_writes
 from . import (
     activation,
     comparison,
+    composed,  # noqa: F401
     convert,
     creation,
     divergence,  # noqa: F401
@@ -24,6 +25,7 @@ from . import (
     matrices,
     reduction,
     shape,
+    special,  # noqa: F401
 )
 from .core.codegen import under_name
 from .core.registry import VARIANTS
