@@ -60,6 +60,14 @@ torch.atan2(n, n) | torch.hypot(x, y) | torch.hypot(a, x) | torch.hypot(n, n) | 
 torch.logaddexp(n, n) | torch.nan_to_num(x / z) | torch.nan_to_num(x / z * 0 + x, 1.0, 2.0, 3.0) | torch.nan_to_num(n)
 (x * 1).atan2_(y) | (x * 1).hypot_(y) | (x * 1).frac_() | (x / z).nan_to_num_(posinf=7) | e.exp2() | s.log2()
 """,
+    "pixels": """
+F.pixel_shuffle(A.reshape(1, 4, 3, 1), 2) | F.pixel_shuffle(A.reshape(4, 3, 1), 2) | F.pixel_shuffle(A, 2)
+F.pixel_unshuffle(M[:, :2].reshape(1, 1, 2, 3), 2) | F.pixel_unshuffle(M.reshape(1, 2, 6), 2) | F.pixel_shuffle(a, 2)
+F.pixel_shuffle(A, 0) | F.pixel_unshuffle(A, 0) | nn.PixelShuffle(2)(A.reshape(4, 3, 1)) | nn.PixelUnshuffle(1)(A)
+repr(nn.PixelShuffle(2)) | repr(nn.PixelUnshuffle(3)) | repr(nn.CosineSimilarity()) | repr(nn.PairwiseDistance())
+F.cosine_similarity(a, q) | F.cosine_similarity(x, y, 0) | F.cosine_similarity(x * 0, y, 0)
+F.cosine_similarity(A, A + 1, 2) | nn.CosineSimilarity(0)(a, q)
+""",
     "arrangements": """
 torch.tile(x, (2,)) | a.tile(2) | a.tile((2, 1, 1)) | torch.flipud(a) | torch.fliplr(a) | torch.fliplr(x)
 torch.flipud(s) | torch.msort(a) | torch.take_along_dim(a, torch.tensor([[1], [0]]), 1) | a.take_along_dim(i)
@@ -85,6 +93,7 @@ NODES_APART = """
 torch.var_mean(a) | torch.var_mean(a, 1) | torch.std_mean(a, 0, keepdim=True) | torch.std_mean(a, correction=0)
 torch.var_mean(a, False) | torch.trapezoid(x) | torch.trapezoid(a, dx=2, dim=0) | torch.trapezoid(x, y)
 torch.trapezoid(a, x) | torch.cumulative_trapezoid(x) | torch.cumulative_trapezoid(a, x)
+F.pairwise_distance(a, q) | F.pairwise_distance(x, y, 1.0, keepdim=True) | nn.PairwiseDistance(3.0)(a, q)
 torch.cdist(a, M[:, :3]) | torch.cdist(A, A + 1, 1.0) | torch.cdist(x, a) | torch.cdist(a, M) | torch.diff(x, 0)
 """
 

@@ -31,7 +31,7 @@ eq ne lt le gt ge logical_and logical_or logical_xor logical_not bitwise_and bit
 # Ops that others are made of; users call `2 - x`, `x[i]` or `layer_norm` where PyTorch has these names too.
 INNER = """
 as_strided binary_cross_entropy_with_logits convolution embedding fill hardshrink index max_pool2d
-native_batch_norm native_group_norm native_layer_norm rsub
+native_batch_norm native_group_norm native_layer_norm pixel_shuffle pixel_unshuffle rsub
 """.split()
 
 

@@ -106,6 +106,8 @@ CALLS = {
     "native_layer_norm": "F.layer_norm(input, normalized_shape, weight, bias, eps)",
     "nll_loss": "F.nll_loss(self, target, weight, ignore_index=ignore_index, reduction=how[reduction])",
     "nll_loss2d": "F.nll_loss(self, target, weight, ignore_index=ignore_index, reduction=how[reduction])",
+    "pixel_shuffle": "F.pixel_shuffle(self, upscale_factor)",
+    "pixel_unshuffle": "F.pixel_unshuffle(self, downscale_factor)",
     "pow_base": "torch.pow(self, exponent)",
     "pow_number": "torch.pow(self, exponent)",
     "prod_all": "torch.prod(self)",
@@ -308,7 +310,7 @@ KNOWN: dict[str, dict[str, str]] = {
         "bool with int32: error": "bmm einsum matmul",
         "bool*: error": "F.scaled_dot_product_attention",
     },
-    "`out=`": {"out=*: error": "sum_all sum_all_as mean_all mean_all_as mean_dim max_all min_all cumsum cumprod"},
+    "`out=`": {"out=*: error": "frac sum_all sum_all_as mean_all mean_all_as mean_dim max_all min_all cumsum cumprod"},
     "Running sums of masks in place": {"in place, bool: error": "cumsum cumprod"},
     "Running sums in another dtype in place": {"in place, *: error": "cumsum_as cumprod_as"},
     "What only PyTorch refuses": {

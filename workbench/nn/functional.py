@@ -7,6 +7,7 @@ from typing import Any
 
 from ..absent import refusal
 from ..autograd.dtypes import dtype as Dtype
+from ..autograd.grad_mode import no_grad
 from ..autograd.tensor import Tensor
 from ..ops import activation, math
 from ..ops.activation import gelu, logsigmoid
@@ -42,6 +43,7 @@ from ..ops.piecewise import (
     softshrink,
     threshold,
 )
+from ..ops.pixels import pixel_shuffle, pixel_unshuffle
 from ..ops.pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d
 from ..ops.resampling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, interpolate
 
@@ -64,6 +66,7 @@ __all__ = [
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "cosine_similarity",
     "cross_entropy",
     "dropout",
     "elu",
@@ -95,6 +98,9 @@ __all__ = [
     "nll_loss",
     "normalize",
     "one_hot",
+    "pairwise_distance",
+    "pixel_shuffle",
+    "pixel_unshuffle",
     "prelu",
     "relu",
     "relu_",
@@ -218,6 +224,23 @@ def tanhshrink(input: Tensor) -> Tensor:
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     """The input divided by its p-norm along `dim`, or by `eps` where that is smaller."""
     return input / input.norm(p, dim, keepdim=True).clamp(min=eps)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between vectors along dimension `dim`, which goes away; a norm is no less than `eps`.
+
+    The gradient is that without the bound. Source: torch.nn.functional.cosine_similarity.
+    """
+    norms = [x.norm(2, dim, keepdim=True).clone() for x in (x1, x2)]
+    with no_grad():
+        for norm in norms:
+            norm.clamp_min_(eps)
+    return ((x1 / norms[0]) * (x2 / norms[1])).sum(dim)
+
+
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The p-norm of x1 - x2 + eps along the last dimension. Source: torch.nn.functional.pairwise_distance."""
+    return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:

@@ -74,6 +74,7 @@ from .resampling import (
     UpsamplingNearest2d,
 )
 from .rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
+from .similarity import CosineSimilarity, PairwiseDistance, PixelShuffle, PixelUnshuffle
 from .transformer import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
 
 __all__ = [
@@ -95,6 +96,7 @@ __all__ = [
     "ConvTranspose1d",
     "ConvTranspose2d",
     "ConvTranspose3d",
+    "CosineSimilarity",
     "CrossEntropyLoss",
     "Dropout",
     "ELU",
@@ -133,6 +135,9 @@ __all__ = [
     "MultiheadAttention",
     "NLLLoss",
     "PReLU",
+    "PixelUnshuffle",
+    "PixelShuffle",
+    "PairwiseDistance",
     "RNN",
     "RNNCell",
     "RReLU",
