@@ -270,7 +270,7 @@ KNOWN: dict[str, dict[str, str]] = {
             "add_scaled sub_scaled remainder_tensors fmod_tensors remainder_number fmod_number lerp"
         ),
         "float??, all edges: second gradient's value": "prod_dim prod_dim_as",
-        "float??, *: second gradient's value": "mish glu native_group_norm",
+        "float??, *: second gradient's value": "mish glu native_group_norm asinh atanh",
         "float??, one *largest: *value": "native_group_norm glu",
         "float32, one *large: *value": "native_layer_norm",
         "float16: gradient's value": "native_group_norm",
@@ -299,7 +299,7 @@ KNOWN: dict[str, dict[str, str]] = {
     "Convolutions of integers and of two dtypes": {"*: error": "convolution"},
     "Two faults at once": {
         "float??, *edges: error": "binary_cross_entropy",
-        "empty: error": "binary_cross_entropy rsub_tensors native_batch_norm",
+        "empty: error": "binary_cross_entropy rsub_tensors native_batch_norm pixel_shuffle pixel_unshuffle",
         "in place, empty: error": "masked_fill masked_fill_number",
         "in place, bool: error": "addmm addcmul baddbmm",
         "in place, *: error": "lerp lerp_number addr addbmm",

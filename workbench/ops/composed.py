@@ -248,7 +248,10 @@ def _with_mean(name: str, spread: Any) -> Any:
 
     both.__name__ = both.__qualname__ = name
     word = "variance" if spread is var else "standard deviation"
-    both.__doc__ = f"(the {word}, the mean) of all elements, or over dimensions `dim`, computed one after the other. Source: torch.{name}."
+    both.__doc__ = (
+        f"(the {word}, the mean) of all elements, or over dimensions `dim`, computed one after the other.\n\n"
+        f"Source: torch.{name}."
+    )
     return operation(method=False)(numpy_names(both))
 
 

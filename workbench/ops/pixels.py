@@ -7,6 +7,7 @@ import numpy as np
 from ..autograd.tensor import Tensor
 from .core.checks import int_of, tensors_only
 from .core.op import define
+from .core.results import in_rows
 
 
 def _shuffled(a: np.ndarray, factor: int) -> np.ndarray:
@@ -28,7 +29,7 @@ def _unshuffled(a: np.ndarray, factor: int) -> np.ndarray:
 _pixel_shuffle = define(
     "PixelShuffleBackward0",
     "pixel_shuffle(Tensor self, upscale_factor)",
-    _shuffled,
+    in_rows(_shuffled),
     batch="in front",
     self="pixel_unshuffle(grad, upscale_factor)",
     samples="r(1, 4, 2, 3), 2; r(8, 1, 2), 2",
@@ -36,7 +37,7 @@ _pixel_shuffle = define(
 _pixel_unshuffle = define(
     "PixelUnshuffleBackward0",
     "pixel_unshuffle(Tensor self, downscale_factor)",
-    _unshuffled,
+    in_rows(_unshuffled),
     batch="in front",
     self="pixel_shuffle(grad, downscale_factor)",
     samples="r(1, 1, 4, 2), 2; r(2, 2, 6), 2",
