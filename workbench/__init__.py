@@ -161,6 +161,13 @@ _on_first_use = {
         ),
         "amp",
     ),
+    **dict.fromkeys(
+        (
+            "selu selu_ celu celu_ threshold threshold_ rrelu rrelu_ prelu hardshrink "
+            "conv1d conv3d conv_transpose1d conv_transpose2d conv_transpose3d"
+        ).split(),
+        "nn.functional",
+    ),
 }
 _parts_on_first_use = [
     "amp",

@@ -48,16 +48,16 @@ ABSENT = {
     "workbench has not.",
     "torch.nn.LocalResponseNorm": "module 'workbench.nn' has no attribute 'LocalResponseNorm': PyTorch has "
     "torch.nn.LocalResponseNorm, the workbench has not; there are layer_norm and group_norm.",
-    "torch.ones(1).lerp": "'Tensor' object has no attribute 'lerp': PyTorch has torch.Tensor.lerp, the workbench has "
-    "not; write start + weight * (end - start).",
-    "torch.ones(1).log2_": "'Tensor' object has no attribute 'log2_': PyTorch has torch.Tensor.log2_, the workbench "
-    "has not; write x.log() / math.log(2), and copy_ that into the tensor.",
-    "torch.selu": "module 'workbench' has no attribute 'selu': PyTorch has torch.selu, the workbench has not; there "
-    "is the function of torch.nn.functional.",
+    "torch.ones(1).logit": "'Tensor' object has no attribute 'logit': PyTorch has torch.Tensor.logit, the workbench "
+    "has not; write (x / (1 - x)).log().",
+    "torch.ones(1).logit_": "'Tensor' object has no attribute 'logit_': PyTorch has torch.Tensor.logit_, the "
+    "workbench has not; write (x / (1 - x)).log(), and copy_ that into the tensor.",
+    "torch.group_norm": "module 'workbench' has no attribute 'group_norm': PyTorch has torch.group_norm, the "
+    "workbench has not; there is the function of torch.nn.functional.",
     "torch.nn.SoftMarginLoss": "module 'workbench.nn' has no attribute 'SoftMarginLoss': PyTorch has "
     "torch.nn.SoftMarginLoss, the workbench has not; write (1 + (-target * x).exp()).log().mean().",
-    "torch.Tensor.lerp": "type object 'Tensor' has no attribute 'lerp': PyTorch has torch.Tensor.lerp, the workbench "
-    "has not; write start + weight * (end - start).",
+    "torch.Tensor.logit": "type object 'Tensor' has no attribute 'logit': PyTorch has torch.Tensor.logit, the "
+    "workbench has not; write (x / (1 - x)).log().",
     "torch.nn.Parameter(torch.ones(1)).bfloat16": "'Parameter' object has no attribute 'bfloat16': PyTorch has "
     "torch.Tensor.bfloat16, the workbench has not; there are bool, uint8, int32, int64, float16, float32 and float64.",
     "torch.nn.functional.ctc_loss": "module 'workbench.nn.functional' has no attribute 'ctc_loss': PyTorch has "
@@ -159,7 +159,7 @@ def test_dir_shows_what_loads_late_and_nothing_that_is_absent() -> None:
     assert {"record", "show", "vmap", "func", "nn", "utils", "einsum", "ones"} <= set(shown[0].split())
     assert {"functional", "gradcheck", "gradgradcheck", "backward"} <= set(shown[1].split())
     assert {"sum", "backward", "grad"} <= set(shown[2].split())
-    assert not {"lerp", "bfloat16"} & set(shown[2].split())
+    assert not {"logit", "bfloat16"} & set(shown[2].split())
 
 
 def test_names_need_no_torch() -> None:
@@ -322,22 +322,13 @@ def test_a_second_name_is_the_same_operation(text: str) -> None:
 
 # Calls of what is absent, and what its formula's names then stand for.
 CALLS = """
-acosh(x): x=q | asinh(x) | atanh(x): x=u | atan2(y, x) | baddbmm(input, a, b): a=A, b=A, input=A
-addr(input, a, b): input=M | addbmm(input, a, b): a=A, b=A, input=M | addmv(input, a, b): a=M, input=a
-addcmul(input, a, b, value=value): input=x | addcdiv(input, a, b, value=value): input=x | bincount(x): x=n
-bucketize(x, boundaries) | searchsorted(sorted, values): sorted=boundaries | cdist(a, b): a=M, b=A[0]
-clamp_min(x, least) | clamp_max(x, most) | count_nonzero(x) | deg2rad(x) | rad2deg(x) | diag(x) | diag_embed(x): x=M
-diff(x) | dist(a, b) | erfc(x) | exp2(x) | float_power(x, y): x=q | frac(x) | heaviside(x, values) | hypot(a, b)
-isneginf(x): x=h | isin(elements, tests): elements=n, tests=k | isposinf(x): x=h | ldexp(x, y)
-lerp(start, end, weight): start=x, end=y | log10(x): x=q | log2(x): x=q | logaddexp(a, b) | logcumsumexp(x, dim)
-logit(x): x=p | nan_to_num(x): x=g | nansum(x): x=g | nanmean(x): x=g | nanmedian(x): x=g
-logspace(start, end, steps, base): start=0.0, end=1.0 | rsub(x, y) | signbit(x) | sinc(x)
-take(x, index): x=M | trapezoid(y) | tril_indices(n, m): n=2, m=3| triu_indices(n, m): n=2, m=3
-vander(x): n=3 | Tensor.trace(x): x=M | Tensor.unfold(x, 0, size, step) | F.soft_margin_loss(x, target)
-F.margin_ranking_loss(a, b, y, margin) | F.triplet_margin_loss(a, p, n): a=M, p=A[0], n=A[1]
-F.poisson_nll_loss(x, target) | F.gaussian_nll_loss(x, target, var) | F.cosine_similarity(a, b): a=M, b=A[0]
-F.pairwise_distance(a, b): a=M, b=A[1] | F.rms_norm(x, (3,), eps=eps)
-F.adaptive_max_pool2d(x, 1): x=I
+dist(a, b) | erfc(x) | float_power(x, y): x=q | heaviside(x, values) | isneginf(x): x=h | isposinf(x): x=h
+ldexp(x, y) | logcumsumexp(x, dim) | logit(x): x=p | nansum(x): x=g | nanmean(x): x=g | nanmedian(x): x=g
+logspace(start, end, steps, base): start=0.0, end=1.0 | rsub(x, y) | signbit(x) | sinc(x) | take(x, index): x=M
+tril_indices(n, m): n=2, m=3 | triu_indices(n, m): n=2, m=3 | vander(x): n=3 | Tensor.unfold(x, 0, size, step)
+F.soft_margin_loss(x, target) | F.margin_ranking_loss(a, b, y, margin)
+F.triplet_margin_loss(a, p, n): a=M, p=A[0], n=A[1] | F.poisson_nll_loss(x, target)
+F.gaussian_nll_loss(x, target, var) | F.rms_norm(x, (3,), eps=eps) | F.adaptive_max_pool2d(x, 1): x=I
 Tensor.put_(x, index, source) | Tensor.index_fill_(x, 0, index, value) | Tensor.index_copy_(x, 0, index, source)
 Tensor.masked_scatter_(x, mask, source)
 """

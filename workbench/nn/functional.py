@@ -7,6 +7,7 @@ from typing import Any
 
 from ..absent import refusal
 from ..autograd.dtypes import dtype as Dtype
+from ..autograd.grad_mode import no_grad
 from ..autograd.tensor import Tensor
 from ..ops import activation, math
 from ..ops.activation import gelu, logsigmoid
@@ -43,6 +44,7 @@ from ..ops.piecewise import (
     softshrink,
     threshold,
 )
+from ..ops.pixels import pixel_shuffle, pixel_unshuffle
 from ..ops.pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d
 from ..ops.resampling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, interpolate
 
@@ -58,15 +60,18 @@ __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
+    "celu_",
     "conv1d",
     "conv2d",
     "conv3d",
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "cosine_similarity",
     "cross_entropy",
     "dropout",
     "elu",
+    "elu_",
     "embedding",
     "gelu",
     "glu",
@@ -75,6 +80,7 @@ __all__ = [
     "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "hardtanh_",
     "huber_loss",
     "instance_norm",
     "kl_div",
@@ -82,6 +88,7 @@ __all__ = [
     "l1_loss",
     "layer_norm",
     "leaky_relu",
+    "leaky_relu_",
     "linear",
     "log_softmax",
     "logsigmoid",
@@ -93,12 +100,18 @@ __all__ = [
     "normalize",
     "one_hot",
     "pad",
+    "pairwise_distance",
+    "pixel_shuffle",
+    "pixel_unshuffle",
     "prelu",
     "relu",
+    "relu_",
     "relu6",
     "rrelu",
+    "rrelu_",
     "scaled_dot_product_attention",
     "selu",
+    "selu_",
     "sigmoid",
     "silu",
     "smooth_l1_loss",
@@ -110,6 +123,7 @@ __all__ = [
     "tanh",
     "tanhshrink",
     "threshold",
+    "threshold_",
 ]
 
 
@@ -156,6 +170,49 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     )
 
 
+_threshold_of = threshold  # in the function below the name is an argument's
+
+
+def relu_(input: Tensor) -> Tensor:
+    """`relu`, written into the tensor itself, which is returned."""
+    return relu(input, True)
+
+
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """`leaky_relu`, written into the tensor itself, which is returned."""
+    return leaky_relu(input, negative_slope, True)
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`elu`, written into the tensor itself, which is returned."""
+    return elu(input, alpha, True)
+
+
+def selu_(input: Tensor) -> Tensor:
+    """`selu`, written into the tensor itself, which is returned."""
+    return selu(input, True)
+
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`celu`, written into the tensor itself, which is returned."""
+    return celu(input, alpha, True)
+
+
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """`hardtanh`, written into the tensor itself, which is returned."""
+    return hardtanh(input, min_val, max_val, True)
+
+
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    """`threshold`, written into the tensor itself, which is returned."""
+    return _threshold_of(input, threshold, value, True)
+
+
+def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
+    """`rrelu`, written into the tensor itself, which is returned."""
+    return rrelu(input, lower, upper, training, True)
+
+
 def softsign(input: Tensor) -> Tensor:
     """The element divided by 1 plus its absolute value."""
     return input / (input.abs() + 1)
@@ -169,6 +226,23 @@ def tanhshrink(input: Tensor) -> Tensor:
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     """The input divided by its p-norm along `dim`, or by `eps` where that is smaller."""
     return input / input.norm(p, dim, keepdim=True).clamp(min=eps)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between vectors along dimension `dim`, which goes away; a norm is no less than `eps`.
+
+    The gradient is that without the bound. Source: torch.nn.functional.cosine_similarity.
+    """
+    norms = [x.norm(2, dim, keepdim=True).clone() for x in (x1, x2)]
+    with no_grad():
+        for norm in norms:
+            norm.clamp_min_(eps)
+    return ((x1 / norms[0]) * (x2 / norms[1])).sum(dim)
+
+
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The p-norm of x1 - x2 + eps along the last dimension. Source: torch.nn.functional.pairwise_distance."""
+    return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:

@@ -9,10 +9,12 @@ from ..autograd.tensor import Tensor, refuse_writes
 from . import (
     activation,
     comparison,
+    composed,  # noqa: F401
     convert,
     creation,
     divergence,  # noqa: F401
     draws,  # noqa: F401
+    fused,  # noqa: F401
     grids,  # noqa: F401
     indexing,
     inplace,
@@ -23,6 +25,7 @@ from . import (
     matrices,
     reduction,
     shape,
+    special,  # noqa: F401
 )
 from .core.codegen import under_name
 from .core.registry import VARIANTS
@@ -63,7 +66,7 @@ for _name in ABSENT:
 Tensor.__dir__ = lambda self: [name for name in object.__dir__(self) if name not in ABSENT]
 
 # Loaded on first use: they give Tensor no methods, and a small program needs none of them.
-_LATER = ("convolution", "layers", "losses", "normalization", "padding", "piecewise", "pooling", "resampling")
+_LATER = "convolution layers losses normalization padding piecewise pixels pooling resampling".split()
 
 
 def __getattr__(name: str) -> Any:

@@ -98,6 +98,41 @@ _clamp_tensors = define(
 )
 
 
+_clamp_min_number, _clamp_max_number = (
+    define(
+        f"Clamp{name.capitalize()}Backward0",
+        f"clamp_{name}_number(Tensor self, {name})",
+        forward,
+        prepare=lambda args, kernel=f"clamp_{name}_scalar_cpu": only_floats(kernel, but="iu")(promoted(args)),
+        self=f"where(self {inside} {name}, grad, 0)",
+        tangent="pointwise",
+        samples="r(3), -0.5; r(2, 3), 0",
+    )
+    for name, forward, inside in (
+        ("min", lambda a, low: _clamped(a, low, None), ">="),
+        ("max", lambda a, high: _clamped(a, None, high), "<="),
+    )
+)
+_clamp_min_tensors = define(
+    "ClampMinBackward1",
+    "clamp_min_tensors(Tensor self, Tensor min)",
+    np.maximum,
+    kind="pointwise",
+    self="where(self >= min, grad, 0)",
+    min="where(self < min, grad, 0)",
+    samples="r(3), r(3); r(2, 3), r(3); r(3), r()",
+)
+_clamp_max_tensors = define(
+    "ClampMaxBackward1",
+    "clamp_max_tensors(Tensor self, Tensor max)",
+    np.minimum,
+    kind="pointwise",
+    self="where(self <= max, grad, 0)",
+    max="where(self > max, grad, 0)",
+    samples="r(3), r(3); r(2, 3), r(3); r(3), r()",
+)
+
+
 def _in_range(a: Any, low: Any, high: Any) -> Any:
     if low is None:
         return a <= high
@@ -138,6 +173,28 @@ def clamp(self: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None 
         return _clamp_tensors(self, low if min is None else min, high if max is None else max)
     low = None if min is None else number_of("clamp", "min", 1, min)
     return _clamp(self, low, None if max is None else number_of("clamp", "max", 2, max))
+
+
+@operation(in_place=True)
+def clamp_min(self: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
+    """Each element, but at least `min`, a number or a tensor. Source: torch.clamp_min."""
+    if out is not None:
+        exact = "" if isinstance(min, Tensor) else errors.FOUND_DTYPE
+        return into("clamp_min", out, clamp_min, self, min, exact=exact)
+    if isinstance(min, Tensor):
+        return _clamp_min_tensors(self, min)
+    return _clamp_min_number(self, number_of("clamp_min", "min", 1, min))
+
+
+@operation(in_place=True)
+def clamp_max(self: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
+    """Each element, but at most `max`, a number or a tensor. Source: torch.clamp_max."""
+    if out is not None:
+        exact = "" if isinstance(max, Tensor) else errors.FOUND_DTYPE
+        return into("clamp_max", out, clamp_max, self, max, exact=exact)
+    if isinstance(max, Tensor):
+        return _clamp_max_tensors(self, max)
+    return _clamp_max_number(self, number_of("clamp_max", "max", 1, max))
 
 
 @operation(method=False)

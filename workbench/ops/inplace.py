@@ -227,6 +227,11 @@ def _clone_saved(node: Any, before: Tensor) -> None:
 
 def _fill(t: Tensor, r: Tensor, name: str) -> None:
     if r._array.shape != t._array.shape:
+        if name in ("addmm_", "addmv_", "baddbmm_"):
+            raise RuntimeError(
+                f"Bad in-place call: input tensor size {list(t._array.shape)} and output tensor size "
+                f"{list(r._array.shape)} should match"
+            )
         check_width(t._array.shape, r._array.shape)
     if r._array.dtype is not t._array.dtype and r.dtype.rank > t.dtype.rank:
         words = {"float64": "Double", "float32": "Float", "int64": "Long"}

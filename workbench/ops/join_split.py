@@ -116,6 +116,41 @@ define(
     samples="r(2), (3, 2), 0, 0, 1",
 )
 
+_diagonal_copied = define(
+    "DiagonalBackward0_copy",
+    "diagonal_copied(Tensor self, offset, dim1, dim2)",
+    lambda a, *where: _diagonal_of(a, *where).copy(),
+    self="diagonal_backward(grad, self.shape, offset, dim1, dim2)",
+    samples="r(3, 3), 0, 0, 1; r(3, 4), -1, 0, 1",
+)
+_trace = define(
+    "TraceBackward0",
+    "trace_of(Tensor self)",
+    lambda a: a.trace(dtype=np.int64 if a.dtype.kind in "iu" else None),
+    self="diagonal_backward(expand(grad, smallest(self.shape)), self.shape, 0, 0, 1)",
+    samples="r(3, 3); r(2, 3)",
+)
+in_formulas("smallest", *[lambda shape: (min(shape),)] * 2)
+
+
+def _embedded(a: np.ndarray, offset: int, dim1: int, dim2: int) -> np.ndarray:
+    """Matrices in two dimensions with the last dimension on a diagonal."""
+    side = a.shape[-1] + abs(offset)
+    shape = list(a.shape[:-1])
+    for dim in sorted((dim1, dim2)):
+        shape.insert(dim, side)
+    return _on_diagonal(a, tuple(shape), offset, dim1, dim2)
+
+
+_diag_embed = define(
+    "DiagEmbedBackward0",
+    "diag_embed(Tensor self, offset, dim1, dim2)",
+    _embedded,
+    batch="new dims",
+    self="diagonal(grad, offset, dim1, dim2)",
+    samples="r(3), 0, 0, 1; r(2, 3), 1, 0, 2; r(2, 3), -1, 2, 1",
+)
+
 
 @operation()
 @numpy_names
@@ -153,10 +188,52 @@ def select(self: Tensor, dim: int, index: int) -> Tensor:
 @operation()
 def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A view of the diagonals of the matrices in two dimensions, `offset` to the right; they come as last dimension."""
-    one, two = dim_index(dim1, self._array.ndim), dim_index(dim2, self._array.ndim)
+    return _diagonal(self, offset, *_two_dims(dim1, dim2, self._array.ndim))
+
+
+def _two_dims(dim1: int, dim2: int, ndim: int) -> Shape:
+    """Two dimensions counted from the front; RuntimeError where they are one."""
+    one, two = dim_index(dim1, ndim), dim_index(dim2, ndim)
     if one == two:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return _diagonal(self, offset, one, two)
+    return one, two
+
+
+@operation()
+def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Zeros with the last dimension of the tensor on a diagonal of the matrices in two dimensions of the result.
+
+    The diagonal lies `offset` to the right. Source: torch.diag_embed.
+    """
+    offset = int_of("diag_embed", "offset", 1, offset)
+    return _diag_embed(self, offset, *_two_dims(dim1, dim2, self._array.ndim + 1))
+
+
+@operation()
+def diag(self: Tensor, diagonal: int = 0) -> Tensor:
+    """The diagonal of a matrix (n, m), as a copy; or a matrix of zeros with the vector (n,) on it.
+
+    It lies `diagonal` to the right. Source: torch.diag.
+    """
+    ndim, diagonal = self._array.ndim, int_of("diag", "diagonal", 1, diagonal)
+    if ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
+    return _diag_embed(self, diagonal, 0, 1) if ndim == 1 else _diagonal_copied(self, diagonal, 0, 1)
+
+
+@operation()
+def diagflat(self: Tensor, offset: int = 0) -> Tensor:
+    """A matrix of zeros with all elements on a diagonal, `offset` to the right. Source: torch.diagflat."""
+    return _diag_embed(self.contiguous().view(-1), int_of("diagflat", "offset", 1, offset), 0, 1)
+
+
+@method()
+def trace(self: Tensor) -> Tensor:
+    """The sum of the diagonal of a matrix (n, m). Source: torch.trace."""
+    if self._array.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self._array.ndim}")
+    checks.no_kernel("trace", self._array)
+    return _trace(self)
 
 
 @operation(method=False)

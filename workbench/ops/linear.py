@@ -179,7 +179,13 @@ def _addmm_of(a: np.ndarray, mat1: np.ndarray, mat2: np.ndarray, beta: float, al
     if alpha == beta == 1:
         product += a
         return product
-    return (product if alpha == 1 else alpha * product) + (a if beta == 1 else beta * a)
+    return added_to(a, product, beta, alpha)
+
+
+def added_to(a: np.ndarray, product: np.ndarray, beta: float, alpha: float) -> np.ndarray:
+    """beta * a + alpha * product; what is times 0 is not read, so that its nan is not either."""
+    scaled = product if alpha == 1 else alpha * product
+    return scaled + (a if beta == 1 else beta * a) if beta else scaled + np.zeros_like(a)
 
 
 def _no_masks(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -207,16 +213,12 @@ def _check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
     for name, t in (("mat1", mat1), ("mat2", mat2)):
         if t._array.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {t._array.ndim}-D tensor")
-    for name, t in (("self", input), ("mat1", mat1)):
-        if t.dtype is not mat2.dtype:
-            raise RuntimeError(
-                f"{name} and mat2 must have the same dtype, but got {t.dtype.word} and {mat2.dtype.word}"
-            )
+    checks.check_dtypes(input, mat1, mat2)
     checks.check_mm(mat1._array, mat2._array)
     checks.expanded(input, (mat1._array.shape[0], mat2._array.shape[1]))
 
 
-@operation()
+@operation(in_place=True)
 @checks.tensors_only()
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2), in one operation."""

@@ -91,6 +91,7 @@ from .resampling import (
     UpsamplingNearest2d,
 )
 from .rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
+from .similarity import CosineSimilarity, PairwiseDistance, PixelShuffle, PixelUnshuffle
 from .transformer import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
 
 __all__ = [
@@ -112,6 +113,7 @@ __all__ = [
     "ConvTranspose1d",
     "ConvTranspose2d",
     "ConvTranspose3d",
+    "CosineSimilarity",
     "CrossEntropyLoss",
     "Dropout",
     "ELU",
@@ -150,6 +152,9 @@ __all__ = [
     "MultiheadAttention",
     "NLLLoss",
     "PReLU",
+    "PixelUnshuffle",
+    "PixelShuffle",
+    "PairwiseDistance",
     "RNN",
     "RNNCell",
     "RReLU",

@@ -296,7 +296,8 @@ def word(dtype: Any) -> str:
     return words.get(name, name)
 
 
-def _no_kernel(kernel: str, a: np.ndarray) -> None:
+def no_kernel(kernel: str, a: np.ndarray) -> None:
+    """NotImplementedError for a mask."""
     if a.dtype.kind == "b":
         raise NotImplementedError(errors.NO_KERNEL.format(kernel, "Bool"))
 
@@ -313,7 +314,7 @@ def check_dot(a: np.ndarray, b: np.ndarray) -> None:
             f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the same "
             f"number of elements, but got {a.size} and {b.size} elements respectively"
         )
-    _no_kernel("dot", a)
+    no_kernel("dot", a)
 
 
 def check_mm(a: np.ndarray, b: np.ndarray) -> None:
@@ -326,33 +327,53 @@ def check_mm(a: np.ndarray, b: np.ndarray) -> None:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {n}x{p})")
     if a.dtype is not b.dtype:
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {word(a.dtype)} != {word(b.dtype)}")
-    _no_kernel("addmm_impl_cpu_", a)
+    no_kernel("addmm_impl_cpu_", a)
 
 
-def check_mv(a: np.ndarray, b: np.ndarray) -> None:
-    """RuntimeError unless they are a matrix and a vector of one dtype that can be multiplied."""
-    if a.ndim != 2 or b.ndim != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {a.ndim}, {b.ndim}")
-    if a.dtype is not b.dtype:
-        matrix, vector = dtypes.of(a).word, dtypes.of(b).word
-        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {vector}, {matrix}, and {vector}")
-    if a.shape[1] != b.size:
+def check_mv(a: np.ndarray, b: np.ndarray, added: np.ndarray | None = None) -> None:
+    """RuntimeError unless they are a matrix and a vector of one dtype that can be multiplied, and added to a third."""
+    ndim, size = (1, len(a) if a.ndim else 1) if added is None else (added.ndim, added.size)
+    if a.ndim != 2 or b.ndim != 1 or ndim > 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {ndim}, {a.ndim}, {b.ndim}")
+    words = [dtypes.of(x).word for x in (b if added is None else added, a, b)]
+    if len(set(words)) > 1:
+        raise RuntimeError("addmv input tensors must have the same dtype, but got {}, {}, and {}".format(*words))
+    if a.shape[1] != b.size or size not in (1, len(a)):
         m, k = a.shape
-        raise RuntimeError(f"size mismatch, got input ({m}), mat ({m}x{k}), vec ({b.size})")
-    _no_kernel("addmv_impl_cpu", a)
+        raise RuntimeError(f"size mismatch, got input ({size}), mat ({m}x{k}), vec ({b.size})")
+    no_kernel("addmv_impl_cpu", a)
+
+
+def check_dtypes(self: Tensor, mat1: Tensor, mat2: Tensor) -> None:
+    """RuntimeError unless the matrices of a product, and what it is added to, have one dtype."""
+    for name, t in (("self", self), ("mat1", mat1)):
+        if t.dtype is not mat2.dtype:
+            raise RuntimeError(
+                f"{name} and mat2 must have the same dtype, but got {t.dtype.word} and {mat2.dtype.word}"
+            )
 
 
 def check_bmm(a: np.ndarray, b: np.ndarray) -> None:
     """RuntimeError unless both are batches of matrices of one dtype that can be multiplied."""
+    check_batches(a, b)
+    check_inner(a, b)
+    if a.dtype is not b.dtype:
+        raise RuntimeError(errors.SCALAR_TYPE.format(dtypes.of(a).word, dtypes.of(b).word))
+    no_kernel("bmm", a)
+
+
+def check_batches(a: np.ndarray, b: np.ndarray) -> None:
+    """RuntimeError unless both are batches of matrices."""
     for name, array in (("batch1", a), ("batch2", b)):
         if array.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
+
+
+def check_inner(a: np.ndarray, b: np.ndarray) -> None:
+    """RuntimeError unless the matrices of two batches can be multiplied."""
     want, got = [a.shape[0], a.shape[2]], list(b.shape[:2])
     if want != got:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: {got}.")
-    if a.dtype is not b.dtype:
-        raise RuntimeError(errors.SCALAR_TYPE.format(dtypes.of(a).word, dtypes.of(b).word))
-    _no_kernel("bmm", a)
 
 
 def is_vector(a: Any, b: Any) -> bool:

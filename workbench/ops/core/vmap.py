@@ -326,11 +326,26 @@ def _bmm(op: Any, size: int, self: Mapped, mat2: Mapped) -> Results:
     return alone(x.bmm(y).reshape(size, count, self.shape[1], mat2.shape[2]))
 
 
-@batches("addmm")
-def _addmm(op: Any, size: int, self: Mapped, mat1: Mapped, mat2: Mapped, beta: float, alpha: float) -> Results:
-    product = multiplied(mat1, mat2, size) if mat1.batched or mat2.batched else mat1.value @ mat2.value
-    added = self.aligned(2)
+@batches("addmm", "addmv", "addr", "baddbmm", "addbmm")
+def _added(op: Any, size: int, self: Mapped, *, beta: float, alpha: float, **factors: Mapped) -> Results:
+    one, two = factors.values()
+    if op.name == "addr":
+        one, two = _column(one), Mapped(two.shaped((1, *two.shape)), two.batched)
+    elif op.name == "addmv":
+        two = _column(two)
+    if one.ndim == 3:
+        product = _bmm(op, size, one, two)[0][0]
+    else:
+        product = multiplied(one, two, size) if one.batched or two.batched else one.value @ two.value
+    if op.name in ("addmv", "addbmm"):
+        product = product.squeeze(-1) if op.name == "addmv" else product.sum(1)
+    added = self.aligned(product.ndim - (one.batched or two.batched or one.ndim == 3))
     return alone((product if alpha == 1 else product * alpha) + (added if beta == 1 else added * beta))
+
+
+@batches("trace_of")
+def _trace_of(op: Any, size: int, self: Mapped) -> Results:
+    return alone(TENSORS["diagonal"](self.value, 0, 1, 2).sum(1))
 
 
 @batches("permute")

@@ -1,0 +1,367 @@
+"""Functions that are made of other operations, as PyTorch makes them, and counts that have no derivative."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from ..autograd.levels import elements as array_of
+from ..autograd.state import local
+from ..autograd.tensor import Tensor, wrap
+from .core.checks import check_tensor, dim_index, dims_of, int_of, ints_of, numpy_names
+from .core.op import operation
+from .core.results import as_int64
+from .join_split import cat, stack
+from .linear import dot, mm
+from .reduction import sort, std, var
+from .shape import _unsafe_view
+
+# Arrangements.
+
+
+@operation()
+def tile(self: Tensor, *given: Any, dims: Any = None) -> Tensor:
+    """The tensor put next to itself so many times along its last dimensions. Source: torch.tile."""
+    times = ints_of("tile", "dims", given, dims)
+    return self.repeat((1,) * (self._array.ndim - len(times)) + times)
+
+
+@operation()
+def flipud(self: Tensor) -> Tensor:
+    """The elements in reverse order along the first dimension. Source: torch.flipud."""
+    if not self._array.ndim:
+        raise RuntimeError("Input must be >= 1-d.")
+    return self.flip(0)
+
+
+@operation()
+def fliplr(self: Tensor) -> Tensor:
+    """The elements in reverse order along the second dimension. Source: torch.fliplr."""
+    if self._array.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return self.flip(1)
+
+
+@operation()
+def msort(self: Tensor) -> Tensor:
+    """The elements in order along the first dimension. Source: torch.msort."""
+    return sort(self, 0)[0]
+
+
+@operation()
+def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """The elements that `indices` names along `dim`, or among all of them; the other dimensions are broadcast.
+
+    Source: torch.take_along_dim.
+    """
+    check_tensor("take_along_dim", "indices", 1, indices)
+    if dim is None:
+        return self.reshape(-1).gather(0, indices.reshape(-1))
+    if self._array.ndim != indices._array.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{self._array.ndim} dimensions for input, and {indices._array.ndim} dimensions for indices"
+        )
+    dim = dim_index(dim, self._array.ndim)
+    around = [s[:dim] + (1,) + s[dim + 1 :] for s in (self._array.shape, indices._array.shape)]
+    shape = np.broadcast_shapes(*around)
+    wide = [t.expand(shape[:dim] + (t._array.shape[dim],) + shape[dim + 1 :]) for t in (self, indices)]
+    return wide[0].gather(dim, wide[1])
+
+
+@operation(method=False)
+def cartesian_prod(*tensors: Any) -> Tensor:
+    """Every choice of one element of each vector, one a row. Source: torch.cartesian_prod."""
+    for t in tensors:
+        if t._array.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(t._array.shape)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    if len({t.dtype for t in tensors}) > 1:
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    shape = tuple([t._array.size for t in tensors])
+    grids = [t.view((-1,) + (1,) * (len(shape) - i - 1)).expand(shape) for i, t in enumerate(tensors)]
+    return stack([t.reshape(-1) for t in grids], 1)
+
+
+# Products, differences, moments.
+
+
+@operation()
+def inner(self: Tensor, other: Tensor) -> Tensor:
+    """Sums of products along the last dimension of both, for all other dimensions of one and of the other.
+
+    Source: torch.inner.
+    """
+    check_tensor("inner", "other", 1, other)
+    a, b = self._array.shape, other._array.shape
+    if not a or not b:
+        return self * other
+    if a[-1] != b[-1]:
+        raise RuntimeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {list(a)} and {list(b)}"
+        )
+    return tensordot(self, other, ([-1], [-1]))
+
+
+@operation(method=False)
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """Sums of products along dimensions of `a` and of `b`: the last of one and the first of the other, or two lists.
+
+    Source: torch.tensordot.
+    """
+    if isinstance(dims, (int, Tensor)):
+        count = int(dims)
+        if count < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if count > min(a._array.ndim, b._array.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        dims = list(range(a._array.ndim - count, a._array.ndim)), list(range(count))
+    over_a, over_b = ([each] if isinstance(each, int) else list(each) for each in dims)
+    if len(over_a) != len(over_b):
+        raise RuntimeError("both dimension lists should have same length")
+    over_a = [dim_index(d, a._array.ndim) for d in over_a]
+    over_b = [dim_index(d, b._array.ndim) for d in over_b]
+    for one, two in zip(over_a, over_b, strict=True):
+        if (n := a._array.shape[one]) != (m := b._array.shape[two]):
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {n} in dim {one} and second has size {m} "
+                f"in dim {two}"
+            )
+    rest_a = [d for d in range(a._array.ndim) if d not in over_a]
+    rest_b = [d for d in range(b._array.ndim) if d not in over_b]
+    if not rest_a and not rest_b and len(over_a) == 1:
+        return dot(a.permute(0), b.permute(0)).view(())
+    size = math.prod([a._array.shape[d] for d in over_a])
+    shape = [*(a._array.shape[d] for d in rest_a), *(b._array.shape[d] for d in rest_b)]
+    rows = a.permute(rest_a + over_a).reshape(math.prod([a._array.shape[d] for d in rest_a]), size)
+    columns = b.permute(over_b + rest_b).reshape(size, math.prod([b._array.shape[d] for d in rest_b]))
+    return mm(rows, columns).reshape(shape)
+
+
+@operation()
+def kron(self: Tensor, other: Tensor) -> Tensor:
+    """Each element times the whole of the other tensor, put in its place: the sizes are multiplied.
+
+    Source: torch.kron.
+    """
+    check_tensor("kron", "other", 1, other)
+    ndim = builtins.max(self._array.ndim, other._array.ndim)
+    a, b = ((1,) * (ndim - t._array.ndim) + t._array.shape for t in (self, other))
+    one = _unsafe_view(self.contiguous(), tuple([n for m in a for n in (m, 1)]))
+    two = _unsafe_view(other.contiguous(), tuple([n for m in b for n in (1, m)]))
+    return _unsafe_view(one * two, tuple([n * m for n, m in zip(a, b, strict=True)]))
+
+
+@operation()
+def diff(
+    self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """Each element less the one before it along dimension `dim`, `n` times over; of masks whether they differ.
+
+    What is to come before and behind the elements may be given. Source: torch.diff.
+    """
+    if not self._array.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    n = int_of("diff", "n", 1, n)
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    dim = dim_index(dim, self._array.ndim)
+    if not n:
+        return self.clone()
+    parts = [t for t in (prepend, self, append) if t is not None]
+    out = self if len(parts) == 1 else cat(parts, dim)
+    for _ in range(builtins.min(n, out._array.shape[dim])):
+        size = out._array.shape[dim] - 1
+        later, earlier = out.narrow(dim, 1, size), out.narrow(dim, 0, size)
+        out = later.logical_xor(earlier) if out._array.dtype.kind == "b" else later - earlier
+    return out
+
+
+@operation(method=False, also=("trapz",))
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
+    """The area below the points `y` along dimension `dim`, joined by lines; they are `dx` apart, or at `x`.
+
+    Source: torch.trapezoid.
+    """
+    dim = dim_index(dim, y._array.ndim)
+    if not y._array.shape[dim]:
+        return y.sum(dim) * 0
+    if x is None:
+        ends = y.select(dim, 0) + y.select(dim, -1)
+        return (y.sum(dim) - ends * 0.5) * dx
+    wide, heights = _widths(y, x, dim)
+    return (wide * heights).sum(dim) / 2.0
+
+
+@operation(method=False)
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
+    """The area below the points `y` along dimension `dim`, up to each point but the first.
+
+    Source: torch.cumulative_trapezoid.
+    """
+    dim = dim_index(dim, y._array.ndim)
+    if x is None:
+        size = y._array.shape[dim] - 1
+        return ((y.narrow(dim, 1, size) + y.narrow(dim, 0, size)) * (dx / 2.0)).cumsum(dim)
+    wide, heights = _widths(y, x, dim)
+    return (wide * heights).cumsum(dim) / 2.0
+
+
+def _widths(y: Tensor, x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """How far points are apart, and the sum of their two heights."""
+    size = y._array.shape[dim] - 1
+    if x._array.ndim == 1:
+        x, along = x.view((-1,) + (1,) * (y._array.ndim - dim - 1)), 0
+    else:
+        along = dim
+    return diff(x, 1, along), y.narrow(dim, 1, size) + y.narrow(dim, 0, size)
+
+
+@operation(method=False)
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
+    """The p-norms of differences of rows of a matrix (..., n, d) and of another (..., m, d): (..., n, m).
+
+    Its graph is that of the norm of a difference. Source: torch.cdist.
+    """
+    for name, t in (("X1", x1), ("X2", x2)):
+        if t._array.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {t._array.ndim}D")
+    if (n := x1._array.shape[-1]) != (m := x2._array.shape[-1]):
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {n} X2: {m}")
+    return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
+
+
+def _with_mean(name: str, spread: Any) -> Any:
+    def both(
+        self: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        free = (1 if unbiased else 0) if correction is None else correction
+        dims = dims_of(dim, self._array.ndim)
+        return spread(self, dim, correction=free, keepdim=keepdim), self.mean(dims, keepdim)
+
+    both.__name__ = both.__qualname__ = name
+    word = "variance" if spread is var else "standard deviation"
+    both.__doc__ = (
+        f"(the {word}, the mean) of all elements, or over dimensions `dim`, computed one after the other.\n\n"
+        f"Source: torch.{name}."
+    )
+    return operation(method=False)(numpy_names(both))
+
+
+var_mean, std_mean = _with_mean("var_mean", var), _with_mean("std_mean", std)
+
+
+# Counts and places: no derivative.
+
+
+@operation()
+def argwhere(self: Tensor) -> Tensor:
+    """The indices of the elements that are not zero, a matrix with a row for each. Source: torch.argwhere."""
+    return self.nonzero()
+
+
+@operation()
+def count_nonzero(self: Tensor, dim: Any = None) -> Tensor:
+    """How many elements are not zero, among all or over dimensions `dim`. Source: torch.count_nonzero."""
+    return (self != 0).sum(dims_of(dim, self._array.ndim))
+
+
+@operation()
+def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each of 0, 1, 2 ... occurs in a vector of whole numbers, or the sum of its weights there.
+
+    Source: torch.bincount.
+    """
+    a = array_of(self)
+    if a.dtype.kind not in "iu":
+        raise NotImplementedError(errors.NO_KERNEL.format("bincount_cpu", self.dtype.word))
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if a.ndim != 1 or (a.size and a.min() < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is not None and weights._array.shape != a.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    counts = np.bincount(a, None if weights is None else array_of(weights), minlength)
+    if weights is None:
+        return wrap(as_int64(counts))
+    return wrap(counts.astype(np.float32 if weights._array.dtype == np.float32 else np.float64))
+
+
+def _places(name: str, sorted_sequence: Tensor, values: Any, out_int32: bool, right: bool) -> Tensor:
+    edges = array_of(sorted_sequence)
+    number = not isinstance(values, Tensor)
+    found = np.asarray(values, edges.dtype if edges.dtype.kind == "f" else None) if number else array_of(values)
+    side = "right" if right else "left"
+    if edges.ndim == 1:
+        at = np.searchsorted(edges, found, side)
+    else:
+        if edges.shape[:-1] != found.shape[:-1]:
+            raise RuntimeError(
+                "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+                "boundaries tensor and input value tensor must match, but we got boundaries tensor "
+                f"{list(edges.shape)} and input value tensor {list(found.shape)}"
+            )
+        rows = zip(edges.reshape(-1, edges.shape[-1]), found.reshape(-1, found.shape[-1]), strict=True)
+        at = np.array([np.searchsorted(row, wanted, side) for row, wanted in rows]).reshape(found.shape)
+    return wrap(np.asarray(at, np.int32 if out_int32 else np.int64))
+
+
+@operation(method=False)
+def searchsorted(
+    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None
+) -> Tensor:
+    """Where each number would have to stand in sequences (..., n) that rise, before equal ones or with `right` behind.
+
+    The result has the numbers' shape.
+
+    Source: torch.searchsorted.
+    """
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    return _places("searchsorted", sorted_sequence, input, out_int32, right or side == "right")
+
+
+@operation(method=False)
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """The number of the bucket of each element, between a vector of boundaries that rise. Source: torch.bucketize."""
+    if boundaries._array.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries._array.ndim})")
+    return _places("bucketize", boundaries, input, out_int32, right)
+
+
+@operation(method=False)
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Whether each element occurs among the test elements, or does not, in their shape. Source: torch.isin."""
+    one, two = (array_of(t) if isinstance(t, Tensor) else np.asarray(t) for t in (elements, test_elements))
+    return wrap(np.asarray(np.isin(one, two, assume_unique, invert)))
+
+
+@operation()
+def unique(
+    self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The elements, or slices along dimension `dim`, each once and in order.
+
+    On request also where each came to stand, and how often each occurs.
+
+    Source: torch.unique.
+    """
+    if self.requires_grad and local.modes.grad:
+        name = "_unique2" if dim is None else "unique_dim"
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+    a = array_of(self)
+    axis = None if dim is None else dim_index(dim, a.ndim)
+    values, inverse, counts = np.unique(a, return_inverse=True, return_counts=True, axis=axis)
+    found = [wrap(values)]
+    if return_inverse:
+        found.append(wrap(as_int64(inverse.reshape(a.shape if axis is None else -1))))
+    if return_counts:
+        found.append(wrap(as_int64(counts)))
+    return found[0] if len(found) == 1 else tuple(found)

@@ -1,0 +1,177 @@
+"""Further functions of each element: other logarithms and powers, inverse hyperbolic functions, angles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from .. import errors
+from ..autograd import dtypes
+from ..autograd.tensor import Tensor
+from .core.checks import number_of, only_floats
+from .core.op import define, operation
+from .core.registry import in_formulas
+from .core.results import into
+from .math import elementary
+
+OUT_DTYPE = "nan_to_num: dtype of out: {0} should be same as input: {1}"
+in_formulas("ln2", math.log(2), math.log(2))
+in_formulas("ln10", math.log(10), math.log(10))
+exp2 = elementary(
+    "Exp2Backward0",
+    "exp2(Tensor self)",
+    np.exp2,
+    meaning="2 to the power of each element.",
+    self="grad * (result * ln2)",
+    samples="r(3)",
+)
+log2 = elementary(
+    "Log2Backward0",
+    "log2(Tensor self)",
+    np.log2,
+    meaning="The logarithm of each element to base 2.",
+    self="grad / (self * ln2)",
+    samples="p(3)",
+)
+log10 = elementary(
+    "Log10Backward0",
+    "log10(Tensor self)",
+    np.log10,
+    meaning="The logarithm of each element to base 10.",
+    self="grad / (self * ln10)",
+    samples="p(3)",
+)
+asinh = elementary(
+    "AsinhBackward0",
+    "asinh(Tensor self)",
+    np.arcsinh,
+    meaning="The number whose hyperbolic sine is the element.",
+    self="grad * rsqrt(self * self + 1)",
+    samples="r(3)",
+    also=("arcsinh",),
+)
+acosh = elementary(
+    "AcoshBackward0",
+    "acosh(Tensor self)",
+    np.arccosh,
+    meaning="The number, not below zero, whose hyperbolic cosine is the element.",
+    self="grad * rsqrt(self * self - 1)",
+    samples="p(3) + 1",
+    also=("arccosh",),
+)
+atanh = elementary(
+    "AtanhBackward0",
+    "atanh(Tensor self)",
+    np.arctanh,
+    meaning="The number whose hyperbolic tangent is the element, which lies between -1 and 1.",
+    self="grad / (1 - self * self)",
+    samples="p(3) / 2.5",
+    also=("arctanh",),
+)
+frac = define(
+    "FracBackward0",
+    "frac(Tensor self)",
+    lambda a: a - np.trunc(a),
+    meaning="What each element has behind the point, with its sign.",
+    batch="pointwise",
+    prepare=only_floats("frac_cpu"),
+    self="grad",
+    tangent="self_t",
+    samples="r(3)",
+    out=errors.FOUND_DTYPE,
+    in_place=True,
+)
+deg2rad, rad2deg = (
+    elementary(
+        node,
+        f"{name}(Tensor self)",
+        lambda a, factor=factor: a * factor,
+        meaning=meaning,
+        self=f"grad * {factor!r}",
+        tangent="pointwise",
+        samples="r(3)",
+    )
+    for node, name, factor, meaning in (
+        ("Deg2RadBackward0", "deg2rad", math.pi / 180, "Angles in degrees as radians."),
+        ("Rad2DegBackward0", "rad2deg", 180 / math.pi, "Angles in radians as degrees."),
+    )
+)
+atan2 = define(
+    "Atan2Backward0",
+    "atan2(Tensor self, Tensor other)",
+    np.arctan2,
+    meaning="The angle in radians, from -pi to pi, of the point (other, element).",
+    kind="float",
+    self="grad * (other / (self * self + other * other))",
+    other="grad * (-self / (self * self + other * other))",
+    samples="r(3), p(3); r(2, 3), p(3)",
+    out=True,
+    in_place=True,
+    also=("arctan2",),
+)
+
+
+def _of_floats(kernel: str, ufunc: np.ufunc) -> Callable[..., np.ndarray]:
+    def compute(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        if a.dtype.kind != "f":
+            raise NotImplementedError(errors.NO_KERNEL.format(kernel, dtypes.of(a).word))
+        return ufunc(a, b)
+
+    return compute
+
+
+hypot = define(
+    "HypotBackward0",
+    "hypot(Tensor self, Tensor other)",
+    _of_floats("hypot_cpu", np.hypot),
+    meaning="The root of the sum of the squares of two elements.",
+    kind="tensors",
+    self="grad * (self / result)",
+    other="grad * (other / result)",
+    samples="r(3), p(3); r(2, 3), p(3)",
+    out=True,
+    in_place=True,
+)
+logaddexp = define(
+    "LogaddexpBackward0",
+    "logaddexp(Tensor self, Tensor other)",
+    _of_floats("logaddexp_cpu", np.logaddexp),
+    meaning="The logarithm of the sum of the exponentials of two elements.",
+    kind="tensors",
+    self="grad / (1 + exp(other - self))",
+    other="grad / (1 + exp(self - other))",
+    samples="r(3), r(3); r(2, 3), r(3)",
+    out=True,
+)
+_nan_to_num = define(
+    "NanToNumBackward0",
+    "nan_to_num(Tensor self, nan, posinf, neginf)",
+    lambda a, nan, posinf, neginf: np.nan_to_num(a, nan=nan or 0.0, posinf=posinf, neginf=neginf),
+    self="where(isfinite(self), grad, 0)",
+    tangent="pointwise",
+    samples="r(3), None, None, None; r(3), 1.0, 2.0, 3.0",
+)
+
+
+@operation(in_place=True)
+def nan_to_num(
+    self: Tensor,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Each element, but a number in place of nan (0), inf (the largest there is) and -inf (the least).
+
+    Source: torch.nan_to_num.
+    """
+    if out is not None:
+        return into("nan_to_num", out, nan_to_num, self, nan, posinf, neginf, exact=OUT_DTYPE)
+    given = [
+        n if n is None else number_of("nan_to_num", name, position, n)
+        for position, (name, n) in enumerate((("nan", nan), ("posinf", posinf), ("neginf", neginf)), 1)
+    ]
+    return _nan_to_num(self, *given)
