@@ -16,6 +16,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 import workbench as torch
 from workbench.classroom.checks import tell
+from workbench.classroom.handout import student
 from workbench.cli import main
 
 NAME = "00-slopes-and-a-graph"
@@ -104,9 +105,20 @@ def test_a_picture_fills_the_screen_and_keys_step_it(talk: Any) -> None:
             break
         talk.keyboard.press("ArrowRight")
     player = talk.locator("main.picture .on .wb-player")
-    # A slide that has just appeared is fitted in the next frame.
-    wait_until(talk, "document.querySelector('main.picture .on .wb-player').getBoundingClientRect().height > 600")
-    assert player.bounding_box()["width"] > 1200
+    # The sentence above the picture stands with it, and the one below comes with the next key; both leave no hole.
+    ends = "document.querySelector('main.picture .on .wb-player').getBoundingClientRect().bottom > innerHeight - 90"
+    wait_until(talk, ends)
+    box = player.bounding_box()
+    assert box["width"] > 1200 and box["height"] > 450
+    above = talk.locator("main.picture p.on")
+    assert above.count() == 1 and above.bounding_box()["y"] + above.bounding_box()["height"] <= box["y"] + 1
+    number = where(talk)
+    talk.keyboard.press("ArrowRight")
+    below = talk.locator("main.picture p.on").last
+    assert where(talk) == number and talk.locator("main.picture p.on").count() == 2
+    wait_until(talk, "document.querySelector('main').scrollHeight <= document.querySelector('main').clientHeight + 1")
+    assert below.bounding_box()["y"] >= player.bounding_box()["y"] + player.bounding_box()["height"] - 1
+    assert below.bounding_box()["y"] + below.bounding_box()["height"] <= talk.locator("#talk-bar").bounding_box()["y"]
     before = player.locator(".wb-position").inner_text()
     talk.keyboard.press("ArrowUp")
     assert player.locator(".wb-position").inner_text() != before
@@ -147,12 +159,74 @@ def test_the_overview_shows_all_slides_and_leads_to_each(talk: Any) -> None:
     assert not talk.locator("#talk-all").is_visible()
 
 
+SIZES = """() => {
+  const sizes = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const zoom = parseFloat(document.querySelector("main").style.zoom) || 1;
+  for (let node; (node = walker.nextNode()); ) {
+    const place = node.parentElement;
+    const seen = place.checkVisibility({ visibilityProperty: true });
+    if (!node.textContent.trim() || place.ownerSVGElement || !seen) continue;
+    sizes.push(parseFloat(getComputedStyle(place).fontSize) * (place.closest("main") ? zoom : 1));
+  }
+  return Math.min(...sizes);
+}"""
+
+
+@pytest.mark.slow
+def test_no_text_is_small_on_a_small_projector_and_what_is_long_breaks(talk: Any) -> None:
+    talk.set_viewport_size({"width": 1024, "height": 768})
+    talk.reload()
+    wait_until(talk, "document.querySelectorAll('.wb-player').length === 4")
+    pages = 0
+    for _ in range(120):
+        number, pictured = where(talk), talk.locator("main.picture").count()
+        if not pictured:  # the words in a player are those of its theme, larger by a scale
+            assert talk.evaluate(SIZES) >= 20
+            long = talk.evaluate(
+                "document.querySelector('main').scrollHeight > document.querySelector('main').clientHeight + 8"
+            )
+            assert not long or talk.locator("main .part.on").count() == 1
+        talk.keyboard.press("ArrowRight")
+        pages += where(talk) != number
+    assert pages > 15
+
+
+@pytest.mark.browser
+def test_the_presenter_has_a_window_with_notes_and_what_comes_next(room: Any) -> None:
+    with room.context.expect_page() as opening:
+        room.keyboard.press("p")
+    desk = opening.value
+    assert not room.locator("#talk-bar").is_visible()  # the room sees the slide alone
+    assert "Say that x is 2." in desk.locator("section").first.inner_text()
+    assert "0 min since the start" in desk.locator("header").inner_text()
+    desk.keyboard.press("ArrowRight")  # its keys move the slides, too
+    assert where_hidden(room) == 2
+    assert "The answer: 4" in desk.locator("section").first.inner_text() and "The answer" not in shown(room)
+    assert desk.locator("section").last.locator(".wb-player").count() == 1
+    desk.close()
+    wait_until(room, "!document.body.classList.contains('presented')")
+    assert room.locator("#talk-bar").is_visible()
+
+
+def where_hidden(page: Any) -> int:
+    return int(page.evaluate("document.querySelector('#talk-bar .where').textContent").split(" / ")[0])
+
+
+def test_notes_are_for_the_presenter_alone() -> None:
+    noted = new_markdown_cell("Say that x is 2.", metadata={"slideshow": {"slide_type": "notes"}})
+    notebook = new_notebook(cells=[new_markdown_cell("# A lesson"), noted])
+    assert [cell.source for cell in student(notebook).cells] == ["# A lesson"]
+    assert len(notebook.cells) == 2
+
+
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The slides of a lesson with a key in its text, printed answers beside pictures, and a cell of many lines."""
     folder = tmp_path_factory.mktemp("small")
+    noted = new_markdown_cell("Say that x is **2**.", metadata={"slideshow": {"slide_type": "notes"}})
     cells = [
         new_markdown_cell("# A lesson\n\nPress <kbd>Home</kbd>. [Next](01-next.ipynb)"),
+        noted,
         new_code_cell("import workbench, workbench as torch\nfrom workbench.classroom import check\nprediction = 1"),
         new_markdown_cell("**Predict** it."),
         new_code_cell(

@@ -54,6 +54,11 @@ def solution(cell: Any) -> str:
     return _SOLUTION.sub(r"\2", _halves(cell.source)[0])
 
 
+def is_note(cell: Any) -> bool:
+    """Whether a cell of text is for the presenter alone: Jupyter's slide type "Notes" says so."""
+    return cell.cell_type == "markdown" and cell.metadata.get("slideshow", {}).get("slide_type") == "notes"
+
+
 def student(notebook: Any) -> Any:
     """A copy to work in: no solutions, no hidden tests, and no output of any cell.
 
@@ -65,8 +70,9 @@ def student(notebook: Any) -> Any:
 
 
 def unsolved(notebook: Any) -> Any:
-    """A copy to run and then show: no solutions, no hidden tests, and no outputs of either."""
+    """A copy to run and then show: no solutions, no hidden tests, no outputs of either, and no notes of a presenter."""
     made = copy.deepcopy(notebook)
+    made.cells = [cell for cell in made.cells if not is_note(cell)]
     for cell in _marked(made):
         cell.source = _HIDDEN.sub("", _SOLUTION.sub(rf"\1{YOUR_CODE}\n", cell.source)).rstrip()
         cell.outputs, cell.execution_count = [], None

@@ -107,6 +107,11 @@ class _Renderer(IPythonRenderer):
         return super().inline_html(html) if "<img" in html else html
 
 
+def as_html(text: str) -> str:
+    """A text of a cell, such as a part of a page has it."""
+    return str(MarkdownWithMath(renderer=_Renderer(escape=False)).render(text))
+
+
 class _Exporter(HTMLExporter):
     @pass_context
     def markdown2html(self, context: Any, source: str) -> str:

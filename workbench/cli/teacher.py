@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +22,7 @@ from workbench.classroom.handout import (
     LATER,
     ON_PAPER,
     YOUR_CODE,
+    is_note,
     name_of,
     nbgrader,
     otter,
@@ -34,7 +37,7 @@ from workbench.classroom.registry import file_of
 from workbench.cli import errors
 from workbench.cli.errors import CommandError, check_loopback
 from workbench.cli.notebooks import copied, exercises_of, place_to_run, read
-from workbench.cli.pages import STATE, WIDGET, execute, page, readable, static, write
+from workbench.cli.pages import STATE, WIDGET, as_html, execute, page, readable, static, write
 from workbench.scene.picture import check_place, write_whole
 
 # A gentle stub, and pictures in the feedback: nbconvert would take a widget's place, which is empty without a kernel.
@@ -113,6 +116,7 @@ _PLACES = (
     r"%PROGRAMFILES(X86)%\Microsoft\Edge\Application\msedge.exe",
 )
 _SECONDS = 120
+_PRESSED = "What the picture shows when you press Step, up to its end:"
 _GUESS = re.compile(r"^(\w+) = None\b[ \t]*(?:#[ \t]*(.*))?$", re.M)
 _LATER = re.compile(rf'<figure class="{LATER}".*?</figure>', re.S)
 _STILL = re.compile(r'<img [^>]*src="data:image/svg\+xml;base64,[^"]+"[^>]*>')
@@ -129,7 +133,7 @@ def present(path: Path, handout: Path | None) -> None:
     try:
         for target in [slides, *([handout] if handout else [])]:
             check_place(target)
-        talk = _slides(_told(copied(readable, source, path), path))
+        talk = _slides(_told(copied(lambda given: readable(_noted(given)), source, path), path))
         paper = _paper(_told(copied(unsolved, source, path), path, ON_PAPER), source) if handout else None
         frame = {
             "css": static("talk.css"),
@@ -159,9 +163,18 @@ def _told(notebook: NotebookNode, path: Path, more: str = "") -> NotebookNode:
 
 def _parted(cell: NotebookNode) -> list[NotebookNode]:
     """A cell of text in parts that begin with a heading, since a slide does."""
-    if cell.cell_type != "markdown":
+    if cell.cell_type != "markdown" or cell.source.startswith("<aside"):
         return [cell]
     return [new_markdown_cell(part.strip()) for part in re.split(r"^(?=##? )", cell.source, flags=re.M) if part.strip()]
+
+
+def _noted(notebook: NotebookNode) -> NotebookNode:
+    """The notebook with the notes of a presenter, whom they are shown to in a window apart."""
+    made = copy.deepcopy(notebook)
+    for cell in filter(is_note, made.cells):
+        cell.source = f'<aside class="notes">{_unbroken_lines(as_html(cell.source))}</aside>'
+        cell.metadata.pop("slideshow")
+    return made
 
 
 def _slides(notebook: NotebookNode) -> NotebookNode:
@@ -179,45 +192,74 @@ def _is_guess(cell: NotebookNode) -> bool:
 
 def _paper(notebook: NotebookNode, source: NotebookNode) -> NotebookNode:
     """The lesson for paper: stills, room to write where something is asked, and all answers on a last page."""
-    solutions = {name_of(cell): solution(cell) for cell in source.cells if name_of(cell)}
     notebook.metadata.get("widgets", {}).pop(STATE, None)
-    answers: list[str] = []
-    cells = []
-    asked = waits = False  # a prediction that is checked below, or a question about the next picture alone
-    guessed = False  # a prediction was asked in this section: its pictures tell more than it, whatever is checked first
-    held: list[str] = []  # stills that would answer it
+    paper = _Paper({name_of(cell): solution(cell) for cell in source.cells if name_of(cell)})
     for cell in notebook.cells:
-        cells.append(cell)
+        paper.cells.append(cell)
         if cell.cell_type != "code":
-            waits = waits or "**Before you" in cell.source
-            guessed = guessed and not cell.source.startswith("#")
-            continue
-        if name := name_of(cell):
-            cell.outputs = []
-            cells.append(new_markdown_cell('<div class="room code"></div>'))
-            answers.append(f"<h3>{escape(name)}</h3><pre>{_unbroken(solutions[name])}</pre>")
+            paper.read(cell)
+        elif name := name_of(cell):
+            paper.ask(name, cell)
         elif _is_guess(cell):
-            guesses = [said or guess for guess, said in _GUESS.findall(cell.source)]
-            lines = "".join(f'<p class="room">Your prediction ({escape(said)}):</p>' for said in guesses)
-            cells[-1] = new_markdown_cell(f'<div class="guess">{lines}</div>')
-            asked = guessed = True
+            paper.guess(cell)
         else:
-            told = "".join(output.get("text", "") for output in cell.outputs if ANSWER in output.get("text", ""))
-            cell.outputs = [_still(output) for output in cell.outputs if ANSWER not in output.get("text", "")]
-            later = [_without_later(output) for output in cell.outputs] if guessed or waits else []
-            held += [stills for stills in later if stills]
-            waits = waits and not later
-            asked = asked and not told
-            if told or (held and not asked):
-                said = f"<pre>{_unbroken(told.rstrip())}</pre>" if told else "<p>What the picture shows then:</p>"
-                answers.append(said + _laid(held))
-                cells.append(new_markdown_cell(f'<p class="see">Answer {len(answers)} is on the last page.</p>'))
-                held = []
-    numbered = "".join(f"<li>{answer}</li>" for answer in answers)
+            paper.run(cell)
+    numbered = "".join(f"<li>{answer}</li>" for answer in paper.answers)
     if numbered:
-        cells.append(new_markdown_cell(f'<div class="answers"><h2>Answers</h2><ol>{numbered}</ol></div>'))
-    notebook.cells = cells
+        paper.cells.append(new_markdown_cell(f'<div class="answers"><h2>Answers</h2><ol>{numbered}</ol></div>'))
+    notebook.cells = paper.cells
     return notebook
+
+
+@dataclass
+class _Paper:
+    """A lesson on its way to paper: what would answer a question above it goes to the answers."""
+
+    solutions: dict[str | None, str]
+    cells: list[NotebookNode] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
+    asked: bool = False  # a prediction is checked below
+    waits: bool = False  # a question is about the next picture alone
+    guessed: bool = False  # a prediction was asked in this section: its pictures tell more than it
+    answered: bool = False  # the text below says why the answer is so
+    held: list[str] = field(default_factory=list)  # stills that would answer a question
+
+    def read(self, cell: NotebookNode) -> None:
+        """A cell of text: its first paragraph goes to the answer that it explains."""
+        if self.answered and not re.match(r"#|.*\*\*(Predict|Before you)\b", cell.source, re.S):
+            why, _, cell.source = cell.source.partition("\n\n")
+            self.answers[-1] += _unbroken_lines(as_html(why))
+        self.answered = False
+        self.waits = self.waits or "**Before you" in cell.source
+        self.guessed = self.guessed and not cell.source.startswith("#")
+
+    def ask(self, name: str, cell: NotebookNode) -> None:
+        """An exercise: room for its code, and its solution among the answers."""
+        cell.outputs = []
+        self.cells.append(new_markdown_cell('<div class="room code"></div>'))
+        self.answers.append(f"<h3>{escape(name)}</h3><pre>{_unbroken(self.solutions[name])}</pre>")
+        self.answered = False
+
+    def guess(self, cell: NotebookNode) -> None:
+        """A cell for predictions: a line for each."""
+        guesses = [said or guess for guess, said in _GUESS.findall(cell.source)]
+        lines = "".join(f'<p class="room">Your prediction ({escape(said)}):</p>' for said in guesses)
+        self.cells[-1] = new_markdown_cell(f'<div class="guess">{lines}</div>')
+        self.asked = self.guessed = True
+
+    def run(self, cell: NotebookNode) -> None:
+        """Any other cell of code: what it prints and shows stays, unless a question above asks for it."""
+        told = "".join(output.get("text", "") for output in cell.outputs if ANSWER in output.get("text", ""))
+        cell.outputs = [_still(output) for output in cell.outputs if ANSWER not in output.get("text", "")]
+        later = [_without_later(output) for output in cell.outputs] if self.guessed or self.waits else []
+        self.held += [stills for stills in later if stills]
+        self.waits = self.waits and not later
+        self.asked = self.asked and not told
+        if told or (self.held and not self.asked):
+            said = f"<pre>{_unbroken(told.rstrip())}</pre>" if told else f"<p>{_PRESSED}</p>"
+            self.answers.append(said + _laid(self.held))
+            self.cells.append(new_markdown_cell(f'<p class="see">Answer {len(self.answers)} is on the last page.</p>'))
+            self.held, self.answered = [], True
 
 
 def _without_later(output: NotebookNode) -> str:
@@ -234,8 +276,12 @@ def _laid(stills: list[str]) -> str:
 
 
 def _unbroken(code: str) -> str:
+    return _unbroken_lines(escape(code))
+
+
+def _unbroken_lines(html: str) -> str:
     # An empty line would end the block of HTML.
-    return escape(code).replace("\n\n", "\n&#8203;\n")
+    return html.strip().replace("\n\n", "\n&#8203;\n")
 
 
 def _still(output: NotebookNode) -> NotebookNode:

@@ -1,41 +1,62 @@
-// A lesson as slides: a new one for each heading, for each picture, and after each question to the room.
+// A lesson as slides: a new one for each heading, for each picture, after each question to the room, and where one is full.
 const main = document.querySelector("main");
-const cells = [...main.children].filter((cell) => cell.matches(".jp-Cell"));
 const picture = "[data-widget], .wb-player, .jp-OutputArea-output img";
-for (const output of main.querySelectorAll(".jp-OutputArea-child")) output.classList.toggle("pictured", !!output.querySelector(picture));
-const isPicture = (cell) => cell.querySelector(".pictured");
 const said = (element) => element.innerText.replace(/¶/g, "").replace(/In\s*\[\d+\]:/g, "").trim().replace(/\s+/g, " ");
+const isAnswer = (part) => part.textContent.includes("The answer: ");
+const isHeading = (part) => part.matches("h1, h2, h3");
+const isOutput = (part) => part.matches(".jp-OutputArea-child");
 
-const answers = (place) =>
-  [...place.querySelectorAll(".jp-OutputArea-output")].filter((output) => output.textContent.includes("The answer: "));
-
-const slides = [];
-let title = document.title, open = null, asked = false;
-const cover = (output) => {
+// A cell comes in parts: paragraphs, tables and code of a text; what a cell of code says, and each of its outputs.
+const PARTS = ".jp-RenderedMarkdown > *, .jp-CodeCell > .jp-Cell-inputWrapper, .jp-OutputArea-child";
+const cells = [...main.children].filter((cell) => cell.matches(".jp-Cell")).map((cell) => {
+  const parts = [...cell.parentElement.querySelectorAll(PARTS)].filter((part) => cell.contains(part));
+  for (const part of parts) part.classList.add("part");
+  return { cell, parts, text: cell.textContent, code: cell.matches(".jp-CodeCell"), notes: cell.querySelector(".notes") };
+});
+const cover = (part) => {
+  const output = part.querySelector(".jp-OutputArea-output");
   output.classList.add("covered");
   output.addEventListener("click", () => output.classList.remove("covered"));
 };
-const begin = (kind) => slides.push((open = { kind, title, parts: [] }));
-for (const cell of cells) {
-  const heading = cell.querySelector("h1, h2");
-  const words = said(cell.querySelector(".jp-Cell-inputWrapper") ?? cell).replace(heading ? said(heading) : "", "");
-  if (heading) title = said(heading);
-  if (heading || !open || open.kind !== "words") begin("words");
-  if (cell.matches(".jp-CodeCell")) {
-    const guessed = asked ? cell.querySelectorAll(".jp-OutputArea-child:not(.pictured) .jp-OutputArea-output") : answers(cell);
-    for (const output of guessed) cover(output);
-    asked = false;
-  } else asked = asked || /\bBefore you\b/.test(cell.textContent);
-  if (isPicture(cell)) {
-    if (cell.querySelector(".jp-Cell-inputWrapper")) open.parts.push([cell, "only-input", words]);
-    begin("picture");
-    open.parts.push([cell, "only-output", words]);
-  } else open.parts.push([cell, "", words]);
-  // The room guesses before it sees more.
-  if (cell.matches(".jp-MarkdownCell") && /\bPredict\b/.test(cell.textContent)) open = null;
-  if (cell.querySelector(".solution") || answers(cell).length) open = null; // what comes next explains it
+
+// What a slide shows: its parts, and those that come with a later key; a picture stands among the words about it.
+const slides = [];
+let title = document.title, open = null;
+const begin = (kind) => slides.push((open = { kind, title, parts: [], later: [], notes: [] }));
+const add = (part) => {
+  if (open?.kind !== "words") begin("words");
+  open.parts.push(part);
+};
+const asks = (part) => /\b(Predict|Before you)\b/.test(part.textContent);
+let asked = false, before = null; // whether the room guesses what comes next, and the last paragraph
+for (const { cell, parts, text, code, notes } of cells) {
+  if (notes) {
+    if (!open) begin("words");
+    open.notes.push(notes);
+    continue;
+  }
+  const predicts = !code && /\bPredict\b/.test(text);
+  for (const part of parts) {
+    if (part.matches("h1, h2")) {
+      [title, before, open] = [said(part), null, null];
+    }
+    if (isOutput(part) && part.querySelector(picture)) {
+      begin("picture");
+      open.parts.push(...(before ? [before] : []), part);
+      open.picture = part;
+    } else if (!code && open?.kind === "picture" && !open.later.length && part.matches("p") && !asks(part)) {
+      open.later.push(part); // it explains the picture
+    } else {
+      add(part);
+      if (isOutput(part) && (asked || isAnswer(part))) cover(part);
+    }
+    if (part.matches("p")) before = part;
+  }
+  asked = code ? false : asked || /\bBefore you\b/.test(text);
+  // The room guesses before it sees more; what comes after a solution or an answer explains it.
+  const answered = code && parts.some((part) => isAnswer(part) && !part.querySelector(picture));
+  if (predicts || cell.querySelector(".solution") || (answered && open?.kind === "words")) open = null;
 }
-const shown = slides.filter((slide) => slide.parts.length);
 
 const make = (tag, names = {}, ...children) => {
   const made = Object.assign(document.createElement(tag), names);
@@ -51,45 +72,98 @@ const button = (text, act) => {
 const overview = make("dialog", { id: "talk-all" });
 overview.setAttribute("aria-label", "All slides");
 const bar = make("div", { id: "talk-bar" }, button("←", () => move(-1)), button("→", () => move(1)),
-  button("Overview (o)", () => look()), make("span", {}, "→ next · ← back · ↓ ↑ step the picture · f full screen"), where);
+  button("Overview (o)", () => look()), button("Presenter (p)", () => present()),
+  make("span", { className: "keys" }, "↓ ↑ step the picture · f full screen"), where);
 document.body.classList.add("talk");
 document.body.append(bar, overview);
 
 const began = Date.now();
-let at = Math.min(Math.max(0, parseInt(location.hash.slice(1), 10) - 1 || 0), shown.length - 1);
+const minutes = () => Math.floor((Date.now() - began) / 60000);
+let shown = slides, at = 0;
+
+// Put these parts on the screen, and no others.
+function lay({ kind, parts }) {
+  for (const part of main.querySelectorAll(".part.on, .jp-Cell.on")) part.classList.remove("on");
+  for (const part of parts) for (const each of [part, part.closest(".jp-Cell")]) each.classList.add("on");
+  main.className = kind;
+  main.style.zoom = 1;
+  main.style.height = "";
+}
+
+// What a key opens has its room from the start.
+function opened(measure) {
+  const folded = [...main.querySelectorAll(".solution:not([open])")];
+  for (const each of folded) each.open = true;
+  const made = measure();
+  for (const each of folded) each.open = false;
+  return made;
+}
+
+// Slides of words that are longer than the screen break where a part ends.
+function paged() {
+  return slides.flatMap((slide) => {
+    if (slide.kind === "picture") return [slide];
+    const pages = [];
+    for (const part of slide.parts) {
+      const last = pages.at(-1);
+      if (last) lay({ kind: "words", parts: [...last, part] });
+      if (last && main.scrollHeight <= main.clientHeight + 1) last.push(part);
+      else if (last?.length === 1 && isHeading(last[0])) last.push(part);
+      else pages.push([...(last && isHeading(last.at(-1)) ? [last.pop()] : []), part]); // a heading stands above its text
+    }
+    return pages.map((parts, number) => ({ ...slide, parts, notes: number ? [] : slide.notes }));
+  });
+}
+
+// As large as fits; what one part alone makes long scrolls.
+function enlarge() {
+  for (const zoom of [1.6, 1.5, 1.4, 1.3, 1.2, 1.1, 1]) {
+    main.style.zoom = zoom;
+    main.style.height = `${100 / zoom}vh`;
+    if (main.scrollHeight <= main.clientHeight + 1) break;
+  }
+}
+
+function arrange() {
+  const last = shown[at].parts.at(-1);
+  shown = opened(paged);
+  at = Math.max(0, shown.findIndex((slide) => slide.parts.includes(last)));
+  show();
+}
+
+function fit() {
+  main.style.setProperty("--room", "200px");
+  const bottom = Math.max(...[...main.querySelectorAll(".part.on")].map((part) => part.getBoundingClientRect().bottom));
+  const words = bottom - shown[at].picture.offsetHeight + 12;
+  main.style.setProperty("--room", `${Math.max(200, innerHeight - bar.offsetHeight - words)}px`);
+  for (const dressed of main.querySelectorAll(".on [data-wb-theme]")) dressed.dataset.wbTheme = "projector";
+  setTimeout(() => main.querySelector('.on [data-action="fit"]')?.click(), 50);
+}
 
 function show() {
-  const { kind, parts } = shown[at];
-  for (const cell of cells) cell.classList.remove("on", "only-input", "only-output");
-  main.className = kind;
-  for (const [cell, part] of parts) cell.classList.add("on", ...(part ? [part] : []));
-  main.style.zoom = 1;
-  if (kind === "picture") {
-    for (const dressed of main.querySelectorAll(".on [data-wb-theme]")) dressed.dataset.wbTheme = "projector";
-    setTimeout(() => main.querySelector('.on [data-action="fit"]')?.click(), 50);
-  } else {
-    // As large as fits; what is long scrolls.
-    for (const zoom of [2.2, 2, 1.8, 1.6, 1.4, 1.2, 1.1, 1]) {
-      main.style.zoom = zoom;
-      main.style.height = `${100 / zoom}vh`;
-      const wide = [...main.querySelectorAll(".on pre")].some((code) => code.scrollWidth > code.clientWidth + 1);
-      if (!wide && main.scrollHeight <= main.clientHeight + 1) break;
-    }
-  }
-  if (kind === "picture") main.style.height = "";
+  const slide = shown[at];
+  lay(slide);
+  if (slide.kind === "picture") fit();
+  else opened(enlarge);
   main.scrollTop = 0;
   where.textContent = `${at + 1} / ${shown.length}`;
   history.replaceState(null, "", `#${at + 1}`);
+  tell();
 }
 
 function move(by) {
-  const covered = by > 0 && main.querySelector(".on .covered");
-  const folded = by > 0 && main.querySelector(".on .solution:not([open])");
+  const slide = shown[at];
+  const covered = by > 0 && main.querySelector(".part.on .covered");
+  const folded = by > 0 && main.querySelector(".part.on.solution:not([open])");
+  const later = by > 0 && slide.later.filter((part) => !part.classList.contains("on"));
   const below = main.scrollHeight - main.clientHeight - main.scrollTop;
-  if (by > 0 && shown[at].kind === "words" && below > 8) main.scrollBy(0, Math.min(below, 0.8 * main.clientHeight));
+  if (by > 0 && slide.kind === "words" && below > 8) main.scrollBy(0, Math.min(below, 0.8 * main.clientHeight));
   else if (covered) covered.classList.remove("covered");
   else if (folded) folded.open = true;
-  else if (shown[at + by]) {
+  else if (later.length) {
+    for (const part of later) for (const each of [part, part.closest(".jp-Cell")]) each.classList.add("on");
+    fit();
+  } else if (shown[at + by]) {
     at += by;
     show();
   }
@@ -97,39 +171,86 @@ function move(by) {
 
 function look() {
   if (overview.open) return overview.close();
-  const minutes = Math.floor((Date.now() - began) / 60000);
   const next = shown[at + 1];
   const items = shown.map((slide, number) => {
-    const text = slide.parts.map(([, part, words]) => (part === "only-output" ? "picture" : words)).join(" ");
+    const text = slide.parts.map((part) => (part === slide.picture ? "picture" : said(part))).join(" ");
     const face = button("", () => { at = number; overview.close(); show(); });
     face.append(make("b", {}, `${number + 1}: ${slide.title}`), make("small", {}, text.slice(0, 140)));
     if (number === at) face.setAttribute("aria-current", "true");
     return make("li", {}, face);
   });
   overview.replaceChildren(
-    make("p", {}, `${minutes} min since the start · slide ${at + 1} of ${shown.length}${next ? ` · next: ${next.title}` : ""}`),
+    make("p", {}, `${minutes()} min since the start · slide ${at + 1} of ${shown.length}${next ? ` · next: ${next.title}` : ""}`),
     make("ol", {}, ...items), button("Close (Esc)", () => overview.close()));
   overview.showModal();
   overview.querySelector("[aria-current]").focus();
 }
 
-const press = (action) => main.querySelector(`.on [data-action="${action}"]`)?.click();
+// A second window for the presenter: notes, what the next slide shows, and a clock; the first one has the slide alone.
+let desk = null;
+function present() {
+  if (desk && !desk.closed) return desk.focus();
+  desk = window.open("", "", "popup,width=1000,height=700");
+  if (!desk) {
+    where.textContent = "The browser blocks the second window: allow it for this page.";
+    return;
+  }
+  for (const style of document.querySelectorAll("style")) desk.document.head.append(desk.document.importNode(style, true));
+  desk.document.title = `Presenter: ${document.title}`;
+  desk.document.documentElement.lang = "en";
+  desk.document.body.className = "jp-Notebook desk";
+  desk.addEventListener("keydown", press);
+  desk.addEventListener("pagehide", () => { desk = null; document.body.classList.remove("presented"); show(); });
+  document.body.classList.add("presented");
+  show();
+}
+
+// A copy of a slide, small; an answer that the room guesses is not covered here.
+function copyOf(slide) {
+  const copy = make("div", { className: `copy ${slide.kind}` });
+  for (const part of [...slide.parts, ...slide.later]) copy.append(desk.document.importNode(part, true));
+  for (const each of copy.querySelectorAll(".covered")) each.classList.remove("covered");
+  return copy;
+}
+
+function tell() {
+  if (!desk || desk.closed) return;
+  const slide = shown[at], next = shown[at + 1];
+  const answers = slide.parts.filter((part) => part.matches(".solution") || part.querySelector(".covered"));
+  const clock = new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  const part = (name, ...children) => make("section", {}, make("h2", {}, name), ...children);
+  const notes = slide.notes.map((each) => desk.document.importNode(each, true));
+  if (answers.length || slide.later.length) notes.push(copyOf({ kind: "words", parts: answers, later: slide.later }));
+  for (const folded of notes.flatMap((each) => [...each.querySelectorAll("details")])) folded.open = true;
+  desk.document.body.replaceChildren(
+    make("header", {}, make("b", {}, `${at + 1} / ${shown.length} · ${slide.title}`),
+      make("time", {}, `${clock} · ${minutes()} min since the start`)),
+    part("Notes", ...(notes.length ? notes : ["None for this slide."])),
+    part("Next", next ? copyOf(next) : "This is the last slide."));
+}
+setInterval(tell, 20000);
+
+const push = (action) => main.querySelector(`.on [data-action="${action}"]`)?.click();
 const keys = {
   ArrowRight: () => move(1), PageDown: () => move(1), " ": () => move(1), ArrowLeft: () => move(-1), PageUp: () => move(-1),
-  ArrowDown: () => (shown[at].kind === "picture" ? press("step") : main.scrollBy(0, 200)),
-  ArrowUp: () => (shown[at].kind === "picture" ? press("back") : main.scrollBy(0, -200)),
-  Home: () => { at = 0; show(); }, End: () => { at = shown.length - 1; show(); },
-  o: look, f: () => (document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen()),
+  ArrowDown: () => (shown[at].kind === "picture" ? push("step") : main.scrollBy(0, 200)),
+  ArrowUp: () => (shown[at].kind === "picture" ? push("back") : main.scrollBy(0, -200)),
+  Home: () => { at = 0; show(); }, End: () => { at = shown.length - 1; show(); }, o: look, p: present,
+  f: () => (document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen()),
 };
 // Before the players, which have keys of their own; but not where somebody types.
-addEventListener("keydown", (event) => {
+function press(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.("input, textarea, select")) return;
   if (overview.open ? event.key !== "o" : !keys[event.key]) return;
   event.preventDefault();
   event.stopPropagation();
   keys[event.key]();
-}, true);
-addEventListener("resize", show);
+}
+addEventListener("keydown", press, true);
+addEventListener("resize", arrange);
+addEventListener("pagehide", () => desk?.close());
+shown = opened(paged);
+at = Math.min(Math.max(0, parseInt(location.hash.slice(1), 10) - 1 || 0), shown.length - 1);
 show();
 // The players arrive after this script.
 new MutationObserver(() => {
