@@ -489,6 +489,7 @@ workaround examples.
 # What operations refuse and warn of.
 
 SCALAR_TYPE = "expected scalar type {} but found {}"
+NEGATIVE_LENGTH = "narrow(): length must be non-negative."
 NEGATIVE_SIZE = "Trying to create tensor with negative dimension {}: {}"
 LIST_KIND = "expected Tensor as element {} in argument 0, but got {}"
 UNPACK_SIZE = (

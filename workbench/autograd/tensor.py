@@ -578,7 +578,7 @@ class Parameter(Tensor, metaclass=ParameterKind):
             made._array, made._storage, made._nr = source._array, source._storage, 0
             made._fn = made._meta = None
         else:
-            made.__dict__["_is_param"] = True
+            vars(made)["_is_param"] = True
         made._rg = False
         made._set_requires_grad(requires_grad, errors.ONLY_FLOATS_CONSTRUCTOR)
         return made

@@ -157,8 +157,7 @@ class tensortype(type):
         return isinstance(thing, Tensor) and thing.dtype is cls.dtype
 
     def __call__(cls, *given: Any, size: Any = None, data: Any = None, device: Any = None) -> Tensor:
-        if device is not None and (kind := Device(device).type) != "cpu":
-            raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {kind} was passed")
+        _check_old_device(device)
         return wrap(np.empty(0, cls.dtype.np)).new(*given, size=size, data=data)
 
 
@@ -410,10 +409,13 @@ def _construct(
     """`Tensor(2, 3)`, `Tensor([1, 2])`: in the default dtype; of a tensor, a view in its own."""
     if unknown:
         raise TypeError(f"new() received an invalid combination of arguments - it takes no {next(iter(unknown))}")
-    kind = CPU.type if device is None else Device(device).type
-    if kind != CPU.type:
-        raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {kind} was passed")
+    _check_old_device(device)
     return _of_sizes_or_data(dtypes.get_default_dtype(), given, size, _one_source(given, data, other))
+
+
+def _check_old_device(device: Any) -> None:
+    if device is not None and (kind := Device(device).type) != CPU.type:
+        raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {kind} was passed")
 
 
 def _one_source(given: tuple[Any, ...], data: Any, other: Any) -> Any:
@@ -482,7 +484,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     grad = None if self._meta is None else self._meta.grad
     if grad is not None:
         out.grad = copy.deepcopy(grad, memo)
-    out.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    vars(out).update(copy.deepcopy(self.__dict__, memo))
     return out
 
 

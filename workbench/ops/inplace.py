@@ -575,9 +575,9 @@ def _most(kind: np.dtype) -> int:
 def bernoulli_(self: Tensor, p: float | Tensor = 0.5, *, generator: Any = None) -> Tensor:
     """Write 1 with probability `p`, else 0; for each element its own where `p` is a tensor that can be expanded."""
     if isinstance(p, Tensor):
-        p = expand(p, self._array.shape).detach()
-        check_chances(p)
-        return _draw(self, _bernoulli_tensor, lambda source, shape: source.random(shape), generator, p)
+        chances = expand(p, self._array.shape).detach()
+        check_chances(chances)
+        return _draw(self, _bernoulli_tensor, lambda source, shape: source.random(shape), generator, chances)
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     return _draw(self, _random["bernoulli_number"], lambda source, shape: source.random(shape) < p, generator)

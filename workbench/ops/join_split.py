@@ -159,7 +159,7 @@ def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
     if not self._array.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:
-        raise RuntimeError("narrow(): length must be non-negative.")
+        raise RuntimeError(errors.NEGATIVE_LENGTH)
     dim, start = dim_index(dim, self._array.ndim), int(start)
     size = self._array.shape[dim]
     if not -size <= start <= size:

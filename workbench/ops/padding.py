@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd.tensor import Tensor
 from .core.checks import tensors_only
 from .core.op import define
@@ -120,7 +121,7 @@ def pad(input: Tensor, pad: Iterable[int], mode: str = "constant", value: float 
 def _of_one_value(input: Tensor, sizes: Ints, value: float) -> Tensor:
     shape = input.shape[input.dim() - len(sizes) // 2 :]
     if any(n + min(left, 0) + min(right, 0) < 0 for n, (left, right) in zip(shape, _sides(sizes), strict=True)):
-        raise RuntimeError("narrow(): length must be non-negative.")
+        raise RuntimeError(errors.NEGATIVE_LENGTH)
     return constant_pad(input, sizes, value)
 
 
