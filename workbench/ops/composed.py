@@ -188,9 +188,12 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
 
     Source: torch.trapezoid.
     """
+    _no_masks("trapezoid", y)
+    if not y._array.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = dim_index(dim, y._array.ndim)
     if not y._array.shape[dim]:
-        return y.sum(dim) * 0
+        return y.detach().sum(dim)
     if x is None:
         ends = y.select(dim, 0) + y.select(dim, -1)
         return (y.sum(dim) - ends * 0.5) * dx
@@ -204,12 +207,20 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, d
 
     Source: torch.cumulative_trapezoid.
     """
+    _no_masks("cumulative_trapezoid", y)
+    if not y._array.ndim:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     dim = dim_index(dim, y._array.ndim)
     if x is None:
-        size = y._array.shape[dim] - 1
+        size = max(0, y._array.shape[dim] - 1)
         return ((y.narrow(dim, 1, size) + y.narrow(dim, 0, size)) * (dx / 2.0)).cumsum(dim)
     wide, heights = _widths(y, x, dim)
     return (wide * heights).cumsum(dim) / 2.0
+
+
+def _no_masks(name: str, y: Tensor) -> None:
+    if y._array.dtype.kind == "b":
+        raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
 
 
 def _widths(y: Tensor, x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
@@ -302,6 +313,11 @@ def _places(name: str, sorted_sequence: Tensor, values: Any, out_int32: bool, ri
     if edges.ndim == 1:
         at = np.searchsorted(edges, found, side)
     else:
+        if not found.ndim:
+            raise RuntimeError(
+                "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we "
+                f"got boundaries tensor dim({edges.ndim}) and input value's dim(0) numel(1)"
+            )
         if edges.shape[:-1] != found.shape[:-1]:
             raise RuntimeError(
                 "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
@@ -340,6 +356,8 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether each element occurs among the test elements, or does not, in their shape. Source: torch.isin."""
     one, two = (array_of(t) if isinstance(t, Tensor) else np.asarray(t) for t in (elements, test_elements))
+    if "b" in (one.dtype.kind, two.dtype.kind):
+        raise RuntimeError("Unsupported input type encountered for isin(): Bool")
     return wrap(np.asarray(np.isin(one, two, assume_unique, invert)))
 
 
