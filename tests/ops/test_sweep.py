@@ -290,7 +290,7 @@ KNOWN: dict[str, dict[str, str]] = {
     "Floats among integers": {"*int64 with float32: error": "masked_fill fill_with"},
     "Numbers near the limits of a dtype": {
         "float??, one *largest: value": "addmm smooth_l1_loss native_layer_norm native_batch_norm addr addbmm lerp",
-        "float??, one *largest: *gradient's value": "mse_loss native_layer_norm native_batch_norm prod_dim",
+        "float??, one *largest: *gradient's value": "mse_loss native_layer_norm native_batch_norm prod_dim cdist",
         "float??, one -largest: *value": "F.scaled_dot_product_attention",
         "float32, one *largest: *value": "std prod_dim_as",
         "float32, edges: *gradient's value": "std",
