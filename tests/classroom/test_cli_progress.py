@@ -1,4 +1,4 @@
-"""The command `workbench progress`: a class at a glance, from the notebooks that were handed in."""
+"""The command `workbench progress`: a class on one page, from the notebooks that were handed in."""
 
 from __future__ import annotations
 

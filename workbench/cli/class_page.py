@@ -1,4 +1,4 @@
-"""A class at a glance: a page of what the notebooks that were handed in got right, and of what went wrong how often."""
+"""A class on one page: what the notebooks that were handed in got right, and of what went wrong how often."""
 
 from __future__ import annotations
 
