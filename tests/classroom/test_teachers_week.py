@@ -30,6 +30,7 @@ ROW = re.compile(r"^\| (.+) \|$", re.M)
 class Told(NamedTuple):
     """What a lesson says of itself."""
 
+    title: str
     minutes: int
     needs: set[int]
     exercises: dict[str, Exercise]
@@ -53,13 +54,15 @@ def lessons() -> dict[int, Told]:
         (minutes,) = re.findall(r"\*\*Time:\*\* about (\d+) minutes", line)
         (needs,) = re.findall(r"\*\*You need:\*\* (.*?)(?: \(| ·)", line)
         numbers = {int(number) for number in re.findall(r"\d+", needs)}
-        made[int(path.stem[:2])] = Told(int(minutes), numbers, dict(registered(file_of(path))))
+        title = line.partition("\n")[0].removeprefix("# ")
+        made[int(path.stem[:2])] = Told(title, int(minutes), numbers, dict(registered(file_of(path))))
     return made
 
 
 def test_the_table_has_a_row_for_each_lesson_with_its_time_and_points() -> None:
     rows = table("lesson")
-    assert [row[0] for row in rows] == [f"[{int(path.stem[:2])}](../lessons/{path.name})" for path in NOTEBOOKS]
+    told = zip(lessons().values(), NOTEBOOKS, strict=True)
+    assert [row[0] for row in rows] == [f"[{each.title}](../lessons/{path.name})" for each, path in told]
     said = [(int(row[2]), float(row[3])) for row in rows]
     assert said == [(each.minutes, each.points) for each in lessons().values()]
     assert all(len(row) == 6 and all(row) for row in rows)

@@ -115,9 +115,9 @@ def verdicts(ran: Any, lesson: Assignment) -> list[Verdict]:
         if exercise is None:
             continue
         points = min(float(said["points"]), exercise.points)
-        known = [each.name for each in exercise.misconceptions if each.name == said.get("misconception")]
-        flags = bool(said.get("answered")), bool(said.get("partly"))
-        verdict = Verdict(name, points, exercise.points, said["says"], *known[:1] or [None], *flags)
+        named = next((each.name for each in exercise.misconceptions if each.name == said.get("misconception")), None)
+        answered, partly = bool(said.get("answered")), bool(said.get("partly"))
+        verdict = Verdict(name, points, exercise.points, said["says"], named, answered, partly)
         if name not in found or _reached(verdict) > _reached(found[name]):
             found[name] = verdict
     return [found.get(name) or _unjudged(ran, exercise) for name, exercise in lesson.exercises.items()]
