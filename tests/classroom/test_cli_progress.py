@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browser_page import open_page, require_chromium
 from classroom_submissions import LESSON, SUBMISSIONS
 from lab import CHECKOUT
 from nbformat.v4 import new_code_cell, new_notebook
@@ -191,3 +194,18 @@ def test_what_cannot_be_shown_is_one_sentence(
 ) -> None:
     assert main(["progress", str(tmp_path), "-o", str(tmp_path / output)]) == 1
     assert capsys.readouterr().err.startswith(f"workbench: {said} {tmp_path}")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_the_page(lesson: Assignment, scheme: Any, tmp_path: Path) -> None:
+    require_chromium()
+    often = lesson.exercises[EXERCISES[0]].misconceptions[0].name
+    found = [Graded("ada.ipynb", lesson, given(lesson, often, None, None)), Graded("bo.ipynb", refused="torn")]
+    (tmp_path / "class.html").write_text(page_of(found, "in"), encoding="utf-8")
+    with open_page(offline=True) as page:
+        page.emulate_media(color_scheme=scheme)
+        page.goto((tmp_path / "class.html").as_uri())
+        assert page.get_by_role("row").count() == 3 and page.get_by_text("Who").count() == 1
+        assert [each["id"] for each in Axe().run(page).response["violations"]] == []
+        assert page.requests_outside == [] and page.console_errors == []  # type: ignore[attr-defined]

@@ -33,11 +33,13 @@ def progress(place: Path, lessons: Path | None, output: Path | None) -> None:
 
     A CommandError says at the end how many could not be graded; the page has the others, and why each of these is not.
     """
-    output = output or Path(f"{place.resolve().stem or 'class'}-progress.html")
+    whole = place.resolve()
+    name = whole.stem if whole.is_file() else whole.name
+    output = output or Path(f"{name or 'class'}-progress.html")
     check_output(output)
     found = grade_all(place, lessons)
     try:
-        write(output, page_of(found, place.resolve().name))
+        write(output, page_of(found, name))
     except OSError as error:
         raise CommandError(errors.NOT_WRITTEN.format(output, error.strerror)) from None
     check_graded(found)
