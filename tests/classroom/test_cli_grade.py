@@ -197,7 +197,7 @@ def test_names_of_files_move_no_cursor(tmp_path: Path, capsys: pytest.CaptureFix
     try:
         torn.write_text("{", encoding="utf-8")
     except OSError:  # as on Windows
-        assert grading._shown(torn.name) == r"a\x1b[2Jb\r\u202e.ipynb"
+        assert grading.shown(torn.name) == r"a\x1b[2Jb\r\u202e.ipynb"
         return
     assert main(["grade", str(torn.parent)]) == 1
     said = capsys.readouterr().out

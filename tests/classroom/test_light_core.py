@@ -64,6 +64,7 @@ COMMANDS = {
     "book": ["book", "pages"],
     "present": ["present", "lesson.ipynb"],
     "grade": ["grade", "lesson.ipynb", "-o", "points.csv"],
+    "progress": ["progress", "lesson.ipynb", "-o", "class.html"],
     "release": ["release", "lesson.ipynb", "--student", "copies"],
 }
 

@@ -33,11 +33,12 @@ NOTHING_CAME = "None came out where a number is asked for: is a return missing, 
 NOT_OF_THE_KIND = "what your code returned is not of the kind that is asked for: print it, and read the question again."
 NOT_A_FUNCTION = "A class made from torch.autograd.Function is asked for; yours is another class."
 TRY_IT = "Call your code with numbers of your own in a new cell: there the traceback shows the way to the error."
+NOT_YET = "Not yet (0 of {}). "
 NOT_THAT = "Not yet. (If a cell above has not run, run it first: there may be nothing to compare with.)"
 OTHER_WAY_ROUND = "Not yet: it is the other way round."
 ANOTHER_WORD = "Not yet: it is another word."
 _LINE = 100  # characters of a line that a notebook shows
-_CHECKS = ("gradcheck", "gradgradcheck")
+_CHECKS = {"gradcheck", "gradgradcheck"}
 _VALUE = "the value"  # what an exercise without probes asks for
 
 Probe = Callable[[Any], Any]
@@ -65,10 +66,18 @@ class Misconception:
         """All answers that show it."""
         return (self.answer, *self.also)
 
+    @property
+    def told(self) -> str:
+        """The sentence that who shows it reads."""
+        return f"{self.name[0].upper()}{self.name[1:]}: {self.hint}"
+
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is said of an answer: its points, the misconception that it shows, if any, and a sentence."""
+    """What is said of an answer: its points, the misconception that it shows, if any, and a sentence.
+
+    `partly` says that an answer which is not right is right in some of what is probed.
+    """
 
     exercise: str
     points: float
@@ -76,6 +85,7 @@ class Verdict:
     says: str
     misconception: str | None = None
     answered: bool = True
+    partly: bool = False
 
     @property
     def right(self) -> bool:
@@ -111,8 +121,8 @@ class Exercise:
             return Verdict(self.name, self.points, self.points, f"Right. ({counted(self.points)})")
         for each, shown in zip(self.misconceptions, self._shown, strict=True):
             if any(alike(found, one) for one in shown):
-                return self._wrong(f"{each.name[0].upper()}{each.name[1:]}: {each.hint}", each.name)
-        return self._wrong(self._difference(found, right))
+                return self._wrong(each.told, each.name, bool(right - _CHECKS))
+        return self._wrong(self._difference(found, right), None, bool(right - _CHECKS))
 
     @property
     def is_code(self) -> bool:
@@ -131,9 +141,9 @@ class Exercise:
         probes = self.probes or {_VALUE: lambda value: value}
         return {aspect: evidence(probe, answer) for aspect, probe in probes.items()}
 
-    def _wrong(self, sentence: str, misconception: str | None = None) -> Verdict:
-        says = f"Not yet (0 of {counted(self.points)}). {sentence}"
-        return Verdict(self.name, 0, self.points, says, misconception)
+    def _wrong(self, sentence: str, misconception: str | None = None, partly: bool = False) -> Verdict:
+        says = f"{NOT_YET.format(counted(self.points))}{sentence}"
+        return Verdict(self.name, 0, self.points, says, misconception, partly=partly)
 
     def _difference(self, found: dict[str, Any], right: set[str]) -> str:
         if not self.probes:

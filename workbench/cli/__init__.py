@@ -28,7 +28,7 @@ _PAGES = ("nbformat", "nbclient", "nbconvert", "ipykernel", "tqdm")
 NEEDED: dict[str, tuple[str, ...]] = {
     "lab": ("jupyterlab", "nbformat", "ipykernel"),
     "lite": ("jupyter_server", "jupyterlite_core", "jupyterlite_pyodide_kernel", "nbformat", "packaging"),
-    **dict.fromkeys(("run", "book", "present", "release", "grade"), _PAGES),
+    **dict.fromkeys(("run", "book", "present", "release", "grade", "progress"), _PAGES),
 }
 
 
@@ -175,6 +175,17 @@ def parser() -> Parser:
     )
     graded.add_argument("-o", dest="output", type=Path, metavar="FILE.csv", help="also write what each answer is given")
 
+    seen = commands.add_parser(
+        "progress", help="run notebooks that were handed in, and write a page of what the class can do and gets wrong"
+    )
+    seen.add_argument("handed_in", type=Path, metavar="FOLDER", help="where they lie: a folder or a file for a student")
+    seen.add_argument(
+        "--lessons", type=Path, metavar="FOLDER", help="your own lessons with their exercises (the workbench's)"
+    )
+    seen.add_argument(
+        "-o", dest="output", type=Path, metavar="FILE.html", help="where to write (FOLDER-progress.html, here)"
+    )
+
     present = commands.add_parser("present", help="write a notebook as slides for a projector: NAME-slides.html, here")
     present.add_argument("notebook", type=Path, metavar="NOTEBOOK")
     present.add_argument("--handout", type=Path, metavar="FILE", help="also write it for paper: FILE.html or FILE.pdf")
@@ -246,6 +257,10 @@ def carry_out(asked: argparse.Namespace) -> None:
         from workbench.cli.grading import grade
 
         grade(asked.handed_in, asked.lessons, asked.output)
+    elif asked.command == "progress":
+        from workbench.cli.class_page import progress
+
+        progress(asked.handed_in, asked.lessons, asked.output)
     elif asked.command == "release":
         from workbench.cli.teacher import release
 

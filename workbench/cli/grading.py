@@ -7,6 +7,7 @@ import csv
 import io
 import subprocess
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from nbclient import NotebookClient
@@ -34,31 +35,63 @@ def grade(place: Path, lessons: Path | None, output: Path | None) -> None:
     A CommandError says at the end how many could not be graded: the others are.
     """
     if output is not None:
-        try:
-            check_place(output)
-        except OSError as error:
-            raise CommandError(errors.NOT_WRITTEN.format(output, error.strerror)) from None
+        check_output(output)
+    found = grade_all(place, lessons)
+    if output is not None:
+        _write([COLUMNS, *(row for each in found for row in each.rows)], output)
+    check_graded(found)
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A notebook that was handed in: its name, its lesson and what its answers are given, or why it has none."""
+
+    name: str
+    lesson: Assignment | None = None
+    said: Sequence[Verdict] = ()
+    refused: str = ""
+
+    @property
+    def rows(self) -> list[Sequence[str]]:
+        """Its rows in a table."""
+        lesson = self.lesson.name if self.lesson else ""
+        return [
+            (self.name, lesson, each.exercise, f"{each.points:g}", f"{each.most:g}", each.says) for each in self.said
+        ]
+
+
+def check_output(output: Path) -> None:
+    """Refuse a file that cannot be written before notebooks run for it."""
+    try:
+        check_place(output)
+    except OSError as error:
+        raise CommandError(errors.NOT_WRITTEN.format(output, error.strerror)) from None
+
+
+def check_graded(found: Sequence[Graded]) -> None:
+    """Say by a CommandError how many could not be graded, if any."""
+    failed = sum(each.lesson is None for each in found)
+    if failed:
+        raise CommandError(errors.UNGRADED.format(failed, len(found)))
+
+
+def grade_all(place: Path, lessons: Path | None) -> list[Graded]:
+    """Run all notebooks of a folder, or one, and print a line for each: what each is given, or why it is not graded."""
     check_loopback()
     known = _lessons(lessons)
     found = [place] if place.is_file() else [path for path in sorted(place.rglob("*.ipynb")) if _is_handed_in(path)]
     if not found:
         raise CommandError(errors.NO_NOTEBOOKS.format(place))
-    rows: list[Sequence[str]] = [COLUMNS]
-    failed = 0
+    made = []
     for path in found:
         name = path.name if place.is_file() else path.relative_to(place).as_posix()
         try:
-            lesson, said = graded(path, known)
+            each = Graded(name, *graded(path, known))
         except CommandError as error:
-            print(_shown(f"{name}: {error}"), flush=True)
-            failed += 1
-            continue
-        print(_shown(f"{name}: {_summed_up(said)}"), flush=True)
-        rows += [(name, lesson.name, each.exercise, f"{each.points:g}", f"{each.most:g}", each.says) for each in said]
-    if output is not None:
-        _write(rows, output)
-    if failed:
-        raise CommandError(errors.UNGRADED.format(failed, len(found)))
+            each = Graded(name, refused=str(error))
+        print(shown(f"{name}: {each.refused or _summed_up(each.said)}"), flush=True)
+        made.append(each)
+    return made
 
 
 def _is_handed_in(path: Path) -> bool:
@@ -106,7 +139,7 @@ async def _run_cell(client: NotebookClient, cell: NotebookNode, index: int) -> N
     await asyncio.wait_for(client.async_execute_cell(cell, index), 2 * SECONDS)
 
 
-def _shown(line: str) -> str:
+def shown(line: str) -> str:
     """The line as a terminal may have it: names of files are a student's, and may hold what moves its cursor."""
     return "".join([each if each.isprintable() else ascii(each)[1:-1] for each in line])
 

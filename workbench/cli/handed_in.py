@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -101,11 +101,10 @@ def judged(file: str, name: str, answer: Callable[[], Any]) -> None:
     try:
         given = answer()
     except Exception as error:  # NameError most often: the cell failed before it made the answer
-        says, points = RAISED.format(type(error).__name__, error), 0.0
+        verdict = Verdict(name, 0, exercise.points, RAISED.format(type(error).__name__, error))
     else:
         verdict = exercise.judge(given)
-        says, points = verdict.says, verdict.points
-    display({VERDICT: {"exercise": name, "points": points, "says": says}}, raw=True)
+    display({VERDICT: asdict(verdict)}, raw=True)
 
 
 def verdicts(ran: Any, lesson: Assignment) -> list[Verdict]:
@@ -116,9 +115,16 @@ def verdicts(ran: Any, lesson: Assignment) -> list[Verdict]:
         if exercise is None:
             continue
         points = min(float(said["points"]), exercise.points)
-        if name not in found or points > found[name].points:
-            found[name] = Verdict(name, points, exercise.points, said["says"])
+        named = next((each.name for each in exercise.misconceptions if each.name == said.get("misconception")), None)
+        answered, partly = bool(said.get("answered")), bool(said.get("partly"))
+        verdict = Verdict(name, points, exercise.points, said["says"], named, answered, partly)
+        if name not in found or _reached(verdict) > _reached(found[name]):
+            found[name] = verdict
     return [found.get(name) or _unjudged(ran, exercise) for name, exercise in lesson.exercises.items()]
+
+
+def _reached(verdict: Verdict) -> tuple[float, bool, bool]:
+    return verdict.points, verdict.partly, verdict.answered
 
 
 def _said(ran: Any) -> Iterable[tuple[str, Any]]:

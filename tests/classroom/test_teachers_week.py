@@ -1,0 +1,126 @@
+"""The teacher's page: its times, points, plans and misconceptions are those of the lessons, and so is what can be seen.
+
+A new lesson needs a row in the table of lessons, and its number in both plans.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import nbformat
+import pytest
+from lab import CHECKOUT
+from nbformat.v4 import new_code_cell, new_notebook
+
+from workbench.classroom.judging import Exercise
+from workbench.classroom.registry import file_of, registered
+from workbench.cli import main
+from workbench.cli.handed_in import Assignment, lesson_of
+from workbench.cli.notebooks import read
+
+PAGE = (CHECKOUT / "assets" / "docs" / "guides" / "a-teachers-week.md").read_text(encoding="utf-8")
+NOTEBOOKS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
+ROW = re.compile(r"^\| (.+) \|$", re.M)
+
+
+class Told(NamedTuple):
+    """What a lesson says of itself."""
+
+    title: str
+    minutes: int
+    needs: set[int]
+    exercises: dict[str, Exercise]
+
+    @property
+    def points(self) -> float:
+        return sum(each.points for each in self.exercises.values())
+
+
+def table(heading: str) -> list[list[str]]:
+    """The rows of the table whose first heading this is, without its heading."""
+    found = PAGE[PAGE.index(f"\n| {heading} | ") :].partition("\n\n")[0]
+    return [row.split(" | ") for row in ROW.findall(found)][1:]
+
+
+@cache
+def lessons() -> dict[int, Told]:
+    made = {}
+    for path in NOTEBOOKS:
+        line = nbformat.read(path, as_version=4).cells[0].source
+        (minutes,) = re.findall(r"\*\*Time:\*\* about (\d+) minutes", line)
+        (needs,) = re.findall(r"\*\*You need:\*\* (.*?)(?: \(| ·)", line)
+        numbers = {int(number) for number in re.findall(r"\d+", needs)}
+        title = line.partition("\n")[0].removeprefix("# ")
+        made[int(path.stem[:2])] = Told(title, int(minutes), numbers, dict(registered(file_of(path))))
+    return made
+
+
+def test_the_table_has_a_row_for_each_lesson_with_its_time_and_points() -> None:
+    rows = table("lesson")
+    told = zip(lessons().values(), NOTEBOOKS, strict=True)
+    assert [row[0] for row in rows] == [f"[{each.title}](../lessons/{path.name})" for each, path in told]
+    said = [(int(row[2]), float(row[3])) for row in rows]
+    assert said == [(each.minutes, each.points) for each in lessons().values()]
+    assert all(len(row) == 6 and all(row) for row in rows)
+
+
+def test_the_misconceptions_of_a_row_are_those_of_its_lesson() -> None:
+    for row, lesson in zip(table("lesson"), lessons().values(), strict=True):
+        named = re.findall(r"\*([^*]+)\*", row[4])
+        known = {each.name for exercise in lesson.exercises.values() for each in exercise.misconceptions}
+        assert len(named) >= 2 and "; ".join(f"*{name}*" for name in named) == row[4]
+        assert {*named} - known == set(), row[0]
+
+
+def test_a_shorter_course_has_what_its_lessons_need_and_adds_up() -> None:
+    for _, numbers, minutes, points in table("course"):
+        chosen = [int(number) for number in re.findall(r"\d+", numbers)]
+        assert all(lessons()[number].needs <= {*chosen} for number in chosen)
+        assert (int(minutes), float(points)) == summed_up(chosen)
+
+
+def summed_up(numbers: list[int]) -> tuple[int, float]:
+    chosen = [lessons()[number] for number in numbers]
+    return sum(each.minutes for each in chosen), sum(each.points for each in chosen)
+
+
+@pytest.mark.parametrize("heading", ["week", "day"])
+def test_a_plan_has_each_lesson_once_after_what_it_needs_and_adds_up(heading: str) -> None:
+    done: list[int] = []
+    for _, numbers, minutes, points in table(heading):
+        new = [int(number) for number in re.findall(r"\d+", numbers)]
+        for number in new:
+            assert lessons()[number].needs <= {*done}, number
+            done.append(number)
+        if new:
+            assert (int(minutes), float(points)) == summed_up(new)
+    assert sorted(done) == [*lessons()]
+
+
+def test_what_students_can_see_is_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # If a solution is readable there no longer, the page is to say so.
+    name = "02-backward-one-node-at-a-time"
+    assert main(["release", str(CHECKOUT / "notebooks" / f"{name}.ipynb"), "--student", str(tmp_path)]) == 0
+    handed_out = nbformat.read(tmp_path / f"{name}.ipynb", as_version=4)
+    assert not any("SOLUTION" in cell.source or cell.get("outputs") for cell in handed_out.cells)
+    monkeypatch.chdir(tmp_path)
+    from workbench.classroom.registry import find
+
+    assert 'find("grad-at-a-fork").solution` is the answer' in PAGE
+    assert find("grad-at-a-fork").solution == 9
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "notebooks" in project["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]
+    with pytest.raises(ValueError, match="There is no exercise"):  # the notebook alone, without its file
+        (tmp_path / f"{name}.exercises.py").unlink()
+        find("grad-at-a-fork")
+
+
+def test_a_notebook_without_its_exercises_is_known_by_the_teachers_file() -> None:
+    path = NOTEBOOKS[2]
+    lesson = Assignment.of(read(path), path, file_of(path))
+    cell = new_code_cell('# exercise: grad-at-a-fork\na_grad = 9\ncheck("grad-at-a-fork", a_grad)')
+    assert lesson_of(new_notebook(cells=[cell]), [lesson]) is lesson
