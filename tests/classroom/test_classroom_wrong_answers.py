@@ -16,6 +16,7 @@ import pytest
 import wrong_functions
 import wrong_gradients
 import wrong_history
+import wrong_matrices
 import wrong_practice
 from lab import CHECKOUT
 
@@ -25,6 +26,7 @@ from workbench.classroom.judging import _MEANINGS, TRY_IT
 from workbench.classroom.registry import exercises
 
 WRONG = wrong_gradients.WRONG | wrong_history.WRONG | wrong_functions.WRONG | wrong_practice.WRONG
+WRONG |= wrong_matrices.WRONG
 EXERCISES = exercises(CHECKOUT / "notebooks")
 LEAST = 10
 CELL = "<a learner's cell>"
