@@ -16,6 +16,7 @@ import pytest
 import wrong_functions
 import wrong_gradients
 import wrong_history
+import wrong_matrices
 import wrong_practice
 from lab import CHECKOUT
 
@@ -25,6 +26,7 @@ from workbench.classroom.judging import _MEANINGS, TRY_IT
 from workbench.classroom.registry import exercises
 
 WRONG = wrong_gradients.WRONG | wrong_history.WRONG | wrong_functions.WRONG | wrong_practice.WRONG
+WRONG |= wrong_matrices.WRONG
 EXERCISES = exercises(CHECKOUT / "notebooks")
 LEAST = 10
 CELL = "<a learner's cell>"
@@ -199,6 +201,27 @@ RIGHT = [
     ("leaky-relu", "(x,) = ctx.saved_tensors\nreturn grad_output * torch.where(x > 0, 1.0, 0.1)"),
     ("leaky-relu", "(x,) = ctx.saved_tensors\nreturn grad_output * ((x > 0) * 0.9 + 0.1)"),
     ("write-made-new", "h = w.exp()\nreturn (h * h * (h + 1)).sum()"),
+    ("linear-layer-backward", "return [grad_output.mm(w), (x.T @ grad_output).T, grad_output.T.sum(1)]"),
+    (
+        "linear-layer-backward",
+        "ones = torch.ones(len(x), dtype=x.dtype)\nreturn grad_output @ w, grad_output.T @ x, ones @ grad_output",
+    ),
+    (
+        "softmax-backward",
+        "p, rows = torch.softmax(z, 1), []\nfor g, q in zip(grad_output, p):\n"
+        "    rows.append(g * q - q * (q * g).sum())\nreturn torch.stack(rows)",
+    ),
+    (
+        "softmax-backward",
+        "a = z.exp()\ns = a.sum(1, keepdim=True)\n"
+        "return a * (grad_output / s - (grad_output * a).sum(1, keepdim=True) / s**2)",
+    ),
+    (
+        "batch-norm-backward",
+        "centred = x - x.mean(0)\nstd = (centred**2).mean(0).sqrt()\n"
+        "g_std = -(grad_output * centred / std**2).sum(0)\n"
+        "g = grad_output / std + g_std * centred / (len(x) * std)\nreturn g - g.mean(0)",
+    ),
 ]
 
 

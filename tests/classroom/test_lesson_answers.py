@@ -107,6 +107,15 @@ ANSWERS = {
         ("lesson13-16", 'bias_after, grad_after = 0.8, "None"', "lesson13-17"),
         ("lesson13-23", "prediction = False", "lesson13-24"),
     ],
+    "14-matrices-and-partial-derivatives": [
+        ("lesson14-03", "loss_by_w, loss_by_b = -12, -6", "lesson14-04"),
+        ("lesson14-08", "prediction = [[3, 2], [1, 1], [4, 0]]", "lesson14-09"),
+        ("lesson14-12", "prediction = [413, 12]", "lesson14-13"),
+        ("lesson14-15", "prediction = [[5, 5], [7, 7], [9, 9]]", "lesson14-16"),
+        ("lesson14-19", "shape, numbers = [2, 1], [[6], [60]]", "lesson14-20"),
+        ("lesson14-22", "prediction = [0.25, 0.25, -0.75, 0.25]", "lesson14-23"),
+        ("lesson14-29", 'letter, every_cell = "h", True', "lesson14-30"),
+    ],
 }
 
 

@@ -160,6 +160,27 @@ def step_before_backward() -> bool:
     return not works(square.backward)
 
 
+def only_single_numbers() -> bool:
+    try:
+        (leaf() * torch.ones(3)).backward()
+    except RuntimeError as error:
+        return "grad can be implicitly created only for scalar outputs" in str(error)
+    return False
+
+
+def weights_in_place_of_a_gradient() -> bool:
+    v, one, other = torch.tensor([1.0, 10.0, 100.0]), leaf(), leaf()
+    (one ** torch.tensor([1.0, 2.0, 3.0])).backward(gradient=v)
+    (v * other ** torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    return one.grad == other.grad == 1 + 40 + 1200
+
+
+def samples_that_a_batch_norm_joins() -> bool:
+    x = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
+    ((x - x.mean()) / x.std(correction=0))[0].backward()
+    return bool((x.grad != 0).all())
+
+
 CLAIMS = [
     ("00", "a second `backward()` over this graph is refused", walked_twice),
     ("03", "it is nearly always for one of these five reasons", other_reasons_for_none),
@@ -178,6 +199,9 @@ CLAIMS = [
     ("07", "the engine passes zeros there", zeros_for_an_output_without_slope),
     ("08", "returns a part of the second derivative", a_part_of_the_second_derivative),
     ("12", "`zero_grad()` empties their `.grad`", emptied),
+    ("14", "*grad can be implicitly created only for scalar outputs*", only_single_numbers),
+    ("14", "This is the same as `(v * y).sum().backward()`", weights_in_place_of_a_gradient),
+    ("14", "After a batch norm, the loss of one sample depends on all samples", samples_that_a_batch_norm_joins),
 ]
 
 
