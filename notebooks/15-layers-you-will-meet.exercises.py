@@ -366,14 +366,14 @@ exercise(
     },
     misconceptions=[
         Misconception(
-            "the hook returns nothing",
-            "your hook computes a clipped gradient and keeps it to itself. What does the engine do with the gradient "
-            "if a hook returns None?",
+            "nothing replaces the gradient",
+            "a gradient that is too large goes on as it is. Is there a hook on h when backward runs, and what does the "
+            "engine do if a hook returns None?",
             _nothing_returned,
         ),
         Misconception(
             "each element is clipped",
-            "that limits each number alone, and so the direction changes. All should shrink by one factor.",
+            "that limits each number alone, and so the direction of the gradient changes.",
             _each_element,
         ),
         Misconception(
