@@ -16,6 +16,7 @@ import pytest
 import wrong_functions
 import wrong_gradients
 import wrong_history
+import wrong_layers
 import wrong_matrices
 import wrong_practice
 from lab import CHECKOUT
@@ -26,7 +27,7 @@ from workbench.classroom.judging import _MEANINGS, TRY_IT
 from workbench.classroom.registry import exercises
 
 WRONG = wrong_gradients.WRONG | wrong_history.WRONG | wrong_functions.WRONG | wrong_practice.WRONG
-WRONG |= wrong_matrices.WRONG
+WRONG |= wrong_matrices.WRONG | wrong_layers.WRONG
 EXERCISES = exercises(CHECKOUT / "notebooks")
 LEAST = 10
 CELL = "<a learner's cell>"
@@ -222,6 +223,24 @@ RIGHT = [
         "g_std = -(grad_output * centred / std**2).sum(0)\n"
         "g = grad_output / std + g_std * centred / (len(x) * std)\nreturn g - g.mean(0)",
     ),
+    (
+        "dropout-function",
+        "kept = 1 - torch.rand_like(x) > p\nctx.save_for_backward(kept)\nctx.p = p\n"
+        "return x * kept / (1 - p)\n---\nreturn grad_output / (1 - ctx.p) * ctx.saved_tensors[0], None",
+    ),
+    (
+        "dropout-function",
+        "ctx.mask = torch.nn.functional.dropout(torch.ones_like(x), p)\nreturn x * ctx.mask\n---\n"
+        "return grad_output * ctx.mask, None",
+    ),
+    ("centre-backward", "return grad_output - grad_output.sum(0, keepdim=True) / len(x)"),
+    (
+        "attention-backward",
+        "e = scores.exp()\nw = e / e.sum()\ntable = torch.eye(len(w), dtype=w.dtype) * w - torch.outer(w, w)\n"
+        "return table @ (values @ grad_output), torch.outer(w, grad_output)",
+    ),
+    ("clip-on-the-way", "h.register_hook(lambda g: g * min(1.0, most / g.norm().item()))\nreturn h"),
+    ("clip-on-the-way", "h = h * 1\nh.register_hook(lambda g: g / max(1, g.norm() / most))\nreturn h"),
 ]
 
 

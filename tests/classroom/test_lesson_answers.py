@@ -116,6 +116,14 @@ ANSWERS = {
         ("lesson14-22", "prediction = [0.25, 0.25, -0.75, 0.25]", "lesson14-23"),
         ("lesson14-29", 'letter, every_cell = "h", True', "lesson14-30"),
     ],
+    "15-layers-you-will-meet": [
+        ("lesson15-03", "in_training, in_use = [2, 2, 0, 2], [1, 1, 1, 1]", "lesson15-04"),
+        ("lesson15-08", "count_in_training, count_in_eval = 4, 1", "lesson15-09"),
+        ("lesson15-15", "without, with_residual = 0.001, 1.331", "lesson15-16"),
+        ("lesson15-20", "values_grad, scores_grad = [0.5, 0.25, 0.25, 0], [-5, 0, 5, 0]", "lesson15-21"),
+        ("lesson15-25", "how_often, sees_first = 1, 16", "lesson15-26"),
+        ("lesson15-30", "clipped_at_the_end, clipped_on_the_way = 1, 3", "lesson15-31"),
+    ],
 }
 
 

@@ -181,6 +181,49 @@ def samples_that_a_batch_norm_joins() -> bool:
     return bool((x.grad != 0).all())
 
 
+def moved_under_no_grad() -> bool:
+    layer = nn.BatchNorm1d(1)
+    with torch.no_grad():
+        layer(torch.tensor([[3.0], [5.0]]))
+    moved = layer.running_mean.item()
+    layer.eval()(torch.tensor([[3.0], [5.0]]))
+    return moved != 0 and layer.running_mean.item() == moved
+
+
+def recorded_in_eval_mode() -> bool:
+    model = nn.Sequential(nn.BatchNorm1d(1), nn.Dropout(0.5)).eval()
+    with torch.no_grad():
+        unrecorded = model(torch.ones(2, 1))
+    return model(torch.ones(2, 1)).requires_grad and not unrecorded.requires_grad
+
+
+def replaced_by_a_hook() -> bool:
+    x, other = leaf(), leaf()
+    for each, hook in ((x, lambda gradient: None), (other, lambda gradient: 10 * gradient)):
+        result = 3 * each
+        result.register_hook(hook)
+        result.backward()
+    return (x.grad, other.grad) == (3, 30)
+
+
+def attention_in_one_call() -> bool:
+    torch.manual_seed(0)
+    query, keys, values = torch.randn(3, 4), torch.randn(3, 4), torch.randn(3, 4)
+    mask = torch.tensor([0.0, 0.0, float("-inf")])
+    by_hand = (query @ keys.T / 2 + mask).softmax(1) @ values
+    return torch.allclose(by_hand, nn.functional.scaled_dot_product_attention(query, keys, values, mask.expand(3, 3)))
+
+
+def three_operations_of_tanh() -> bool:
+    layer = nn.Tanh()
+    layer.register_full_backward_hook(lambda *given: None)
+    node, names = layer(leaf() * 1).grad_fn, []
+    while node.next_functions[0][0].name() != "torch::autograd::AccumulateGrad":
+        names.append(node.name())
+        node = node.next_functions[0][0]
+    return names == ["BackwardHookFunctionBackward", "TanhBackward0", "BackwardHookFunctionBackward"]
+
+
 CLAIMS = [
     ("00", "a second `backward()` over this graph is refused", walked_twice),
     ("03", "it is nearly always for one of these five reasons", other_reasons_for_none),
@@ -202,6 +245,11 @@ CLAIMS = [
     ("14", "*grad can be implicitly created only for scalar outputs*", only_single_numbers),
     ("14", "This is the same as `(v * y).sum().backward()`", weights_in_place_of_a_gradient),
     ("14", "After a batch norm, the loss of one sample depends on all samples", samples_that_a_batch_norm_joins),
+    ("15", "`no_grad` does not keep it from moving: only eval mode does", moved_under_no_grad),
+    ("15", "and the engine still records", recorded_in_eval_mode),
+    ("15", "If it returns a tensor, that tensor goes on in place of the gradient", replaced_by_a_hook),
+    ("15", "does all of it in one call", attention_in_one_call),
+    ("15", "its own, and two that the hook has put around it", three_operations_of_tanh),
 ]
 
 
