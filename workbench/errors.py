@@ -212,6 +212,7 @@ IN_PLACE_SLOPE = {
 }
 
 DIM_RANGE = "Dimension out of range (expected to be in range of [{}, {}], but got {})"
+SLICE_NO_DIMS = "slice() cannot be applied to a 0-dim tensor."
 NO_DIMS = "Dimension specified as {} but tensor has no dimensions"
 BOOL_NEG = (
     "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "

@@ -279,8 +279,8 @@ TOLD = [
     ("sin-jvp", "(x,) = ctx.saved_tensors\ntangent *= x.cos()\nreturn tangent", "written into the tangent"),
     (
         "update-a-weight",
-        "with torch.no_grad():\n    w.random_(w - rate * w.grad)",
-        "there is torch.randint. It came from",
+        "with torch.no_grad():\n    w.map_(w - rate * w.grad)",
+        "compute on whole tensors. It came from",
     ),
     (
         "leaky-relu",

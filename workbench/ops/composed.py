@@ -190,7 +190,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
     """
     _no_masks("trapezoid", y)
     if not y._array.ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        raise IndexError(errors.NO_DIMS.format(dim))
     dim = dim_index(dim, y._array.ndim)
     if not y._array.shape[dim]:
         return y.detach().sum(dim)
@@ -209,7 +209,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, d
     """
     _no_masks("cumulative_trapezoid", y)
     if not y._array.ndim:
-        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+        raise IndexError(errors.SLICE_NO_DIMS)
     dim = dim_index(dim, y._array.ndim)
     if x is None:
         size = max(0, y._array.shape[dim] - 1)

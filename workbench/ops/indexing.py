@@ -650,7 +650,7 @@ def located(self: Tensor, index: Any) -> tuple[Tensor, tuple[Tensor | None, ...]
     if type(index) is Tensor and 0 < index._array.ndim <= self._array.ndim and index._array.dtype.kind in "ib":
         return self, (index,)
     if not self._array.ndim and isinstance(index, slice):
-        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+        raise IndexError(errors.SLICE_NO_DIMS)
     if not self._array.ndim and _is_number(index):
         raise IndexError(errors.INDEX_0D)
     alone = isinstance(index, slice)
