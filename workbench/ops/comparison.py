@@ -17,6 +17,7 @@ from ..autograd.tensor import Tensor, wrap
 from ..errors import warn
 from ..events import listeners
 from .core.checks import bool_of, check_tensor, dims_of, not_a_tensor, number_of, numpy_names, only_floats, promoted
+from .core.dispatch import dispatch_equality
 from .core.op import define, method, operation, operator
 from .core.registry import in_formulas
 from .core.results import as_int64, into
@@ -283,7 +284,7 @@ bitwise_and, bitwise_or, bitwise_xor = (
         (np.bitwise_xor, "exactly one of the integers", "exactly one holds"),
     )
 )
-Tensor.__eq__, Tensor.__ne__ = operator(eq), operator(ne)
+Tensor.__eq__, Tensor.__ne__ = operator(eq, dispatch_equality), operator(ne)
 Tensor.__lt__, Tensor.__le__, Tensor.__gt__, Tensor.__ge__ = map(operator, (lt, le, gt, ge))
 Tensor.__and__, Tensor.__or__, Tensor.__xor__ = map(operator, (bitwise_and, bitwise_or, bitwise_xor))
 Tensor.__rand__, Tensor.__ror__, Tensor.__rxor__ = Tensor.__and__, Tensor.__or__, Tensor.__xor__

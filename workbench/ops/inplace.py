@@ -297,7 +297,7 @@ def writing(op: Callable[..., Tensor], name: str, operator: bool = False) -> Cal
     return written
 
 
-OPERANDS = (Tensor, bool, int, float, np.generic, np.ndarray)
+OPERANDS = (Tensor, bool, int, float, np.generic)
 
 
 UFUNCS = {

@@ -374,6 +374,8 @@ def rsub(self: Tensor, other: Any) -> Tensor:
 @method("__rtruediv__")
 def _rdiv(self: Tensor, other: Any) -> Tensor:
     other = python_number(other)
+    if isinstance(other, np.ndarray):
+        return reciprocal(self) * other
     return mul(reciprocal(self), other) if isinstance(other, (Tensor, int, float)) else NotImplemented
 
 

@@ -148,6 +148,11 @@ def dispatch_operator(op: Any, args: tuple[Any, ...]) -> Any:
     return NotImplemented
 
 
+def dispatch_equality(op: Any, args: tuple[Any, ...]) -> Any:
+    """Dispatch for `==`, which takes arrays too; `!=` takes none, as in PyTorch."""
+    return dispatch_operator(op, tuple([wrap(arg) if isinstance(arg, np.ndarray) else arg for arg in args]))
+
+
 def _takes(op: Any, operand: Any) -> bool:
     return isinstance(operand, Tensor) or (op.numbers and isinstance(operand, NUMBER))
 

@@ -246,9 +246,9 @@ def operation(
     return declare
 
 
-def operator(function: Callable[..., Any]) -> Callable[..., Any]:
+def operator(function: Callable[..., Any], dispatch: Any = dispatch_operator) -> Callable[..., Any]:
     """The function as an operator's method: NotImplemented for operands it has no rule for."""
-    return op_function(function.op, dispatch_operator)
+    return op_function(function.op, dispatch)
 
 
 def method(name: str = "") -> Callable[..., Any]:
