@@ -161,6 +161,11 @@ for _mode, _word, _dims in (
         for d in _dims
     }
 CALLS["constant_pad"] = "F.pad(self, pad, value=value)"
+CALLS |= {
+    "col2im": "F.fold(self, output_size, kernel_size, dilation, padding, stride)",
+    "im2col": "F.unfold(self, kernel_size, dilation, padding, stride)",
+    "unfold": "self.unfold(dim, length, step)",
+}
 for _mode, _word in (("reflect", "reflection"), ("replicate", "replication")):
     CALLS |= {f"{_word}_pad{d}d": f"F.pad(self, padding, mode='{_mode}')" for d in (1, 2, 3)}
 

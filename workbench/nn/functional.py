@@ -14,6 +14,7 @@ from ..ops.activation import gelu, logsigmoid
 from ..ops.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from ..ops.core.checks import number_of
 from ..ops.divergence import kl_div
+from ..ops.folds import fold, unfold
 from ..ops.inplace import write
 from ..ops.layers import dropout, embedding, one_hot, scaled_dot_product_attention
 from ..ops.linear import linear
@@ -124,6 +125,8 @@ __all__ = [
     "tanhshrink",
     "threshold",
     "threshold_",
+    "fold",
+    "unfold",
 ]
 
 

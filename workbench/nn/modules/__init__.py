@@ -22,6 +22,7 @@ from .activation import (
 from .containers import ModuleDict, ParameterDict, ParameterList
 from .convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from .decoder import Transformer, TransformerDecoder, TransformerDecoderLayer
+from .folds import Fold, Unfold
 from .layers import (
     ELU,
     GELU,
@@ -199,4 +200,6 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "Fold",
+    "Unfold",
 ]

@@ -1,0 +1,107 @@
+"""Windows as columns and back, and the functions beside them: values, derivatives, graphs and refusals as PyTorch's."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+from oracle import compare, entries
+
+# x is images (2, 3, 4, 5), c columns (2, 12, 12), s a sequence (2, 6), o a number
+CALLS = """
+F.unfold(x, 2) | F.unfold(x[0], 2) | F.unfold(x[0, 0], 2) | F.unfold(x[0, 0, 0], 2) | F.unfold(o, 2)
+F.unfold(x[None], 2)
+F.unfold(x, (2, 2, 2)) | F.unfold(x, (2,)) | F.unfold(x, [2, 3], padding=(1,)) | F.unfold(x, 2.0)
+F.unfold(x, (2, 3), (2, 1), (1, 0), (2, 1)) | F.unfold(x, 0) | F.unfold(x, 2, 0) | F.unfold(x, 2, 1, -1)
+F.unfold(x, 2, 1, 0, 0) | F.unfold(x, 7) | F.unfold(x, (5, 1)) | F.unfold(x[:0], 2) | F.unfold(x[:, :0], 2)
+F.unfold(x[:, :, :0], 2, 1, 2) | F.unfold(x.long(), 2) | F.unfold(x > 0, 2) | F.unfold([1], 2) | F.unfold(x.float(), 3)
+F.unfold(x, 2, 0, -1, 0) | F.unfold(x, 2, 1, -1, 0) | F.unfold(x, (2, 2.0)) | F.unfold(x, "a")
+F.unfold(x.transpose(1, 2), 2) | n.Unfold((2, 3), padding=1, stride=2)(x) | F.unfold(x, (4, 5))
+F.fold(c, (4, 5), 2) | F.fold(c[0], (4, 5), 2) | F.fold(c[0, 0], (4, 5), 2) | F.fold(c[:, :11], (4, 5), 2)
+F.fold(c[:, :, :11], (4, 5), 2) | F.fold(c[0][:, :11], (4, 5), 2) | F.fold(c, (4, 5, 1), 2) | F.fold(c, (4,), 2)
+F.fold(c, 4, 2) | F.fold(c, (4, 5), 0) | F.fold(c, (4, 5), 2, 0) | F.fold(c, (4, 5), 2, 1, -1)
+F.fold(c, (4, 5), 2, 1, 0, 0) | F.fold(c, (4, 5), 7) | F.fold(c, (1, 1), 2) | F.fold(c, (0, 5), 2)
+F.fold(c[:0], (4, 5), 2) | F.fold(c[:, :0], (4, 5), 2) | F.fold(c[:, :, :0], (4, 5), 2) | F.fold(c.long(), (4, 5), 2)
+F.fold(c > 0, (4, 5), 2) | F.fold([1], (4, 5), 2) | F.fold(c, None, 2) | F.fold(c.mT, (4, 5), 2)
+F.fold(c[..., :6], (3, 5), (2, 3), (1, 1), 1, (2, 2)) | n.Fold((4, 5), (2, 2))(c) | F.fold(F.unfold(x, 3), (4, 5), 3)
+x.unfold(2, 2, 1) | x.unfold(-1, 5, 2) | x.unfold(0, 3, 1) | x.unfold(0, -1, 1) | x.unfold(0, 0, 1) | x.unfold(0, 1, 0)
+x.unfold(4, 1, 1) | o.unfold(0, 1, 1) | o.unfold(0, 0, 1) | o.unfold(0, 2, 1) | o.unfold(1, 2, 1) | x.unfold(0, 1.0, 1)
+x.unfold(dimension=0, size=1, step=1) | s.unfold(1, 3, 1) | s.unfold(1, 2, 3) | s.unfold(1, 4, 2)
+s.t().unfold(0, 3, 2) | s.unfold(1, 3, 1).unfold(1, 2, 1) | s[:, ::2].unfold(1, 2, 1) | s[:0].unfold(1, 2, 1)
+(s > 0).unfold(1, 3, 1)
+"""
+
+
+def run(torch: Any, text: str) -> Any:
+    """The value of a call, the names of the graph's nodes, and the first and second derivatives."""
+    leaves = {}
+    for name, shape in {"x": (2, 3, 4, 5), "c": (2, 12, 12), "s": (2, 6), "o": ()}.items():
+        count = torch.arange(torch.zeros(shape).numel(), dtype=torch.float64)
+        leaves[name] = ((count * 7 + 3).remainder(11) / 4 - 1.25).reshape(shape).requires_grad_()
+    out = eval(text, {"F": torch.nn.functional, "n": torch.nn, "torch": torch, **leaves})
+    several = out if isinstance(out, tuple) else (out,)
+    out = several[0]
+    if not out.requires_grad:
+        return several
+    given = list(leaves.values())
+    first = torch.autograd.grad((out**3).sum(), given, create_graph=True, allow_unused=True)
+    again = torch.autograd.grad(sum((g * g).sum() for g in first if g is not None), given, allow_unused=True)
+    names = [g.grad_fn.name() for g in first if g is not None]
+    found = [t.detach() for t in several]
+    return out.grad_fn.name(), names, found, [g is not None and g.detach() for g in first], again
+
+
+@pytest.mark.parametrize("text", entries(CALLS))
+def test_a_call(text: str) -> None:
+    compare(lambda torch: run(torch, text))
+
+
+TRANSFORMED = """
+F.unfold(t, 2) | F.unfold(t, (2, 1), stride=(1, 2), padding=1) | F.fold(F.unfold(t, 2), (3, 4), 2) | t.unfold(2, 2, 1)
+t.unfold(0, 1, 1) | t[0, 0, 0].unfold(0, 1, 1)
+"""
+
+
+@pytest.mark.parametrize("text", entries(TRANSFORMED))
+def test_transforms(text: str) -> None:
+    """Tangents, a batch, and a batch of gradients."""
+
+    def program(torch: Any) -> Any:
+        x = (torch.arange(48, dtype=torch.float64) * 7 % 11).reshape(2, 2, 3, 4)
+
+        def called(t: Any) -> Any:
+            return eval(text, {"F": torch.nn.functional, "torch": torch, "t": t})
+
+        several = x.unsqueeze(1)
+        with warnings.catch_warnings():  # PyTorch has a loop where the workbench has a rule
+            warnings.simplefilter("ignore")
+            grads = torch.func.vmap(torch.func.grad(lambda t: (called(t) ** 2).sum()))(several)
+        return torch.func.jvp(called, (x,), (x * x,)), torch.func.vmap(called)(several), grads
+
+    compare(program)
+
+
+REPRS = """
+Unfold((2, 3), padding=1) | Fold(4, (2, 3), stride=2)
+"""
+
+
+@pytest.mark.parametrize("text", entries(REPRS))
+def test_what_a_layer_is_printed_as(text: str) -> None:
+    compare(lambda torch: repr(eval(text, vars(torch.nn))))
+
+
+def test_windows_are_a_view() -> None:
+    def program(torch: Any) -> Any:
+        x = torch.arange(6.0)
+        windows = x.unfold(0, 2, 2)
+        windows[1] = 9.0
+        x[0] = -1.0
+        y = torch.ones(6, requires_grad=True)
+        z = y * 1
+        z.unfold(0, 2, 2)[0].mul_(3.0)
+        z.sum().backward()
+        return x, windows, windows.stride(), y.grad, z.grad_fn.name()
+
+    compare(program)
