@@ -30,6 +30,17 @@ x.unfold(4, 1, 1) | o.unfold(0, 1, 1) | o.unfold(0, 0, 1) | o.unfold(0, 2, 1) | 
 x.unfold(dimension=0, size=1, step=1) | s.unfold(1, 3, 1) | s.unfold(1, 2, 3) | s.unfold(1, 4, 2)
 s.t().unfold(0, 3, 2) | s.unfold(1, 3, 1).unfold(1, 2, 1) | s[:, ::2].unfold(1, 2, 1) | s[:0].unfold(1, 2, 1)
 (s > 0).unfold(1, 3, 1)
+F.dropout2d(x, 0.0) | F.dropout2d(x, 1.0) | F.dropout2d(x, 0.5, False) | F.dropout1d(x[0, 0], 0.0)
+F.dropout1d(x[0, 0], 1.0) | F.dropout1d(x, 0.5) | F.dropout2d(s[0], 0.5) | F.dropout2d(s, 1.0) | F.dropout2d(x[0], 1.0)
+F.dropout3d(x, 1.0) | F.dropout3d(x[0], 0.0) | F.dropout3d(s, 1.0) | F.dropout3d(x[None], 1.0)
+F.dropout2d(x[:0], 0.5) | F.dropout2d(x.long(), 0.5) | F.dropout2d(x.long(), 0.0) | F.dropout2d(x.long(), 1.0)
+F.dropout2d(x, 1.5) | F.dropout2d(x * 1, 1.0, True, True) | F.dropout1d(x[0, 0] * 1, 1.0, True, True)
+F.alpha_dropout(x, 0.5) | F.alpha_dropout(x, 0.0, True) | F.alpha_dropout(x, 1.0, True) | F.alpha_dropout(x, -1)
+F.alpha_dropout(x[:0], 0.5, True) | F.alpha_dropout(x.long(), 0.5, True) | F.alpha_dropout(x.long(), 1.0, True)
+F.alpha_dropout(x * 1, 1.0, True, True) | F.feature_alpha_dropout(s[0], 0.5, True) | F.alpha_dropout([1], 0.5, True)
+F.feature_alpha_dropout(x, 1.0, True) | F.feature_alpha_dropout([1], 0.5, True) | F.dropout2d(o, 0.5)
+n.Dropout2d(1.5) | n.Dropout1d(1.0)(s) | n.Dropout2d(1.0)(x) | n.Dropout3d(1.0)(x) | n.AlphaDropout(1.0)(x)
+n.FeatureAlphaDropout(1.0)(x) | n.AlphaDropout(0.5).eval()(x)
 """
 
 
@@ -83,6 +94,7 @@ def test_transforms(text: str) -> None:
 
 
 REPRS = """
+Dropout1d() | Dropout2d(0.2, True) | Dropout3d(0.1) | AlphaDropout(0.2, True) | FeatureAlphaDropout()
 Unfold((2, 3), padding=1) | Fold(4, (2, 3), stride=2)
 """
 
@@ -103,5 +115,29 @@ def test_windows_are_a_view() -> None:
         z.unfold(0, 2, 2)[0].mul_(3.0)
         z.sum().backward()
         return x, windows, windows.stride(), y.grad, z.grad_fn.name()
+
+    compare(program)
+
+
+@pytest.mark.parametrize("name", ["dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout"])
+@pytest.mark.parametrize("inplace", [False, True])
+def test_what_dropouts_draw(name: str, inplace: bool) -> None:
+    """Which values there are, whether channels go as a whole, and what the graph is made of."""
+
+    def program(torch: Any) -> Any:
+        torch.manual_seed(0)
+        shape = {"dropout1d": (30, 20, 2), "dropout3d": (30, 20, 2, 1, 1)}.get(name, (30, 20, 2, 1))
+        x = torch.ones(shape, dtype=torch.float64, requires_grad=True)
+        out = getattr(torch.nn.functional, name)(x * 1, 0.25, True, inplace)
+        out.sum().backward()
+        values = sorted({round(n, 12) for n in out.detach().flatten().tolist()})
+        slopes = sorted({round(n, 12) for n in x.grad.flatten().tolist()})
+        flat = out.detach().reshape(30, 20, 2)
+        often = (flat == flat.max()).double().mean().item()
+        nodes, node = [], out.grad_fn
+        while node is not None:
+            nodes.append(node.name())
+            node = node.next_functions[0][0] if node.next_functions else None
+        return values, slopes, bool((flat[..., 0] == flat[..., 1]).all()), abs(often - 0.75) < 0.06, nodes
 
     compare(program)

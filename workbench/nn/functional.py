@@ -16,7 +16,17 @@ from ..ops.core.checks import number_of
 from ..ops.divergence import kl_div
 from ..ops.folds import fold, unfold
 from ..ops.inplace import write
-from ..ops.layers import dropout, embedding, one_hot, scaled_dot_product_attention
+from ..ops.layers import (
+    alpha_dropout,
+    dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    embedding,
+    feature_alpha_dropout,
+    one_hot,
+    scaled_dot_product_attention,
+)
 from ..ops.linear import linear
 from ..ops.losses import (
     binary_cross_entropy,
@@ -127,6 +137,11 @@ __all__ = [
     "threshold_",
     "fold",
     "unfold",
+    "alpha_dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "feature_alpha_dropout",
 ]
 
 

@@ -640,7 +640,7 @@ _unfold = define(
     _windows_along,
     kind="view",
     self="unfold_backward(grad, self.shape, dim, length, step)",
-    samples="r(5), 0, 3, 1; r(2, 5, 2), 1, 2, 3; r(), 0, 1, 1",
+    samples="r(5), 0, 3, 1; r(2, 5, 2), 1, 2, 3",
 )
 define(
     "UnfoldBackwardBackward0",
@@ -668,7 +668,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
         raise RuntimeError(f"maximum size for tensor at dimension {dim} is {longest} but size is {length}")
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    if local.modes.levels and not self._array.ndim:  # a batch of numbers has a dimension to unfold
+    if local.modes.levels and not self._array.ndim:  # a batch of numbers has one dimension too few
         self = self.reshape(1)
     return _unfold(self, dim, length, step)
 
