@@ -41,6 +41,18 @@ F.alpha_dropout(x * 1, 1.0, True, True) | F.feature_alpha_dropout(s[0], 0.5, Tru
 F.feature_alpha_dropout(x, 1.0, True) | F.feature_alpha_dropout([1], 0.5, True) | F.dropout2d(o, 0.5)
 n.Dropout2d(1.5) | n.Dropout1d(1.0)(s) | n.Dropout2d(1.0)(x) | n.Dropout3d(1.0)(x) | n.AlphaDropout(1.0)(x)
 n.FeatureAlphaDropout(1.0)(x) | n.AlphaDropout(0.5).eval()(x)
+F.adaptive_max_pool2d(x, 2) | F.adaptive_max_pool2d(x, (2, None)) | F.adaptive_max_pool2d(x, (2,))
+F.adaptive_max_pool2d(x, [3, 7], True) | F.adaptive_max_pool2d(x[0], 2) | F.adaptive_max_pool2d(x[0, 0], 2)
+F.adaptive_max_pool2d(x.detach(), 0) | F.adaptive_max_pool2d(x, -1) | F.adaptive_max_pool2d(x[:0], 2)
+F.adaptive_max_pool2d(x[:, :0], 2) | F.adaptive_max_pool2d(x[:, :, :0], 2) | F.adaptive_max_pool2d(x.long(), 2)
+F.adaptive_max_pool2d(x > 0, 2) | F.adaptive_max_pool2d(x, (2, 2, 2)) | F.adaptive_max_pool2d(x[0, 0], (2, 2))
+F.adaptive_max_pool2d(x.log(), 2, True)[1] | F.adaptive_max_pool2d(x.float(), 3) | F.adaptive_max_pool2d(x[0][:0], 2)
+F.adaptive_max_pool1d(x[0], 2, True) | F.adaptive_max_pool1d(s, 4) | F.adaptive_max_pool1d(x[0], (2,))
+F.adaptive_max_pool1d(x[0], (2, 2)) | F.adaptive_max_pool1d(x[0], None) | F.adaptive_max_pool1d(x, 2)
+F.adaptive_max_pool1d(s[0], 2) | F.adaptive_max_pool1d(x[0].detach(), 0) | F.adaptive_max_pool1d(x[0, :, :0], 2)
+F.adaptive_max_pool1d(x[:0, 0], 2) | F.adaptive_max_pool1d(x[0].long(), 2) | F.adaptive_max_pool1d([1], 2)
+F.adaptive_max_pool1d(x[0], 2.0) | F.adaptive_max_pool1d(x[0], -1) | n.AdaptiveMaxPool1d(2)(s)
+n.AdaptiveMaxPool2d((2, None), return_indices=True)(x) | n.AdaptiveMaxPool2d(2)(x)
 """
 
 
@@ -70,7 +82,7 @@ def test_a_call(text: str) -> None:
 
 TRANSFORMED = """
 F.unfold(t, 2) | F.unfold(t, (2, 1), stride=(1, 2), padding=1) | F.fold(F.unfold(t, 2), (3, 4), 2) | t.unfold(2, 2, 1)
-t.unfold(0, 1, 1) | t[0, 0, 0].unfold(0, 1, 1)
+F.adaptive_max_pool2d(t, (2, 3)) | F.adaptive_max_pool1d(t[0], 3) | t.unfold(0, 1, 1) | t[0, 0, 0].unfold(0, 1, 1)
 """
 
 
@@ -95,7 +107,8 @@ def test_transforms(text: str) -> None:
 
 REPRS = """
 Dropout1d() | Dropout2d(0.2, True) | Dropout3d(0.1) | AlphaDropout(0.2, True) | FeatureAlphaDropout()
-Unfold((2, 3), padding=1) | Fold(4, (2, 3), stride=2)
+AdaptiveMaxPool1d(2, return_indices=True) | AdaptiveMaxPool2d((2, None)) | Unfold((2, 3), padding=1)
+Fold(4, (2, 3), stride=2)
 """
 
 

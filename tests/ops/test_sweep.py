@@ -163,6 +163,7 @@ for _mode, _word, _dims in (
 CALLS["constant_pad"] = "F.pad(self, pad, value=value)"
 CALLS |= {
     "col2im": "F.fold(self, output_size, kernel_size, dilation, padding, stride)",
+    "adaptive_max_pool2d": "F.adaptive_max_pool2d(self, output_size)",
     "im2col": "F.unfold(self, kernel_size, dilation, padding, stride)",
     "unfold": "self.unfold(dim, length, step)",
 }
@@ -172,8 +173,8 @@ for _mode, _word in (("reflect", "reflection"), ("replicate", "replication")):
 # What no call names: others are made of it, and sweep it. So do gradients the operations of derivatives.
 INNER = """
 alias identity to_copy_ordered unsafe_view squeeze_own strided_copy strided_scatter remainder_of_number where_median
-foremost max_pool2d_indices as_strided conv_input conv_weight uniform normal exponential cauchy
-log_normal geometric random_between random_below random_whole bernoulli_number bernoulli_tensor bernoulli_draw
+foremost max_pool2d_indices adaptive_max_pool2d_indices as_strided conv_input conv_weight uniform normal exponential
+cauchy log_normal geometric random_between random_below random_whole bernoulli_number bernoulli_tensor bernoulli_draw
 poisson_draw rrelu_with_noise rrelu_with_noise_
 """.split()
 

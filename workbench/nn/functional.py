@@ -56,7 +56,15 @@ from ..ops.piecewise import (
     threshold,
 )
 from ..ops.pixels import pixel_shuffle, pixel_unshuffle
-from ..ops.pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d
+from ..ops.pooling import (
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    max_pool1d,
+    max_pool2d,
+)
 from ..ops.resampling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, interpolate
 
 __path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
@@ -142,6 +150,8 @@ __all__ = [
     "dropout2d",
     "dropout3d",
     "feature_alpha_dropout",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
 ]
 
 

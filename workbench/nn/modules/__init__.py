@@ -90,6 +90,8 @@ from .resampling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
     AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
     AvgPool1d,
     AvgPool3d,
     Upsample,
@@ -212,4 +214,6 @@ __all__ = [
     "Dropout2d",
     "Dropout3d",
     "FeatureAlphaDropout",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
 ]
