@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from oracle import compare, entries
 
-# x is images (2, 3, 4, 5), c columns (2, 12, 12), s a sequence (2, 6), o a number
+# x is images (2, 3, 4, 5), c columns (2, 12, 12), s a sequence (2, 6), v a vector (4), o a number, i indices, m a mask
 CALLS = """
 F.unfold(x, 2) | F.unfold(x[0], 2) | F.unfold(x[0, 0], 2) | F.unfold(x[0, 0, 0], 2) | F.unfold(o, 2)
 F.unfold(x[None], 2)
@@ -53,6 +53,24 @@ F.adaptive_max_pool1d(s[0], 2) | F.adaptive_max_pool1d(x[0].detach(), 0) | F.ada
 F.adaptive_max_pool1d(x[:0, 0], 2) | F.adaptive_max_pool1d(x[0].long(), 2) | F.adaptive_max_pool1d([1], 2)
 F.adaptive_max_pool1d(x[0], 2.0) | F.adaptive_max_pool1d(x[0], -1) | n.AdaptiveMaxPool1d(2)(s)
 n.AdaptiveMaxPool2d((2, None), return_indices=True)(x) | n.AdaptiveMaxPool2d(2)(x)
+s.index_fill(1, i, 2.0) | s.index_fill(1, i, o) | s.index_fill(1, i, v) | s.index_fill(0, i, 1.0)
+s.index_fill(1, i.int(), 1.0) | s.index_fill(1, i[None], 1.0) | s.index_fill(1, i[0], 1.0) | s.index_fill(1, -i, 1.0)
+o.index_fill(0, i[:1], 1.0) | s.index_fill(2, i, 1.0) | s.long().index_fill(1, i, 1.5) | s.index_fill(1, i, True)
+s.index_fill(1, m, 1.0) | (s * 1).index_fill_(1, i, 2.0) | (s * 1).index_fill_(1, i, o) | s.index_fill_(1, i, o)
+torch.index_fill(s, 1, i, 0.5) | torch.index_copy(s, 1, i, s[:, 1:3])
+s.index_copy(1, i, s[:, :2]) | s.index_copy(1, i, s) | s.index_copy(1, i, o) | s.index_copy(1, i[0], o)
+s.index_copy(1, i[:1], v[:2]) | s.index_copy(0, i, s[:, :2].T) | s.index_copy(0, i, s)
+s.index_copy(1, i.int(), s[:, :2]) | s.index_copy(1, i, s[:, :2].float()) | s.index_copy(1, i[None], s[:, :2])
+s.index_copy(1, i - 5, s[:, :2]) | o.index_copy(0, i[:1], o) | o.index_copy(0, i[:1], v[:1])
+s.index_copy(1, i[:0], s[:, :0]) | (s * 1).index_copy_(1, i, s[:, :2]) | (s * 1).index_copy_(1, i, s)
+v.masked_scatter(m, s) | s.T.masked_scatter(m[:2], v) | v.masked_scatter(m, s[0, :2]) | v.masked_scatter(m, s.float())
+v.masked_scatter(m.long(), s) | s.masked_scatter(m, v) | v.masked_scatter(m, 2.0) | v.masked_scatter([True], s)
+o.masked_scatter(m[0], v) | o.masked_scatter(m, v) | (v * 1).masked_scatter_(m, s) | v[:3].masked_scatter(m, s)
+v.take(i) | s.take(torch.tensor([[0, 5], [-1, 2]])) | s.take(torch.tensor(19)) | s.take(i.int()) | s.take(i.double())
+s[:0].take(i) | s[:0].take(i[:0]) | o.take(i[:1]) | s.take([0]) | torch.take(s.T, i) | s.take(torch.tensor(1))
+(s * 1).put_(i, v[:2]) | (s * 1).put_(i, v[:2], True) | s.put(i, v[:2]) | s.put(i, v) | s.put(i.int(), v[:2])
+s.put(i + 15, v[:2]) | s.put(i, v[:2].float()) | s.put(i, o) | s[:0].put(i, v[:2]) | s.T.put(i, v[:2])
+torch.put(s, i, v[:2], accumulate=True) | (s * 1).T.put_(i, v[:2])
 """
 
 
@@ -62,12 +80,14 @@ def run(torch: Any, text: str) -> Any:
     for name, shape in {"x": (2, 3, 4, 5), "c": (2, 12, 12), "s": (2, 6), "o": ()}.items():
         count = torch.arange(torch.zeros(shape).numel(), dtype=torch.float64)
         leaves[name] = ((count * 7 + 3).remainder(11) / 4 - 1.25).reshape(shape).requires_grad_()
+    leaves["v"] = torch.tensor([0.5, -1.5, 2.0, 0.75], dtype=torch.float64, requires_grad=True)
+    given = list(leaves.values())
+    leaves |= {"i": torch.tensor([0, 2]), "m": torch.tensor([True, False, True, True])}
     out = eval(text, {"F": torch.nn.functional, "n": torch.nn, "torch": torch, **leaves})
     several = out if isinstance(out, tuple) else (out,)
     out = several[0]
     if not out.requires_grad:
         return several
-    given = list(leaves.values())
     first = torch.autograd.grad((out**3).sum(), given, create_graph=True, allow_unused=True)
     again = torch.autograd.grad(sum((g * g).sum() for g in first if g is not None), given, allow_unused=True)
     names = [g.grad_fn.name() for g in first if g is not None]

@@ -164,6 +164,8 @@ CALLS["constant_pad"] = "F.pad(self, pad, value=value)"
 CALLS |= {
     "col2im": "F.fold(self, output_size, kernel_size, dilation, padding, stride)",
     "adaptive_max_pool2d": "F.adaptive_max_pool2d(self, output_size)",
+    "index_fill_number": "torch.index_fill(self, dim, index, value)",
+    "put_at": "torch.put(self, index, source, accumulate)",
     "im2col": "F.unfold(self, kernel_size, dilation, padding, stride)",
     "unfold": "self.unfold(dim, length, step)",
 }

@@ -23,6 +23,7 @@ from . import (
     linear,
     math,
     matrices,
+    placing,  # noqa: F401
     reduction,
     shape,
     special,  # noqa: F401
