@@ -273,7 +273,7 @@ KNOWN: dict[str, dict[str, str]] = {
         "out=*: error": "cholesky_factor cholesky_inverse cholesky_solve vdot",
         "empty: error": "cholesky_factor",
     },
-    "Floats among integers": {"*int64 with float32: error": "masked_fill fill_with"},
+    "Floats among integers": {"*int64 with float32: error": "masked_fill fill_with index_fill"},
     "Numbers near the limits of a dtype": {
         "float??, one *largest: value": "addmm smooth_l1_loss native_layer_norm native_batch_norm addr addbmm lerp",
         "float??, one *largest: *gradient's value": "mse_loss native_layer_norm native_batch_norm prod_dim",
@@ -314,7 +314,9 @@ KNOWN: dict[str, dict[str, str]] = {
     "Two faults at once": {
         "float??, *edges: error": "binary_cross_entropy",
         "empty: error": "binary_cross_entropy rsub_tensors native_batch_norm pixel_shuffle pixel_unshuffle",
-        "in place, empty: error": "masked_fill masked_fill_number",
+        "in place, empty: error": "masked_fill masked_fill_number masked_scatter",
+        "in place, 0-d: error": "masked_scatter",
+        "*empty: error": "index_fill index_fill_number",
         "in place, bool: error": "addmm addcmul baddbmm",
         "in place, *: error": "lerp lerp_number addr addbmm",
         "*0-d: error": "baddbmm addbmm index_add mv embedding unflatten permute F.avg_pool2d F.cross_entropy",

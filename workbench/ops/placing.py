@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..autograd.levels import elements
 from ..autograd.tensor import Tensor
 from .core.checks import INT64, check_broadcast, check_tensor, dim_index, held, number_of, tensors_only
 from .core.op import define, operation
 from .core.registry import abbreviation
+from .core.results import copied
 
 
 def _with_slices(a: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
     """A copy with the slices that `index` names replaced by others, or by one number."""
-    out = np.array(a)
+    out = np.array(a, order="C") if np.ndim(value) else np.asarray(copied(a))
     if isinstance(value, np.ndarray) and value.ndim:
         value = np.moveaxis(value, dim, 0)
     np.moveaxis(np.atleast_1d(out), dim, 0)[index.reshape(-1)] = value
@@ -35,6 +37,7 @@ _index_fill = define(
     "IndexFillBackward1",
     "index_fill(Tensor self, dim, Kept index, Tensor value)",
     _with_slices,
+    kind="assign",
     batch="loop",
     self="index_fill_number(grad, dim, index, 0)",
     value="sum_all(index_select(grad, dim, index))",
@@ -56,7 +59,7 @@ _index_copy = define(
 def _scattered(a: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.ndarray:
     """A copy with elements of `source`, in their order, where the mask is true."""
     shape = np.broadcast_shapes(a.shape, mask.shape)
-    out = np.array(np.broadcast_to(a, shape))
+    out = np.array(np.broadcast_to(a, shape), order="C")
     where = np.broadcast_to(mask, shape)
     out[where] = source.reshape(-1)[: np.count_nonzero(where)]
     return out
@@ -102,11 +105,15 @@ _take = define(
 
 
 def _put_at(a: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool) -> np.ndarray:
-    out = np.array(a, order="C")
+    out = np.asarray(copied(a))
+    if not index.size:
+        return out
+    whole = np.atleast_1d(out)
+    places = np.unravel_index(index % a.size, whole.shape)
     if accumulate:
-        np.add.at(out.reshape(-1), index.reshape(-1), source.reshape(-1))
+        np.add.at(whole, places, source.reshape(index.shape))
     else:
-        out.reshape(-1)[index.reshape(-1)] = source.reshape(-1)
+        whole[places] = source.reshape(index.shape)
     return out
 
 
@@ -140,16 +147,13 @@ def index_fill(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     dim = dim_index(dim, self._array.ndim)
     if isinstance(value, Tensor) and value._array.ndim:
-        raise RuntimeError(
-            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-            f"{value._array.ndim} dimension(s)."
-        )
+        raise RuntimeError(errors.NO_DIMENSION.format("index_fill_", value._array.ndim))
     if index._array.ndim > 1:
         raise RuntimeError("Index has to be a vector/scalar")
     size = self._array.shape[dim] if self._array.ndim else 1
     outside = _first_outside(index, -size, size)
     if outside is not None:
-        raise IndexError(f"index {outside} is out of bounds for dimension {dim} with size {size}")
+        raise IndexError(errors.INDEX_RANGE.format(outside, dim, size))
     if isinstance(value, Tensor):
         return _index_fill(self, dim, index, value)
     return _index_fill_number(self, dim, index, held(number_of("index_fill", "value", 3, value), self.dtype))
@@ -203,7 +207,7 @@ def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy with the elements of `source`, in their order, where the mask is true.
 
-    RuntimeError where `source` has too few. Source: torch.Tensor.masked_scatter.
+    The result has the shape that both are broadcast to. RuntimeError where `source` has too few. Source: torch.Tensor.masked_scatter.
     """
     check_tensor("masked_scatter", "mask", 1, mask)
     check_tensor("masked_scatter", "source", 2, source)
@@ -214,7 +218,7 @@ def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             f"{source.dtype.word}"
         )
     if mask._array.dtype.kind != "b":
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.word}")
+        raise RuntimeError(errors.ONLY_MASKS.format("masked_scatter_", mask.dtype.word))
     shape = np.broadcast_shapes(mask._array.shape, self._array.shape)
     if source._array.size < np.count_nonzero(np.broadcast_to(mask._array, shape)):
         raise RuntimeError("Number of elements of source < number of ones in mask")

@@ -218,8 +218,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
         raise RuntimeError(f"adaptive_max_pool2d(): Expected 3D or 4D tensor, but got: {list(shape)}")
     check_windows(name, input, range(1, len(shape)))
     if min(sizes) < 0:
-        whole = [*shape[:-2], *sizes]
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {whole}")
+        raise RuntimeError(errors.NEGATIVE_SIZE.format(min(sizes), [*shape[:-2], *sizes]))
     only_floats(name)((input,))
     indices = _adaptive_indices(input.detach(), sizes)
     out = _adaptive_max_pool(input, sizes, indices)
