@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -70,6 +71,14 @@ v.take(i) | s.take(torch.tensor([[0, 5], [-1, 2]])) | s.take(torch.tensor(19)) |
 s[:0].take(i) | s[:0].take(i[:0]) | o.take(i[:1]) | s.take([0]) | torch.take(s.T, i) | s.take(torch.tensor(1))
 (s * 1).put_(i, v[:2]) | (s * 1).put_(i, v[:2], True) | s.put(i, v[:2]) | s.put(i, v) | s.put(i.int(), v[:2])
 s.put(i + 15, v[:2]) | s.put(i, v[:2].float()) | s.put(i, o) | s[:0].put(i, v[:2]) | s.T.put(i, v[:2])
+w.nansum() | w.nansum(0) | w.nansum((0, 1), True) | w.nansum(None) | w.nansum(2) | w.detach().nansum(dtype=torch.float32)
+w.detach().nansum(0, dtype=torch.float32) | s.long().nansum() | (s > 0).nansum() | w[:0].nansum(0) | w.nanmean()
+w.nanmean(1, True) | s.long().nanmean() | w.detach().nanmean(0, dtype=torch.float32) | w.nanmean(dtype=torch.int64)
+w.nansum(keepdim=True) | torch.nansum(s, 1) | torch.nanmean(s, dim=0)
+w.kthvalue(1) | w.kthvalue(2, 0, True) | w.kthvalue(0) | w.kthvalue(4) | w.kthvalue(2.0) | w.kthvalue(2, 3)
+(s > 0).kthvalue(1) | s.long().kthvalue(1)[0] | o.kthvalue(1) | o.kthvalue(2) | s[:, :0].kthvalue(1) | s[:0].kthvalue(1)
+torch.kthvalue(s, 3, 1) | w.sinc() | s.long().sinc() | s.sinc() | s.erfc() | s.long().erfc() | (s * 4).erfc()
+(s * 1).sinc_() | (s * 1).erfc_() | o.sinc()
 torch.put(s, i, v[:2], accumulate=True) | (s * 1).T.put_(i, v[:2])
 """
 
@@ -81,6 +90,7 @@ def run(torch: Any, text: str) -> Any:
         count = torch.arange(torch.zeros(shape).numel(), dtype=torch.float64)
         leaves[name] = ((count * 7 + 3).remainder(11) / 4 - 1.25).reshape(shape).requires_grad_()
     leaves["v"] = torch.tensor([0.5, -1.5, 2.0, 0.75], dtype=torch.float64, requires_grad=True)
+    leaves["w"] = torch.tensor([[0.5, math.nan, 2.0], [0.0, 1.5, -1.0]], dtype=torch.float64, requires_grad=True)
     given = list(leaves.values())
     leaves |= {"i": torch.tensor([0, 2]), "m": torch.tensor([True, False, True, True])}
     out = eval(text, {"F": torch.nn.functional, "n": torch.nn, "torch": torch, **leaves})

@@ -166,6 +166,7 @@ CALLS |= {
     "adaptive_max_pool2d": "F.adaptive_max_pool2d(self, output_size)",
     "index_fill_number": "torch.index_fill(self, dim, index, value)",
     "put_at": "torch.put(self, index, source, accumulate)",
+    "kthvalue": "torch.kthvalue(self, k, dim, keepdim)",
     "im2col": "F.unfold(self, kernel_size, dilation, padding, stride)",
     "unfold": "self.unfold(dim, length, step)",
 }
@@ -221,6 +222,7 @@ COMPOSED = {
     "is_same_size(self, other)": "r(2), r(2); r(2), r(2, 1)",
     "matmul(self, other)": "r(3), r(3); r(2, 3), r(3, 4); r(2, 2, 3), r(3); r(2, 1, 2, 3), r(3, 3, 2)",
     "movedim(self, 0, 1)": "r(2, 3)",
+    "nanmean(self)": "r(3); r(2, 3)",
     "narrow(self, 1, 1, 2)": "r(2, 3)",
     "nonzero(self)": "r(2, 3); r()",
     "outer(self, other)": "r(3), r(2)",

@@ -23,6 +23,7 @@ from . import (
     linear,
     math,
     matrices,
+    nan_sums,  # noqa: F401
     placing,  # noqa: F401
     reduction,
     shape,

@@ -207,7 +207,8 @@ def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy with the elements of `source`, in their order, where the mask is true.
 
-    The result has the shape that both are broadcast to. RuntimeError where `source` has too few. Source: torch.Tensor.masked_scatter.
+    The result has the shape that both are broadcast to. RuntimeError where `source` has too few.
+    Source: torch.Tensor.masked_scatter.
     """
     check_tensor("masked_scatter", "mask", 1, mask)
     check_tensor("masked_scatter", "source", 2, source)
