@@ -71,13 +71,18 @@ v.take(i) | s.take(torch.tensor([[0, 5], [-1, 2]])) | s.take(torch.tensor(19)) |
 s[:0].take(i) | s[:0].take(i[:0]) | o.take(i[:1]) | s.take([0]) | torch.take(s.T, i) | s.take(torch.tensor(1))
 (s * 1).put_(i, v[:2]) | (s * 1).put_(i, v[:2], True) | s.put(i, v[:2]) | s.put(i, v) | s.put(i.int(), v[:2])
 s.put(i + 15, v[:2]) | s.put(i, v[:2].float()) | s.put(i, o) | s[:0].put(i, v[:2]) | s.T.put(i, v[:2])
-w.nansum() | w.nansum(0) | w.nansum((0, 1), True) | w.nansum(None) | w.nansum(2) | w.detach().nansum(dtype=torch.float32)
-w.detach().nansum(0, dtype=torch.float32) | s.long().nansum() | (s > 0).nansum() | w[:0].nansum(0) | w.nanmean()
+w.nansum() | w.nansum(0) | w.nansum((0, 1), True) | w.nansum(None) | w.nansum(2)
+w.detach().nansum(dtype=torch.float32) | w.detach().nansum(0, dtype=torch.float32)
+s.long().nansum() | (s > 0).nansum() | w[:0].nansum(0) | w.nanmean()
 w.nanmean(1, True) | s.long().nanmean() | w.detach().nanmean(0, dtype=torch.float32) | w.nanmean(dtype=torch.int64)
 w.nansum(keepdim=True) | torch.nansum(s, 1) | torch.nanmean(s, dim=0)
 w.kthvalue(1) | w.kthvalue(2, 0, True) | w.kthvalue(0) | w.kthvalue(4) | w.kthvalue(2.0) | w.kthvalue(2, 3)
 (s > 0).kthvalue(1) | s.long().kthvalue(1)[0] | o.kthvalue(1) | o.kthvalue(2) | s[:, :0].kthvalue(1) | s[:0].kthvalue(1)
 torch.kthvalue(s, 3, 1) | w.sinc() | s.long().sinc() | s.sinc() | s.erfc() | s.long().erfc() | (s * 4).erfc()
+F.channel_shuffle(x, 3) | F.channel_shuffle(x, 2) | F.channel_shuffle(x, 0) | F.channel_shuffle(x, -1)
+F.channel_shuffle(x[0, 0], 2) | F.channel_shuffle(x[0].mT, 5) | F.channel_shuffle(x[:0], 3) | F.channel_shuffle(x, 2.0)
+F.channel_shuffle([1], 2) | F.channel_shuffle(c, 4) | F.channel_shuffle(c.long(), 6) | n.ChannelShuffle(2)(c)
+F.upsample(x, 3) | F.upsample(x, scale_factor=2, mode="bilinear", align_corners=True)
 (s * 1).sinc_() | (s * 1).erfc_() | o.sinc()
 torch.put(s, i, v[:2], accumulate=True) | (s * 1).T.put_(i, v[:2])
 """
@@ -136,7 +141,7 @@ def test_transforms(text: str) -> None:
 
 
 REPRS = """
-Dropout1d() | Dropout2d(0.2, True) | Dropout3d(0.1) | AlphaDropout(0.2, True) | FeatureAlphaDropout()
+Dropout1d() | Dropout2d(0.2, True) | Dropout3d(0.1) | AlphaDropout(0.2, True) | FeatureAlphaDropout() | ChannelShuffle(3)
 AdaptiveMaxPool1d(2, return_indices=True) | AdaptiveMaxPool2d((2, None)) | Unfold((2, 3), padding=1)
 Fold(4, (2, 3), stride=2)
 """

@@ -167,6 +167,7 @@ CALLS |= {
     "index_fill_number": "torch.index_fill(self, dim, index, value)",
     "put_at": "torch.put(self, index, source, accumulate)",
     "kthvalue": "torch.kthvalue(self, k, dim, keepdim)",
+    "channel_shuffle": "F.channel_shuffle(self, groups)",
     "im2col": "F.unfold(self, kernel_size, dilation, padding, stride)",
     "unfold": "self.unfold(dim, length, step)",
 }
@@ -243,8 +244,9 @@ KNOWN: dict[str, dict[str, str]] = {
         "float??, all edges: gradient's value": "hardtanh hardswish hardshrink softshrink",
     },
     "Ties": {
-        "expanded: *value": "top_values topk",
-        "float??, *edges: *value": "top_values topk",
+        "expanded: *value": "top_values topk kthvalue",
+        "float??, *edges: *value": "top_values topk kthvalue",
+        "int??: value": "kthvalue",
         "float??, all edges: *value": "sorted_values",
         "uint8: value": "topk",
     },

@@ -9,6 +9,7 @@ from ..absent import refusal
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.grad_mode import no_grad
 from ..autograd.tensor import Tensor
+from ..errors import warn
 from ..ops import activation, math
 from ..ops.activation import gelu, logsigmoid
 from ..ops.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
@@ -55,7 +56,7 @@ from ..ops.piecewise import (
     softshrink,
     threshold,
 )
-from ..ops.pixels import pixel_shuffle, pixel_unshuffle
+from ..ops.pixels import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from ..ops.pooling import (
     adaptive_max_pool1d,
     adaptive_max_pool2d,
@@ -152,6 +153,8 @@ __all__ = [
     "feature_alpha_dropout",
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
+    "channel_shuffle",
+    "upsample",
 ]
 
 
@@ -239,6 +242,18 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
 def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
     """`rrelu`, written into the tensor itself, which is returned."""
     return rrelu(input, lower, upper, training, True)
+
+
+def upsample(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """`interpolate` under its old name, with a warning: the input in another size."""
+    warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
+    return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def softsign(input: Tensor) -> Tensor:

@@ -30,7 +30,7 @@ def nansum(
     self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
 ) -> Tensor:
     """The sum of all elements that are not nan, or over `dim` (an int or several). Source: torch.nansum."""
-    if isinstance(out, Tensor) and out._array.dtype.kind != "f":
+    if isinstance(out, Tensor) and out._array.dtype.kind != "f" == self._array.dtype.kind:
         raise NotImplementedError(errors.NO_KERNEL.format("nansum_cpu", out.dtype.word))
     if out is not None:
         return into_as("nansum", out, nansum, self, dim, keepdim, dtype=dtype)
@@ -42,12 +42,8 @@ def nansum(
 
 @operation()
 @numpy_names
-def nanmean(
-    self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
-) -> Tensor:
+def nanmean(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The mean of all elements that are not nan, or over `dim`; RuntimeError for integers. Source: torch.nanmean."""
-    if out is not None:
-        return into_as("nanmean", out, nanmean, self, dim, keepdim, dtype=dtype)
     if self._array.dtype.kind != "f":
         raise RuntimeError(
             f"nanmean(): expected input to have floating point or complex dtype but got {self.dtype.word}"

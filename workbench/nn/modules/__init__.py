@@ -99,7 +99,7 @@ from .resampling import (
     UpsamplingNearest2d,
 )
 from .rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
-from .similarity import CosineSimilarity, PairwiseDistance, PixelShuffle, PixelUnshuffle
+from .similarity import ChannelShuffle, CosineSimilarity, PairwiseDistance, PixelShuffle, PixelUnshuffle
 from .transformer import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
 
 __all__ = [
@@ -216,4 +216,5 @@ __all__ = [
     "FeatureAlphaDropout",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
+    "ChannelShuffle",
 ]
