@@ -141,7 +141,8 @@ def test_transforms(text: str) -> None:
 
 
 REPRS = """
-Dropout1d() | Dropout2d(0.2, True) | Dropout3d(0.1) | AlphaDropout(0.2, True) | FeatureAlphaDropout() | ChannelShuffle(3)
+Dropout1d() | Dropout2d(0.2, True) | Dropout3d(0.1) | AlphaDropout(0.2, True) | FeatureAlphaDropout()
+ChannelShuffle(3)
 AdaptiveMaxPool1d(2, return_indices=True) | AdaptiveMaxPool2d((2, None)) | Unfold((2, 3), padding=1)
 Fold(4, (2, 3), stride=2)
 """

@@ -255,7 +255,7 @@ def take(self: Tensor, index: Tensor) -> Tensor:
 
 @operation(in_place="indices")
 def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with the elements of `source` where `index` says among all elements in a row; `accumulate` adds them.
+    """A copy, in its own shape, with the elements of `source` where `index` says among all in a row, or added to them.
 
     IndexError for an index outside. Source: torch.Tensor.put.
     """
