@@ -497,6 +497,8 @@ UNPACK_SIZE = (
     "{}(): argument '{}' failed to unpack the object at pos {} with error \"type must be tuple of ints,but got {}\""
 )
 FOUND_DTYPE = "Found dtype {} but expected {}"
+NO_DIMENSION = "{} only supports a 0-dimensional value tensor, but got tensor with {} dimension(s)."
+ONLY_MASKS = "{} only supports boolean masks, but got mask with dtype {}"
 INDEX_RANGE = "index {} is out of bounds for dimension {} with size {}"
 SELECT_NO_DIM = "index_select(): self indexing axis dim should be positive"
 INDEX_DTYPE = "tensors used as indices must be long, int, byte or bool tensors"

@@ -161,14 +161,24 @@ for _mode, _word, _dims in (
         for d in _dims
     }
 CALLS["constant_pad"] = "F.pad(self, pad, value=value)"
+CALLS |= {
+    "col2im": "F.fold(self, output_size, kernel_size, dilation, padding, stride)",
+    "adaptive_max_pool2d": "F.adaptive_max_pool2d(self, output_size)",
+    "index_fill_number": "torch.index_fill(self, dim, index, value)",
+    "put_at": "torch.put(self, index, source, accumulate)",
+    "kthvalue": "torch.kthvalue(self, k, dim, keepdim)",
+    "channel_shuffle": "F.channel_shuffle(self, groups)",
+    "im2col": "F.unfold(self, kernel_size, dilation, padding, stride)",
+    "unfold": "self.unfold(dim, length, step)",
+}
 for _mode, _word in (("reflect", "reflection"), ("replicate", "replication")):
     CALLS |= {f"{_word}_pad{d}d": f"F.pad(self, padding, mode='{_mode}')" for d in (1, 2, 3)}
 
 # What no call names: others are made of it, and sweep it. So do gradients the operations of derivatives.
 INNER = """
 alias identity to_copy_ordered unsafe_view squeeze_own strided_copy strided_scatter remainder_of_number where_median
-foremost max_pool2d_indices as_strided conv_input conv_weight uniform normal exponential cauchy
-log_normal geometric random_between random_below random_whole bernoulli_number bernoulli_tensor bernoulli_draw
+foremost max_pool2d_indices adaptive_max_pool2d_indices as_strided conv_input conv_weight uniform normal exponential
+cauchy log_normal geometric random_between random_below random_whole bernoulli_number bernoulli_tensor bernoulli_draw
 poisson_draw rrelu_with_noise rrelu_with_noise_
 """.split()
 
@@ -213,6 +223,7 @@ COMPOSED = {
     "is_same_size(self, other)": "r(2), r(2); r(2), r(2, 1)",
     "matmul(self, other)": "r(3), r(3); r(2, 3), r(3, 4); r(2, 2, 3), r(3); r(2, 1, 2, 3), r(3, 3, 2)",
     "movedim(self, 0, 1)": "r(2, 3)",
+    "nanmean(self)": "r(3); r(2, 3)",
     "narrow(self, 1, 1, 2)": "r(2, 3)",
     "nonzero(self)": "r(2, 3); r()",
     "outer(self, other)": "r(3), r(2)",
@@ -255,8 +266,9 @@ KNOWN: dict[str, dict[str, str]] = {
         "float??, all edges: gradient's value": "hardtanh hardswish hardshrink softshrink",
     },
     "Ties": {
-        "expanded: *value": "top_values topk",
-        "float??, *edges: *value": "top_values topk",
+        "expanded: *value": "top_values topk kthvalue",
+        "float??, *edges: *value": "top_values topk kthvalue",
+        "int??: value": "kthvalue",
         "float??, all edges: *value": "sorted_values",
         "uint8: value": "topk",
     },
@@ -287,7 +299,7 @@ KNOWN: dict[str, dict[str, str]] = {
         "out=*: error": "cholesky_factor cholesky_inverse cholesky_solve vdot",
         "empty: error": "cholesky_factor",
     },
-    "Floats among integers": {"*int64 with float32: error": "masked_fill fill_with"},
+    "Floats among integers": {"*int64 with float32: error": "masked_fill fill_with index_fill"},
     "Numbers near the limits of a dtype": {
         "float??, one *largest: value": "addmm smooth_l1_loss native_layer_norm native_batch_norm addr addbmm lerp",
         "float??, one *largest: *gradient's value": "mse_loss native_layer_norm native_batch_norm prod_dim cdist",
@@ -328,7 +340,9 @@ KNOWN: dict[str, dict[str, str]] = {
     "Two faults at once": {
         "float??, *edges: error": "binary_cross_entropy",
         "empty: error": "binary_cross_entropy rsub_tensors native_batch_norm pixel_shuffle pixel_unshuffle",
-        "in place, empty: error": "masked_fill masked_fill_number",
+        "in place, empty: error": "masked_fill masked_fill_number masked_scatter",
+        "in place, 0-d: error": "masked_scatter",
+        "*empty: error": "index_fill index_fill_number",
         "in place, bool: error": "addmm addmv addcmul baddbmm",
         "in place, *: error": "lerp lerp_number addr addbmm",
         "*0-d: error": "baddbmm addbmm index_add mv embedding unflatten permute F.avg_pool2d F.cross_entropy",

@@ -9,13 +9,25 @@ from ..absent import refusal
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.grad_mode import no_grad
 from ..autograd.tensor import Tensor
+from ..errors import warn
 from ..ops import activation, math
 from ..ops.activation import gelu, logsigmoid
 from ..ops.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from ..ops.core.checks import number_of
 from ..ops.divergence import kl_div
+from ..ops.folds import fold, unfold
 from ..ops.inplace import write
-from ..ops.layers import dropout, embedding, one_hot, scaled_dot_product_attention
+from ..ops.layers import (
+    alpha_dropout,
+    dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    embedding,
+    feature_alpha_dropout,
+    one_hot,
+    scaled_dot_product_attention,
+)
 from ..ops.linear import linear
 from ..ops.losses import (
     binary_cross_entropy,
@@ -44,8 +56,16 @@ from ..ops.piecewise import (
     softshrink,
     threshold,
 )
-from ..ops.pixels import pixel_shuffle, pixel_unshuffle
-from ..ops.pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d
+from ..ops.pixels import channel_shuffle, pixel_shuffle, pixel_unshuffle
+from ..ops.pooling import (
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    max_pool1d,
+    max_pool2d,
+)
 from ..ops.resampling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, interpolate
 
 __path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
@@ -124,6 +144,17 @@ __all__ = [
     "tanhshrink",
     "threshold",
     "threshold_",
+    "fold",
+    "unfold",
+    "alpha_dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "feature_alpha_dropout",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "channel_shuffle",
+    "upsample",
 ]
 
 
@@ -211,6 +242,18 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
 def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
     """`rrelu`, written into the tensor itself, which is returned."""
     return rrelu(input, lower, upper, training, True)
+
+
+def upsample(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """`interpolate` under its old name, with a warning: the input in another size."""
+    warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
+    return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def softsign(input: Tensor) -> Tensor:

@@ -23,6 +23,8 @@ from . import (
     linear,
     math,
     matrices,
+    nan_sums,  # noqa: F401
+    placing,  # noqa: F401
     reduction,
     shape,
     special,  # noqa: F401
@@ -66,7 +68,7 @@ for _name in ABSENT:
 Tensor.__dir__ = lambda self: [name for name in object.__dir__(self) if name not in ABSENT]
 
 # Loaded on first use: they give Tensor no methods, and a small program needs none of them.
-_LATER = "convolution layers losses normalization padding piecewise pixels pooling resampling".split()
+_LATER = "convolution folds layers losses normalization padding piecewise pixels pooling resampling".split()
 
 
 def __getattr__(name: str) -> Any:

@@ -25,7 +25,7 @@ Ints = tuple[int, ...]
 
 
 @lru_cache(1000)
-def _extents(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
+def extents(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
     """How many places the kernel has along each dimension."""
     facts = zip(size, kernel, stride, padding, dilation, strict=True)
     return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in facts)
@@ -35,7 +35,7 @@ def _padded(a: np.ndarray, padding: Ints) -> np.ndarray:
     return np.pad(a, ((0, 0), (0, 0), *((p, p) for p in padding))) if any(padding) else a
 
 
-def _columns(a: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> np.ndarray:
+def columns_of(a: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> np.ndarray:
     """What the kernel sees at each of its places: (images, groups, channels * kernel, places)."""
     a = np.ascontiguousarray(_padded(a, padding))
     windows, strides, columns = _windows_of(a.shape, a.strides, kernel, stride, dilation, groups)
@@ -52,7 +52,7 @@ def _windows_of(
 ) -> tuple[Ints, Ints, Ints]:
     """How the windows lie in a padded image: their shape and strides, and their shape as columns."""
     (count, channels, *size), (image, channel, *steps) = shape, strides
-    out, each = _extents(tuple(size), kernel, stride, (0,) * len(size), dilation), channels // groups
+    out, each = extents(tuple(size), kernel, stride, (0,) * len(size), dilation), channels // groups
     along = [n * d for n, d in zip(steps, dilation, strict=True)] + [n * s for n, s in zip(steps, stride, strict=True)]
     windows = (count, groups, each, *kernel, *out)
     columns = (count, groups, each * math.prod(kernel), math.prod(out))
@@ -83,9 +83,9 @@ def _convolved(
             _to_input(a, weight, shape, stride, padding, dilation, False, output_padding, groups)
         )
         return out if bias is None else out + bias.reshape(-1, *(1,) * len(kernel))
-    columns = _columns(a, kernel, stride, padding, dilation, groups)
+    columns = columns_of(a, kernel, stride, padding, dilation, groups)
     out = np.matmul(weight.reshape(groups, len(weight) // groups, -1), columns)
-    out = out.reshape(len(a), len(weight), *_extents(a.shape[2:], kernel, stride, padding, dilation))
+    out = out.reshape(len(a), len(weight), *extents(a.shape[2:], kernel, stride, padding, dilation))
     return out if bias is None else out + bias.reshape(-1, *(1,) * len(kernel))
 
 
@@ -113,7 +113,14 @@ def _to_input(
     kernel, places = weight.shape[2:], grad.shape[2:]
     matrices = weight.reshape(groups, len(weight) // groups, -1).swapaxes(1, 2)
     columns = np.matmul(matrices, _in_groups(grad, groups)).reshape(*shape[:2], *kernel, *places)
-    padded = np.zeros(shape[:2] + tuple([n + 2 * p for n, p in zip(shape[2:], padding, strict=True)]), grad.dtype)
+    return put_together(columns, shape, stride, padding, dilation)
+
+
+def put_together(columns: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints) -> np.ndarray:
+    """Images of a shape from columns (images, channels, *kernel, *places); where windows overlap they add up."""
+    dims = len(shape) - 2
+    kernel, places = columns.shape[2 : 2 + dims], columns.shape[2 + dims :]
+    padded = np.zeros(shape[:2] + tuple([n + 2 * p for n, p in zip(shape[2:], padding, strict=True)]), columns.dtype)
     if columns.size <= FEW_SEEN:  # the sums are the same, to the last bit
         np.add.at(padded.reshape(-1), _places_seen(padded.shape, kernel, places, stride, dilation), columns.reshape(-1))
     else:
@@ -163,7 +170,7 @@ def _to_weight(
 ) -> np.ndarray:
     if transposed:
         grad, a = a, grad
-    columns = _columns(a, shape[2:], stride, padding, dilation, groups)
+    columns = columns_of(a, shape[2:], stride, padding, dilation, groups)
     return np.matmul(_in_groups(grad, groups), columns.swapaxes(2, 3)).sum(0).reshape(shape)
 
 

@@ -156,7 +156,7 @@ def check_added(t: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) 
 def check_mask(mask: Tensor) -> None:
     """RuntimeError for what is no mask."""
     if mask._array.dtype.kind != "b":
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {word(mask.dtype)}")
+        raise RuntimeError(errors.ONLY_MASKS.format("masked_fill_", word(mask.dtype)))
 
 
 def check_put(function: str, indices: Any, values: Any) -> None:
@@ -416,10 +416,7 @@ def masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     if not isinstance(value, Tensor):
         return _fill_number(self, mask, held(number_of("masked_fill", "value", 2, value), self.dtype))
     if value._array.ndim:
-        raise RuntimeError(
-            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-            f"{value._array.ndim} dimension(s)."
-        )
+        raise RuntimeError(errors.NO_DIMENSION.format("masked_fill_", value._array.ndim))
     return _fill(self, mask, value)
 
 

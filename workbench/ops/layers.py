@@ -12,6 +12,7 @@ from ..autograd import dtypes
 from ..autograd.grad_mode import no_grad
 from ..autograd.levels import elements
 from ..autograd.tensor import Tensor
+from ..errors import warn
 from .activation import softmax
 from .core.checks import check_tensor, tensors_only
 from .core.op import define
@@ -23,17 +24,119 @@ from .math import mul
 @tensors_only()
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each element becomes 0 with probability p, the others grow by 1 / (1 - p); nothing happens without `training`."""
-    if not 0 <= p <= 1:
-        raise ValueError(errors.DROPOUT_PROBABILITY.format(p))
+    return _dropped(input, p, training, inplace)
+
+
+def _dropped(
+    input: Tensor, p: float, training: bool, inplace: bool, features: bool = False, alpha: bool = False
+) -> Tensor:
+    """What the dropouts share: of elements or of whole `features`; with `alpha` mean and variance are kept."""
+    _check_probability(p)
+    shape, dtype = input._array.shape, input._array.dtype
     if not p or not training or not input._array.size:
         return input
-    if input._array.dtype.kind != "f":
+    if features:
+        if len(shape) < 2:
+            raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+        shape = (*shape[:2], *(1,) * (len(shape) - 2))
+    if dtype.kind != "f" and (p < 1 or not (features or alpha)):
         raise RuntimeError(errors.OUT_CAST.format("Float", input.dtype.word))
     if p == 1:
         noise = zeros((), dtype=input.dtype)
     else:
-        noise = dropout_mask(input._array.shape, 1 - p, input._array.dtype)
-    return input.mul_(noise) if inplace else mul(input, noise)
+        noise = dropout_mask(shape, 1 - p, dtype)
+    if not alpha or p == 1:
+        return input.mul_(noise) if inplace else mul(input, noise)
+    scale = 1 / math.sqrt((SELU_ALPHA * SELU_ALPHA * p + 1) * (1 - p))
+    kept = noise * (1 - p)  # 1 where an element is kept, else 0
+    added = (kept - 1) * (SELU_ALPHA * scale) + SELU_ALPHA * scale * p
+    return (input.mul_(kept * scale).add_ if inplace else mul(input, kept * scale).add)(added)
+
+
+SELU_ALPHA = 1.7580993408473766  # what selu comes to, its sign changed, for very small numbers
+MANY = (
+    "{0}: Received a {1}-D input to {0}, which is deprecated and will result in an error in a future release. To "
+    "retain the behavior and silence this warning, please use dropout instead. Note that {0} exists to provide "
+    "channel-wise dropout on inputs with {2} spatial dimensions, a channel dimension, and an optional batch dimension "
+    "(i.e. {3}D or {4}D inputs)."
+)
+LIKE_1D = (
+    "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input "
+    "is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to "
+    "interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise "
+    "dropout behavior, please switch to using dropout1d instead."
+)
+
+
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Whole channels of sequences (sequences, channels, length), or of one, become 0; the others grow by 1 / (1 - p).
+
+    Source: torch.nn.functional.dropout1d.
+    """
+    _check_probability(p)
+    if input.dim() not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that dropout1d exists to "
+            "provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional "
+            "batch dimension (i.e. 2D or 3D inputs)."
+        )
+    return _of_channels(input, input.dim() == 2, p, training, inplace)
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Whole channels of images (images, channels, height, width) become 0, the others grow by 1 / (1 - p).
+
+    An input of three dimensions is taken for sequences, with a warning. Source: torch.nn.functional.dropout2d.
+    """
+    _check_probability(p)
+    if input.dim() not in (3, 4):
+        warn(MANY.format("dropout2d", input.dim(), 2, 3, 4))
+    if input.dim() == 3:
+        warn(LIKE_1D)
+    return _of_channels(input, False, p, training, inplace)
+
+
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Whole channels of volumes (volumes, channels, depth, height, width), or of one, become 0.
+
+    The others grow by 1 / (1 - p). Source: torch.nn.functional.dropout3d.
+    """
+    _check_probability(p)
+    if input.dim() not in (4, 5):
+        warn(MANY.format("dropout3d", input.dim(), 3, 4, 5))
+    return _of_channels(input, input.dim() != 5, p, training, inplace)
+
+
+def _check_probability(p: float) -> None:
+    if not 0 <= p <= 1:
+        raise ValueError(errors.DROPOUT_PROBABILITY.format(p))
+
+
+def _of_channels(input: Tensor, alone: bool, p: float, training: bool, inplace: bool) -> Tensor:
+    """Dropout of channels; one sequence or volume `alone` is a batch of one."""
+    if not alone:
+        return _dropped(input, p, training, inplace, features=True)
+    batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
+    out = _dropped(batch, p, training, inplace, features=True)
+    return out.squeeze_(0) if inplace else out.squeeze(0)
+
+
+@tensors_only()
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Each element becomes the least value of selu with probability p; then all are scaled and moved.
+
+    Numbers of mean 0 and variance 1 stay so. Source: torch.nn.functional.alpha_dropout.
+    """
+    return _dropped(input, p, training, inplace, alpha=True)
+
+
+@tensors_only()
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """`alpha_dropout` of whole channels, which are the second dimension.
+
+    Source: torch.nn.functional.feature_alpha_dropout.
+    """
+    return _dropped(input, p, training, inplace, features=True, alpha=True)
 
 
 def _added_rows(grad: np.ndarray, indices: np.ndarray, num_weights: int, padding_idx: int | None) -> np.ndarray:

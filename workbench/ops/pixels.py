@@ -44,6 +44,23 @@ _pixel_unshuffle = define(
 )
 
 
+def _regrouped(a: np.ndarray, groups: int) -> np.ndarray:
+    """The first channel of each group, then the second of each, and so on."""
+    count, channels, *rest = a.shape
+    return a.reshape(count, groups, channels // groups, *rest).swapaxes(1, 2).reshape(a.shape)
+
+
+_channel_shuffle = define(
+    "ChannelShuffleBackward0",
+    "channel_shuffle(Tensor self, groups)",
+    in_rows(_regrouped),
+    batch="loop",
+    self="channel_shuffle(grad, self.shape[1] // groups)",
+    tangent="linear",
+    samples="r(2, 6, 2), 2; r(1, 6, 2, 1), 3",
+)
+
+
 def _check(name: str, input: Tensor, argument: str, factor: int) -> int:
     factor = int_of(name, argument, 1, factor)
     if input._array.ndim < 3:
@@ -86,3 +103,21 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
                 f"is not divisible by {factor}"
             )
     return _pixel_unshuffle(input, factor)
+
+
+@tensors_only()
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """The channels, the second dimension, in another order: the first of each group, then the second of each.
+
+    RuntimeError where they make no such groups. Source: torch.nn.functional.channel_shuffle.
+    """
+    groups, shape = int_of("channel_shuffle", "groups", 1, groups), input._array.shape
+    if len(shape) < 3:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(shape)}")
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    if shape[1] % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {shape[1]} channels and {groups} groups."
+        )
+    return _channel_shuffle(input, groups)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,9 +11,9 @@ import numpy as np
 from .. import errors
 from ..autograd.tensor import Tensor
 from .convolution import Ints, _each
-from .core.checks import only_floats, tensors_only
+from .core.checks import ints_of, only_floats, tensors_only
 from .core.op import define
-from .resampling import avg_pool2d_op, avg_pool3d_op, check_ndim, outputs
+from .resampling import INPUT_DIMENSION, ONE_SIZE, avg_pool2d_op, avg_pool3d_op, check_ndim, check_windows, outputs
 
 
 def _outputs(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Ints:
@@ -56,7 +57,7 @@ def _at(a: np.ndarray, indices: np.ndarray) -> np.ndarray:
 
 def _put_back(grad: np.ndarray, indices: np.ndarray, size: Ints) -> np.ndarray:
     """Each gradient where its element came from; where windows overlap they add up."""
-    images = grad.reshape(-1, grad.shape[-2] * grad.shape[-1])
+    images = grad.reshape(math.prod(grad.shape[:-2]), grad.shape[-2] * grad.shape[-1])
     out = np.zeros((len(images), size[0] * size[1]), grad.dtype)
     np.add.at(out, (np.arange(len(images), dtype=np.int64)[:, None], indices.reshape(images.shape)), images)
     return out.reshape(*grad.shape[:-2], *size)
@@ -149,6 +150,98 @@ def max_pool1d(
     only_floats("max_pool1d_impl")((input,))
     how = (1, kernel), (1, step), (0, border), (1, apart), ceil_mode
     out, indices = max_pool2d(input.unsqueeze(-2), *how, return_indices=True)
+    out = out.squeeze(-2)
+    return (out, indices.squeeze(-2)) if return_indices else out
+
+
+def _largest_of_each(a: np.ndarray, output_size: Ints) -> np.ndarray:
+    """Where the largest element of each of so many windows is, the first of equal ones, but the last nan."""
+    (height, width), places = a.shape[-2:], np.arange(a.shape[-2] * a.shape[-1]).reshape(a.shape[-2:])
+    out = np.empty((*a.shape[:-2], *output_size), np.int64)
+    edges = [
+        [(i * n // m, -(-(i + 1) * n // m)) for i in range(m)]
+        for n, m in zip((height, width), output_size, strict=True)
+    ]
+    for i, (top, bottom) in enumerate(edges[0]):
+        for j, (left, right) in enumerate(edges[1]):
+            window = a[..., top:bottom, left:right]
+            window = window.reshape(*a.shape[:-2], window.shape[-2] * window.shape[-1])
+            missing = np.isnan(window)
+            last = missing.shape[-1] - 1 - missing[..., ::-1].argmax(-1)
+            found = np.where(missing.any(-1), last, window.argmax(-1))
+            out[..., i, j] = places[top:bottom, left:right].reshape(-1)[found]
+    return out
+
+
+_adaptive_indices = define(
+    "adaptive_max_pool2d_indices",
+    "adaptive_max_pool2d_indices(Tensor self, output_size)",
+    _largest_of_each,
+    batch="in front",
+)
+_adaptive_max_pool = define(
+    "AdaptiveMaxPool2DBackward0",
+    "adaptive_max_pool2d(Tensor self, output_size; Kept indices)",
+    lambda a, output_size, indices: _at(a, indices),
+    batch="pointwise",
+    self="adaptive_max_pool2d_backward(grad, self, indices)",
+    tangent="linear",
+    samples="r(2, 3, 4, 4), (2, 2), w.tensor([[[[0, 2], [9, 15]]]]).expand(2, 3, 2, 2)",
+)
+define(
+    "AdaptiveMaxPool2DBackwardBackward0",
+    "adaptive_max_pool2d_backward(Tensor grad_output, Kept self, Kept indices)",
+    lambda grad, a, indices: _put_back(grad, indices, a.shape[-2:]),
+    batch="pointwise",
+    grad_output="adaptive_max_pool2d(grad, None, indices)",
+    tangent="linear",
+    samples="r(1, 2, 2), ones(1, 4, 4), w.tensor([[[0, 2], [2, 15]]])",
+)
+
+
+@tensors_only()
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest element of each of as many windows of images (images, channels, height, width) as asked for.
+
+    With `return_indices` also where these elements are. Source: torch.nn.functional.adaptive_max_pool2d.
+    """
+    name, shape = "adaptive_max_pool2d", input.shape
+    size = output_size
+    if not isinstance(size, int):
+        if len(shape) <= len(size):
+            raise ValueError(INPUT_DIMENSION.format(len(size) + 1))
+        size = [n if m is None else m for n, m in zip(shape[-len(size) :], size, strict=True)]
+        if len(size) != 2:
+            raise RuntimeError("adaptive_max_pool2d(): internal error: output_size.size() must be 2")
+    sizes = ints_of(name, "output_size", (size if isinstance(size, list) else [size] * 2,))
+    if len(shape) not in (3, 4):
+        raise RuntimeError(f"adaptive_max_pool2d(): Expected 3D or 4D tensor, but got: {list(shape)}")
+    check_windows(name, input, range(1, len(shape)))
+    if min(sizes) < 0:
+        raise RuntimeError(errors.NEGATIVE_SIZE.format(min(sizes), [*shape[:-2], *sizes]))
+    only_floats(name)((input,))
+    indices = _adaptive_indices(input.detach(), sizes)
+    out = _adaptive_max_pool(input, sizes, indices)
+    return (out, indices) if return_indices else out
+
+
+@tensors_only()
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest element of each of as many windows of sequences (sequences, channels, length) as asked for.
+
+    With `return_indices` also where these elements are. Source: torch.nn.functional.adaptive_max_pool1d.
+    """
+    name, ndim = "adaptive_max_pool1d", input.dim()
+    sizes = ints_of(name, "output_size", (output_size,))
+    if ndim not in (2, 3):
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {ndim}-dimensional tensor for argument #1 'self' (while checking "
+            "arguments for adaptive_max_pool1d)"
+        )
+    check_windows(name, input, range(1, ndim))
+    if len(sizes) != 1:
+        raise RuntimeError(ONE_SIZE.format(name, len(sizes)))
+    out, indices = adaptive_max_pool2d(input.unsqueeze(-2), (1, *sizes), True)
     out = out.squeeze(-2)
     return (out, indices.squeeze(-2)) if return_indices else out
 

@@ -467,6 +467,40 @@ def median(
     return median_result(_median_dim(self, dim, keepdim, indices), indices)
 
 
+_kthvalue = define(
+    "KthvalueBackward0",
+    "kthvalue(Tensor self, k, dim, keepdim; Kept indices)",
+    lambda a, k, dim, keepdim, indices: pick(a, dim, keepdim, indices),
+    self="put(grad, self.shape, dim, keepdim, indices)",
+    samples="r(2, 3), 1, 1, False, w.tensor([2, 0]); r(3), 2, 0, True, w.tensor([1])",
+)
+kthvalue_result = pair("kthvalue")
+
+
+@operation()
+@numpy_names
+def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
+    """(values, indices): the k-th smallest element along `dim`, counted from 1; nan is the largest of all.
+
+    RuntimeError where there are fewer. Source: torch.kthvalue.
+    """
+    if out is not None:
+        return into_each("kthvalue", out, kthvalue, self, k, dim, keepdim)
+    k, shape = int_of("kthvalue", "k", 1, k), self._array.shape
+    dim = dim_index(dim, len(shape))
+    if shape and not shape[dim]:
+        raise IndexError(errors.EMPTY_DIM.format("kthvalue", dim))
+    if not 1 <= k <= (shape[dim] if shape else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
+    if self.dtype is dtypes.bool_:
+        raise NotImplementedError(errors.NO_KERNEL.format("kthvalue_cpu", "Bool"))
+    indices = argsort(self.detach(), dim)
+    if shape:
+        indices = indices.select(dim, k - 1)
+        indices = (indices.unsqueeze(dim) if keepdim else indices).contiguous()
+    return kthvalue_result(_kthvalue(self, k, dim, bool_of("kthvalue", "keepdim", 3, keepdim), indices), indices)
+
+
 Dims = tuple[int, ...] | None
 
 

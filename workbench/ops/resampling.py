@@ -7,7 +7,7 @@ new element is made, with which weights. The table read the other way round give
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +18,8 @@ from .core.checks import only_floats, tensors_only
 from .core.op import define
 
 Ints = tuple[int, ...]
+ONE_SIZE = "{}() argument 'output_size' should contain one int (got {})"
+INPUT_DIMENSION = "Input dimension should be at least {}"
 Row = list[tuple[int, float]]  # the elements, each with its weight
 
 
@@ -274,7 +276,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     check_ndim("adaptive_avg_pool1d", input, 1)
     sizes = (output_size,) if isinstance(output_size, int) else tuple(output_size)
     if len(sizes) != 1:
-        raise RuntimeError(f"adaptive_avg_pool1d() argument 'output_size' should contain one int (got {len(sizes)})")
+        raise RuntimeError(ONE_SIZE.format("adaptive_avg_pool1d", len(sizes)))
     return adaptive_avg_pool2d(input.unsqueeze(-2), (1, *sizes)).squeeze(-2)
 
 
@@ -290,19 +292,24 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     return _adaptive_means(input, output_size, 3, adaptive_3d_op)
 
 
+def check_windows(name: str, input: Tensor, dims: Iterable[int]) -> None:
+    """RuntimeError where one of these dimensions has no element."""
+    for d in dims:
+        if not input.shape[d]:
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                f"{list(input.shape)} with dimension {d} being empty"
+            )
+
+
 def _adaptive_means(input: Tensor, output_size: Any, dims: int, op: Callable[..., Tensor]) -> Tensor:
     name = f"adaptive_avg_pool{dims}d"
     if isinstance(output_size, (tuple, list)) and input.dim() <= len(output_size):
-        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
+        raise ValueError(INPUT_DIMENSION.format(len(output_size) + 1))
     if input.dim() >= dims:
         size = _adaptive_size(name, input, output_size, dims)
     check_ndim(name, input, dims)
-    for d in range(1, dims + 1):
-        if not input.shape[-d]:
-            raise RuntimeError(
-                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
-                f"{list(input.shape)} with dimension {input.dim() - d} being empty"
-            )
+    check_windows(name, input, [input.dim() - d for d in range(1, dims + 1)])
     if size == (1,) * dims:
         return input.mean(tuple(range(-dims, 0)), keepdim=True)
     only_floats(f"{name}{'_cpu' if dims == 3 else ''}")((input,))

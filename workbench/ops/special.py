@@ -12,7 +12,7 @@ from ..autograd import dtypes
 from ..autograd.tensor import Tensor
 from .core.checks import number_of, only_floats
 from .core.op import define, operation
-from .core.registry import in_formulas
+from .core.registry import abbreviation, in_formulas
 from .core.results import into
 from .math import elementary
 
@@ -69,6 +69,23 @@ atanh = elementary(
     self="grad / (1 - self * self)",
     samples="p(3) / 2.5",
     also=("arctanh",),
+)
+erfc = elementary(
+    "ErfcBackward0",
+    "erfc(Tensor self)",
+    lambda a: np.fromiter(map(math.erfc, a.ravel().tolist()), a.dtype, a.size).reshape(a.shape),
+    meaning="1 less the error function of each element, exact also where that is close to 1.",
+    self="-2 / pi ** 0.5 * exp(-(self ** 2)) * grad",
+    samples="r(3); r()",
+)
+abbreviation("sinc_slope(x, y)", "(y * cos(y) - sin(y)) / (x * y)")
+sinc = elementary(
+    "SincBackward0",
+    "sinc(Tensor self)",
+    np.sinc,
+    meaning="The sine of pi times the element, divided by pi times the element; 1 at 0.",
+    self="where(self * self * pi == 0, 0.0, grad * sinc_slope(self, self * pi))",
+    samples="r(3); r()",
 )
 frac = define(
     "FracBackward0",

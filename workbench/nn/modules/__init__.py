@@ -22,15 +22,21 @@ from .activation import (
 from .containers import ModuleDict, ParameterDict, ParameterList
 from .convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from .decoder import Transformer, TransformerDecoder, TransformerDecoderLayer
+from .folds import Fold, Unfold
 from .layers import (
     ELU,
     GELU,
+    AlphaDropout,
     AvgPool2d,
     BCELoss,
     BCEWithLogitsLoss,
     CrossEntropyLoss,
     Dropout,
+    Dropout1d,
+    Dropout2d,
+    Dropout3d,
     Embedding,
+    FeatureAlphaDropout,
     Flatten,
     HuberLoss,
     Identity,
@@ -84,6 +90,8 @@ from .resampling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
     AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
     AvgPool1d,
     AvgPool3d,
     Upsample,
@@ -91,7 +99,7 @@ from .resampling import (
     UpsamplingNearest2d,
 )
 from .rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
-from .similarity import CosineSimilarity, PairwiseDistance, PixelShuffle, PixelUnshuffle
+from .similarity import ChannelShuffle, CosineSimilarity, PairwiseDistance, PixelShuffle, PixelUnshuffle
 from .transformer import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
 
 __all__ = [
@@ -199,4 +207,14 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "Fold",
+    "Unfold",
+    "AlphaDropout",
+    "Dropout1d",
+    "Dropout2d",
+    "Dropout3d",
+    "FeatureAlphaDropout",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "ChannelShuffle",
 ]

@@ -240,6 +240,46 @@ class Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
+class Dropout1d(Dropout):
+    """In training, zeros in place of each channel of sequences with probability `p`; the others are enlarged."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, in training without some of its channels."""
+        return F.dropout1d(input, self.p, self.training, self.inplace)
+
+
+class Dropout2d(Dropout):
+    """In training, zeros in place of each channel of images with probability `p`; the others are enlarged."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, in training without some of its channels."""
+        return F.dropout2d(input, self.p, self.training, self.inplace)
+
+
+class Dropout3d(Dropout):
+    """In training, zeros in place of each channel of volumes with probability `p`; the others are enlarged."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, in training without some of its channels."""
+        return F.dropout3d(input, self.p, self.training, self.inplace)
+
+
+class AlphaDropout(Dropout):
+    """Dropout for layers with SELU: mean 0 and variance 1 stay so."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, in training without some of its elements."""
+        return F.alpha_dropout(input, self.p, self.training)
+
+
+class FeatureAlphaDropout(Dropout):
+    """Dropout of whole channels for layers with SELU: mean 0 and variance 1 stay so."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, in training without some of its channels."""
+        return F.feature_alpha_dropout(input, self.p, self.training)
+
+
 class ReLU(Module):
     """The element, or 0 where it is negative."""
 

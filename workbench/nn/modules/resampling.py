@@ -82,6 +82,26 @@ class AdaptiveAvgPool3d(_Adaptive):
         return F.adaptive_avg_pool3d(input, self.output_size)
 
 
+class AdaptiveMaxPool1d(_Adaptive):
+    """The largest elements of as many windows of sequences as asked for."""
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__(output_size)
+        self.return_indices = return_indices
+
+    def forward(self, input: Tensor) -> Any:
+        """The largest elements, with `return_indices` also where they are."""
+        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool2d(AdaptiveMaxPool1d):
+    """The largest elements of as many windows of images as asked for."""
+
+    def forward(self, input: Tensor) -> Any:
+        """The largest elements, with `return_indices` also where they are."""
+        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+
+
 class Upsample(Module):
     """Sequences, images or volumes in another size: by the nearest element, by lines or curves between elements."""
 

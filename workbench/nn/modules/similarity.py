@@ -61,3 +61,19 @@ class PixelUnshuffle(Module):
     def extra_repr(self) -> str:
         """The factor."""
         return f"downscale_factor={self.downscale_factor}"
+
+
+class ChannelShuffle(Module):
+    """The channels in another order: the first of each group, then the second of each."""
+
+    def __init__(self, groups: int) -> None:
+        super().__init__()
+        self.groups = groups
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input with its channels in that order."""
+        return F.channel_shuffle(input, self.groups)
+
+    def extra_repr(self) -> str:
+        """How many groups there are."""
+        return f"groups={self.groups}"

@@ -1,0 +1,142 @@
+"""Windows of images as columns, and columns put together to images (im2col, col2im).
+
+The two are linear, and each other's gradients.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from ..autograd.tensor import Tensor
+from .convolution import Ints, columns_of, extents, put_together
+from .core.checks import dim_index, ints_of, only_floats, tensors_only
+from .core.op import define
+from .core.registry import in_formulas
+
+_HOW = "kernel_size, dilation, padding, stride"
+
+
+def _to_columns(a: np.ndarray, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> np.ndarray:
+    """(..., channels * kernel, places) of images."""
+    columns = columns_of(a.reshape(prod(a.shape[:-3]), *a.shape[-3:]), kernel, stride, padding, dilation, 1)
+    return columns.reshape(*a.shape[:-3], *columns.shape[2:])
+
+
+def _to_images(a: np.ndarray, size: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> np.ndarray:
+    *lead, rows, _ = a.shape
+    places, channels = extents(size, kernel, stride, padding, dilation), rows // prod(kernel)
+    columns = a.reshape(prod(lead), channels, *kernel, *places)
+    out = put_together(columns, (len(columns), channels, *size), stride, padding, dilation)
+    return np.ascontiguousarray(out).reshape(*lead, channels, *size)
+
+
+_im2col = define(
+    "Im2ColBackward0",
+    f"im2col(Tensor self, {_HOW})",
+    _to_columns,
+    batch="in front",
+    self=f"col2im(grad, last_two(self.shape), {_HOW})",
+    tangent="linear",
+    samples="r(2, 2, 3, 4), (2, 3), (1, 1), (0, 1), (1, 2); r(2, 4, 3), (2, 2), (2, 1), (1, 0), (2, 1)",
+)
+_col2im = define(
+    "Col2ImBackward0",
+    f"col2im(Tensor self, output_size, {_HOW})",
+    _to_images,
+    batch="in front",
+    self=f"im2col(grad, {_HOW})",
+    tangent="linear",
+    samples="r(1, 12, 4), (3, 4), (2, 3), (1, 1), (0, 1), (1, 2); r(8, 4), (3, 3), (2, 2), (1, 1), (0, 0), (1, 1)",
+)
+in_formulas("last_two", *[lambda shape: tuple(shape[-2:])] * 2)
+
+
+def _two(function: str, name: str, position: int, value: Any) -> Ints:
+    """A number for both dimensions, or one for each."""
+    both = ints_of(function, name, (value if isinstance(value, (tuple, list)) else (value, value),), position=position)
+    if len(both) != 2:
+        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(both)}")
+    return both
+
+
+def _windows(function: str, position: int, kernel: Any, dilation: Any, padding: Any, stride: Any) -> list[Ints]:
+    """What windows are like; RuntimeError where there are none such."""
+    given = {"kernel_size": kernel, "dilation": dilation, "padding": padding, "stride": stride}
+    both = [_two(function, name, position + i, value) for i, (name, value) in enumerate(given.items())]
+    names = ("kernel size", "kernel"), ("dilation", "dilation"), ("padding", "pad"), ("stride", "stride")
+    for (height, width), (what, short) in zip(both, names, strict=True):
+        if min(height, width) < (what != "padding"):
+            bound = "non-negative" if what == "padding" else "greater than zero"
+            raise RuntimeError(f"{what} should be {bound}, but got {short}_height: {height} {short}_width: {width}")
+    return both
+
+
+@tensors_only("im2col")
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    """The windows of images (images, channels, height, width), or of one image, as columns.
+
+    The result has the shape (images, channels * elements of the kernel, places of the kernel). Source:
+    torch.nn.functional.unfold.
+    """
+    shape = list(input._array.shape)
+    kernel, dilation, padding, stride = how = _windows("im2col", 1, kernel_size, dilation, padding, stride)
+    if not shape:
+        raise IndexError(errors.NO_DIMS.format(-1))
+    if len(shape) < 3:  # the height is asked for before the number of dimensions
+        dim_index(-2 if len(shape) < 2 else 2, len(shape))
+    if len(shape) not in (3, 4) or 0 in shape[-3:]:
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+            f"input, but got: {shape}"
+        )
+    places = extents(tuple(shape[-2:]), kernel, stride, padding, dilation)
+    if min(places) < 1:
+        raise RuntimeError(
+            f"Given input with spatial size {tuple(shape[-2:])}, kernel_size={kernel}, dilation={dilation}, "
+            f"padding={padding}, calculated shape of the array of sliding blocks as {places}, but its components must "
+            "be at least one."
+        )
+    _check_kernel("im2col_out_cpu", input)
+    return _im2col(input, *how)
+
+
+@tensors_only("col2im")
+def fold(
+    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
+    """Images of a size, made of the columns that `unfold` makes; where windows overlap they add up.
+
+    Source: torch.nn.functional.fold.
+    """
+    shape = list(input._array.shape)
+    size = _two("col2im", "output_size", 1, output_size)
+    kernel, dilation, padding, stride = how = _windows("col2im", 2, kernel_size, dilation, padding, stride)
+    if len(shape) not in (2, 3) or 0 in shape[-2:]:
+        raise RuntimeError(
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
+            f"input, but got: {shape}"
+        )
+    rows, columns = shape[-2:]
+    if rows % prod(kernel):
+        raise RuntimeError(
+            f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={rows} and kernel_size={kernel}."
+        )
+    height, width = extents(size, kernel, stride, padding, dilation)
+    if height * width != columns:
+        raise RuntimeError(
+            f"Given output_size={size}, kernel_size={kernel}, dilation={dilation}, padding={padding}, stride={stride}, "
+            f"expected size of input's dimension 2 to match the calculated number of sliding blocks {height} * "
+            f"{width} = {height * width}, but got input.size(2)={columns}."
+        )
+    _check_kernel("col2im_out_cpu", input)
+    return _col2im(input, size, *how)
+
+
+def _check_kernel(kernel: str, t: Tensor) -> None:
+    """NotImplementedError for integers; masks may be told by columns too."""
+    only_floats(kernel, but="b")((t,))
