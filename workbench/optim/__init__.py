@@ -2,7 +2,7 @@
 
 from typing import Any as _Any
 
-from ..absent import refusal as _refusal
+from ..absent import part as _part
 from . import lr_scheduler
 from .adaptive import Adadelta, Adagrad, RMSprop
 from .lbfgs import LBFGS
@@ -12,4 +12,4 @@ __all__ = ["Adadelta", "Adagrad", "Adam", "AdamW", "LBFGS", "Optimizer", "RMSpro
 
 
 def __getattr__(name: str) -> _Any:
-    raise _refusal(f"module {__name__!r}", "torch.optim", name)
+    return _part(__name__, name)

@@ -119,6 +119,9 @@ class LRScheduler:
         self._last_lr = list(rates)
 
 
+_LRScheduler = LRScheduler  # its old name, which programs still have as their base
+
+
 class LambdaLR(LRScheduler):
     """The first learning rate times what a function, or one for each group, says of the epoch."""
 

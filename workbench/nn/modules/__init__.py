@@ -1,5 +1,10 @@
 """Parts that models are made of (torch.nn.modules)."""
 
+from typing import Any as _Any
+
+from ...absent import fill as _fill
+from ...absent import part as _part
+from . import activation, module, normalization, padding, rnn, transformer, utils
 from .activation import (
     CELU,
     GLU,
@@ -200,3 +205,11 @@ __all__ = [
     "ZeroPad2d",
     "ZeroPad3d",
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    return _part(__name__, name)
+
+
+for _file in (activation, module, normalization, padding, rnn, transformer, utils):
+    _fill(_file)

@@ -56,7 +56,7 @@ class LayerNorm(Scaled):
         return f"{self.normalized_shape}, eps={self.eps}, {which}"
 
 
-class _Tracking(Scaled):
+class _NormBase(Scaled):
     """In training by the input's own moments, which running statistics follow; in evaluation by these."""
 
     _version = 2
@@ -114,7 +114,7 @@ class _Tracking(Scaled):
         super()._load(given, prefix, *rest)
 
 
-class _BatchNorm(_Tracking):
+class _BatchNorm(_NormBase):
     """In training by the batch's own moments, which running statistics follow; in evaluation by these."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -149,7 +149,7 @@ class BatchNorm3d(_BatchNorm):
     _dims, _words = (5,), "5D"
 
 
-class _InstanceNorm(_Tracking):
+class _InstanceNorm(_NormBase):
     """By each sample's own moments; with running statistics, in evaluation by these."""
 
     def __init__(
