@@ -56,8 +56,6 @@ ABSENT = {
     "workbench has not; write (x / (1 - x)).log(), and copy_ that into the tensor.",
     "torch.group_norm": "module 'workbench' has no attribute 'group_norm': PyTorch has torch.group_norm, the "
     "workbench has not; there is the function of torch.nn.functional.",
-    "torch.nn.SoftMarginLoss": "module 'workbench.nn' has no attribute 'SoftMarginLoss': PyTorch has "
-    "torch.nn.SoftMarginLoss, the workbench has not; write (1 + (-target * x).exp()).log().mean().",
     "torch.Tensor.logit": "type object 'Tensor' has no attribute 'logit': PyTorch has torch.Tensor.logit, the "
     "workbench has not; write (x / (1 - x)).log().",
     "torch.nn.Parameter(torch.ones(1)).bfloat16": "'Parameter' object has no attribute 'bfloat16': PyTorch has "
@@ -71,7 +69,7 @@ ABSENT = {
     "torch.nn.Linear(1, 1).nonsense": "'Linear' object has no attribute 'nonsense'",
     "torch.utils.benchmark": "module 'workbench.utils' has no attribute 'benchmark': PyTorch has "
     "torch.utils.benchmark, the workbench has not; there is timeit.",
-    "torch.optim.NAdam": "module 'workbench.optim' has no attribute 'NAdam': PyTorch has torch.optim.NAdam, the "
+    "torch.optim.Muon": "module 'workbench.optim' has no attribute 'Muon': PyTorch has torch.optim.Muon, the "
     "workbench has not; there are SGD, Adam and AdamW.",
     "torch.nn.parameter.UninitializedParameter": "module 'workbench.nn.parameter' has no attribute "
     "'UninitializedParameter': PyTorch has torch.nn.parameter.UninitializedParameter, the workbench has not.",
@@ -92,7 +90,7 @@ def test_a_name_that_is_not_there(text: str) -> None:
 LACK = "PyTorch has {}, the workbench has not"
 IMPORTS = {
     "from torch import fft": ("fft", LACK.format("torch.fft")),
-    "from torch.optim import SGD, ASGD": ("ASGD", LACK.format("torch.optim.ASGD")),
+    "from torch.optim import SGD, Muon": ("Muon", LACK.format("torch.optim.Muon")),
     "from torch import ones, sparse": ("sparse", LACK.format("torch.sparse")),
     "import torch.sparse": ("sparse", LACK.format("torch.sparse")),
     "from torch.linalg import inv, eig": ("eig", LACK.format("torch.linalg.eig")),
@@ -335,9 +333,7 @@ dist(a, b) | erfc(x) | float_power(x, y): x=q | heaviside(x, values) | isneginf(
 ldexp(x, y) | logcumsumexp(x, dim) | logit(x): x=p | nansum(x): x=g | nanmean(x): x=g | nanmedian(x): x=g
 logspace(start, end, steps, base): start=0.0, end=1.0 | rsub(x, y) | signbit(x) | sinc(x) | take(x, index): x=M
 tril_indices(n, m): n=2, m=3 | triu_indices(n, m): n=2, m=3 | vander(x): n=3 | Tensor.unfold(x, 0, size, step)
-F.soft_margin_loss(x, target) | F.margin_ranking_loss(a, b, y, margin)
-F.triplet_margin_loss(a, p, n): a=M, p=A[0], n=A[1] | F.poisson_nll_loss(x, target)
-F.gaussian_nll_loss(x, target, var) | F.rms_norm(x, (3,), eps=eps) | F.adaptive_max_pool2d(x, 1): x=I
+F.rms_norm(x, (3,), eps=eps) | F.adaptive_max_pool2d(x, 1): x=I
 Tensor.put_(x, index, source) | Tensor.index_fill_(x, 0, index, value) | Tensor.index_copy_(x, 0, index, source)
 Tensor.masked_scatter_(x, mask, source)
 """

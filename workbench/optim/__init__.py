@@ -6,9 +6,25 @@ from ..absent import part as _part
 from . import lr_scheduler
 from .adaptive import Adadelta, Adagrad, RMSprop
 from .lbfgs import LBFGS
+from .older import ASGD, Adamax, NAdam, RAdam, Rprop
 from .optimizer import SGD, Adam, AdamW, Optimizer
 
-__all__ = ["Adadelta", "Adagrad", "Adam", "AdamW", "LBFGS", "Optimizer", "RMSprop", "SGD", "lr_scheduler"]
+__all__ = [
+    "ASGD",
+    "Adamax",
+    "NAdam",
+    "RAdam",
+    "Rprop",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "LBFGS",
+    "Optimizer",
+    "RMSprop",
+    "SGD",
+    "lr_scheduler",
+]
 
 
 def __getattr__(name: str) -> _Any:

@@ -1,0 +1,89 @@
+"""Losses of pairs, triplets and distributions, optimisers and schedules beside PyTorch's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from oracle import compare, entries
+
+LOSSES = """
+F.margin_ranking_loss(x, y, s) | F.margin_ranking_loss(x, y, s, 0.5, reduction="sum")
+n.MarginRankingLoss(0.25)(x, y, s)
+F.margin_ranking_loss(x, y, s[0]) | F.margin_ranking_loss(x, y, s, reduction="none") | n.MarginRankingLoss().margin
+F.margin_ranking_loss(x, y, s, reduction="a") | F.triplet_margin_loss(x, y, z)
+F.triplet_margin_loss(x, y, z, 2.0, 1.0)
+F.triplet_margin_loss(x, y, z, swap=True, reduction="none") | F.triplet_margin_loss(x, y, z, margin=0)
+F.triplet_margin_loss(x, y, z[0]) | n.TripletMarginLoss(3.0, reduction="sum")(x, y, z) | n.TripletMarginLoss(0)
+F.triplet_margin_loss(x[0], y[0], z[0]) | F.cosine_embedding_loss(x, y, s[:, 0]) | F.cosine_embedding_loss(x, y, s)
+F.cosine_embedding_loss(x, y, s[:, 0], 0.25, reduction="none") | F.cosine_embedding_loss(x[0], y[0], s[0, 0])
+F.cosine_embedding_loss(x, y, s[0, 0]) | F.cosine_embedding_loss(x[0], y, s[:, 0])
+n.CosineEmbeddingLoss(0.5, reduction="sum")(x, y, s[:, 0]) | F.hinge_embedding_loss(x, s)
+n.HingeEmbeddingLoss()(x, s)
+F.hinge_embedding_loss(x, s, 0.25, reduction="none") | F.hinge_embedding_loss(x, s[0]) | n.HingeEmbeddingLoss().margin
+F.poisson_nll_loss(x, c) | F.poisson_nll_loss(x.exp(), c, log_input=False) | F.poisson_nll_loss(x, c, full=True)
+F.poisson_nll_loss(x, c, reduction="none") | F.poisson_nll_loss(x, c, reduction="a")
+n.PoissonNLLLoss(full=True)(x, c)
+n.PoissonNLLLoss(False, eps=0.5, reduction="sum")(x.exp(), c) | F.poisson_nll_loss(x, y.exp() + 1, full=True)
+F.gaussian_nll_loss(x, y, z.exp()) | F.gaussian_nll_loss(x, y, z[0].exp())
+F.gaussian_nll_loss(x, y, z[:, :1].exp())
+F.gaussian_nll_loss(x, y, z[:, 0].exp()) | F.gaussian_nll_loss(x, y, 0.5, full=True) | F.gaussian_nll_loss(x, y, -0.5)
+F.gaussian_nll_loss(x, y, z) | F.gaussian_nll_loss(x, y, z.exp(), eps=1.0)
+F.gaussian_nll_loss(x, y, 0.5, reduction="a")
+n.GaussianNLLLoss(full=True, reduction="none")(x, y, z.exp()) | F.soft_margin_loss(x, s) | n.SoftMarginLoss()(x, s)
+F.soft_margin_loss(x, s, reduction="none") | F.soft_margin_loss(x, s, reduction="sum") | F.soft_margin_loss(x, y)
+F.soft_margin_loss(x, s[0]) | F.soft_margin_loss(x, c) | F.multilabel_soft_margin_loss(x, o)
+F.multilabel_soft_margin_loss(x, o, weight=o[0] + 1) | n.MultiLabelSoftMarginLoss(reduction="none")(x, o)
+F.multilabel_soft_margin_loss(x[0], o[0]) | F.multilabel_soft_margin_loss(x, o, reduction="a") | n.SoftMarginLoss()
+F.multilabel_soft_margin_loss(x, o, reduction="sum") | F.margin_ranking_loss(x, y, s, reduce=False)
+F.multilabel_soft_margin_loss(x, o, size_average=False) | F.poisson_nll_loss(x, c, size_average=False)
+"""
+
+
+@pytest.mark.parametrize("text", entries(LOSSES))
+def test_a_loss(text: str) -> None:
+    def program(torch: Any) -> Any:
+        def number(rows: list[list[float]]) -> Any:
+            return torch.tensor(rows, dtype=torch.float64, requires_grad=True)
+
+        x, y = number([[0.5, -1.25, 2.0], [0.25, 0.75, -0.75]]), number([[0.75, 0.5, 1.0], [-0.25, 0.5, 0.375]])
+        z, known = number([[-0.5, 0.25, 1.5], [1.0, -0.5, 0.25]]), {"n": torch.nn, "F": torch.nn.functional}
+        known["s"] = torch.tensor([[1.0, -1.0, 1.0], [-1.0, 1.0, -1.0]], dtype=torch.float64)
+        known["c"], known["o"] = torch.tensor([[0, 1, 3], [2, 0, 5]]), (known["s"] > 0).double()
+        out = eval(text, known | {"x": x, "y": y, "z": z})
+        if not isinstance(out, torch.Tensor):
+            return out if isinstance(out, float) else repr(out)
+        if out.requires_grad:
+            (out * out).sum().backward()
+        return out, out.grad_fn and out.grad_fn.name(), x.grad, y.grad, z.grad
+
+    compare(program)
+
+
+WALKS = """
+Adamax(p) | Adamax(p, 0.1, (0.5, 0.75), 1e-3, 0.1) | Adamax(p, 0.1, maximize=True) | Adamax(p, 0.1, foreach=True)
+NAdam(p) | NAdam(p, 0.1, (0.5, 0.75), 1e-3, 0.1, 0.5) | NAdam(p, 0.1, weight_decay=0.5, decoupled_weight_decay=True)
+NAdam(p, 0.1, maximize=True) | RAdam(p) | RAdam(p, 0.1, (0.5, 0.75), 1e-3, 0.1) | RAdam(p, 0.1, (0.5, 0.99))
+RAdam(p, 0.1, weight_decay=0.5, decoupled_weight_decay=True, maximize=True) | ASGD(p) | ASGD(p, 0.1, 0.5, 0.5, 2, 0.25)
+ASGD(p, 0.1, maximize=True) | Rprop(p) | Rprop(p, 0.5) | Rprop(p, 0.1, (0.25, 2.0), (0.05, 0.5)) | Adamax(p, -1.0)
+Adamax(p, eps=-1.0) | NAdam(p, betas=(1.0, 0.5)) | NAdam(p, momentum_decay=-1.0) | RAdam(p, weight_decay=-1.0)
+ASGD(p, weight_decay=-1.0) | ASGD(p, torch.ones(2)) | Rprop(p, etas=(1.5, 2.0)) | Rprop(p, -1.0)
+Rprop(p, maximize=True)
+"""
+
+
+@pytest.mark.parametrize("text", entries(WALKS))
+def test_a_walk(text: str) -> None:
+    def program(torch: Any) -> Any:
+        p = [torch.nn.Parameter(torch.tensor(n, dtype=torch.float64)) for n in ([1.0, -2.0, 0.5], [[0.25, 3.0]])]
+        optimizer, seen = eval(f"torch.optim.{text}", {"torch": torch, "p": p}), []
+        for _ in range(8):
+            optimizer.zero_grad()
+            loss = (p[0] ** 2).sum() + ((p[1] - 1) ** 2).sum() * 0.5 + p[0].sum() * p[1].sum() * 0.25
+            loss.backward()
+            optimizer.step()
+            seen.append([each.detach().clone() for each in p])
+        state = optimizer.state_dict()
+        return seen, str(state["param_groups"]), state["state"]
+
+    compare(program)
