@@ -95,9 +95,9 @@ IMPORTS = {
     "import torch.sparse": ("sparse", LACK.format("torch.sparse")),
     "from torch.linalg import inv, eig": ("eig", LACK.format("torch.linalg.eig")),
     "import torch.fft.helpers as helpers": ("fft", LACK.format("torch.fft")),
-    "from torch.optim.lr_scheduler import PolynomialLR": (
-        "PolynomialLR",
-        LACK.format("torch.optim.lr_scheduler.PolynomialLR"),
+    "from torch.optim.lr_scheduler import MultiplicativeLR": (
+        "MultiplicativeLR",
+        LACK.format("torch.optim.lr_scheduler.MultiplicativeLR"),
     ),
     "from torch.nn import Linear, CTCLoss": ("CTCLoss", LACK.format("torch.nn.CTCLoss")),
     "from torch.nn.utils import weight_norm": ("weight_norm", LACK.format("torch.nn.utils.weight_norm")),

@@ -87,3 +87,40 @@ def test_a_walk(text: str) -> None:
         return seen, str(state["param_groups"]), state["state"]
 
     compare(program)
+
+
+SCHEDULES = """
+s.ConstantLR(o) | s.ConstantLR(o, 0.5, 3) | s.ConstantLR(o, 2.0) | s.PolynomialLR(o) | s.PolynomialLR(o, 4, 2.0)
+s.PolynomialLR(3) | s.SequentialLR(o, [s.ConstantLR(o, 0.5, 2), s.ExponentialLR(o, 0.5)], [3])
+s.SequentialLR(o, [s.LinearLR(o), s.CosineAnnealingLR(o, 4), s.StepLR(o, 1)], [2, 5]) | s.SequentialLR(o, [], [])
+s.SequentialLR(o, [s.StepLR(o, 1)], [1]) | s.SequentialLR(o, [3], []) | s.SequentialLR(a, [s.StepLR(o, 1)], [])
+s.SequentialLR(o, [s.ReduceLROnPlateau(o)], []) | s.ChainedScheduler([s.ConstantLR(o), s.ExponentialLR(o, 0.5)])
+s.SequentialLR(o, [s.ChainedScheduler([s.ConstantLR(o), s.StepLR(o, 1)]), s.ExponentialLR(o, 0.5)], [2])
+s.ChainedScheduler([]) | s.ChainedScheduler([s.StepLR(o, 1), s.StepLR(a, 1)]) | s.ChainedScheduler([3], o)
+s.ChainedScheduler([s.ReduceLROnPlateau(o)]) | s.ChainedScheduler([s.StepLR(o, 1)], a) | s.CyclicLR(o, 0.1, 1.0, 2)
+s.CyclicLR(o, 0.1, 1.0, 2, 3, "triangular2") | s.CyclicLR(o, 0.1, [0.5, 1.0], 2, mode="exp_range", gamma=0.5)
+s.CyclicLR(o, 0.1, 1.0, 2, scale_fn=lambda n: 1 / n) | s.CyclicLR(a, 0.1, 1.0, 2) | s.CyclicLR(g, 0.1, 1.0, 2)
+s.CyclicLR(g, 0.1, 1.0, 2, cycle_momentum=False) | s.CyclicLR(o, 0.1, 1.0, mode="a") | s.CyclicLR(3, 0.1, 1.0)
+s.CyclicLR(o, [0.1], 1.0) | s.CyclicLR(o, 0.1, 1.0, 2, base_momentum=0.5, max_momentum=[0.75, 0.625])
+s.CyclicLR(o, 0.1, 1.0, 2, scale_fn=lambda n: 0.5**n, scale_mode="iterations")
+"""
+
+
+@pytest.mark.parametrize("text", entries(SCHEDULES))
+def test_a_schedule(text: str) -> None:
+    def program(torch: Any) -> Any:
+        p = [torch.nn.Parameter(torch.ones(1, dtype=torch.float64)) for _ in range(2)]
+        o = torch.optim.SGD([{"params": p[:1]}, {"params": p[1:], "lr": 0.5}], lr=1.0, momentum=0.5)
+        a, g = torch.optim.Adam(p), torch.optim.Adagrad(p)
+        schedule = eval(text, {"s": torch.optim.lr_scheduler, "o": o, "a": a, "g": g})
+        rates = [schedule.get_last_lr()]
+        for _ in range(9):
+            schedule.optimizer.step()
+            schedule.step()
+            rates.append((schedule.get_last_lr(), [group.get("momentum") for group in schedule.optimizer.param_groups]))
+        state = schedule.state_dict()
+        schedule.load_state_dict(state)
+        schedule.step()
+        return rates, schedule.get_last_lr(), sorted({*state} - {"_scale_fn_custom"}), state.get("last_epoch")
+
+    compare(program)
