@@ -124,3 +124,26 @@ def test_a_schedule(text: str) -> None:
         return rates, schedule.get_last_lr(), sorted({*state} - {"_scale_fn_custom"}), state.get("last_epoch")
 
     compare(program)
+
+
+SYNCED = """
+n.SyncBatchNorm(2)(x) | n.SyncBatchNorm(2).eval()(x) | n.SyncBatchNorm(2)(x[..., None]) | n.SyncBatchNorm(2)(x[0])
+n.SyncBatchNorm(2, affine=False, track_running_stats=False)(x) | n.SyncBatchNorm(0)(x[:, :0]) | n.SyncBatchNorm(2)
+n.SyncBatchNorm.convert_sync_batchnorm(n.BatchNorm1d(2, momentum=None))
+n.SyncBatchNorm.convert_sync_batchnorm(n.Sequential(n.Linear(2, 2), n.Sequential(n.BatchNorm2d(2, affine=False))))
+n.SyncBatchNorm.convert_sync_batchnorm(n.Linear(1, 1)) | list(n.SyncBatchNorm(2).state_dict())
+n.SyncBatchNorm.convert_sync_batchnorm(n.BatchNorm1d(2).eval()).training | n.SyncBatchNorm(2).process_group
+"""
+
+
+@pytest.mark.parametrize("text", entries(SYNCED))
+def test_a_batch_over_processes(text: str) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.tensor([[1.0, 2.0], [3.0, -1.0], [0.5, 0.25]], requires_grad=True)
+        out = eval(text, {"n": torch.nn, "x": x})
+        if not isinstance(out, torch.Tensor):
+            return repr(out)
+        (out * out * out).sum().backward()
+        return out, x.grad, out.grad_fn.name()
+
+    compare(program)

@@ -77,6 +77,7 @@ from .normalization import (
     InstanceNorm2d,
     InstanceNorm3d,
     LayerNorm,
+    SyncBatchNorm,
 )
 from .padding import (
     CircularPad1d,
@@ -110,6 +111,7 @@ from .similarity import CosineSimilarity, PairwiseDistance, PixelShuffle, PixelU
 from .transformer import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
 
 __all__ = [
+    "SyncBatchNorm",
     "CosineEmbeddingLoss",
     "GaussianNLLLoss",
     "HingeEmbeddingLoss",
