@@ -147,3 +147,32 @@ def test_a_batch_over_processes(text: str) -> None:
         return out, x.grad, out.grad_fn.name()
 
     compare(program)
+
+
+ASKED = """
+[l, l.mean, l.mode, l.variance, l.stddev, l.entropy(), l.cdf(x), l.icdf(p), l.log_prob(x), l.support] | l.log_prob(2.0)
+D.Laplace(0.0, -1.0) | D.Laplace(0.0, 1.0) | l.rsample((4,)).shape | l.expand([3, 2]).batch_shape | l.sample().dtype
+[h.probs, h.logits, h.mean, h.mode, h.variance, h.entropy(), h.param_shape, h.event_shape, h.batch_shape, h.support]
+h.log_prob(o) | h.log_prob(o * 2) | h.log_prob(o[:, :2]) | h.sample((5,)).shape | h.sample((5,)).sum(-1)
+h.enumerate_support() | h.enumerate_support(False) | D.OneHotCategorical() | D.OneHotCategorical(t.tensor(1.0))
+D.OneHotCategorical(t.tensor([-1.0, 2.0])) | D.OneHotCategorical(logits=t.zeros(2)).probs
+D.Independent(l, 1).log_prob(x)
+"""
+
+
+@pytest.mark.parametrize("text", entries(ASKED))
+def test_what_a_distribution_says(text: str) -> None:
+    def program(torch: Any) -> Any:
+        D, loc = torch.distributions, torch.tensor([0.0, 1.0], dtype=torch.float64, requires_grad=True)
+        given = {"t": torch, "D": D, "x": torch.tensor([0.5, -2.0], dtype=torch.float64)}
+        given["l"] = D.Laplace(loc, torch.tensor([1.0, 2.0], dtype=torch.float64))
+        given["h"] = D.OneHotCategorical(torch.tensor([[0.1, 0.2, 0.7], [1.0, 1.0, 2.0]]))
+        given["o"], given["p"] = torch.eye(3)[:2], torch.tensor([0.25, 0.75])
+        found = eval(text, given)
+        if isinstance(found, torch.Tensor) and found.requires_grad:
+            found.sum().backward()
+        plain = (int, float, torch.Tensor, torch.Size)
+        shown = [each if isinstance(each, plain) else str(each) for each in (found if type(found) is list else [found])]
+        return shown, loc.grad
+
+    compare(program)
