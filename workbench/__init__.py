@@ -176,6 +176,7 @@ _parts_on_first_use = [
     "cuda",
     "distributions",
     "func",
+    "functional",
     "jit",
     "linalg",
     "nn",

@@ -21,6 +21,7 @@ from . import errors as errors
 from . import events as events
 from . import explanation as explanation
 from . import func as func
+from . import functional as functional
 from . import jit as jit
 from . import linalg as linalg
 from . import nn as nn

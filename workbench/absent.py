@@ -1,6 +1,8 @@
 """PyTorch's public names, and what to say of one that the workbench does not have.
 
-`absent.txt` lists the names of PyTorch 2.13, a section for each module; nothing of PyTorch is needed to read it.
+`absent.txt` lists the names of PyTorch 2.13, a section for each module; nothing of PyTorch is needed to read it. A
+module that the workbench has no file for, such as torch.nn.modules.conv, is made when asked for, of what the package
+has.
 `instead.txt` says what there is instead, in the same sections: for several names at once, or as for a function of
 torch.nn.functional.
 """
@@ -54,6 +56,8 @@ def _said(place: str, name: str) -> str:
         return ""
     told = NOT_HERE.format(place, name)
     others = ("torch", "torch.nn.functional") if place in ("torch", "torch.Tensor", "torch.nn.functional") else ()
+    if place.startswith(("torch.nn.modules.", "torch.optim.")):
+        others = (".".join(place.split(".")[:2]),)
     for where in (place, *others):  # the same operation may be a method, and in both modules
         if f"{where}.{name}" in instead():
             return INSTEAD.format(told, instead()[f"{where}.{name}"])
@@ -62,8 +66,39 @@ def _said(place: str, name: str) -> str:
     return f"{told}."
 
 
+def _torch(module: str) -> str:
+    """What PyTorch calls a module of the workbench."""
+    return "torch" + module.removeprefix(str(__package__))
+
+
+def fill(module: Any) -> None:
+    """Give a module what PyTorch has in its module of that name and the workbench has elsewhere in the package."""
+    own, package, place = vars(module), module.__name__.rpartition(".")[0], _torch(module.__name__)
+    beside = [name for name in sys.modules if "." in package and name.rpartition(".")[0] == package]
+    for name in names()[place]:
+        for file in [sys.modules[each] for each in (package, *beside)]:
+            found = own.get(name, getattr(file, name, sys))
+            if not isinstance(found, type(sys)):  # optim.adam is a module, PyTorch's optim.adam.adam is none
+                own[name] = found
+
+    def refuse(name: str) -> Any:
+        raise refusal(f"module {module.__name__!r}", place, name)
+
+    present = [name for name in names()[place] if name in own and not name.startswith("_")]
+    own.update(__getattr__=refuse, __path__=[], __all__=present)
+
+
+def part(module: str, name: str) -> Any:
+    """A module that PyTorch has within another one; the error for an attribute that is not there if it has none."""
+    if f"{_torch(module)}.{name}" in names():
+        from importlib import import_module
+
+        return import_module(f"{module}.{name}")
+    raise refusal(f"module {module!r}", _torch(module), name)
+
+
 class AbsentModules:
-    """Refuses the import of what only PyTorch has: `from workbench import optim`, `import workbench.linalg`.
+    """Refuses the import of what only PyTorch has: `from workbench import fft`, `import workbench.sparse`.
 
     Python asks for a module before it says that a name cannot be imported, and it asks this finder after all others,
     so it is never asked for a module that exists. A plain ImportError passes through `from ... import`, which would
@@ -72,12 +107,29 @@ class AbsentModules:
     """
 
     @classmethod
-    def find_spec(cls, fullname: str, path: Any = None, target: Any = None) -> None:
+    def find_spec(cls, fullname: str, path: Any = None, target: Any = None) -> Any:
         place, _, name = fullname.rpartition(".")
         package, _, rest = place.partition(".")
-        said = _said(f"torch.{rest}".rstrip("."), name) if package == __package__ else ""
+        if package != __package__:
+            return None
+        if _torch(fullname) in names() and name not in vars(sys.modules[place]):
+            from importlib.machinery import ModuleSpec
+
+            return ModuleSpec(fullname, cls, is_package=True)  # type: ignore[arg-type]
+        said = _said(f"torch.{rest}".rstrip("."), name)
         if said and not hasattr(sys.modules.get(place), name):
             raise ImportError(NOT_IMPORTED.format(name, place, said), name=fullname)
+        return None
+
+    @staticmethod
+    def create_module(spec: Any) -> None:
+        """Leave it to Python."""
+
+    @staticmethod
+    def exec_module(module: Any) -> None:
+        """Fill a module that the workbench has no file for."""
+        module.__doc__ = f"What PyTorch has in {_torch(module.__name__)}, as far as it is here."
+        fill(module)
 
 
 if AbsentModules not in sys.meta_path:

@@ -528,6 +528,8 @@ DEEPCOPY_NON_LEAF = (
 )
 EMPTY_LIST = "{} expects a non-empty TensorList"
 DROPOUT_PROBABILITY = "dropout probability has to be between 0 and 1, but got {}"
+MULTI_TARGET = "0D or 1D target tensor expected, multi-target not supported"
+NOT_VALID = "{} is not valid"
 PADDING_INDEX = "Padding_idx must be within num_embeddings"
 ONE_VALUE = "Expected more than 1 value per channel when training, got input size {}"
 PADDING_SAME_STRIDE = "padding='same' is not supported for strided convolutions"

@@ -123,6 +123,7 @@ CALLS = {
     "rsub_tensors": "self.__rsub__(other)",
     "scatter_number": "torch.scatter(self, dim, index, value)",
     "slice": "self[(slice(None),) * dim + (slice(start, end, step),)]",
+    "soft_margin_loss": "F.soft_margin_loss(self, target, reduction=how[reduction])",
     "smooth_l1_loss": "F.smooth_l1_loss(self, target, reduction=how[reduction], beta=beta)",
     "softplus": "F.softplus(self, beta, threshold)",
     "sorted_values": "torch.sort(self, dim)",
@@ -197,6 +198,8 @@ COMPOSED = {
     "F.avg_pool2d(self, 2)": "r(1, 2, 4, 4)",
     "F.cross_entropy(self, other)": "r(2, 3), w.tensor([0, 2]); r(2, 3), p(2, 3)",
     "F.l1_loss(self, other)": "r(3), r(3)",
+    "F.margin_ranking_loss(self, other, third)": "r(3), r(3), r(3)",
+    "F.poisson_nll_loss(self, other)": "r(3), p(3)",
     "F.linear(self, other, third)": "r(2, 3), r(4, 3), r(4); r(3), r(2, 3), r(2)",
     "F.normalize(self)": "r(2, 3)",
     "F.scaled_dot_product_attention(self, other, third)": "r(1, 2, 3), r(1, 4, 3), r(1, 4, 3)",
@@ -276,7 +279,8 @@ KNOWN: dict[str, dict[str, str]] = {
         "float??, *: second gradient's value": "xlogy",
         "float??, *edges: *gradient's value": "atan2 hypot",
         "float??, one *: *gradient's value": "atan2 hypot",
-        "float??, *: *gradient's value": "cumprod cumprod_as prod_all prod_all_as huber_loss smooth_l1_loss",
+        "float??, *: *gradient's value": "cumprod cumprod_as prod_all prod_all_as huber_loss smooth_l1_loss "
+        "soft_margin_loss",
     },
     "Factors of matrices": {
         "*: steps": (

@@ -8,10 +8,22 @@ from .categorical import Categorical
 from .distribution import Distribution
 from .independent import Independent
 from .kl import kl_divergence
+from .laplace import Laplace
 from .normal import Normal
+from .one_hot_categorical import OneHotCategorical
 from .uniform import Uniform
 
-__all__ = ["Bernoulli", "Categorical", "Distribution", "Independent", "Normal", "Uniform", "kl_divergence"]
+__all__ = [
+    "Bernoulli",
+    "Categorical",
+    "Distribution",
+    "Independent",
+    "Laplace",
+    "Normal",
+    "OneHotCategorical",
+    "Uniform",
+    "kl_divergence",
+]
 
 
 def __getattr__(name: str) -> _Any:

@@ -15,6 +15,7 @@ __all__ = [
     "integer_interval",
     "interval",
     "less_than",
+    "one_hot",
     "positive",
     "real",
     "real_vector",
@@ -84,3 +85,4 @@ boolean = Constraint("Boolean()", lambda value: (value == 0) | (value == 1))
 simplex = Constraint("Simplex()", _sums_to_one, 1)
 unit_interval = interval(0.0, 1.0)
 real_vector = independent(real, 1)
+one_hot = Constraint("OneHot()", lambda value: ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1), 1)

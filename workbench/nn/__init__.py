@@ -2,13 +2,14 @@
 
 from typing import Any as _Any
 
-from ..absent import refusal as _refusal
-from . import functional, init, modules, utils
+from ..absent import part as _part
+from . import functional, init, modules, parallel, utils
 from .modules import *  # noqa: F403
+from .parallel import DataParallel
 from .parameter import Parameter
 
-__all__ = ["functional", "init", "modules", "Parameter", "utils", *modules.__all__]
+__all__ = ["functional", "init", "modules", "Parameter", "parallel", "DataParallel", "utils", *modules.__all__]
 
 
 def __getattr__(name: str) -> _Any:
-    raise _refusal(f"module {__name__!r}", "torch.nn", name)
+    return _part(__name__, name)

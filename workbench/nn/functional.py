@@ -7,7 +7,6 @@ from typing import Any
 
 from ..absent import refusal
 from ..autograd.dtypes import dtype as Dtype
-from ..autograd.grad_mode import no_grad
 from ..autograd.tensor import Tensor
 from ..errors import warn
 from ..ops import activation, math
@@ -38,6 +37,7 @@ from ..ops.losses import (
     mse_loss,
     nll_loss,
     smooth_l1_loss,
+    soft_margin_loss,
 )
 from ..ops.math import sigmoid, tanh
 from ..ops.normalization import batch_norm, group_norm, instance_norm, layer_norm
@@ -67,6 +67,17 @@ from ..ops.pooling import (
     max_pool2d,
 )
 from ..ops.resampling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, interpolate
+from .losses import (
+    cosine_embedding_loss,
+    cosine_similarity,
+    gaussian_nll_loss,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    multilabel_soft_margin_loss,
+    pairwise_distance,
+    poisson_nll_loss,
+    triplet_margin_loss,
+)
 
 __path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
 __all__ = [
@@ -87,12 +98,14 @@ __all__ = [
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
     "dropout",
     "elu",
     "elu_",
     "embedding",
+    "gaussian_nll_loss",
     "gelu",
     "glu",
     "group_norm",
@@ -101,6 +114,7 @@ __all__ = [
     "hardswish",
     "hardtanh",
     "hardtanh_",
+    "hinge_embedding_loss",
     "huber_loss",
     "instance_norm",
     "kl_div",
@@ -112,10 +126,12 @@ __all__ = [
     "linear",
     "log_softmax",
     "logsigmoid",
+    "margin_ranking_loss",
     "max_pool1d",
     "max_pool2d",
     "mish",
     "mse_loss",
+    "multilabel_soft_margin_loss",
     "nll_loss",
     "normalize",
     "one_hot",
@@ -123,6 +139,7 @@ __all__ = [
     "pairwise_distance",
     "pixel_shuffle",
     "pixel_unshuffle",
+    "poisson_nll_loss",
     "prelu",
     "relu",
     "relu_",
@@ -135,6 +152,7 @@ __all__ = [
     "sigmoid",
     "silu",
     "smooth_l1_loss",
+    "soft_margin_loss",
     "softmax",
     "softmin",
     "softplus",
@@ -155,6 +173,7 @@ __all__ = [
     "adaptive_max_pool2d",
     "channel_shuffle",
     "upsample",
+    "triplet_margin_loss",
 ]
 
 
@@ -269,23 +288,6 @@ def tanhshrink(input: Tensor) -> Tensor:
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     """The input divided by its p-norm along `dim`, or by `eps` where that is smaller."""
     return input / input.norm(p, dim, keepdim=True).clamp(min=eps)
-
-
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between vectors along dimension `dim`, which goes away; a norm is no less than `eps`.
-
-    The gradient is that without the bound. Source: torch.nn.functional.cosine_similarity.
-    """
-    norms = [x.norm(2, dim, keepdim=True).clone() for x in (x1, x2)]
-    with no_grad():
-        for norm in norms:
-            norm.clamp_min_(eps)
-    return ((x1 / norms[0]) * (x2 / norms[1])).sum(dim)
-
-
-def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """The p-norm of x1 - x2 + eps along the last dimension. Source: torch.nn.functional.pairwise_distance."""
-    return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:

@@ -315,6 +315,16 @@ _binary_cross_entropy_with_logits = define(
 )
 
 
+_soft_margin_loss = define(
+    "SoftMarginLossBackward0",
+    "soft_margin_loss(Tensor self, Kept target, reduction)",
+    lambda a, target, reduction: _reduced(np.log(1 + np.exp(-target * a)), reduction),
+    self="grad * share(reduction, self.shape) * -target * exp(-target * self) / (1 + exp(-target * self))",
+    tangent="reduction",
+    samples="r(3), p(3).detach(), 1; r(2, 3), r(2, 3).detach(), 0; r(2, 3), p(2, 3).detach(), 2",
+)
+
+
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -336,6 +346,27 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     return _huber_loss(input, target, how, delta)
+
+
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """log(1 + exp(-target * input)) for targets of 1 and -1: the mean, the sum, or each.
+
+    The target has no gradient. Source: torch.nn.functional.soft_margin_loss.
+    """
+    _constant("soft_margin_loss", target=target)
+    for mask in [each for each in (target, input) if each.dtype is dtypes.bool_]:
+        return -mask  # which is refused
+    if not input.is_floating_point():
+        word = "Double" if target.dtype is dtypes.float64 else "Float"
+        raise RuntimeError(errors.OUT_CAST.format(word, input.dtype.word))
+    target = target.to(input.dtype)
+    return _soft_margin_loss(input, target, _reduction(size_average, reduce, reduction))
 
 
 def smooth_l1_loss(
@@ -490,7 +521,7 @@ def _check_sizes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     if a.ndim > 1 and t.ndim and a.shape[0] != t.shape[0]:
         raise ValueError(f"Expected input batch_size ({a.shape[0]}) to match target batch_size ({t.shape[0]}).")
     if a.ndim < 3 and t.ndim > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+        raise RuntimeError(errors.MULTI_TARGET)
     if a.ndim == 1 and t.size != 1:
         raise RuntimeError(f"For 1D input, 1D target must have size 1, but got target size: {t.size}")
     if a.ndim == 4 and t.ndim != 3:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..absent import refusal
@@ -14,6 +14,11 @@ from .optimizer import Optimizer
 
 __path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
 __all__ = [
+    "ChainedScheduler",
+    "ConstantLR",
+    "CyclicLR",
+    "PolynomialLR",
+    "SequentialLR",
     "CosineAnnealingLR",
     "CosineAnnealingWarmRestarts",
     "ExponentialLR",
@@ -73,6 +78,10 @@ class LRScheduler:
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         optimizer._opt_called = bool(optimizer._opt_called)
+        self._initial_step()
+
+    def _initial_step(self) -> None:
+        """Set the first learning rates."""
         self._step_count = 0
         self._is_initial = True
         self.step()
@@ -107,6 +116,9 @@ class LRScheduler:
         self._step_count += 1
         if epoch is not None:
             warn(EPOCH)
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch: int | None = None) -> None:
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         self._get_lr_called_within_step = True
         try:
@@ -117,6 +129,9 @@ class LRScheduler:
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             group["lr"] = rate
         self._last_lr = list(rates)
+
+
+_LRScheduler = LRScheduler  # its old name, which programs still have as their base
 
 
 class LambdaLR(LRScheduler):
@@ -433,22 +448,14 @@ class OneCycleLR(LRScheduler):
                 group["initial_lr"], group["max_lr"] = most / div_factor, most
                 group["min_lr"] = group["initial_lr"] / final_div_factor
         if cycle_momentum:
-            if not {"momentum", "betas"} & {*optimizer.defaults}:
-                raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
-            self.use_beta1 = "betas" in optimizer.defaults
+            self.use_beta1 = _cycled(optimizer)
             most_each = _for_each_group("max_momentum", optimizer, max_momentum)
             least_each = _for_each_group("base_momentum", optimizer, base_momentum)
             for group, most, least in zip(optimizer.param_groups, most_each, least_each, strict=True):
                 if last_epoch == -1:
-                    self._set_momentum(group, most)
+                    _set_momentum(group, most, self.use_beta1)
                     group["max_momentum"], group["base_momentum"] = most, least
         super().__init__(optimizer, last_epoch)
-
-    def _set_momentum(self, group: dict[str, Any], momentum: float) -> None:
-        if self.use_beta1:
-            group["betas"] = (momentum, *group["betas"][1:])
-        else:
-            group["momentum"] = momentum
 
     def _between(self, start: float, end: float, share: float) -> float:
         if self._anneal_func_type == "linear":
@@ -467,8 +474,242 @@ class OneCycleLR(LRScheduler):
         for group in self.optimizer.param_groups:
             rates.append(self._between(group[rate], group[next_rate], share))
             if self.cycle_momentum:
-                self._set_momentum(group, self._between(group[momentum], group[next_momentum], share))
+                _set_momentum(group, self._between(group[momentum], group[next_momentum], share), self.use_beta1)
         return rates
+
+
+class ConstantLR(LRScheduler):
+    """The learning rate times `factor` for `total_iters` epochs, and as it was from then on."""
+
+    def __init__(
+        self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
+    ) -> None:
+        if not 0 <= factor <= 1.0:
+            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """The learning rates now, smaller at first and larger again when it is time."""
+        rates = self._rates()
+        if self.last_epoch == 0:
+            return [rate * self.factor for rate in rates]
+        return [rate * (1.0 / self.factor) for rate in rates] if self.last_epoch == self.total_iters else rates
+
+    def _get_closed_form_lr(self) -> list[float]:
+        factor = self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)
+        return [base * factor for base in self.base_lrs]
+
+
+class PolynomialLR(LRScheduler):
+    """The learning rate times a power of the share of `total_iters` epochs that is left."""
+
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """The learning rates now, moved by one epoch's share."""
+        rates, epoch, count = self._rates(), self.last_epoch, self.total_iters
+        if self._is_initial or epoch > count:
+            return rates
+        factor = ((1.0 - epoch / count) / (1.0 - (epoch - 1) / count)) ** self.power
+        return [rate * factor for rate in rates]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters
+        return [base * left**self.power for base in self.base_lrs]
+
+
+class _Several(LRScheduler):
+    """A schedule made of others of the same optimiser."""
+
+    _schedulers: Sequence[LRScheduler]
+
+    def _take(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None, purpose: str) -> Optimizer:
+        name = type(self).__name__
+        if len(schedulers) < 1:
+            raise ValueError(f"{name} expects at least one scheduler{purpose}, but got no scheduler.")
+        optimizer = optimizer or schedulers[0].optimizer
+        for i, each in enumerate(schedulers):
+            if not hasattr(each, "optimizer"):
+                raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
+            if isinstance(each, ReduceLROnPlateau):
+                raise ValueError(
+                    f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
+                    f"specified when calling `step`, but got one at index {i} in the given schedulers sequence."
+                )
+            if optimizer != each.optimizer:
+                raise ValueError(
+                    f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
+                    f"{type(each).__name__} at index {i} has {each.optimizer}, which is different from "
+                    f"{type(optimizer).__name__}."
+                )
+        return optimizer
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the schedule knows but its optimiser, and the states of its parts."""
+        return super().state_dict() | {"_schedulers": [each.state_dict() for each in self._schedulers]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from what `state_dict` gave."""
+        super().load_state_dict({**state_dict, "_schedulers": self._schedulers})
+        for each, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
+            each.load_state_dict(state)
+
+
+class SequentialLR(_Several):
+    """One schedule after the other: the next begins at each of the `milestones`.
+
+    ValueError or TypeError where they are not of this optimiser, or one more than the milestones.
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1
+    ) -> None:
+        self._take(schedulers, optimizer, "")
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
+                f"equal to {len(milestones)}"
+            )
+        self._schedulers, self._milestones = schedulers, milestones
+        self.last_epoch, self.optimizer = last_epoch + 1, optimizer
+        for group in optimizer.param_groups:
+            group["lr"] = group["initial_lr"]
+        self.recursive_undo()
+        first = schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
+
+    def recursive_undo(self, sched: LRScheduler | None = None) -> None:
+        """Take back the step that each schedule took when it was made."""
+        of = self if sched is None else sched
+        if isinstance(of, _Several):
+            for each in of._schedulers:
+                self.recursive_undo(each)
+        else:
+            of.last_epoch -= 1
+
+    def step(self) -> None:  # type: ignore[override]
+        """Set the learning rates of the next epoch."""
+        self.last_epoch += 1
+        i = bisect_right(self._milestones, self.last_epoch)
+        now = self._schedulers[i]
+        if i > 0 and self._milestones[i - 1] == self.last_epoch:
+            now._update_lr(0)
+        else:
+            now.step()
+        self._last_lr = now.get_last_lr()
+
+
+class ChainedScheduler(_Several):
+    """All schedules at once: each changes what the one before it made of the learning rate."""
+
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
+        self.optimizer = self._take(schedulers, optimizer, " to be chained")
+        self._schedulers = schedulers
+        self._last_lr = [group["lr"] for group in schedulers[-1].optimizer.param_groups]
+
+    def step(self) -> None:  # type: ignore[override]
+        """Take a step of each schedule."""
+        for each in self._schedulers:
+            each.step()
+        self._last_lr = [group["lr"] for group in self._schedulers[-1].optimizer.param_groups]
+
+
+class CyclicLR(LRScheduler):
+    """The learning rate goes up from `base_lr` to `max_lr` and down again, over and over (Smith, 2017).
+
+    In "triangular2" each rise is half of the one before, in "exp_range" `gamma` to the power of the step; `scale_fn`
+    says it otherwise. With `cycle_momentum` the momentum, or the first of `betas`, goes the other way.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        base_lr: Any,
+        max_lr: Any,
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.8,
+        max_momentum: Any = 0.9,
+        last_epoch: int = -1,
+    ) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(SCHEDULED_KIND.format(type(optimizer).__name__))
+        base_lrs = _for_each_group("base_lr", optimizer, base_lr)
+        if last_epoch == -1:
+            for group, rate in zip(optimizer.param_groups, base_lrs, strict=True):
+                group["lr"] = rate
+        self.max_lrs = _for_each_group("max_lr", optimizer, max_lr)
+        up = float(step_size_up)
+        self.total_size = up + (up if step_size_down is None else float(step_size_down))
+        self.step_ratio = up / self.total_size
+        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+            raise ValueError("mode is invalid and scale_fn is None")
+        self.mode, self.gamma, self._scale_fn_custom = mode, gamma, scale_fn
+        by_step = scale_mode if scale_fn is not None else "iterations" if mode == "exp_range" else "cycle"
+        self.scale_mode, self.cycle_momentum = by_step, cycle_momentum
+        if cycle_momentum:
+            self.use_beta1 = _cycled(optimizer)
+            self.base_momentums = _for_each_group("base_momentum", optimizer, base_momentum)
+            self.max_momentums = _for_each_group("max_momentum", optimizer, max_momentum)
+            for group, most, least in zip(optimizer.param_groups, self.max_momentums, self.base_momentums, strict=True):
+                if last_epoch == -1:
+                    _set_momentum(group, most, self.use_beta1)
+                    group["max_momentum"], group["base_momentum"] = most, least
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = base_lrs
+
+    def scale_fn(self, x: float) -> float:
+        """How much of the rise is left in cycle, or step, `x`."""
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
+        if self.mode == "exp_range":
+            return self.gamma**x
+        return 1.0 if self.mode == "triangular" else 1 / 2.0 ** (x - 1)
+
+    def get_lr(self) -> list[float]:
+        """The learning rates at this step; the momenta are set on the way."""
+        self._rates()
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        x = 1.0 + self.last_epoch / self.total_size - cycle
+        height = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
+        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        if self.cycle_momentum:
+            groups = zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True)
+            for group, least, most in groups:
+                _set_momentum(group, most - (most - least) * height * scale, self.use_beta1)
+        return [low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the schedule knows but its optimiser and its function."""
+        return super().state_dict() | {"_scale_fn_custom": None}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from what `state_dict` gave, with the function that is here."""
+        super().load_state_dict({**state_dict, "_scale_fn_custom": self._scale_fn_custom})
+
+
+def _cycled(optimizer: Optimizer) -> bool:
+    """Whether the first of `betas` is its momentum; ValueError where it has none."""
+    if not {"momentum", "betas"} & {*optimizer.defaults}:
+        raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+    return "betas" in optimizer.defaults
+
+
+def _set_momentum(group: dict[str, Any], momentum: float, use_beta1: bool) -> None:
+    if use_beta1:
+        group["betas"] = (momentum, *group["betas"][1:])
+    else:
+        group["momentum"] = momentum
 
 
 def _total_steps(total: int | None, epochs: int | None, per_epoch: int | None) -> int:

@@ -1,5 +1,10 @@
 """Parts that models are made of (torch.nn.modules)."""
 
+from typing import Any as _Any
+
+from ...absent import fill as _fill
+from ...absent import part as _part
+from . import activation, module, normalization, padding, rnn, transformer, utils
 from .activation import (
     CELU,
     GLU,
@@ -58,6 +63,16 @@ from .layers import (
     Softplus,
     Tanh,
 )
+from .losses import (
+    CosineEmbeddingLoss,
+    GaussianNLLLoss,
+    HingeEmbeddingLoss,
+    MarginRankingLoss,
+    MultiLabelSoftMarginLoss,
+    PoissonNLLLoss,
+    SoftMarginLoss,
+    TripletMarginLoss,
+)
 from .module import Module, ModuleList, Sequential
 from .normalization import (
     BatchNorm1d,
@@ -68,6 +83,7 @@ from .normalization import (
     InstanceNorm2d,
     InstanceNorm3d,
     LayerNorm,
+    SyncBatchNorm,
 )
 from .padding import (
     CircularPad1d,
@@ -103,6 +119,15 @@ from .similarity import ChannelShuffle, CosineSimilarity, PairwiseDistance, Pixe
 from .transformer import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
 
 __all__ = [
+    "SyncBatchNorm",
+    "CosineEmbeddingLoss",
+    "GaussianNLLLoss",
+    "HingeEmbeddingLoss",
+    "MarginRankingLoss",
+    "MultiLabelSoftMarginLoss",
+    "PoissonNLLLoss",
+    "SoftMarginLoss",
+    "TripletMarginLoss",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
@@ -218,3 +243,11 @@ __all__ = [
     "AdaptiveMaxPool2d",
     "ChannelShuffle",
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    return _part(__name__, name)
+
+
+for _file in (activation, module, normalization, padding, rnn, transformer, utils):
+    _fill(_file)

@@ -20,7 +20,7 @@ def each(size: Any, dims: int) -> tuple[Any, ...]:
     return tuple(size) if isinstance(size, (tuple, list)) else (size,) * dims
 
 
-class _Conv(Module):
+class _ConvNd(Module):
     """What convolutions of any number of dimensions have in common."""
 
     _dims = 0
@@ -84,7 +84,7 @@ class _Conv(Module):
         return text + (f", padding_mode={self.padding_mode}" if self.padding_mode != "zeros" else "")
 
 
-class _Straight(_Conv):
+class _Straight(_ConvNd):
     def __init__(
         self,
         in_channels: int,
@@ -157,7 +157,7 @@ class Conv3d(_Straight):
         return self._run(F.conv3d, input)
 
 
-class _ConvTranspose(_Conv):
+class _ConvTransposeNd(_ConvNd):
     _transposed = True
 
     def __init__(
@@ -207,7 +207,7 @@ class _ConvTranspose(_Conv):
         return [n - low for n, low in zip(wanted, least, strict=True)]
 
 
-class ConvTranspose1d(_ConvTranspose):
+class ConvTranspose1d(_ConvTransposeNd):
     """Each element of sequences as a multiple of a kernel, added up where they overlap, plus bias.
 
     The weight is (in_channels, out_channels / groups, length).
@@ -216,7 +216,7 @@ class ConvTranspose1d(_ConvTranspose):
     _dims = 1
 
 
-class ConvTranspose2d(_ConvTranspose):
+class ConvTranspose2d(_ConvTransposeNd):
     """Each element of images as a multiple of a kernel, added up where they overlap, plus bias.
 
     The weight is (in_channels, out_channels / groups, height, width).
@@ -225,7 +225,7 @@ class ConvTranspose2d(_ConvTranspose):
     _dims = 2
 
 
-class ConvTranspose3d(_ConvTranspose):
+class ConvTranspose3d(_ConvTransposeNd):
     """Each element of volumes as a multiple of a kernel, added up where they overlap, plus bias.
 
     The weight is (in_channels, out_channels / groups, depth, height, width).

@@ -87,7 +87,7 @@ class Flatten(Module):
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
-class _MaxPool(Module):
+class _MaxPoolNd(Module):
     def __init__(
         self,
         kernel_size: Any,
@@ -110,7 +110,7 @@ class _MaxPool(Module):
         )
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPoolNd):
     """The largest element of each window of sequences."""
 
     def forward(self, input: Tensor) -> Any:
@@ -119,7 +119,7 @@ class MaxPool1d(_MaxPool):
         return F.max_pool1d(input, self.kernel_size, self.stride, *how)
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPoolNd):
     """The largest element of each window of images."""
 
     def forward(self, input: Tensor) -> Any:
@@ -128,7 +128,7 @@ class MaxPool2d(_MaxPool):
         return F.max_pool2d(input, self.kernel_size, self.stride, *how)
 
 
-class AvgPool(Module):
+class _AvgPoolNd(Module):
     """What mean pools of images and of volumes share."""
 
     def __init__(
@@ -150,7 +150,7 @@ class AvgPool(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class AvgPool2d(AvgPool):
+class AvgPool2d(_AvgPoolNd):
     """The mean of each window."""
 
     def forward(self, input: Tensor) -> Tensor:

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
+from ...absent import names
 from ...autograd.tensor import Tensor
 
-# Where PyTorch defines what is in another file here: a refusal says a class with its place.
-_PLACES = {
-    name: f"{place}.{name}"
-    for place, names in {
-        "nn.modules.activation": "ELU GELU LeakyReLU LogSigmoid LogSoftmax MultiheadAttention ReLU SiLU Sigmoid "
-        "Softmax Softplus Tanh",
-        "nn.modules.batchnorm": "BatchNorm1d BatchNorm2d",
-        "nn.modules.container": "ModuleList Sequential",
-        "nn.modules.conv": "Conv2d",
-        "nn.modules.dropout": "Dropout",
-        "nn.modules.flatten": "Flatten",
-        "nn.modules.linear": "Identity Linear NonDynamicallyQuantizableLinear",
-        "nn.modules.loss": "BCELoss BCEWithLogitsLoss CrossEntropyLoss HuberLoss L1Loss MSELoss NLLLoss SmoothL1Loss",
-        "nn.modules.normalization": "LayerNorm",
-        "nn.modules.pooling": "AvgPool2d MaxPool2d",
-        "nn.modules.sparse": "Embedding",
-        "optim.adam": "Adam",
-        "optim.adamw": "AdamW",
-        "optim.sgd": "SGD",
-    }.items()
-    for name in names.split()
-}
+
+@functools.cache
+def _places() -> dict[str, str]:
+    """Where PyTorch defines what is in another file here: a refusal says a class with its place."""
+    files = {
+        place: found for place, found in names().items() if place.startswith(("torch.nn.modules.", "torch.optim."))
+    }
+    return {name: f"{place}.{name}" for place, found in files.items() for name in found}
 
 
 def typename(thing: Any) -> str:
@@ -42,7 +30,7 @@ def typename(thing: Any) -> str:
     ours = __name__.partition(".")[0]
     if not where.startswith(f"{ours}."):
         return f"{where}.{name}"
-    return f"torch.{_PLACES.get(name, f'{where.removeprefix(ours)[1:]}.{name}')}"
+    return _places().get(name, f"torch.{where.removeprefix(ours)[1:]}.{name}")
 
 
 changes = 0  # how often any module came to hold other modules

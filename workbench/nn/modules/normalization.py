@@ -56,7 +56,7 @@ class LayerNorm(Scaled):
         return f"{self.normalized_shape}, eps={self.eps}, {which}"
 
 
-class _Tracking(Scaled):
+class _NormBase(Scaled):
     """In training by the input's own moments, which running statistics follow; in evaluation by these."""
 
     _version = 2
@@ -114,7 +114,7 @@ class _Tracking(Scaled):
         super()._load(given, prefix, *rest)
 
 
-class _BatchNorm(_Tracking):
+class _BatchNorm(_NormBase):
     """In training by the batch's own moments, which running statistics follow; in evaluation by these."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -149,7 +149,46 @@ class BatchNorm3d(_BatchNorm):
     _dims, _words = (5,), "5D"
 
 
-class _InstanceNorm(_Tracking):
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalisation over the processes of a group; of one process it is that of BatchNorm, for all dimensions."""
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Dtype | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+        if input.size(1) == 0:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """The module with a SyncBatchNorm, of the same parameters and statistics, in place of each BatchNorm."""
+        made = module
+        if isinstance(module, _BatchNorm):
+            how = module.eps, module.momentum, module.affine, module.track_running_stats, process_group
+            made = cls(module.num_features, *how)
+            for name in ("weight", "bias", "running_mean", "running_var", "num_batches_tracked", "training"):
+                setattr(made, name, getattr(module, name))
+        for name, child in module.named_children():
+            made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return made
+
+
+class _InstanceNorm(_NormBase):
     """By each sample's own moments; with running statistics, in evaluation by these."""
 
     def __init__(

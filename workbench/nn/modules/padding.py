@@ -81,7 +81,7 @@ class ZeroPad3d(ZeroPad1d):
     _dims = 3
 
 
-class _CircularPad(_Pad):
+class _CircularPadNd(_Pad):
     _mode = "circular"
 
     def forward(self, input: Tensor) -> Tensor:
@@ -92,19 +92,19 @@ class _CircularPad(_Pad):
         return super().forward(input)
 
 
-class CircularPad1d(_CircularPad):
+class CircularPad1d(_CircularPadNd):
     """A border of what is on the other side, before and after sequences."""
 
     _dims = 1
 
 
-class CircularPad2d(_CircularPad):
+class CircularPad2d(_CircularPadNd):
     """A border of what is on the other side, around images."""
 
     _dims = 2
 
 
-class CircularPad3d(_CircularPad):
+class CircularPad3d(_CircularPadNd):
     """A border of what is on the other side, around volumes."""
 
     _dims = 3

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...autograd.tensor import Tensor
 from .. import functional as F
-from .layers import AvgPool
+from .layers import _AvgPoolNd
 from .module import Module
 
 
@@ -39,7 +39,7 @@ class AvgPool1d(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class AvgPool3d(AvgPool):
+class AvgPool3d(_AvgPoolNd):
     """The mean of each window of volumes."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -48,7 +48,7 @@ class AvgPool3d(AvgPool):
         return F.avg_pool3d(input, self.kernel_size, self.stride, *how)
 
 
-class _Adaptive(Module):
+class _AdaptiveAvgPoolNd(Module):
     def __init__(self, output_size: Any) -> None:
         super().__init__()
         self.output_size = output_size
@@ -58,7 +58,7 @@ class _Adaptive(Module):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(_Adaptive):
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """Means over as many windows of sequences as asked for."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -66,7 +66,7 @@ class AdaptiveAvgPool1d(_Adaptive):
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
-class AdaptiveAvgPool2d(_Adaptive):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Means over as many windows of images as asked for."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -74,7 +74,7 @@ class AdaptiveAvgPool2d(_Adaptive):
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
-class AdaptiveAvgPool3d(_Adaptive):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Means over as many windows of volumes as asked for."""
 
     def forward(self, input: Tensor) -> Tensor:

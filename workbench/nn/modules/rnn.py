@@ -263,7 +263,7 @@ def _refuse_projection(options: Kind) -> None:
         raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
 
 
-class _Cell(_Recurrent):
+class RNNCellBase(_Recurrent):
     """One step over a batch of (batch, input_size), or over one sample."""
 
     def __init__(
@@ -315,7 +315,7 @@ class _Cell(_Recurrent):
         return text + ("" if chosen == "tanh" else f", nonlinearity={chosen}")
 
 
-class RNNCell(_Cell):
+class RNNCell(RNNCellBase):
     """One step of RNN."""
 
     def __init__(
@@ -338,7 +338,7 @@ class RNNCell(_Cell):
         return self._step(input, None if hx is None else (hx,))[0]
 
 
-class LSTMCell(_Cell):
+class LSTMCell(RNNCellBase):
     """One step of LSTM."""
 
     def __init__(
@@ -351,7 +351,7 @@ class LSTMCell(_Cell):
         return self._step(input, hx)
 
 
-class GRUCell(_Cell):
+class GRUCell(RNNCellBase):
     """One step of GRU."""
 
     def __init__(

@@ -655,7 +655,8 @@ def _batch_norm(op: Any, size: int, input: Mapped, training: bool, momentum: flo
     return (_out_of_channels(out, size),), tuple([e.reshape(size, e._array.size // size) for e in extras])
 
 
-@batches("mse_loss", "huber_loss", "smooth_l1_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits")
+@batches("mse_loss", "huber_loss", "smooth_l1_loss", "soft_margin_loss")
+@batches("binary_cross_entropy", "binary_cross_entropy_with_logits")
 def _loss(op: Any, size: int, self: Mapped, target: Mapped, reduction: int, **rest: Any) -> Results:
     rest = {name: map_tensors(each, lambda m: m.aligned(self.ndim)) for name, each in rest.items()}
     (out,), _ = run_op(op, self=self.full(size), target=target.full(size), reduction=NONE, **rest)

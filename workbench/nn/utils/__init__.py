@@ -6,22 +6,23 @@ from collections.abc import Iterable
 from types import GeneratorType
 from typing import Any
 
-from ..absent import refusal
-from ..autograd.grad_mode import no_grad
-from ..autograd.tensor import Tensor
-from ..errors import warn
-from ..ops.creation import tensor
-from ..ops.join_split import cat, stack
-from ..ops.reduction import norm
-from .modules.naming import typename
+from ...absent import part
+from ...autograd.grad_mode import no_grad
+from ...autograd.tensor import Tensor
+from ...errors import warn
+from ...ops.creation import tensor
+from ...ops.join_split import cat, stack
+from ...ops.reduction import norm
+from ..modules.naming import typename
+from . import rnn
 
-__path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
 __all__ = [
     "clip_grad_norm_",
     "clip_grad_value_",
     "clip_grads_with_norm_",
     "get_total_norm",
     "parameters_to_vector",
+    "rnn",
     "vector_to_parameters",
 ]
 Tensors = Tensor | Iterable[Tensor]
@@ -102,4 +103,4 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    raise refusal(f"module {__name__!r}", "torch.nn.utils", name)
+    return part(__name__, name)

@@ -1,0 +1,79 @@
+"""Variables that are one of several classes, as zeros and a one (torch.distributions.one_hot_categorical)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..autograd.tensor import Size, Tensor
+from ..nn.functional import one_hot
+from ..ops.creation import eye
+from . import constraints
+from .categorical import Categorical
+from .distribution import Distribution
+
+__all__ = ["OneHotCategorical"]
+
+
+class OneHotCategorical(Distribution):
+    """Rows with a one in the place of a class; `probs` and `logits` as Categorical's.
+
+    ValueError as Categorical's. Source: torch.distributions.OneHotCategorical.
+    """
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.one_hot
+    has_enumerate_support = True
+
+    def __init__(
+        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
+    ) -> None:
+        self._categorical = Categorical(probs, logits)
+        event = self._categorical.param_shape[-1:]
+        super().__init__(self._categorical.batch_shape, event, validate_args=validate_args)
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities of the classes."""
+        return self._categorical.probs
+
+    mean = probs
+
+    @property
+    def logits(self) -> Tensor:
+        """The logarithms of the probabilities."""
+        return self._categorical.logits
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the probabilities."""
+        return self._categorical.param_shape
+
+    @property
+    def mode(self) -> Tensor:
+        """The likeliest class."""
+        return one_hot(self._categorical.mode, self._event_shape[0]).to(self.probs.dtype)
+
+    @property
+    def variance(self) -> Tensor:
+        """probs * (1 - probs)."""
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Rows of zeros with a one."""
+        return one_hot(self._categorical.sample(sample_shape), self._event_shape[0]).to(self.probs.dtype)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the probability of the class that has the one."""
+        if self._validate_args:
+            self._validate_sample(value)
+        return self._categorical.log_prob(value.argmax(-1))
+
+    def entropy(self) -> Tensor:
+        """The mean of minus the logarithm of the probability."""
+        return self._categorical.entropy()
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All classes, each for every variable."""
+        count, batch = self._event_shape[0], self._batch_shape
+        values = eye(count, dtype=self.probs.dtype).view(count, *(1,) * len(batch), count)
+        return values.expand(count, *batch, count) if expand else values

@@ -1,0 +1,221 @@
+"""Losses that PyTorch composes of other operations, and the distances in them (torch.nn.functional)."""
+
+from __future__ import annotations
+
+import math
+
+from .. import errors
+from ..autograd.grad_mode import no_grad
+from ..autograd.tensor import Tensor
+from ..ops.activation import logsigmoid
+from ..ops.comparison import minimum, where
+from ..ops.creation import ones_like, zeros_like
+from ..ops.losses import MEAN, SUM, _reduction
+
+LOSS_DIMS = (
+    "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+    "input1: {}, input2: {}, target: {} "
+)
+TRIPLET_DIMS = (
+    "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+    "anchor {}D, positive {}D, and negative {}D inputs"
+)
+
+
+def _summary(each: Tensor, how: int) -> Tensor:
+    """The mean of the losses, their sum, or each."""
+    return each.mean() if how == MEAN else each.sum() if how == SUM else each
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between vectors along dimension `dim`, which goes away; a norm is no less than `eps`.
+
+    The gradient is that without the bound. Source: torch.nn.functional.cosine_similarity.
+    """
+    norms = [x.norm(2, dim, keepdim=True).clone() for x in (x1, x2)]
+    with no_grad():
+        for norm in norms:
+            norm.clamp_min_(eps)
+    return ((x1 / norms[0]) * (x2 / norms[1])).sum(dim)
+
+
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The p-norm of x1 - x2 + eps along the last dimension. Source: torch.nn.functional.pairwise_distance."""
+    return (x1 - x2 + eps).norm(p, -1, keepdim)
+
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """How much `target * (input1 - input2)` is below `margin`.
+
+    1 in the target asks for the first to be larger, -1 for the second. RuntimeError where the numbers of
+    dimensions differ. Source: torch.nn.functional.margin_ranking_loss.
+    """
+    how = _reduction(size_average, reduce, reduction)
+    if input1.dim() != input2.dim() or input1.dim() != target.dim():
+        raise RuntimeError(LOSS_DIMS.format(input1.size(), input2.size(), target.size()))
+    difference = input1 - input2
+    return _summary((-target * difference + float(margin)).clamp_min(0), how)
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """How much the anchor's distance from the negative falls short of that from the positive plus `margin`.
+
+    With `swap` the negative's distance from the positive counts where it is smaller. ValueError where `margin` is not
+    positive, RuntimeError where the numbers of dimensions differ. Source: torch.nn.functional.triplet_margin_loss.
+    """
+    how = _reduction(size_average, reduce, reduction)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    dims = anchor.dim(), positive.dim(), negative.dim()
+    if len({*dims}) > 1:
+        raise RuntimeError(TRIPLET_DIMS.format(*dims))
+    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = minimum(far, pairwise_distance(positive, negative, p, eps))
+    return _summary((float(margin) + near - far).clamp_min(0), how)
+
+
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """One minus the cosine of vectors' angle where the target is 1; the cosine above `margin` where it is -1.
+
+    The vectors are rows, or one and a target of no dimensions; RuntimeError otherwise. Source:
+    torch.nn.functional.cosine_embedding_loss.
+    """
+    how, dim = _reduction(size_average, reduce, reduction), target.dim()
+    if dim > 1:
+        raise RuntimeError(errors.MULTI_TARGET)
+    if input1.dim() != dim + 1:
+        raise RuntimeError(
+            f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes "
+            f"{list(input1.shape)} and {list(input2.shape)}."
+        )
+    least = 1e-12
+    squares = [(x * x).sum(dim) + least for x in (input1, input2)]
+    cosine = (input1 * input2).sum(dim) / (squares[0] * squares[1]).sqrt()
+    zeros = zeros_like(cosine)
+    alike = where(target == 1, 1 - cosine, zeros)
+    return _summary(alike + where(target == -1, (cosine - margin).clamp_min(0), zeros), how)
+
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The input, a distance, where the target is 1, and how much it falls short of `margin` where it is -1.
+
+    Source: torch.nn.functional.hinge_embedding_loss.
+    """
+    how, zeros = _reduction(size_average, reduce, reduction), zeros_like(input)
+    short = where(target != 1, (float(margin) - input).clamp_min(0), zeros)
+    return _summary(short + where(target != -1, input, zeros), how)
+
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the logarithm of a count's probability in a Poisson distribution, of whose mean the input is the logarithm.
+
+    With `log_input=False` it is the mean itself. What depends on the target alone is left out, unless `full`, which
+    adds Stirling's formula for it. Source: torch.nn.functional.poisson_nll_loss.
+    """
+    how = _reduction(size_average, reduce, reduction)
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + stirling.masked_fill(target <= 1, 0)
+    return _summary(loss, how)
+
+
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the logarithm of the target's density in a normal distribution of mean `input` and variance `var`.
+
+    A variance is no less than `eps`, of which its gradient knows nothing; there is one for all, for each row, or for
+    each number. The constant is left out unless `full`. ValueError where a variance is negative or does not fit.
+    Source: torch.nn.functional.gaussian_nll_loss.
+    """
+    if isinstance(var, float):
+        var = var * ones_like(input) if var >= 0 else -ones_like(input)
+    if (var < 0).any():
+        raise ValueError("var has negative entry/entries")
+    if var.size() != input.size():
+        if input.size()[:-1] == var.size():
+            var = var.unsqueeze(-1)
+        elif input.ndim != var.ndim or sum(v for n, v in zip(input.size(), var.size(), strict=True) if n != v) != 1:
+            raise ValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(errors.NOT_VALID.format(reduction))
+    var = var.clone()
+    with no_grad():
+        var.clamp_(min=eps)
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    if full:
+        loss += 0.5 * math.log(2 * math.pi)
+    return _summary(loss, _reduction(None, None, reduction))
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Of each row the mean of minus the logarithms of the probabilities that sigmoid gives to targets of 0 and 1.
+
+    Source: torch.nn.functional.multilabel_soft_margin_loss.
+    """
+    old = size_average is not None or reduce is not None
+    how = _reduction(size_average, reduce, reduction) if old else {"none": 0, "mean": MEAN, "sum": SUM}.get(reduction)
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    loss = loss.sum(-1) / input.size(-1)
+    if how is None:
+        raise ValueError(errors.NOT_VALID.format(reduction))
+    return _summary(loss, how)

@@ -1,0 +1,29 @@
+"""A module over several devices: here there is one (torch.nn.parallel)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from ..absent import fill
+from .modules.module import Module
+
+
+class DataParallel(Module):
+    """Calls its `module`, as PyTorch's does where there is no GPU; the state's names begin with "module."."""
+
+    def __init__(
+        self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0
+    ) -> None:
+        super().__init__()
+        self.module = module
+        self.device_ids: list[Any] = []
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """What the module makes of the inputs."""
+        return self.module(*inputs, **kwargs)
+
+
+__all__ = ["DataParallel"]
+fill(sys.modules[__name__])

@@ -1,0 +1,66 @@
+"""Sequences of several lengths as one tensor, and back (torch.nn.utils.rnn)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from ...absent import fill
+from ...autograd.tensor import Tensor
+from ...ops.creation import arange, empty_like, full
+
+PAD_ITERABLE = "pad_sequence: Expected iterable for input sequences, but got arg of type: {}"
+PAD_SIDE = "Expected padding_side to be one of left or right, but got {}."
+
+
+def pad_sequence(
+    sequences: Tensor | list[Tensor],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> Tensor:
+    """Sequences of shape (length, ...) as one tensor (longest, batch, ...); `padding_value` fills up shorter ones.
+
+    With `batch_first` it is (batch, longest, ...). RuntimeError where there is no sequence, or where the dimensions
+    after the first differ.
+    """
+    if not isinstance(sequences, Iterable):
+        raise RuntimeError(PAD_ITERABLE.format(type(sequences)))
+    listed = tuple(sequences)
+    if not listed:
+        raise RuntimeError("received an empty list of sequences")
+    if padding_side not in ("left", "right"):
+        raise RuntimeError(PAD_SIDE.format(padding_side))
+    longest, rest = max(each.size(0) for each in listed), listed[0].shape[1:]
+    begin = (len(listed), longest) if batch_first else (longest, len(listed))
+    padded = full((*begin, *rest), padding_value, dtype=listed[0].dtype)
+    for i, each in enumerate(listed):
+        start = longest - each.size(0) if padding_side == "left" else 0
+        if batch_first:
+            padded.select(0, i).narrow(0, start, each.size(0)).copy_(each)
+        else:
+            padded.narrow(0, start, each.size(0)).select(1, i).copy_(each)
+    return padded
+
+
+def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
+    """The sequences of a padded tensor, each cut to its length.
+
+    Without `batch_first` it turns the first two dimensions of `padded_sequences` in place, as PyTorch does.
+    """
+    if not batch_first:
+        padded_sequences.transpose_(0, 1)
+    index: Any = arange(padded_sequences.shape[1])
+    return [each[index < length] for each, length in zip(padded_sequences, lengths, strict=True)]
+
+
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
+    """The permutation that undoes one of indices; None of None."""
+    if permutation is None:
+        return None
+    return empty_like(permutation).scatter_(0, permutation, arange(permutation.numel()))
+
+
+__all__ = ["invert_permutation", "pad_sequence", "unpad_sequence"]
+fill(sys.modules[__name__])
