@@ -82,19 +82,21 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
         return F.adaptive_avg_pool3d(input, self.output_size)
 
 
-class AdaptiveMaxPool1d(_Adaptive):
-    """The largest elements of as many windows of sequences as asked for."""
-
+class _AdaptiveMaxPoolNd(_AdaptiveAvgPoolNd):
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__(output_size)
         self.return_indices = return_indices
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
+    """The largest elements of as many windows of sequences as asked for."""
 
     def forward(self, input: Tensor) -> Any:
         """The largest elements, with `return_indices` also where they are."""
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
-class AdaptiveMaxPool2d(AdaptiveMaxPool1d):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """The largest elements of as many windows of images as asked for."""
 
     def forward(self, input: Tensor) -> Any:
