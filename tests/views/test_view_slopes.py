@@ -62,6 +62,7 @@ def computed(text, names):
         text = text.replace(found[0], f"np.where(({found[2]}), ({found[1]}), ({found[3]}))")
     functions = {"rsqrt": lambda x: x**-0.5, "sigmoid": sigmoid, "erf": np.vectorize(__import__("math").erf)}
     functions |= {name: getattr(np, name) for name in "sin cos tan sinh cosh exp log sqrt sign".split()}
+    functions |= {"ln2": np.log(2), "ln10": np.log(10)}
     with np.errstate(all="ignore"):
         return eval(text, {"np": np, **functions, **names})
 
