@@ -43,8 +43,8 @@ ABSENT = {
     "from torch.nn.utils.rnn import pack_padded_sequence": "PyTorch has torch.nn.utils.rnn.pack_padded_sequence, the "
     "workbench has not; there are pad_sequence and a mask of what is padding.",
     "from torch.optim.adam import adam": "PyTorch has torch.optim.adam.adam, the workbench has not.",
-    "from torch.nn.modules.dropout import Dropout2d": "PyTorch has torch.nn.modules.dropout.Dropout2d, the workbench "
-    "has not; there is nn.Dropout.",
+    "from torch.nn.modules.pooling import LPPool2d": "PyTorch has torch.nn.modules.pooling.LPPool2d, the workbench has "
+    "not.",
 }
 
 
