@@ -17,6 +17,7 @@ from workbench.ops.core.registry import VARIANTS
 
 # PyTorch's functions that write into `out`, and here do not: few programs use it (DIFFERENCES.md).
 WITHOUT_OUT = """
+index_copy nanmean take
 addbmm addmm addmv addr all amax amin any argmax argmin argsort baddbmm bitwise_and bitwise_not bitwise_or bitwise_xor
 bucketize column_stack diag diff dstack floor_divide fmod gather hstack index_add index_select inner isin kron lerp
 log_softmax logical_and logical_not logical_or logical_xor logsumexp masked_select msort multinomial nonzero norm
@@ -30,7 +31,7 @@ eq ne lt le gt ge logical_and logical_or logical_xor logical_not bitwise_and bit
 """.split()
 # Ops that others are made of; users call `2 - x`, `x[i]` or `layer_norm` where PyTorch has these names too.
 INNER = """
-as_strided binary_cross_entropy_with_logits convolution embedding fill hardshrink index max_pool2d
+as_strided binary_cross_entropy_with_logits channel_shuffle convolution embedding fill hardshrink index max_pool2d
 native_batch_norm native_group_norm native_layer_norm pixel_shuffle pixel_unshuffle rsub
 """.split()
 
@@ -80,6 +81,10 @@ ARGUMENTS = {
     "index_add": "0, i[0], t | 0, i[0], t.t() | 0, i[0], t + 1",
     "index_put": "(i[0],), t | (i[0],), t[:1] + 1 | (m,), t[0, 0] | (m,), torch.tensor(1.0)",
     **dict.fromkeys(("atan2", "hypot", "xlogy"), "t | t.t()"),
+    "index_copy": "0, i[0], t | 0, i[0], t.t() | 0, i[0], t + 1",
+    "index_fill": "0, i[0], 1.0 | 0, i[0], torch.tensor(1.0)",
+    "masked_scatter": "m, t | m, t + 1",
+    "put": "i, t[:1] + 1",
     "masked_fill": "m, 1.0 | m, t[0, 0] | m, torch.tensor(1.0)",
 }
 OF_OTHER_SHAPES = ("addmv", "baddbmm")

@@ -178,21 +178,20 @@ def gaussian_nll_loss(
     each number. The constant is left out unless `full`. ValueError where a variance is negative or does not fit.
     Source: torch.nn.functional.gaussian_nll_loss.
     """
-    if isinstance(var, float):
-        var = var * ones_like(input) if var >= 0 else -ones_like(input)
-    if (var < 0).any():
+    known = var * ones_like(input) if isinstance(var, float) else var
+    if bool((known < 0).any()):
         raise ValueError("var has negative entry/entries")
-    if var.size() != input.size():
-        if input.size()[:-1] == var.size():
-            var = var.unsqueeze(-1)
-        elif input.ndim != var.ndim or sum(v for n, v in zip(input.size(), var.size(), strict=True) if n != v) != 1:
+    if known.shape != input.shape:
+        if input.shape[:-1] == known.shape:
+            known = known.unsqueeze(-1)
+        elif input.ndim != known.ndim or sum(v for n, v in zip(input.shape, known.shape, strict=True) if n != v) != 1:
             raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(errors.NOT_VALID.format(reduction))
-    var = var.clone()
+    known = known.clone()
     with no_grad():
-        var.clamp_(min=eps)
-    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+        known.clamp_(min=eps)
+    loss = 0.5 * (known.log() + (input - target) ** 2 / known)
     if full:
         loss += 0.5 * math.log(2 * math.pi)
     return _summary(loss, _reduction(None, None, reduction))

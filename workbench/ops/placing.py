@@ -136,7 +136,7 @@ def _first_outside(index: Tensor, least: int, size: int) -> Any:
     return wrong.flat[0] if wrong.size else None
 
 
-@operation(in_place="along")
+@operation(in_place="mask")
 @tensors_only()
 def index_fill(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy with one number (or a tensor without dimensions) in the slices that `index` names along `dim`.
@@ -203,7 +203,7 @@ def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     return _index_copy(self, dim, index, source)
 
 
-@operation(in_place="mask")
+@operation(in_place=True)
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy with the elements of `source`, in their order, where the mask is true.
 
@@ -253,7 +253,7 @@ def take(self: Tensor, index: Tensor) -> Tensor:
     return _take(self, index)
 
 
-@operation(in_place="indices")
+@operation(in_place=True)
 def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy, in its own shape, with the elements of `source` where `index` says among all in a row, or added to them.
 
