@@ -178,7 +178,7 @@ def gaussian_nll_loss(
     each number. The constant is left out unless `full`. ValueError where a variance is negative or does not fit.
     Source: torch.nn.functional.gaussian_nll_loss.
     """
-    known = var * ones_like(input) if isinstance(var, float) else var
+    known = var if isinstance(var, Tensor) else var * ones_like(input)
     if bool((known < 0).any()):
         raise ValueError("var has negative entry/entries")
     if known.shape != input.shape:
