@@ -54,7 +54,6 @@ _channel_shuffle = define(
     "ChannelShuffleBackward0",
     "channel_shuffle(Tensor self, groups)",
     in_rows(_regrouped),
-    batch="loop",
     self="channel_shuffle(grad, self.shape[1] // groups)",
     tangent="linear",
     samples="r(2, 6, 2), 2; r(1, 6, 2, 1), 3",

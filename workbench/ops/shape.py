@@ -646,7 +646,7 @@ define(
     "UnfoldBackwardBackward0",
     "unfold_backward(Tensor grad_output, input_sizes, dim, length, step)",
     _windows_back,
-    batch="loop",
+    batch="new dims",
     grad_output="unfold(grad, dim, length, step)",
     tangent="linear",
     samples="r(3, 3), (5,), 0, 3, 1; r(2, 2, 2, 2), (2, 5, 2), 1, 2, 3",

@@ -515,6 +515,92 @@ def _in_own_rows(indices: Mapped, count: int, size: int) -> Tensor:
     return indices.aligned(indices.ndim) + first
 
 
+def _named(index: Mapped, length: int) -> Tensor:
+    """Which places along a dimension a vector of indices names: a row of masks, or one for each sample."""
+    every = wrap(np.arange(length, dtype=np.int64))
+    return (index.shaped((*index.shape, 1)) % length == every).any(-2)
+
+
+@batches("index_fill", "index_fill_number")
+def _index_fill(op: Any, size: int, self: Mapped, dim: int, index: Mapped, value: Any) -> Results:
+    t, index = self.full(size), Mapped(index.shaped((math.prod(index.shape),)), index.batched)
+    if not self.ndim:
+        t, dim = t.reshape(size, 1), 0
+    several = isinstance(value, Mapped) and value.batched
+    if index.batched or several:
+        shape = [n if d == dim + 1 else 1 for d, n in enumerate(t.shape)]
+        where = _named(index, t.shape[dim + 1]).reshape(size if index.batched else 1, *shape[1:])
+        given = value if not isinstance(value, Mapped) else value.aligned(t.ndim - 1)
+        return alone(TENSORS["where"](where, given, t).reshape(self.full(size).shape))
+    value = value.value if isinstance(value, Mapped) else value
+    (out,), _ = run_op(op, self=t, dim=dim + 1, index=index.value, value=value)
+    return alone(out if self.ndim else out.reshape(size))
+
+
+@batches("index_copy")
+def _index_copy(op: Any, size: int, self: Mapped, dim: int, index: Mapped, source: Mapped) -> Results:
+    t, given = self.full(size), source.full(size)
+    index = Mapped(index.shaped((math.prod(index.shape),)), index.batched)
+    t = t if self.ndim else t.reshape(size, 1)
+    given = given if source.ndim else given.reshape(size, 1)
+    if index.batched:
+        shape = tuple(t.shape[1:])
+        out = TENSORS["scatter"](t, dim + 1, _for_each(index, shape, dim, size), given)
+    else:
+        (out,), _ = run_op(op, self=t, dim=dim + 1, index=index.value, source=given)
+    return alone(out if self.ndim else out.reshape(size))
+
+
+def _places_in_turn(mask: Mapped, shape: Ints, size: int) -> tuple[Tensor, Tensor]:
+    """A mask of each sample, and before each of its places how many come: rows of all elements."""
+    masks = mask.aligned(len(shape)).expand(size, *shape).reshape(size, math.prod(shape))
+    return masks, (masks.cumsum(1) - 1).clamp(min=0)
+
+
+@batches("masked_scatter")
+def _masked_scatter(op: Any, size: int, self: Mapped, mask: Mapped, source: Mapped) -> Results:
+    shape = tuple(np.broadcast_shapes(self.shape, mask.shape))
+    t = self.aligned(len(shape)).expand(size, *shape)
+    if not math.prod(source.shape):  # no place is marked
+        return alone(t.clone())
+    masks, turn = _places_in_turn(mask, shape, size)
+    last = math.prod(source.shape) - 1
+    given = TENSORS["gather"](flat(source.full(size)), 1, turn.clamp(max=last))
+    return alone(TENSORS["where"](masks.reshape(size, *shape), given.reshape(size, *shape), t))
+
+
+@batches("masked_scatter_backward")
+def _masked_scatter_backward(op: Any, size: int, grad_output: Mapped, mask: Mapped, shape: Ints) -> Results:
+    count = math.prod(shape)
+    none = wrap(np.zeros((size, max(1, count)), grad_output.value._array.dtype))
+    masks, turn = _places_in_turn(mask, grad_output.shape, size)
+    sent = TENSORS["where"](masks, flat(grad_output.full(size)), 0.0)
+    out = TENSORS["scatter_add"](none, 1, turn.clamp(max=max(0, count - 1)), sent)
+    return alone(out.narrow(1, 0, count).reshape(size, *shape))
+
+
+@batches("take")
+def _take(op: Any, size: int, self: Mapped, index: Mapped) -> Results:
+    if not self.batched:
+        return run_op(op, self=self.value, index=index.value)
+    count = math.prod(self.shape)
+    where = _in_own_rows(Mapped(index.value % max(1, count), index.batched), count, size)
+    return run_op(op, self=self.value, index=where)
+
+
+@batches("put_at")
+def _put_at(op: Any, size: int, self: Mapped, index: Mapped, source: Mapped, accumulate: bool) -> Results:
+    count = math.prod(self.shape)
+    where = _in_own_rows(Mapped(index.value % max(1, count), index.batched), count, size)
+    return run_op(op, self=self.full(size), index=where, source=source.full(size), accumulate=accumulate)
+
+
+@batches("channel_shuffle")
+def _channel_shuffle(op: Any, size: int, self: Mapped, groups: int) -> Results:
+    (out,), _ = run_op(op, self=_folded(self, size), groups=groups)
+    return alone(_unfolded(out, size))
+
+
 @batches("embedding")
 def _embedding(op: Any, size: int, weight: Mapped, indices: Mapped, padding_idx: int | None) -> Results:
     if not weight.batched:
