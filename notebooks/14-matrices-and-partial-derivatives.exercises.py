@@ -27,8 +27,8 @@ exercise(
     misconceptions=[
         Misconception(
             "the layer of section 4",
-            "that is right for x @ w. Here w is turned before it is multiplied. Write down the shapes of "
-            "grad_output, x and w, and see which products there are.",
+            "that is right for x @ w. Here rows and columns of w are exchanged before it is multiplied. Write down the "
+            "shapes of grad_output, x and w, and see which products there are.",
             lambda grad_output, x, w, b: (grad_output @ w.T, x.T @ grad_output, grad_output.sum(0)),
         ),
         Misconception(
@@ -175,12 +175,12 @@ exercise(
         ),
         Misconception(
             "the standard deviation is taken as fixed",
-            "the way over the mean is there. A nudge of x moves the standard deviation, too.",
+            "the path through the mean is there. A nudge of x moves the standard deviation, too.",
             _std_fixed,
         ),
         Misconception(
             "the mean is taken as fixed",
-            "the way over the standard deviation is there. A nudge of x moves the mean, too.",
+            "the path through the standard deviation is there. A nudge of x moves the mean, too.",
             _mean_fixed,
         ),
         Misconception(

@@ -225,10 +225,12 @@ class _Paper:
     held: list[str] = field(default_factory=list)  # stills that would answer a question
 
     def read(self, cell: NotebookNode) -> None:
-        """A cell of text: its first paragraph goes to the answer that it explains."""
-        if self.answered and not re.match(r"#|.*\*\*(Predict|Before you)\b", cell.source, re.S):
-            why, _, cell.source = cell.source.partition("\n\n")
-            self.answers[-1] += _unbroken_lines(as_html(why))
+        """A cell of text: its first paragraph goes to the answer that it explains, with the list that it opens."""
+        paragraphs = cell.source.split("\n\n")
+        if self.answered and not re.search(r"^#|\*\*(Predict|Before you)\b", paragraphs[0]):
+            many = 1 + (paragraphs[0].endswith(":") or bool(re.match(r"- ", (paragraphs[1:] or [""])[0])))
+            self.answers[-1] += _unbroken_lines(as_html("\n\n".join(paragraphs[:many])))
+            cell.source = "\n\n".join(paragraphs[many:])
         self.answered = False
         self.waits = self.waits or "**Before you" in cell.source
         self.guessed = self.guessed and not cell.source.startswith("#")

@@ -4,6 +4,8 @@ const picture = "[data-widget], .wb-player, .jp-OutputArea-output img";
 const said = (element) => element.innerText.replace(/¶/g, "").replace(/In\s*\[\d+\]:/g, "").trim().replace(/\s+/g, " ");
 const isAnswer = (part) => part.textContent.includes("The answer: ");
 const isHeading = (part) => part.matches("h1, h2, h3");
+const isPicture = (part) => isOutput(part) && !!part.querySelector(picture);
+const SHOWS = /^[\w.]+\.show\([^()]*\)( #.*)?$/; // a line that shows a picture
 const isOutput = (part) => part.matches(".jp-OutputArea-child");
 
 // A cell comes in parts: paragraphs, tables and code of a text; what a cell of code says, and each of its outputs.
@@ -36,11 +38,13 @@ for (const { cell, parts, text, code, notes } of cells) {
     continue;
   }
   const predicts = !code && /\bPredict\b/.test(text);
+  if (code) parts.sort((one, other) => isPicture(one) - isPicture(other)); // a picture does not tell an answer first
   for (const part of parts) {
+    if (code && !isOutput(part) && SHOWS.test(said(part))) continue; // the picture says enough
     if (part.matches("h1, h2")) {
       [title, before, open] = [said(part), null, null];
     }
-    if (isOutput(part) && part.querySelector(picture)) {
+    if (isPicture(part)) {
       begin("picture");
       open.parts.push(...(before ? [before] : []), part);
       open.picture = part;
@@ -50,7 +54,7 @@ for (const { cell, parts, text, code, notes } of cells) {
       add(part);
       if (isOutput(part) && (asked || isAnswer(part))) cover(part);
     }
-    if (part.matches("p")) before = part;
+    if (part.matches("p") && !/\bPredict\b/.test(part.textContent)) before = part;
   }
   asked = code ? false : asked || /\bBefore you\b/.test(text);
   // The room guesses before it sees more; what comes after a solution or an answer explains it.
@@ -78,6 +82,10 @@ document.body.classList.add("talk");
 document.body.append(bar, overview);
 
 const began = Date.now();
+const clock = () => {
+  const now = new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  return `${now} · ${minutes()} min since the start`;
+};
 const minutes = () => Math.floor((Date.now() - began) / 60000);
 let shown = slides, at = 0;
 
@@ -107,9 +115,10 @@ function paged() {
     for (const part of slide.parts) {
       const last = pages.at(-1);
       if (last) lay({ kind: "words", parts: [...last, part] });
+      const opens = last && /:$/.test(said(last.at(-1))) && last.at(-1).matches("p"); // its list stands with it
       if (last && main.scrollHeight <= main.clientHeight + 1) last.push(part);
       else if (last?.length === 1 && isHeading(last[0])) last.push(part);
-      else pages.push([...(last && isHeading(last.at(-1)) ? [last.pop()] : []), part]); // a heading stands above its text
+      else pages.push([...(last?.length > 1 && (opens || isHeading(last.at(-1))) ? [last.pop()] : []), part]);
     }
     return pages.map((parts, number) => ({ ...slide, parts, notes: number ? [] : slide.notes }));
   });
@@ -132,10 +141,14 @@ function arrange() {
 }
 
 function fit() {
+  const slide = shown[at];
   main.style.setProperty("--room", "200px");
   const bottom = Math.max(...[...main.querySelectorAll(".part.on")].map((part) => part.getBoundingClientRect().bottom));
-  const words = bottom - shown[at].picture.offsetHeight + 12;
-  main.style.setProperty("--room", `${Math.max(200, innerHeight - bar.offsetHeight - words)}px`);
+  const words = bottom - slide.picture.offsetHeight + 12;
+  let room = Math.max(200, innerHeight - bar.offsetHeight - words);
+  main.style.setProperty("--room", `${room}px`);
+  room += Math.max(0, room - slide.picture.offsetHeight - 12); // a player leaves some of it for what it does not show
+  main.style.setProperty("--room", `${room}px`);
   for (const dressed of main.querySelectorAll(".on [data-wb-theme]")) dressed.dataset.wbTheme = "projector";
   setTimeout(() => main.querySelector('.on [data-action="fit"]')?.click(), 50);
 }
@@ -143,12 +156,17 @@ function fit() {
 function show() {
   const slide = shown[at];
   lay(slide);
+  if (slide.told) reveal(slide.later);
   if (slide.kind === "picture") fit();
   else opened(enlarge);
   main.scrollTop = 0;
   where.textContent = `${at + 1} / ${shown.length}`;
   history.replaceState(null, "", `#${at + 1}`);
   tell();
+}
+
+function reveal(parts) {
+  for (const part of parts) for (const each of [part, part.closest(".jp-Cell")]) each.classList.add("on");
 }
 
 function move(by) {
@@ -161,7 +179,8 @@ function move(by) {
   else if (covered) covered.classList.remove("covered");
   else if (folded) folded.open = true;
   else if (later.length) {
-    for (const part of later) for (const each of [part, part.closest(".jp-Cell")]) each.classList.add("on");
+    slide.told = true;
+    reveal(later);
     fit();
   } else if (shown[at + by]) {
     at += by;
@@ -217,30 +236,31 @@ function tell() {
   if (!desk || desk.closed) return;
   const slide = shown[at], next = shown[at + 1];
   const answers = slide.parts.filter((part) => part.matches(".solution") || part.querySelector(".covered"));
-  const clock = new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
   const part = (name, ...children) => make("section", {}, make("h2", {}, name), ...children);
   const notes = slide.notes.map((each) => desk.document.importNode(each, true));
   if (answers.length || slide.later.length) notes.push(copyOf({ kind: "words", parts: answers, later: slide.later }));
   for (const folded of notes.flatMap((each) => [...each.querySelectorAll("details")])) folded.open = true;
   desk.document.body.replaceChildren(
-    make("header", {}, make("b", {}, `${at + 1} / ${shown.length} · ${slide.title}`),
-      make("time", {}, `${clock} · ${minutes()} min since the start`)),
+    make("header", {}, make("b", {}, `${at + 1} / ${shown.length} · ${slide.title}`), make("time", {}, clock())),
     part("Notes", ...(notes.length ? notes : ["None for this slide."])),
     part("Next", next ? copyOf(next) : "This is the last slide."));
 }
-setInterval(tell, 20000);
+setInterval(() => { if (desk && !desk.closed) desk.document.querySelector("time")?.replaceChildren(clock()); }, 20000);
 
 const push = (action) => main.querySelector(`.on [data-action="${action}"]`)?.click();
+// On a picture Home leads to its first step, as its own key does; pressed there, to the first slide.
+const rewound = () => !main.querySelector('.on [data-action="back"]:not(:disabled, [aria-disabled="true"])');
 const keys = {
   ArrowRight: () => move(1), PageDown: () => move(1), " ": () => move(1), ArrowLeft: () => move(-1), PageUp: () => move(-1),
   ArrowDown: () => (shown[at].kind === "picture" ? push("step") : main.scrollBy(0, 200)),
   ArrowUp: () => (shown[at].kind === "picture" ? push("back") : main.scrollBy(0, -200)),
-  Home: () => { at = 0; show(); }, End: () => { at = shown.length - 1; show(); }, o: look, p: present,
+  Home: () => (rewound() ? ((at = 0), show()) : push("first")), End: () => { at = shown.length - 1; show(); }, o: look, p: present,
   f: () => (document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen()),
 };
 // Before the players, which have keys of their own; but not where somebody types.
 function press(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.("input, textarea, select")) return;
+  if (overview.open && event.key === "Escape") return overview.close();
   if (overview.open ? event.key !== "o" : !keys[event.key]) return;
   event.preventDefault();
   event.stopPropagation();
