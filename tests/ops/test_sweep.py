@@ -180,7 +180,7 @@ INNER = """
 alias identity to_copy_ordered unsafe_view squeeze_own strided_copy strided_scatter remainder_of_number where_median
 foremost max_pool2d_indices adaptive_max_pool2d_indices as_strided conv_input conv_weight uniform normal exponential
 cauchy log_normal geometric random_between random_below random_whole bernoulli_number bernoulli_tensor bernoulli_draw
-poisson_draw rrelu_with_noise rrelu_with_noise_
+poisson_draw places_of isin_of rrelu_with_noise rrelu_with_noise_
 """.split()
 
 # Samples of operations without derivatives, which name none.

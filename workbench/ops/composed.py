@@ -10,10 +10,11 @@ import numpy as np
 
 from .. import errors
 from ..autograd.levels import elements as array_of
+from ..autograd.levels import is_batched
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
 from .core.checks import check_tensor, dim_index, dims_of, int_of, ints_of, numpy_names
-from .core.op import operation
+from .core.op import define, operation
 from .core.results import as_int64
 from .join_split import cat, stack
 from .linear import dot, mm
@@ -290,6 +291,8 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
 
     Source: torch.bincount.
     """
+    if is_batched(self) is not None or (weights is not None and is_batched(weights) is not None):
+        raise RuntimeError("vmap: the workbench has no rule for bincount over a batch; call it outside of vmap")
     a = array_of(self)
     if a.dtype.kind not in "iu":
         raise NotImplementedError(errors.NO_KERNEL.format("bincount_cpu", self.dtype.word))
@@ -305,10 +308,8 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
     return wrap(counts.astype(np.float32 if weights._array.dtype == np.float32 else np.float64))
 
 
-def _places(name: str, sorted_sequence: Tensor, values: Any, out_int32: bool, right: bool) -> Tensor:
-    edges = array_of(sorted_sequence)
-    number = not isinstance(values, Tensor)
-    found = np.asarray(values, edges.dtype if edges.dtype.kind == "f" else None) if number else array_of(values)
+def _places_of(found: np.ndarray, edges: np.ndarray, right: bool, small: bool) -> np.ndarray:
+    """Where each number would stand among edges that rise, in one row or in as many as the numbers have."""
     side = "right" if right else "left"
     if edges.ndim == 1:
         at = np.searchsorted(edges, found, side)
@@ -326,7 +327,21 @@ def _places(name: str, sorted_sequence: Tensor, values: Any, out_int32: bool, ri
             )
         rows = zip(edges.reshape(-1, edges.shape[-1]), found.reshape(-1, found.shape[-1]), strict=True)
         at = np.array([np.searchsorted(row, wanted, side) for row, wanted in rows]).reshape(found.shape)
-    return wrap(np.asarray(at, np.int32 if out_int32 else np.int64))
+    return np.asarray(at, np.int32 if small else np.int64)
+
+
+_places = define(
+    "searchsorted",
+    "places_of(Tensor values, Tensor edges, right, small)",
+    _places_of,
+    samples="r(3), w.tensor([-1.0, 0.0, 1.0]), False, False; r(2, 3), w.tensor([[-1.0, 0.0], [0.0, 1.0]]), True, True",
+)
+
+
+def _placed(values: Any, edges: Tensor, right: bool, small: bool) -> Tensor:
+    if not isinstance(values, Tensor):
+        values = wrap(np.asarray(values, edges._array.dtype if edges._array.dtype.kind == "f" else None))
+    return _places(values, edges, right, small)
 
 
 @operation(method=False)
@@ -341,7 +356,7 @@ def searchsorted(
     """
     if side not in (None, "left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
-    return _places("searchsorted", sorted_sequence, input, out_int32, right or side == "right")
+    return _placed(input, sorted_sequence, right or side == "right", out_int32)
 
 
 @operation(method=False)
@@ -349,16 +364,24 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     """The number of the bucket of each element, between a vector of boundaries that rise. Source: torch.bucketize."""
     if boundaries._array.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries._array.ndim})")
-    return _places("bucketize", boundaries, input, out_int32, right)
+    return _placed(input, boundaries, right, out_int32)
+
+
+_isin = define(
+    "isin",
+    "isin_of(Tensor elements, Tensor tests, unique, invert)",
+    lambda one, two, unique, invert: np.asarray(np.isin(one, two, unique, invert)),
+    samples="r(3), r(2), False, False; r(2, 3), r(4), False, True",
+)
 
 
 @operation(method=False)
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether each element occurs among the test elements, or does not, in their shape. Source: torch.isin."""
-    one, two = (array_of(t) if isinstance(t, Tensor) else np.asarray(t) for t in (elements, test_elements))
-    if "b" in (one.dtype.kind, two.dtype.kind):
+    one, two = (t if isinstance(t, Tensor) else wrap(np.asarray(t)) for t in (elements, test_elements))
+    if "b" in (one._array.dtype.kind, two._array.dtype.kind):
         raise RuntimeError("Unsupported input type encountered for isin(): Bool")
-    return wrap(np.asarray(np.isin(one, two, assume_unique, invert)))
+    return _isin(one, two, assume_unique, invert)
 
 
 @operation()
@@ -371,8 +394,10 @@ def unique(
 
     Source: torch.unique.
     """
+    name = "_unique2" if dim is None else "unique_dim"
+    if is_batched(self) is not None:
+        raise RuntimeError(errors.VMAP_DYNAMIC.format(name))
     if self.requires_grad and local.modes.grad:
-        name = "_unique2" if dim is None else "unique_dim"
         raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
     a = array_of(self)
     axis = None if dim is None else dim_index(dim, a.ndim)

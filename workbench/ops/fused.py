@@ -9,6 +9,7 @@ import numpy as np
 from .. import errors
 from ..autograd import dtypes
 from ..autograd.tensor import Tensor
+from ..errors import warn
 from .core import checks
 from .core.op import define, operation
 from .core.registry import in_formulas
@@ -88,23 +89,50 @@ def _three(name: str, *tensors: tuple[str, Any]) -> None:
         checks.check_tensor(name, argument, position, t)
 
 
-@operation(in_place=True)
-def addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1, out: Tensor | None = None) -> Tensor:
+def _value_first(given: tuple[Any, ...], named: Any) -> tuple[Any, Any, Any]:
+    """Both tensors and the value, given by position with the value first, as old programs do; it warns."""
+    owner, called = checks.called_as()
+    number = checks.one_number(given[0])
+    if len(given) != 3 or named != 1 or number is None:
+        raise TypeError(f"{called}() takes two tensors, and no more by position: {len(given)} were given")
+    own, into_, also = "Tensor input, ", ", *, Tensor out = None", ", Tensor out = None"
+    if owner == "Tensor" or called.endswith("_"):
+        own = into_ = also = ""
+    warn(
+        f"This overload of {called} is deprecated:\n\t{called}({own}Number value, Tensor tensor1, Tensor tensor2"
+        f"{into_})\nConsider using one of the following signatures instead:\n\t{called}({own}Tensor tensor1, Tensor "
+        f"tensor2, *, Number value = 1{also})"
+    )
+    return given[1], given[2], number
+
+
+@operation(checked=False, in_place=True)
+def addcmul(
+    self: Tensor, tensor1: Tensor, tensor2: Tensor, *last: Any, value: float = 1, out: Tensor | None = None
+) -> Tensor:
     """The element plus value * tensor1 * tensor2; the three are broadcast. Source: torch.addcmul."""
+    if last:
+        tensor1, tensor2, value = _value_first((tensor1, tensor2, *last), value)
     if out is not None:
         return into("addcmul", out, addcmul, self, tensor1, tensor2, value=value)
+    checks.check_tensor("addcmul", "input", 0, self)
     _three("addcmul", ("tensor1", tensor1), ("tensor2", tensor2))
     return _addcmul(self, tensor1, tensor2, checks.number_of("addcmul", "value", None, value))
 
 
-@operation(in_place=True)
-def addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1, out: Tensor | None = None) -> Tensor:
+@operation(checked=False, in_place=True)
+def addcdiv(
+    self: Tensor, tensor1: Tensor, tensor2: Tensor, *last: Any, value: float = 1, out: Tensor | None = None
+) -> Tensor:
     """The element plus value * tensor1 / tensor2; the three are broadcast.
 
     RuntimeError where both of the quotient are integers. Source: torch.addcdiv.
     """
+    if last:
+        tensor1, tensor2, value = _value_first((tensor1, tensor2, *last), value)
     if out is not None:
         return into("addcdiv", out, addcdiv, self, tensor1, tensor2, value=value)
+    checks.check_tensor("addcdiv", "input", 0, self)
     _three("addcdiv", ("tensor1", tensor1), ("tensor2", tensor2))
     if not tensor1.dtype.is_floating_point and not tensor2.dtype.is_floating_point:
         raise RuntimeError(INTEGER_DIVISION)

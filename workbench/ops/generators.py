@@ -58,7 +58,8 @@ class Generator(np.random.Generator):
     def get_state(self) -> Tensor:
         """How far it has come, as bytes that set_state takes."""
         state: Any = self.bit_generator.state
-        numbers = (*state["state"].values(), state["has_uint32"], state["uinteger"])
+        # The seed lies beside a flag, which needs one bit of its sixteen bytes.
+        numbers = (*state["state"].values(), state["has_uint32"] | self._seed << 64, state["uinteger"])
         return wrap(np.frombuffer(b"".join(n.to_bytes(16, "little") for n in numbers), np.uint8).copy())
 
     def set_state(self, new_state: Tensor) -> Generator:
@@ -70,7 +71,8 @@ class Generator(np.random.Generator):
         if new_state._array.size != 64:
             raise RuntimeError(f"Expected an RNG state of size 64 but found one of size {new_state._array.size}")
         data = new_state._array.tobytes()
-        state, inc, has_uint32, uinteger = [int.from_bytes(data[i : i + 16], "little") for i in range(0, 64, 16)]
+        state, inc, flag, uinteger = [int.from_bytes(data[i : i + 16], "little") for i in range(0, 64, 16)]
+        has_uint32, self._seed = flag & 1, flag >> 64
         inner = {"state": state, "inc": inc}
         whole = {"bit_generator": "PCG64", "state": inner, "has_uint32": has_uint32, "uinteger": uinteger}
         self.bit_generator.state = whole
@@ -78,13 +80,11 @@ class Generator(np.random.Generator):
 
     def clone_state(self) -> Generator:
         """Another generator that has come as far."""
-        made = Generator().set_state(self.get_state())
-        made._seed = self._seed
-        return made
+        return Generator().set_state(self.get_state())
 
     def __reduce__(self) -> Any:
-        return _restored, (self._seed, self.get_state())
+        return _restored, (self.get_state(),)
 
 
-def _restored(seed: int, state: Tensor) -> Generator:
-    return Generator().manual_seed(seed).set_state(state)
+def _restored(state: Tensor) -> Generator:
+    return Generator().set_state(state)

@@ -601,6 +601,24 @@ def _channel_shuffle(op: Any, size: int, self: Mapped, groups: int) -> Results:
     return alone(_unfolded(out, size))
 
 
+@batches("places_of")
+def _places_of(op: Any, size: int, values: Mapped, edges: Mapped, right: bool, small: bool) -> Results:
+    if not edges.batched and edges.ndim == 1:
+        return run_op(op, values=values.value, edges=edges.value, right=right, small=small)
+    all_values = values.full(size)
+    rows = flat(all_values) if edges.ndim == 1 else all_values
+    (out,), _ = run_op(op, values=rows, edges=edges.full(size), right=right, small=small)
+    return alone(out.reshape(all_values.shape))
+
+
+@batches("isin_of")
+def _isin_of(op: Any, size: int, elements: Mapped, tests: Mapped, unique: bool, invert: bool) -> Results:
+    if not tests.batched:
+        return run_op(op, elements=elements.value, tests=tests.value, unique=unique, invert=invert)
+    found = (flat(elements.full(size)).unsqueeze(2) == flat(tests.full(size)).unsqueeze(1)).any(2)
+    return alone((~found if invert else found).reshape(size, *elements.shape))
+
+
 @batches("embedding")
 def _embedding(op: Any, size: int, weight: Mapped, indices: Mapped, padding_idx: int | None) -> Results:
     if not weight.batched:
