@@ -58,7 +58,7 @@ for (const { cell, parts, text, code, notes } of cells) {
   }
   asked = code ? false : asked || /\bBefore you\b/.test(text);
   // The room guesses before it sees more; what comes after a solution or an answer explains it.
-  const answered = code && parts.some((part) => isAnswer(part) && !part.querySelector(picture));
+  const answered = code && parts.some((part) => isAnswer(part) && !isPicture(part));
   if (predicts || cell.querySelector(".solution") || (answered && open?.kind === "words")) open = null;
 }
 
@@ -92,7 +92,7 @@ let shown = slides, at = 0;
 // Put these parts on the screen, and no others.
 function lay({ kind, parts }) {
   for (const part of main.querySelectorAll(".part.on, .jp-Cell.on")) part.classList.remove("on");
-  for (const part of parts) for (const each of [part, part.closest(".jp-Cell")]) each.classList.add("on");
+  reveal(parts);
   main.className = kind;
   main.style.zoom = 1;
   main.style.height = "";

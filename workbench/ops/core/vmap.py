@@ -579,19 +579,22 @@ def _masked_scatter_backward(op: Any, size: int, grad_output: Mapped, mask: Mapp
     return alone(out.narrow(1, 0, count).reshape(size, *shape))
 
 
+def _among_all(self: Mapped, index: Mapped, size: int) -> Tensor:
+    """Indices into each sample's elements in a row, where the rows of all samples lie one after the other."""
+    count = math.prod(self.shape)
+    return _in_own_rows(Mapped(index.value % max(1, count), index.batched), count, size)
+
+
 @batches("take")
 def _take(op: Any, size: int, self: Mapped, index: Mapped) -> Results:
     if not self.batched:
         return run_op(op, self=self.value, index=index.value)
-    count = math.prod(self.shape)
-    where = _in_own_rows(Mapped(index.value % max(1, count), index.batched), count, size)
-    return run_op(op, self=self.value, index=where)
+    return run_op(op, self=self.value, index=_among_all(self, index, size))
 
 
 @batches("put_at")
 def _put_at(op: Any, size: int, self: Mapped, index: Mapped, source: Mapped, accumulate: bool) -> Results:
-    count = math.prod(self.shape)
-    where = _in_own_rows(Mapped(index.value % max(1, count), index.batched), count, size)
+    where = _among_all(self, index, size)
     return run_op(op, self=self.full(size), index=where, source=source.full(size), accumulate=accumulate)
 
 
