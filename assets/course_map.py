@@ -1,0 +1,73 @@
+"""Draw which lesson needs which, from the first lines of the lessons: `python assets/course_map.py`; it needs `dot`.
+
+The README and the site show the file; lesson 0 has the same picture as an attachment of a cell, so that a copy has it.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import textwrap
+from pathlib import Path
+
+import graphviz
+import nbformat
+
+NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
+PICTURE = Path(__file__).with_name("course-map.svg")
+NEEDS = re.compile(r"\*\*You need:\*\* (.*?)(?: \(| ·)")
+_NARROW = 19  # characters of a title in one line, so that the whole map is as wide as a page
+
+
+def lessons() -> dict[int, tuple[str, set[int]]]:
+    """Title of each lesson, and the lessons that it needs, also by way of others."""
+    found: dict[int, tuple[str, set[int]]] = {}
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        first = nbformat.read(path, as_version=4).cells[0].source
+        number, _, title = first.partition("\n")[0].removeprefix("# ").partition(" · ")
+        direct = {int(other) for line in NEEDS.findall(first) for other in re.findall(r"\d+", line)}
+        found[int(number)] = title.replace("`", ""), direct.union(*[found[other][1] for other in direct])
+    return found
+
+
+def arrows(known: dict[int, tuple[str, set[int]]]) -> list[tuple[int, int]]:
+    """To each lesson from each that it needs, unless another way leads there."""
+    pairs = [(other, number) for number, (_, before) in known.items() for other in sorted(before)]
+    return [(a, b) for a, b in pairs if not any(a in known[between][1] for between in known[b][1] - {a})]
+
+
+def course_map() -> str:
+    """The picture as SVG."""
+    known = lessons()
+    graph = graphviz.Digraph(
+        "course",
+        graph_attr={"nodesep": "0.12", "ranksep": "0.2", "bgcolor": "white", "margin": "0.05"},
+        node_attr={
+            "shape": "box",
+            "style": "rounded,filled",
+            "fillcolor": "#eef2f8",
+            "color": "#5b6b82",
+            "fontname": "sans-serif",
+            "fontsize": "11",
+            "margin": "0.07,0.05",
+            "height": "0.3",
+        },
+        edge_attr={"color": "#5b6b82", "arrowsize": "0.6"},
+    )
+    for number, (title, _) in known.items():
+        graph.node(str(number), textwrap.fill(f"{number} · {title}", _NARROW, break_long_words=False))
+    for start, end in arrows(known):
+        graph.edge(str(start), str(end))
+    svg = graph.pipe("svg", encoding="utf-8")
+    return svg[svg.index("<svg") :]  # what stands before names the program's version
+
+
+if __name__ == "__main__":
+    svg = course_map()
+    PICTURE.write_text(svg, encoding="utf-8")
+    path = next(NOTEBOOKS.glob("00-*.ipynb"))
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if PICTURE.name in cell.get("attachments", {}):
+            cell.attachments[PICTURE.name] = {"image/svg+xml": base64.b64encode(svg.encode()).decode()}
+    nbformat.write(notebook, path)
