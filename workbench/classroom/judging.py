@@ -34,7 +34,7 @@ NO_PREDICTION = "No prediction yet: replace {} by your {}, and run again from th
 NOTHING_CAME = "None came out where a number is asked for: is a return missing, or is there no way back?"
 NOT_OF_THE_KIND = "what your code returned is not of the kind that is asked for: print it, and read the question again."
 NOT_A_FUNCTION = "A class made from torch.autograd.Function is asked for; yours is another class."
-WRITTEN_INTO = "your code has written into {} that it was given, which others read, too"
+WRITTEN_INTO = "your code has written into {}, which others read, too"
 YOURS = "yours: {}"
 YOUR_GRADIENT = "yours: gradient of {}"
 OTHER_SHAPE = ", of another shape"
@@ -500,7 +500,7 @@ def _gradients(answer: Any, arguments: list[Any]) -> list[Any]:
     weights = _weights(first)
     found = list(torch.autograd.grad(first, leaves, weights, allow_unused=True))
     if not torch.equal(weights, _weights(first)):
-        raise Unusable(WRITTEN_INTO.format("the gradient"))
+        raise Unusable(WRITTEN_INTO.format("the gradient that it was given"))
     return found
 
 
@@ -602,7 +602,9 @@ def _backward_alone(answer: Any, case: _Case) -> list[Any]:
         found = answer(*arguments)
     for given, then in zip(arguments, _leaves(case, False), strict=True):
         if isinstance(given, torch.Tensor) and not torch.equal(given, then):
-            raise Unusable(WRITTEN_INTO.format("what" if given is not arguments[0] else "the gradient"))
+            raise Unusable(
+                WRITTEN_INTO.format("the gradient that it was given" if given is arguments[0] else "what it was given")
+            )
     return list(found) if isinstance(found, list | tuple) else [found]
 
 
