@@ -85,11 +85,12 @@ def test_no_right_number_is_told() -> None:
         (lambda grad_output, x: [[[grad_output]]], "Not right: the gradient."),
         (lambda grad_output, x: grad_output * float("nan"), "× nan  × nan  × nan"),
         (lambda grad_output, x: by_asking(grad_output, x), "history"),
+        (lambda grad_output, x: (grad_output, None), "one gradient is asked for, and your code returned 2."),
     ],
 )
 def test_an_answer_of_another_kind_is_told_in_words(answer: Any, said: str) -> None:
     verdict = judged(answer)
-    assert not verdict.right and said in re.sub(r"(?<=\w)\n(?=\w)", " ", repr(verdict))
+    assert not verdict.right and said in re.sub(r"(?<=[\w,])\n(?=\w)", " ", repr(verdict))
 
 
 def by_asking(grad_output: Any, x: Any) -> Any:
@@ -130,6 +131,8 @@ def test_other_exercises_mark_what_is_wrong_and_leave_a_right_answer_as_it_was()
     asked = Exercise("double-it", "", Doubled, {"the value": results(case), "the gradient": gradients(case)})
     assert asked.judge(Doubled)._repr_html_() is None
     assert repr(asked.judge(Forgotten)).endswith("yours: the gradient: 2 of 2 cells wrong (×)\n  × 2    × 2.5")
+    number = Exercise("one-number", "", Doubled, {"the value": results([1.0]), "the gradient": gradients([1.0])})
+    assert number.judge(Forgotten).tables == ()  # a single number needs no table
     plain = Exercise("a-number", "", 3, misconceptions=(Misconception("half", "no.", 2),))
     assert plain.judge(2).tables == () and plain.judge(2)._repr_html_() is None
 

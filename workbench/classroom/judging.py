@@ -399,6 +399,8 @@ class Cases:
             title += f", {n + 1}" if len(pairs) > 1 and not self.names else ""
             if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray):
                 continue
+            if one.size == 1 and not self.names:  # a number: what is said of it is enough
+                continue
             if one.shape != other.shape:
                 drawn.append(table(f"{title}{OTHER_SHAPE}", one, None))
             else:
@@ -602,10 +604,14 @@ def _backward_alone(answer: Any, case: _Case) -> list[Any]:
         found = answer(*arguments)
     for given, then in zip(arguments, _leaves(case, False), strict=True):
         if isinstance(given, torch.Tensor) and not torch.equal(given, then):
-            raise Unusable(
-                WRITTEN_INTO.format("the gradient that it was given" if given is arguments[0] else "what it was given")
-            )
-    return list(found) if isinstance(found, list | tuple) else [found]
+            what = "the gradient that it was given" if given is arguments[0] else "what it was given"
+            raise Unusable(WRITTEN_INTO.format(what))
+    gradients = list(found) if isinstance(found, list | tuple) else [found]
+    asked = sum(isinstance(each, float | list) for each in case[1:])
+    if len(gradients) != asked:
+        one = "one gradient is" if asked == 1 else f"{asked} gradients are"
+        raise Unusable(f"{one} asked for, and your code returned {len(gradients)}")
+    return gradients
 
 
 @dataclass(frozen=True)
