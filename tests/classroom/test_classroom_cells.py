@@ -190,3 +190,11 @@ def test_what_a_puzzle_takes_for_right_is_what_nudging_finds(name: str) -> None:
         )
         assert nudged(lambda grad_output, *numbers, f=solution: f(grad_output, *whole(numbers))) == [True], arriving
     assert len(shapes) >= 2
+
+
+@pytest.mark.parametrize("name", ["puzzle-clamp", "puzzle-max", "puzzle-sort"])
+def test_where_the_values_decide_no_two_are_equal_and_none_is_at_a_limit(name: str) -> None:
+    probe: Any = PUZZLES[name].probes["the gradient"]
+    for _, x in probe.cases:
+        numbers = np.ravel(x)
+        assert len({*numbers}) == numbers.size and (name != "puzzle-clamp" or not {0.0, 6.0} & {*numbers})

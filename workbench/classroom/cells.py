@@ -28,6 +28,7 @@ _SIGN = 22  # px that a sign takes in a cell
 _LEFT = 22  # px for the numbers of the rows
 _TOP = 44  # px for the title and the numbers of the columns
 _APART = 30  # px between two tables
+_EDGE = 16.0  # px at the left and the right
 _WIDE = 940  # px of the picture, at most
 
 
@@ -96,16 +97,18 @@ def to_html(says: str, tables: Sequence[Table]) -> str:
 
 
 def to_svg(tables: Sequence[Table]) -> str:
-    """The tables from left to right, in a new line where there is no more room."""
+    """The tables from left to right, in a new line where there is no more room; those of the answer stay together."""
     parts: list[str] = []
-    x, y, tallest, widest = 16.0, 12.0, 0.0, 0.0
-    for each in tables:
-        wide, high, drawn = _drawn(each)
-        if x > 16 and x + wide > _WIDE:
-            x, y, tallest = 16.0, y + tallest + 14, 0.0
+    x, y, tallest, widest = _EDGE, 12.0, 0.0, 0.0
+    laid = [_drawn(each) for each in tables]
+    for n, (each, (wide, high, drawn)) in enumerate(zip(tables, laid, strict=True)):
+        first_of_answer = n > 0 and tables[n - 1].given and not each.given
+        needed = sum(one[0] + _APART for one in laid[n:]) - _APART if first_of_answer else wide
+        if x > _EDGE and x + needed > _WIDE:
+            x, y, tallest = _EDGE, y + tallest + 14, 0.0
         parts.append(f'<g transform="translate({x:g},{y:g})">{drawn}</g>')
         x, tallest = x + wide + _APART, max(tallest, high)
-        widest = max(widest, x - _APART + 16)
+        widest = max(widest, x - _APART + _EDGE)
     high = y + tallest + 14
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{widest:g}" height="{high:g}" '
