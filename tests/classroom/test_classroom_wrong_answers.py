@@ -19,6 +19,7 @@ import wrong_history
 import wrong_layers
 import wrong_matrices
 import wrong_practice
+import wrong_puzzles
 from lab import CHECKOUT
 
 import workbench as torch
@@ -27,9 +28,10 @@ from workbench.classroom.judging import _MEANINGS, TRY_IT
 from workbench.classroom.registry import exercises
 
 WRONG = wrong_gradients.WRONG | wrong_history.WRONG | wrong_functions.WRONG | wrong_practice.WRONG
-WRONG |= wrong_matrices.WRONG | wrong_layers.WRONG
+WRONG |= wrong_matrices.WRONG | wrong_layers.WRONG | wrong_puzzles.WRONG
 EXERCISES = exercises(CHECKOUT / "notebooks")
 LEAST = 10
+LEAST_OF_A_PUZZLE = 5  # of which there are many
 CELL = "<a learner's cell>"
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION\n", re.S | re.M)
 # What Python calls an error; after it there is a sentence that says what it means or what to do.
@@ -91,7 +93,8 @@ def verdict_of(name: str, written: str) -> Any:
 
 def test_every_exercise_has_its_wrong_answers() -> None:
     assert WRONG.keys() == EXERCISES.keys()
-    assert {name: len(given) for name, given in WRONG.items() if len({each[0] for each in given}) < LEAST} == {}
+    least = {name: LEAST_OF_A_PUZZLE if name in wrong_puzzles.WRONG else LEAST for name in WRONG}
+    assert {name: len(given) for name, given in WRONG.items() if len({each[0] for each in given}) < least[name]} == {}
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -238,6 +241,34 @@ RIGHT = [
         "attention-backward",
         "e = scores.exp()\nw = e / e.sum()\ntable = torch.eye(len(w), dtype=w.dtype) * w - torch.outer(w, w)\n"
         "return table @ (values @ grad_output), torch.outer(w, grad_output)",
+    ),
+    ("puzzle-slice", "return torch.cat([torch.zeros(2, dtype=x.dtype), grad_output])"),
+    (
+        "puzzle-flip",
+        "dx = torch.zeros_like(x)\nfor i in range(len(x)):\n    dx[len(x) - 1 - i] = grad_output[i]\nreturn dx",
+    ),
+    ("puzzle-roll", "return torch.cat([grad_output[2:], grad_output[:2]])"),
+    ("puzzle-diagonal", "return (torch.diag(grad_output),)"),
+    ("puzzle-diagonal", "return grad_output * torch.eye(len(x), dtype=x.dtype)"),
+    ("puzzle-where", "return [grad_output * keep, grad_output * (1 - keep.to(a.dtype))]"),
+    ("puzzle-gather", "return torch.zeros_like(x).index_add(0, index, grad_output)"),
+    (
+        "puzzle-moving-average",
+        "dx = torch.zeros_like(x)\nfor k in range(3):\n    dx[k : k + len(grad_output)] += grad_output / 3\nreturn dx",
+    ),
+    ("puzzle-cumsum", "return grad_output.flip(0).cumsum(0).flip(0)"),
+    ("puzzle-cumsum", "return grad_output.sum() - grad_output.cumsum(0) + grad_output"),
+    ("puzzle-clamp", "return torch.where((x < 0) | (x > 6), 0, grad_output)"),
+    ("puzzle-max", "return grad_output[:, None] * (x == x.amax(1, keepdim=True))"),
+    ("puzzle-sort", "return grad_output[x.argsort().argsort()]"),
+    (
+        "puzzle-product",
+        "return torch.stack([grad_output * torch.cat([x[:j], x[j + 1 :]]).prod() for j in range(len(x))])",
+    ),
+    ("puzzle-outer", "return (grad_output * b).sum(1), (grad_output * a[:, None]).sum(0)"),
+    (
+        "puzzle-softmax",
+        "y = x.exp() / x.exp().sum()\nreturn (torch.diag(y) - y[:, None] * y) @ grad_output",
     ),
     ("clip-on-the-way", "h.register_hook(lambda g: g * min(1.0, most / g.norm().item()))\nreturn h"),
     ("clip-on-the-way", "h = h * 1\nh.register_hook(lambda g: g / max(1, g.norm() / most))\nreturn h"),

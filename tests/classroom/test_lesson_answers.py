@@ -124,6 +124,9 @@ ANSWERS = {
         ("lesson15-25", "how_often, sees_first = 1, 16", "lesson15-26"),
         ("lesson15-30", "clipped_at_the_end, clipped_on_the_way = 1, 3", "lesson15-31"),
     ],
+    "16-twenty-puzzles": [
+        ("lesson16-03", "x_grad, wrong_cells = [3, 30, 100], 2", "lesson16-04"),
+    ],
 }
 
 

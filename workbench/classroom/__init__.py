@@ -85,7 +85,9 @@ earns nothing. An answer in which all probes find what they find in a misconcept
 tells answers apart: gradients with different weights, inputs of different signs, what backward itself returns. Each of
 these takes cases, and a case is a list of arguments, in which numbers with a point and lists become tensors:
 `results` (what comes out), `gradients` (of each argument), `checked` (gradcheck), `checked_twice` (gradgradcheck),
-`returned` (None or a gradient, for each argument), and `slopes_of(f, ...)` (whether the answer is the backward of f).
+`returned` (None or a gradient, for each argument), and `slopes_of(f, ...)` (whether the answer is the backward of f),
+`backward_of(f, ...)` (what a backward returns, in tables that mark wrong cells; with the solution `by_engine(f)` nobody
+has to write one).
 Any function of yours is a probe, too; `tensor` and `words` refuse an answer of another kind with a sentence, and so
 does `raise Unusable("your code ...")`. Without probes an exercise asks for a value, which is compared.
 
@@ -102,9 +104,12 @@ from .checks import check, grade, progress
 from .judging import (
     Misconception,
     Unusable,
+    backward_of,
+    by_engine,
     checked,
     checked_twice,
     gradients,
+    marked,
     on_ctx,
     results,
     returned,
@@ -117,12 +122,15 @@ from .registry import exercise
 __all__ = [
     "Misconception",
     "Unusable",
+    "backward_of",
+    "by_engine",
     "check",
     "checked",
     "checked_twice",
     "exercise",
     "grade",
     "gradients",
+    "marked",
     "on_ctx",
     "progress",
     "results",

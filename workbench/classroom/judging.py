@@ -17,7 +17,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import StringIO
 from types import FunctionType
@@ -27,11 +27,18 @@ import numpy as np
 
 import workbench as torch
 
+from .cells import Table, table, to_html, to_text
+
 PRINTS_ON = "it prints without an end"
 NO_PREDICTION = "No prediction yet: replace {} by your {}, and run again from there."
 NOTHING_CAME = "None came out where a number is asked for: is a return missing, or is there no way back?"
 NOT_OF_THE_KIND = "what your code returned is not of the kind that is asked for: print it, and read the question again."
 NOT_A_FUNCTION = "A class made from torch.autograd.Function is asked for; yours is another class."
+WRITTEN_INTO = "your code has written into {}, which others read, too"
+YOURS = "yours: {}"
+YOUR_GRADIENT = "yours: gradient of {}"
+OTHER_SHAPE = ", of another shape"
+ONE_SHAPE = "What is compared cell by cell are numbers of one shape."
 TRY_IT = "Call your code with numbers of your own in a new cell: there the traceback shows the way to the error."
 NOT_YET = "Not yet (0 of {}). "
 NOT_THAT = "Not yet. (If a cell above has not run, run it first: there may be nothing to compare with.)"
@@ -49,6 +56,7 @@ _ZERO = 1e-15  # what a number may differ from 0
 _LONGEST = 100_000  # characters that an answer may print while it is probed
 _DEEPEST = 20  # lists in lists
 _MOST = 100_000  # elements of a list
+_ARRIVING = [2.0, -3.0, 5.0, -7.0, 11.0, 13.0, -17.0, 19.0, 23.0]  # no two sums of a few of these are alike
 _SAID = 200  # characters of an error that are told
 
 
@@ -76,7 +84,8 @@ class Misconception:
 class Verdict:
     """What is said of an answer: its points, the misconception that it shows, if any, and a sentence.
 
-    `partly` says that an answer which is not right is right in some of what is probed.
+    `partly` says that an answer which is not right is right in some of what is probed. The `tables` mark which of its
+    numbers are wrong.
     """
 
     exercise: str
@@ -86,6 +95,7 @@ class Verdict:
     misconception: str | None = None
     answered: bool = True
     partly: bool = False
+    tables: tuple[Table, ...] = field(default=(), compare=False)
 
     @property
     def right(self) -> bool:
@@ -93,7 +103,11 @@ class Verdict:
         return self.points == self.most
 
     def __repr__(self) -> str:
-        return textwrap.fill(self.says, _LINE)
+        said = textwrap.fill(self.says, _LINE)
+        return said if self.right or not self.tables else f"{said}\n{to_text(self.tables)}"
+
+    def _repr_html_(self) -> str | None:
+        return to_html(textwrap.fill(self.says, _LINE), self.tables) if self.tables else None
 
 
 @dataclass(frozen=True)
@@ -118,11 +132,13 @@ class Exercise:
         found = self._evidence(answer)
         right = {aspect for aspect in found if alike(found[aspect], self._expected[aspect])}
         if len(right) == len(found):
-            return Verdict(self.name, self.points, self.points, f"Right. ({counted(self.points)})")
+            said = f"Right. ({counted(self.points)})"
+            return Verdict(self.name, self.points, self.points, said, tables=self._tables(found, right))
+        wrong = Verdict(self.name, 0, self.points, "", partly=bool(right - _CHECKS), tables=self._tables(found, right))
         for each, shown in zip(self.misconceptions, self._shown, strict=True):
             if any(alike(found, one) for one in shown):
-                return self._wrong(each.told, each.name, bool(right - _CHECKS))
-        return self._wrong(self._difference(found, right), None, bool(right - _CHECKS))
+                return replace(wrong, says=self._not_yet(each.told), misconception=each.name)
+        return replace(wrong, says=self._not_yet(self._difference(found, right)))
 
     @property
     def is_code(self) -> bool:
@@ -141,9 +157,19 @@ class Exercise:
         probes = self.probes or {_VALUE: lambda value: value}
         return {aspect: evidence(probe, answer) for aspect, probe in probes.items()}
 
-    def _wrong(self, sentence: str, misconception: str | None = None, partly: bool = False) -> Verdict:
-        says = f"{NOT_YET.format(counted(self.points))}{sentence}"
-        return Verdict(self.name, 0, self.points, says, misconception, partly=partly)
+    def _wrong(self, sentence: str) -> Verdict:
+        return Verdict(self.name, 0, self.points, self._not_yet(sentence))
+
+    def _not_yet(self, sentence: str) -> str:
+        return f"{NOT_YET.format(counted(self.points))}{sentence}"
+
+    def _tables(self, found: dict[str, Any], right: set[str]) -> tuple[Table, ...]:
+        """The first case in which a number is wrong; if there is none, the first of which the arguments are drawn."""
+        for aspect, probe in self.probes.items():
+            if isinstance(probe, Cases) and (aspect not in right or (probe.names and len(right) == len(found))):
+                if drawn := probe.tables(aspect, found[aspect], self._expected[aspect], aspect in right):
+                    return drawn
+        return ()
 
     def _difference(self, found: dict[str, Any], right: set[str]) -> str:
         if not self.probes:
@@ -334,9 +360,83 @@ def _side(mine: np.ndarray, right: np.ndarray) -> str:
 # Probes that most exercises need.
 
 
+@dataclass(frozen=True)
+class Cases:
+    """A probe that runs the answer on each case; where it finds arrays, wrong cells of them can be marked.
+
+    With `names`, of the gradient that arrives and of the arguments, these are drawn, too.
+    """
+
+    run: Callable[[Any, _Case], Any]
+    cases: tuple[_Case, ...]
+    names: tuple[str, ...] = ()
+
+    def __call__(self, answer: Any) -> list[Any]:
+        return [self.run(answer, case) for case in self.cases]
+
+    def tables(self, aspect: str, found: Any, expected: Any, right: bool) -> tuple[Table, ...]:
+        """The tables of the first case in which the answer found something else, or of the first if it is right."""
+        if not isinstance(found, list | np.ndarray) or len(found) != len(expected):
+            return ()
+        for case, mine, wanted in zip(self.cases, found, expected, strict=True):
+            if right or not alike(_plain(mine), _plain(wanted)):
+                return self._given(case) + self._judged(aspect, mine, wanted, right) if _has_arrays(mine) else ()
+        return ()
+
+    def _given(self, case: _Case) -> tuple[Table, ...]:
+        given = [(name, each) for name, each in zip(self.names, case, strict=bool(self.names)) if each is not None]
+        drawn = [table(name, np.asarray(_detached(each), dtype=np.float64), given=True) for name, each in given]
+        return tuple(each for each in drawn if each)
+
+    def _judged(self, aspect: str, mine: Any, wanted: Any, right: bool) -> tuple[Table, ...]:
+        """The answer's own numbers, each marked as right or wrong."""
+        several = isinstance(wanted, list) or bool(self.names)
+        pairs = list(zip(mine, wanted, strict=False)) if several else [(mine, wanted)]
+        moving = [name for name, each in zip(self.names, self.cases[0], strict=False) if isinstance(each, float | list)]
+        drawn: list[Table | None] = []
+        for n, (one, other) in enumerate(pairs):
+            title = YOUR_GRADIENT.format(moving[n + 1]) if self.names else YOURS.format(aspect)
+            title += f", {n + 1}" if len(pairs) > 1 and not self.names else ""
+            if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray):
+                continue
+            if one.size == 1 and not self.names:  # a number: what is said of it is enough
+                continue
+            if one.shape != other.shape:
+                drawn.append(table(f"{title}{OTHER_SHAPE}", one, None))
+            else:
+                drawn.append(table(title, one, ~_close(one, other, _TOLERANCE) & (not right)))
+        return tuple(each for each in drawn if each)
+
+
+class Marked:
+    """Numbers beside the right ones: the tables mark which are wrong."""
+
+    def __init__(self, tables: Sequence[Table]) -> None:
+        self.tables = tuple(tables)
+
+    def __repr__(self) -> str:
+        return to_text(self.tables)
+
+    def _repr_html_(self) -> str:
+        return to_html("", self.tables)
+
+
+def marked(mine: Any, truth: Any, title: str = YOURS.format("gradient"), **given: Any) -> Marked:
+    """A picture of numbers in which those that differ from `truth` are marked; `given` are tables before it."""
+    found, right = _read(mine), _read(truth)
+    if not isinstance(found, np.ndarray) or not isinstance(right, np.ndarray) or found.shape != right.shape:
+        raise ValueError(ONE_SHAPE)
+    before = [table(name, np.asarray(_detached(each), dtype=np.float64), given=True) for name, each in given.items()]
+    return Marked([each for each in [*before, table(title, found, ~_close(found, right, _TOLERANCE))] if each])
+
+
+def _has_arrays(found: Any) -> bool:
+    return isinstance(found, np.ndarray) or (isinstance(found, list) and any(map(_has_arrays, found)))
+
+
 def results(*cases: _Case) -> Probe:
     """What the answer returns for each tuple of arguments."""
-    return lambda answer: [_call(answer, _leaves(case, False)) for case in cases]
+    return Cases(lambda answer, case: _call(answer, _leaves(case, False)), cases)
 
 
 def returned(*cases: _Case) -> Probe:
@@ -357,7 +457,7 @@ def gradients(*cases: _Case) -> Probe:
 
     With weights all alike a backward that forgets `grad_output` or sums too much could not be seen.
     """
-    return lambda answer: [_gradients(answer, _leaves(case, True)) for case in cases]
+    return Cases(lambda answer, case: _gradients(answer, _leaves(case, True)), cases)
 
 
 def checked(*cases: _Case) -> Probe:
@@ -402,7 +502,7 @@ def _gradients(answer: Any, arguments: list[Any]) -> list[Any]:
     weights = _weights(first)
     found = list(torch.autograd.grad(first, leaves, weights, allow_unused=True))
     if not torch.equal(weights, _weights(first)):
-        raise Unusable("your code has written into the gradient that it was given, which others read, too")
+        raise Unusable(WRITTEN_INTO.format("the gradient that it was given"))
     return found
 
 
@@ -465,6 +565,53 @@ def slopes_of(function: Callable[..., Any], *cases: _Case) -> Probe:
         return [_agrees(torch.autograd.gradcheck, ByHand, case) for case in cases]
 
     return probe
+
+
+def backward_of(function: Callable[..., Any], *cases: _Case) -> Probe:
+    """The gradients that a backward returns, in tables that mark wrong cells; it is called as by `slopes_of`.
+
+    A case has the arguments of the function. The gradient that arrives has another number in each cell, and the engine
+    does not record, so that no answer can ask it.
+    """
+    names = ("grad_output", *inspect.signature(function).parameters)
+    return Cases(_backward_alone, tuple((_arriving(function, case), *case) for case in cases), names)
+
+
+def by_engine(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The backward of a function as the engine runs it: a solution for `backward_of` that nobody has to write."""
+
+    def backward(grad_output: Any, *arguments: Any) -> Any:
+        with torch.enable_grad():
+            leaves = [each.detach().requires_grad_() if _moves(each) else each for each in arguments]
+            found = torch.autograd.grad(function(*leaves), [each for each in leaves if _moves(each)], grad_output)
+        return found[0] if len(found) == 1 else found
+
+    return backward
+
+
+def _moves(argument: Any) -> bool:
+    return isinstance(argument, torch.Tensor) and argument.is_floating_point()
+
+
+def _arriving(function: Callable[..., Any], case: _Case) -> Any:
+    shape = function(*_leaves(case, False)).detach().numpy().shape
+    return np.resize(_ARRIVING, shape).tolist()
+
+
+def _backward_alone(answer: Any, case: _Case) -> list[Any]:
+    arguments = _leaves(case, False)
+    with torch.no_grad():
+        found = answer(*arguments)
+    for given, then in zip(arguments, _leaves(case, False), strict=True):
+        if isinstance(given, torch.Tensor) and not torch.equal(given, then):
+            what = "the gradient that it was given" if given is arguments[0] else "what it was given"
+            raise Unusable(WRITTEN_INTO.format(what))
+    gradients = list(found) if isinstance(found, list | tuple) else [found]
+    asked = sum(isinstance(each, float | list) for each in case[1:])
+    if len(gradients) != asked:
+        one = "one gradient is" if asked == 1 else f"{asked} gradients are"
+        raise Unusable(f"{one} asked for, and your code returned {len(gradients)}")
+    return gradients
 
 
 @dataclass(frozen=True)
