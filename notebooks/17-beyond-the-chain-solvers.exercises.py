@@ -259,11 +259,6 @@ def _adjoint_with(**changed):
     return lambda end, grad_end, k, time, steps: _integrated(end, grad_end, k, time, steps, **changed)
 
 
-def _last_step_only(end, grad_end, k, time, steps):
-    a, _ = _integrated(end, grad_end, k, time, steps)
-    return a, -time / steps * a * end**2 * 0 - time / steps * grad_end * end**2
-
-
 # The last y, its gradient, k, the time and the steps: y starts at 2 and at 0.5.
 _ENDS = [(1.0, 10.4, 0.5, 1.0), (0.3125, -20.0, 0.6, 2.0)]
 
