@@ -20,6 +20,7 @@ import wrong_layers
 import wrong_matrices
 import wrong_practice
 import wrong_puzzles
+import wrong_solvers
 from lab import CHECKOUT
 
 import workbench as torch
@@ -29,6 +30,8 @@ from workbench.classroom.registry import exercises
 
 WRONG = wrong_gradients.WRONG | wrong_history.WRONG | wrong_functions.WRONG | wrong_practice.WRONG
 WRONG |= wrong_matrices.WRONG | wrong_layers.WRONG | wrong_puzzles.WRONG
+WRONG |= wrong_matrices.WRONG | wrong_layers.WRONG
+WRONG |= wrong_solvers.WRONG
 EXERCISES = exercises(CHECKOUT / "notebooks")
 LEAST = 10
 LEAST_OF_A_PUZZLE = 5  # of which there are many
@@ -271,6 +274,36 @@ RIGHT = [
         "y = x.exp() / x.exp().sum()\nreturn (torch.diag(y) - y[:, None] * y) @ grad_output",
     ),
     ("clip-on-the-way", "h.register_hook(lambda g: g * min(1.0, most / g.norm().item()))\nreturn h"),
+    ("root-backward", "z = ctx.saved_tensors[0]\nslope = 1 / (1 + 3 * z * z)\nreturn (slope * grad_output,)"),
+    (
+        "fixed-point-of-many",
+        "s = torch.diag(1 - z**2)\nM = torch.eye(len(z), dtype=z.dtype) - W.T @ s\n"
+        "grad_x = s @ torch.linalg.solve(M, grad_output)\nreturn [grad_x, grad_x[:, None] * z]",
+    ),
+    (
+        "fixed-point-of-many",
+        "s, u = 1 - z**2, grad_output\nfor _ in range(500):\n    u = grad_output + W.T @ (s * u)\n"
+        "return s * u, (s * u)[:, None] @ z[None, :]",
+    ),
+    (
+        "adjoint-of-an-ode",
+        "h = -time / steps\ny, a, g = end, grad_end, 0\nfor _ in range(steps):\n    y = y + h * -k * y**2\n"
+        "    a = a - h * a * -2 * k * y\n    g = g - h * a * -(y**2)\nreturn [a, g]",
+    ),
+    (
+        "adjoint-of-an-ode",
+        "h, state = time / steps, torch.stack([end, grad_end, 0 * k])\n"
+        "def speeds(s):\n    y, a, _ = s\n    return torch.stack([k * y**2, -2 * k * y * a, -a * y**2])\n"
+        "for _ in range(steps):\n    half = state + h / 2 * speeds(state)\n    state = state + h * speeds(half)\n"
+        "return state[1], state[2]",
+    ),
+    (
+        "score-estimates",
+        "rows = []\nfor i, (loss, draw) in enumerate(zip(losses, draws)):\n"
+        "    z = logits.clone().requires_grad_()\n    (score,) = torch.autograd.grad(z.log_softmax(0)[draw], z)\n"
+        "    rest = torch.cat([losses[:i], losses[i + 1 :]])\n    rows.append((loss - rest.mean()) * score)\n"
+        "return torch.stack(rows)",
+    ),
     ("clip-on-the-way", "h = h * 1\nh.register_hook(lambda g: g / max(1, g.norm() / most))\nreturn h"),
 ]
 

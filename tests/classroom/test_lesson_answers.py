@@ -126,6 +126,13 @@ ANSWERS = {
     ],
     "16-twenty-puzzles": [
         ("lesson16-03", "x_grad, wrong_cells = [3, 30, 100], 2", "lesson16-04"),
+    "17-beyond-the-chain-solvers": [
+        ("lesson17-03", "nodes_of_5, nodes_of_30 = 15, 90", "lesson17-04"),
+        ("lesson17-07", "by_x, by_w = 0.5625, 0.45", "lesson17-08"),
+        ("lesson17-16", "kept_for_10, kept_for_1000 = 2, 2", "lesson17-17"),
+        ("lesson17-19", "accepts_10_euler, accepts_100_rk4 = False, True", "lesson17-20"),
+        ("lesson17-27", "exact_slope, straight_of_1, score_of_1 = -0.8, -0.64, 0.8", "lesson17-28"),
+        ("lesson17-31", "mean_of_straight, mean_of_score = -0.704, -0.8", "lesson17-32"),
     ],
 }
 

@@ -13,6 +13,7 @@ from lab import CHECKOUT
 import workbench as torch
 from workbench import nn
 from workbench.autograd.function import once_differentiable
+from workbench.distributions import Bernoulli
 
 
 def leaf(number: float = 2.0) -> Any:
@@ -224,6 +225,71 @@ def three_operations_of_tanh() -> bool:
     return names == ["BackwardHookFunctionBackward", "TanhBackward0", "BackwardHookFunctionBackward"]
 
 
+class Doubled(torch.autograd.Function):
+    """Twice `x`, and how much that is more, where its backward reads the first gradient only."""
+
+    calls: tuple[str, ...] = ()
+    arrived: Any = None
+
+    @classmethod
+    def which(cls, *calls: str) -> Any:
+        return type("Which", (cls,), {"calls": calls})
+
+    @classmethod
+    def forward(cls, ctx: Any, x: Any) -> Any:
+        more = x * 1
+        if "mark" in cls.calls:
+            ctx.mark_non_differentiable(more)
+        if "none" in cls.calls:
+            ctx.set_materialize_grads(False)
+        return 2 * x, more
+
+    @classmethod
+    def backward(cls, ctx: Any, grad: Any, grad_of_more: Any) -> Any:
+        cls.arrived = grad, grad_of_more
+        return None if grad is None else 2 * grad
+
+
+def an_unmarked_output_gets_a_wrong_gradient() -> bool:
+    x, marked = leaf(), Doubled.which("mark").apply(leaf())[1]
+    Doubled.which().apply(x)[1].backward()
+    return x.grad == 0 and not marked.requires_grad
+
+
+def none_for_an_output_without_slope() -> bool:
+    zeros, nothing = Doubled.which("mark"), Doubled.which("mark", "none")
+    for each in (zeros, nothing):
+        each.apply(leaf())[0].backward()
+    return zeros.arrived[1] == 0 and nothing.arrived[1] is None
+
+
+def none_for_all_in_gradcheck() -> bool:
+    seen = Doubled.which("mark", "none")
+    x = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
+    return torch.autograd.gradcheck(lambda x: seen.apply(x)[0], x) and seen.arrived == (None, None)
+
+
+def no_way_back_from_a_rounded_one() -> bool:
+    y = torch.sigmoid(torch.tensor(40.0, dtype=torch.float64))
+    return y.item() == 1.0 and (y * (1 - y)).item() == 0.0
+
+
+def a_draw_without_history() -> bool:
+    return not Bernoulli(leaf(0.5)).sample().requires_grad
+
+
+def straight_through_has_no_bias_on_a_line() -> bool:
+    logit = leaf()
+    p = logit.sigmoid()
+    (exact,) = torch.autograd.grad(7 * p + 2 * (1 - p), logit)  # 5 * b + 2
+    mean = 0.0
+    for b, share in ((1.0, p), (0.0, 1 - p)):
+        through = logit.sigmoid()
+        (estimate,) = torch.autograd.grad(5 * (b + through - through.detach()) + 2, logit)
+        mean = mean + share.item() * estimate
+    return torch.allclose(exact, mean)
+
+
 CLAIMS = [
     ("00", "a second `backward()` over this graph is refused", walked_twice),
     ("03", "it is nearly always for one of these five reasons", other_reasons_for_none),
@@ -250,6 +316,12 @@ CLAIMS = [
     ("15", "If it returns a tensor, that tensor goes on in place of the gradient", replaced_by_a_hook),
     ("15", "does all of it in one call", attention_in_one_call),
     ("15", "its own, and two that the hook has put around it", three_operations_of_tanh),
+    ("17", "A loss made from it would get a wrong gradient without an error", an_unmarked_output_gets_a_wrong_gradient),
+    ("17", "so `backward` gets `None`. Without this call the engine makes a tensor", none_for_an_output_without_slope),
+    ("17", "(`gradcheck` tries this.)", none_for_all_in_gradcheck),
+    ("17", "There the speed is 0, and no way back leads to 0.5", no_way_back_from_a_rounded_one),
+    ("17", "`Bernoulli(p).sample()` does not require grad", a_draw_without_history),
+    ("17", "If the loss is a straight line in `b`, this bias is 0", straight_through_has_no_bias_on_a_line),
 ]
 
 
