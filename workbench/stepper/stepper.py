@@ -22,6 +22,7 @@ from ..bridges import is_of_torch
 from ..events import LAST, Event, failed, listeners, tag
 from ..scene.displays import display_of
 from ..trace.call_records import HookRan
+from ..trace.names import stands_for
 from ..trace.recorder import Recorder
 from .steps import (
     COUNT,
@@ -586,6 +587,10 @@ def step(
         from .torch_stepper import step_torch
 
         return step_torch(loss, inputs, grad, create_graph, retain_graph, allow_unused)
+    if type(first) in stands_for:
+        from .own_stepper import step_own
+
+        return step_own(loss, inputs, grad, create_graph, retain_graph, allow_unused)
     if local.modes.levels:
         raise RuntimeError(errors.BACKWARD_IN_TRANSFORM)
     outputs = (loss,) if isinstance(loss, Tensor) else loss
