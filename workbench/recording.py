@@ -15,8 +15,8 @@ from .bridges import is_of_torch
 from .events import LAST, listeners
 from .trace.chapters import check_last
 from .trace.line_recorder import LineRecorder, unwatch, watch
-from .trace.recorder import Recorder
 from .trace.names import own_of
+from .trace.recorder import Recorder
 from .trace.stacks import user_frame
 from .trace.timeline import Timeline
 from .trace.values import LIMIT

@@ -27,12 +27,14 @@ from ..trace.source import leave_out
 # The sentences of this part's errors.
 NO_ENGINE = "drive() needs an engine, a module that has a class Tensor and a list called listeners, and {} has no {}."
 NOT_THERE = (
-    "The pictures need the {} of a {}, which has none: of a tensor they ask data, grad, requires_grad and grad_fn, of a "
-    "node name(), edges and run()."
+    "The pictures ask for the {} of a {}, which has none: of a tensor they ask data, grad, requires_grad and grad_fn, "
+    "of a node name(), edges and run()."
 )
 NO_RECORDING = "A stepped backward of your engine records no graph of its own: leave create_graph away."
 
-_TENSOR, _NODE = "_mirror_of_tensor", "_mirror_of_node"  # where a thing of the engine keeps what stands for it
+# Where a thing of the engine keeps what stands for it.
+_TENSOR = "_mirror_of_tensor"
+_NODE = "_mirror_of_node"
 _SAVED_NAMES = ("self", "other")  # what PyTorch calls what an operation keeps of its operands
 
 
@@ -61,7 +63,7 @@ class OwnNode(Node):
 
     arity = -1
 
-    def __init__(self, real: Any, driver: Driver) -> None:
+    def __init__(self, real: Any, driver: OwnEngine) -> None:
         self.real, self.driver, self.extra = real, driver, None
         self.seq = next(driver.numbers) if (number := getattr(real, "number", None)) is None else int(number)
         self.names: tuple[str, ...] = ()  # what it has saved is called
@@ -135,7 +137,7 @@ class _Task:
         self.targets = targets
 
 
-class Driver:
+class OwnEngine:
     """Listens to one engine; `on_...` is called with what it tells of an event of that kind."""
 
     def __init__(self, engine: ModuleType) -> None:
@@ -148,6 +150,7 @@ class Driver:
         self._tasks: list[_Task] = []
         self._writing: tuple[Any, Tensor] | None = None  # a tensor that is being written, and what it was before
         self._recorded: tuple[Any, tuple[Any, ...], Any] | None = None  # the node of that, its operands and result
+        self._kinds: dict[Any, type[OwnNode]] = {}  # of the nodes of Functions that the engine does not bring itself
 
     def is_tensor(self, thing: Any) -> bool:
         """Whether it is one of the engine's tensors."""
@@ -254,14 +257,9 @@ class Driver:
         function = getattr(real, "function", None)
         if function is None or getattr(function, "__module__", None) == self.engine.__name__:
             return OwnNode
-        known: dict[Any, type[OwnNode]] = self._kinds
-        if function not in known:
-            known[function] = type(function.__name__ + "Backward", (OwnNode,), {"_forward_cls": function})
-        return known[function]
-
-    @property
-    def _kinds(self) -> dict[Any, type[OwnNode]]:
-        return self.__dict__.setdefault("_kinds_of", {})
+        if function not in self._kinds:
+            self._kinds[function] = type(f"{function.__name__}Backward", (OwnNode,), {"_forward_cls": function})
+        return self._kinds[function]
 
     def given(self, thing: Any) -> Any:
         """What stands for an argument, if it is a tensor."""
@@ -411,7 +409,7 @@ def _as_called(function: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     return inputs[:last]
 
 
-drivers: dict[type, Driver] = {}  # by the class of an engine's tensors
+drivers: dict[type, OwnEngine] = {}  # by the class of an engine's tensors
 
 
 def drive(engine: ModuleType) -> None:
@@ -424,9 +422,9 @@ def drive(engine: ModuleType) -> None:
     """
     if not isinstance(engine, ModuleType):
         raise TypeError(NO_ENGINE.format(repr(engine), "listeners"))
-    if (kind := getattr(engine, "Tensor", None)) in drivers:
+    if getattr(engine, "Tensor", None) in drivers:
         return
-    driver = Driver(engine)
+    driver = OwnEngine(engine)
     drivers[driver.tensor_type] = driver
     stands_for[driver.tensor_type] = driver.tensor
     if (file := getattr(engine, "__file__", None)) is not None and engine is not sys.modules.get("__main__"):

@@ -16,7 +16,7 @@ from ..autograd.backward import make_task, seeds_of
 from ..autograd.engine import GraphTask
 from ..autograd.node import AccumulateGrad, Node, meta_of
 from ..autograd.tensor import wrap
-from ..bridges.own_engine import NO_RECORDING, Driver, OwnNode, drivers
+from ..bridges.own_engine import NO_RECORDING, OwnEngine, OwnNode, drivers
 from ..events import failed
 from ..trace.recorder import Recorder
 from .stepper import Stepper
@@ -29,7 +29,7 @@ class OwnStepper(Stepper):
     Between steps the engine's leaves have the gradients that have come so far, and going back takes them out again.
     """
 
-    def __init__(self, task: GraphTask, inputs: Sequence[Any] | None, graph: Recorder, driver: Driver) -> None:
+    def __init__(self, task: GraphTask, inputs: Sequence[Any] | None, graph: Recorder, driver: OwnEngine) -> None:
         self._driver = driver
         self._wanted: tuple[Any, ...] | None = None  # the engine's own, if gradients are handed to the caller
         # What each step has changed of a node or a leaf: that, what it had, and the numbers of a gradient.
@@ -123,12 +123,12 @@ def step_own(
     driver = drivers[type(outputs[0])]
     if create_graph:
         raise ValueError(NO_RECORDING)
-    given = tuple(grad) if isinstance(grad, tuple | list) else (grad,)
+    given = (None,) * len(outputs) if grad is None else tuple(grad) if isinstance(grad, tuple | list) else (grad,)
     wanted = None if inputs is None else tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
     for each in (*outputs, *(wanted or ())):
         each.grad_fn  # noqa: B018  a view whose memory was written makes its history when it is asked for
     mirrored = [driver.tensor(each) for each in outputs]
-    seeds = seeds_of(mirrored, [None if each is None else driver.tensor(each) for each in (given * len(outputs))[: len(outputs)]])
+    seeds = seeds_of(mirrored, [None if each is None else driver.tensor(each) for each in given])
     targets = None if wanted is None else [driver.tensor(each) for each in wanted]
     task = make_task(mirrored, seeds, bool(retain_graph), False, targets)
     if freed := [node for node in task._waiting if node.is_freed()]:
