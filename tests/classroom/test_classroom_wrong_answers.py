@@ -13,6 +13,7 @@ from typing import Any
 
 import nbformat
 import pytest
+import wrong_engine
 import wrong_functions
 import wrong_gradients
 import wrong_history
@@ -27,10 +28,17 @@ from workbench.classroom.judging import _MEANINGS, TRY_IT
 from workbench.classroom.registry import exercises
 
 WRONG = wrong_gradients.WRONG | wrong_history.WRONG | wrong_functions.WRONG | wrong_practice.WRONG
-WRONG |= wrong_matrices.WRONG | wrong_layers.WRONG
+WRONG |= wrong_matrices.WRONG | wrong_layers.WRONG | wrong_engine.WRONG
 EXERCISES = exercises(CHECKOUT / "notebooks")
 LEAST = 10
 CELL = "<a learner's cell>"
+ENGINES = {
+    "Value",
+    "in_order",
+    "Node",
+    "data_of",
+    "AccumulateGrad",
+}  # what answers use of the engines that lessons write
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION\n", re.S | re.M)
 # What Python calls an error; after it there is a sentence that says what it means or what to do.
 PYTHONS = re.compile(r"\b\w+Error\b|the engine refused")
@@ -38,8 +46,9 @@ PYTHONS = re.compile(r"\b\w+Error\b|the engine refused")
 
 @pytest.fixture(autouse=True)
 def beside_the_notebooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`check` finds the exercises in the current folder."""
+    """`check` finds the exercises in the current folder, and a lesson the files that it imports."""
     monkeypatch.chdir(CHECKOUT / "notebooks")
+    monkeypatch.syspath_prepend(CHECKOUT / "notebooks")
 
 
 @cache
@@ -57,8 +66,8 @@ def names_of(cells: list[Any]) -> dict[str, Any]:
     names: dict[str, Any] = {"__name__": "__main__", "torch": torch}
     for cell in (cell for cell in cells if cell.cell_type == "code"):
         for each in ast.parse(cell.source).body:
-            imports = isinstance(each, ast.Import | ast.ImportFrom) and "workbench" in ast.unparse(each)
-            if imports or (isinstance(each, ast.ClassDef | ast.FunctionDef) and each.name in ("Value", "in_order")):
+            imports = isinstance(each, ast.Import | ast.ImportFrom) and "matplotlib" not in ast.unparse(each)
+            if imports or (isinstance(each, ast.ClassDef | ast.FunctionDef) and each.name in ENGINES):
                 exec(ast.unparse(each), names)
     return names
 

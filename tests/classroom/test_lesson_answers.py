@@ -124,11 +124,19 @@ ANSWERS = {
         ("lesson15-25", "how_often, sees_first = 1, 16", "lesson15-26"),
         ("lesson15-30", "clipped_at_the_end, clipped_on_the_way = 1, 3", "lesson15-31"),
     ],
+    "19-build-the-engine-values": [
+        ("lesson19-07", "prediction = 20", "lesson19-08"),
+        ("lesson19-10", "prediction = 1024", "lesson19-11"),
+        ("lesson19-17", "edges, different = 2, 1", "lesson19-18"),
+        ("lesson19-22", "at_p, at_a = 3, 2", "lesson19-23"),
+        ("lesson19-29", 'last = "v"', "lesson19-30"),
+    ],
 }
 
 
 @pytest.fixture(autouse=True)
-def figures_closed() -> Iterator[None]:
+def figures_closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.syspath_prepend(CHECKOUT / "notebooks")  # where a kernel looks for what a lesson imports
     plt.switch_backend("agg")
     yield
     plt.close("all")
