@@ -14,6 +14,7 @@ from typing import Any
 import nbformat
 import pytest
 import wrong_engine
+import wrong_engine_memory
 import wrong_functions
 import wrong_gradients
 import wrong_history
@@ -28,7 +29,7 @@ from workbench.classroom.judging import _MEANINGS, TRY_IT
 from workbench.classroom.registry import exercises
 
 WRONG = wrong_gradients.WRONG | wrong_history.WRONG | wrong_functions.WRONG | wrong_practice.WRONG
-WRONG |= wrong_matrices.WRONG | wrong_layers.WRONG | wrong_engine.WRONG
+WRONG |= wrong_matrices.WRONG | wrong_layers.WRONG | wrong_engine.WRONG | wrong_engine_memory.WRONG
 EXERCISES = exercises(CHECKOUT / "notebooks")
 LEAST = 10
 CELL = "<a learner's cell>"
@@ -38,6 +39,8 @@ ENGINES = {
     "Node",
     "data_of",
     "AccumulateGrad",
+    "written_over",
+    "freed",
 }  # what answers use of the engines that lessons write
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION\n", re.S | re.M)
 # What Python calls an error; after it there is a sentence that says what it means or what to do.

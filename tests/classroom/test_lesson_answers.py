@@ -131,6 +131,12 @@ ANSWERS = {
         ("lesson19-22", "at_p, at_a = 3, 2", "lesson19-23"),
         ("lesson19-29", 'last = "v"', "lesson19-30"),
     ],
+    "21-build-the-engine-memory": [
+        ("lesson21-03", "prediction = 28", "lesson21-04"),
+        ("lesson21-12", "first, second, third = True, False, False", "lesson21-13"),
+        ("lesson21-19", "base_version, part_version, copy_version = 3, 3, 1", "lesson21-20"),
+        ("lesson21-24", "prediction = [2, 400, 600]", "lesson21-25"),
+    ],
 }
 
 
