@@ -66,7 +66,8 @@ class OwnNode(Node):
     def __init__(self, real: Any, driver: OwnEngine) -> None:
         self.real, self.driver, self.extra = real, driver, None
         self.seq = next(driver.numbers) if (number := getattr(real, "number", None)) is None else int(number)
-        self.names: tuple[str, ...] = ()  # what it has saved is called
+        # What each thing is called that it has saved, and whether that is an operand or the result, where that is known.
+        self.names: tuple[tuple[str, bool], ...] = ()
         self.fn: Node | None = None  # of a write through a view: the node that the write made
 
     def name(self) -> str:
@@ -82,7 +83,7 @@ class OwnNode(Node):
         """What the engine's own node sends."""
         with self.driver.alone():
             sent = _ask(self.real, "run")(None if grad is None else self.driver.new(grad))
-        return tuple([None if each is None else self.driver.array(each) for each in sent])
+        return tuple([None if each is None else self.driver.array(each) for each in sent[: len(self.parents)]])
 
     def saved_items(self) -> list[tuple[str, Any, int]]:
         """What it has saved."""
@@ -91,8 +92,8 @@ class OwnNode(Node):
             tensor = getattr(each, "tensor", each)
             if tensor is not None and self.driver.is_tensor(tensor):
                 version = getattr(each, "version", getattr(tensor, "_version", 0))
-                name = self.names[at] if at < len(self.names) else f"saved_tensors[{at}]"
-                found.append((name, self.driver.tensor(tensor), version))
+                name, is_part = self.names[at] if at < len(self.names) else (f"saved_tensors[{at}]", True)
+                found.append((name, self.driver.tensor(tensor) if is_part else self.driver.array(tensor), version))
         return found
 
     def is_freed(self) -> bool:
@@ -150,7 +151,7 @@ class OwnEngine:
         self._tasks: list[_Task] = []
         self._writing: tuple[Any, Tensor] | None = None  # a tensor that is being written, and what it was before
         self._recorded: tuple[Any, tuple[Any, ...], Any] | None = None  # the node of that, its operands and result
-        self._kinds: dict[Any, type[OwnNode]] = {}  # of the nodes of Functions that the engine does not bring itself
+        self._kinds: dict[Any, type[OwnNode]] = {}  # by Function
 
     def is_tensor(self, thing: Any) -> bool:
         """Whether it is one of the engine's tensors."""
@@ -243,7 +244,10 @@ class OwnEngine:
                 todo += missing
                 continue
             mirror = self._kind(at)(at, self)
-            mirror.parents = tuple([(None if to is None else vars(to)[_NODE], 0) for to in at.edges])
+            leads = [None if to is None else vars(to)[_NODE] for to in at.edges]
+            while len(leads) > _required(getattr(at, "function", None)) and leads[-1] is None:
+                leads.pop()
+            mirror.parents = tuple([(to, 0) for to in leads])
             mirror.fn = None if inner is None else vars(inner)[_NODE]
             vars(at)[_NODE] = mirror
         found: Node = vars(real)[_NODE]
@@ -253,12 +257,14 @@ class OwnEngine:
         return vars(own).get(_TENSOR) or self.tensor(own)
 
     def _kind(self, real: Any) -> type[OwnNode]:
-        """The class of what stands for a node: of a Function that the engine does not bring itself, one of its own."""
+        """The class of what stands for a node: one for each Function, which says what it computes."""
         function = getattr(real, "function", None)
-        if function is None or getattr(function, "__module__", None) == self.engine.__name__:
+        if function is None:
             return OwnNode
         if function not in self._kinds:
-            self._kinds[function] = type(f"{function.__name__}Backward", (OwnNode,), {"_forward_cls": function})
+            brought = getattr(function, "__module__", None) == self.engine.__name__
+            facts = {"__slots__": (), "computes": function} if brought else {"_forward_cls": function}
+            self._kinds[function] = type(f"{function.__name__}Backward", (OwnNode,), facts)
         return self._kinds[function]
 
     def given(self, thing: Any) -> Any:
@@ -352,7 +358,9 @@ class OwnEngine:
     def on_ran(self, node: Any, grads: Iterable[Any]) -> None:
         """It has run; a leaf's node has told that otherwise."""
         if not hasattr(node, "variable"):
-            self._tell("ran", self._task(), self.node(node), tuple([self._carried(each) for each in grads]))
+            mirror: Any = self.node(node)
+            sent = [self._carried(each) for each in grads][: len(mirror.parents)]
+            self._tell("ran", self._task(), mirror, tuple(sent))
 
     def on_freed(self, node: Any) -> None:
         """A node has freed what it had saved."""
@@ -384,17 +392,29 @@ class OwnEngine:
             events.emit(event)
 
 
-def _names(saved: Sequence[Any], inputs: tuple[Any, ...], output: Any) -> Iterable[str]:
-    """What PyTorch calls what a node has saved: by the operand or the result that it is."""
+def _names(saved: Sequence[Any], inputs: tuple[Any, ...], output: Any) -> Iterator[tuple[str, bool]]:
+    """What PyTorch calls what a node has saved: by the operand or the result that it is.
+
+    What is neither is a number that the operation was given, which became a tensor.
+    """
     for at, each in enumerate(saved):
         tensor = getattr(each, "tensor", each)
         place = next((i for i, operand in enumerate(inputs) if operand is tensor), None)
         if tensor is output:
-            yield "result"
-        elif place is None or place >= len(_SAVED_NAMES):
-            yield f"saved_tensors[{at}]" if tensor is not None and place is not None else _SAVED_NAMES[min(at, 1)]
+            yield "result", True
         else:
-            yield _SAVED_NAMES[place]
+            number = at if place is None else place
+            known = number < len(_SAVED_NAMES)
+            yield (_SAVED_NAMES[number] if known else f"saved_tensors[{at}]"), place is not None
+
+
+def _required(function: Any) -> int:
+    """How many operands a Function has to be given: others, as a dimension, have no place in the graph."""
+    forward: Callable[..., Any] | None = getattr(function, "forward", None)
+    if forward is None:
+        return sys.maxsize
+    parameters = [*inspect.signature(forward).parameters.values()][1:]
+    return len([each for each in parameters if each.default is each.empty]) or 1
 
 
 def _as_called(function: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
