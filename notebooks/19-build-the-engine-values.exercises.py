@@ -541,7 +541,7 @@ def take_next(ready):
     return node
 
 
-def run_backward(root, grad):
+def walk(root, grad):
     waiting, grads, ready = count_arrivals(root), {root: grad}, [root]
     while ready:
         node = take_next(ready)
@@ -671,7 +671,7 @@ def _walk_checked(answer):
 exercise(
     "walk-the-graph",
     "The walk back: every node once, when all its gradients have arrived, and of the ready nodes the newest first.",
-    solution=run_backward,
+    solution=walk,
     probes={
         "the gradients": lambda answer: _walked(answer, _gradients),
         "the order": lambda answer: _walked(answer, lambda ran: [name for name, _ in ran]),

@@ -131,6 +131,11 @@ ANSWERS = {
         ("lesson19-22", "at_p, at_a = 3, 2", "lesson19-23"),
         ("lesson19-29", 'last = "v"', "lesson19-30"),
     ],
+    "20-build-the-engine-tensors": [
+        ("lesson20-03", "shape = [3]", "lesson20-04"),
+        ("lesson20-08", "prediction = 12", "lesson20-09"),
+        ("lesson20-13", "nodes, true_entries = 1, 1", "lesson20-14"),
+        ("lesson20-19", "prediction = 24", "lesson20-20"),
     "21-build-the-engine-memory": [
         ("lesson21-03", "prediction = 28", "lesson21-04"),
         ("lesson21-12", "first, second, third = True, False, False", "lesson21-13"),
