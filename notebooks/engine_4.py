@@ -438,8 +438,10 @@ class Function:
             emit("unrecorded", cls.__name__.lower(), inputs, output)
         if Function.pushing and any(isinstance(each, Tensor) and each.tangent is not None for each in inputs):
             Function.pushing, ctx.inputs = False, inputs  # what jvp computes with has no tangents itself
-            output.tangent = cls.jvp(ctx, *[tangent_of(each) for each in inputs])
-            Function.pushing, ctx.inputs = True, None
+            try:
+                output.tangent = cls.jvp(ctx, *[tangent_of(each) for each in inputs])
+            finally:
+                Function.pushing, ctx.inputs = True, None
         return output
 
     @staticmethod

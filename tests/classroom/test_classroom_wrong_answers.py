@@ -14,6 +14,7 @@ from typing import Any
 import nbformat
 import pytest
 import wrong_engine
+import wrong_engine_events
 import wrong_engine_memory
 import wrong_functions
 import wrong_gradients
@@ -29,7 +30,13 @@ from workbench.classroom.judging import _MEANINGS, TRY_IT
 from workbench.classroom.registry import exercises
 
 WRONG = wrong_gradients.WRONG | wrong_history.WRONG | wrong_functions.WRONG | wrong_practice.WRONG
-WRONG |= wrong_matrices.WRONG | wrong_layers.WRONG | wrong_engine.WRONG | wrong_engine_memory.WRONG
+WRONG |= (
+    wrong_matrices.WRONG
+    | wrong_layers.WRONG
+    | wrong_engine.WRONG
+    | wrong_engine_memory.WRONG
+    | wrong_engine_events.WRONG
+)
 EXERCISES = exercises(CHECKOUT / "notebooks")
 LEAST = 10
 CELL = "<a learner's cell>"

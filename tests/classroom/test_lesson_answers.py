@@ -136,11 +136,18 @@ ANSWERS = {
         ("lesson20-08", "prediction = 12", "lesson20-09"),
         ("lesson20-13", "nodes, true_entries = 1, 1", "lesson20-14"),
         ("lesson20-19", "prediction = 24", "lesson20-20"),
+    ],
     "21-build-the-engine-memory": [
         ("lesson21-03", "prediction = 28", "lesson21-04"),
         ("lesson21-12", "first, second, third = True, False, False", "lesson21-13"),
         ("lesson21-19", "base_version, part_version, copy_version = 3, 3, 1", "lesson21-20"),
         ("lesson21-24", "prediction = [2, 400, 600]", "lesson21-25"),
+    ],
+    "22-build-the-engine-events": [
+        ("lesson22-03", "prediction = 7", "lesson22-04"),
+        ("lesson22-08", "first, second = 12, 12", "lesson22-09"),
+        ("lesson22-13", "prediction = 1", "lesson22-14"),
+        ("lesson22-22", 'first = "b"', "lesson22-23"),
     ],
 }
 
