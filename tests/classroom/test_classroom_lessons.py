@@ -31,8 +31,9 @@ def lesson(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(autouse=True)
 def beside_the_notebooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`check` finds the exercises in the current folder."""
+    """`check` finds the exercises in the current folder, and a lesson the files that it imports."""
     monkeypatch.chdir(CHECKOUT / "notebooks")
+    monkeypatch.syspath_prepend(CHECKOUT / "notebooks")
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,9 @@ from typing import Any
 
 import nbformat
 import pytest
+import wrong_engine
+import wrong_engine_events
+import wrong_engine_memory
 import wrong_functions
 import wrong_gradients
 import wrong_history
@@ -28,14 +31,34 @@ from workbench.classroom.handout import name_of
 from workbench.classroom.judging import _MEANINGS, TRY_IT
 from workbench.classroom.registry import exercises
 
-WRONG = wrong_gradients.WRONG | wrong_history.WRONG | wrong_functions.WRONG | wrong_practice.WRONG
-WRONG |= wrong_matrices.WRONG | wrong_layers.WRONG | wrong_puzzles.WRONG
-WRONG |= wrong_matrices.WRONG | wrong_layers.WRONG
-WRONG |= wrong_solvers.WRONG
+WRONG: dict[str, list[tuple[str, str | None]]] = {}
+for module in (
+    wrong_engine,
+    wrong_engine_events,
+    wrong_engine_memory,
+    wrong_functions,
+    wrong_gradients,
+    wrong_history,
+    wrong_layers,
+    wrong_matrices,
+    wrong_practice,
+    wrong_puzzles,
+    wrong_solvers,
+):
+    WRONG |= module.WRONG
 EXERCISES = exercises(CHECKOUT / "notebooks")
 LEAST = 10
 LEAST_OF_A_PUZZLE = 5  # of which there are many
 CELL = "<a learner's cell>"
+ENGINES = {
+    "Value",
+    "in_order",
+    "Node",
+    "data_of",
+    "AccumulateGrad",
+    "written_over",
+    "freed",
+}  # what answers use of the engines that lessons write
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION\n", re.S | re.M)
 # What Python calls an error; after it there is a sentence that says what it means or what to do.
 PYTHONS = re.compile(r"\b\w+Error\b|the engine refused")
@@ -43,8 +66,9 @@ PYTHONS = re.compile(r"\b\w+Error\b|the engine refused")
 
 @pytest.fixture(autouse=True)
 def beside_the_notebooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`check` finds the exercises in the current folder."""
+    """`check` finds the exercises in the current folder, and a lesson the files that it imports."""
     monkeypatch.chdir(CHECKOUT / "notebooks")
+    monkeypatch.syspath_prepend(CHECKOUT / "notebooks")
 
 
 @cache
@@ -62,8 +86,8 @@ def names_of(cells: list[Any]) -> dict[str, Any]:
     names: dict[str, Any] = {"__name__": "__main__", "torch": torch}
     for cell in (cell for cell in cells if cell.cell_type == "code"):
         for each in ast.parse(cell.source).body:
-            imports = isinstance(each, ast.Import | ast.ImportFrom) and "workbench" in ast.unparse(each)
-            if imports or (isinstance(each, ast.ClassDef | ast.FunctionDef) and each.name in ("Value", "in_order")):
+            imports = isinstance(each, ast.Import | ast.ImportFrom) and "matplotlib" not in ast.unparse(each)
+            if imports or (isinstance(each, ast.ClassDef | ast.FunctionDef) and each.name in ENGINES):
                 exec(ast.unparse(each), names)
     return names
 

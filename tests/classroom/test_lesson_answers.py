@@ -126,6 +126,7 @@ ANSWERS = {
     ],
     "16-twenty-puzzles": [
         ("lesson16-03", "x_grad, wrong_cells = [3, 30, 100], 2", "lesson16-04"),
+    ],
     "17-beyond-the-chain-solvers": [
         ("lesson17-03", "nodes_of_5, nodes_of_30 = 15, 90", "lesson17-04"),
         ("lesson17-07", "by_x, by_w = 0.5625, 0.45", "lesson17-08"),
@@ -134,11 +135,37 @@ ANSWERS = {
         ("lesson17-27", "exact_slope, straight_of_1, score_of_1 = -0.8, -0.64, 0.8", "lesson17-28"),
         ("lesson17-31", "mean_of_straight, mean_of_score = -0.704, -0.8", "lesson17-32"),
     ],
+    "19-build-the-engine-values": [
+        ("lesson19-07", "prediction = 20", "lesson19-08"),
+        ("lesson19-10", "prediction = 1024", "lesson19-11"),
+        ("lesson19-17", "edges, different = 2, 1", "lesson19-18"),
+        ("lesson19-22", "at_p, at_a = 3, 2", "lesson19-23"),
+        ("lesson19-29", 'last = "v"', "lesson19-30"),
+    ],
+    "20-build-the-engine-tensors": [
+        ("lesson20-03", "shape = [3]", "lesson20-04"),
+        ("lesson20-08", "prediction = 12", "lesson20-09"),
+        ("lesson20-13", "nodes, true_entries = 1, 1", "lesson20-14"),
+        ("lesson20-19", "prediction = 24", "lesson20-20"),
+    ],
+    "21-build-the-engine-memory": [
+        ("lesson21-03", "prediction = 28", "lesson21-04"),
+        ("lesson21-12", "first, second, third = True, False, False", "lesson21-13"),
+        ("lesson21-19", "base_version, part_version, copy_version = 3, 3, 1", "lesson21-20"),
+        ("lesson21-24", "prediction = [2, 400, 600]", "lesson21-25"),
+    ],
+    "22-build-the-engine-events": [
+        ("lesson22-03", "prediction = 7", "lesson22-04"),
+        ("lesson22-08", "first, second = 12, 12", "lesson22-09"),
+        ("lesson22-13", "prediction = 1", "lesson22-14"),
+        ("lesson22-22", 'first = "b"', "lesson22-23"),
+    ],
 }
 
 
 @pytest.fixture(autouse=True)
-def figures_closed() -> Iterator[None]:
+def figures_closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.syspath_prepend(CHECKOUT / "notebooks")  # where a kernel looks for what a lesson imports
     plt.switch_backend("agg")
     yield
     plt.close("all")
