@@ -38,6 +38,7 @@ MOVE_TO_FILE = (
     "A cell of the notebook registers {}, but no cell runs here, and graders trust the file alone: move each "
     "`exercise(...)` into {}, with what it needs."
 )
+NOT_SEALED = "{}: {}."
 UNGRADED = "{} of {} notebooks could not be graded: what is said of each stands above."
 UNCHECKED = "{}: the cell of {} has no check({!r}, ...), so what answers it is not known."
 NO_LESSON = "it has no exercise of a lesson."

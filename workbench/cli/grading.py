@@ -21,7 +21,7 @@ from workbench.cli import errors
 from workbench.cli.errors import CommandError, check_loopback
 from workbench.cli.handed_in import Assignment, lesson_of, to_judge, verdicts
 from workbench.cli.lab import SHIPPED, checkout
-from workbench.cli.notebooks import exercises_of, place_to_run, read
+from workbench.cli.notebooks import exercises_of, place_to_grade, read
 from workbench.cli.pages import client_of
 from workbench.scene.picture import check_place, write_whole
 
@@ -115,8 +115,8 @@ def graded(path: Path, lessons: Sequence[Assignment]) -> tuple[Assignment, list[
     lesson = lesson_of(notebook, lessons)
     if lesson is None:
         raise CommandError(errors.NO_LESSON)
-    copy = to_judge(notebook, lesson)
-    with place_to_run(lesson.file) as place:
+    with place_to_grade(lesson.file) as (place, file):
+        copy = to_judge(notebook, lesson, file)
         _run(copy, place)
     return lesson, verdicts(copy, lesson)
 

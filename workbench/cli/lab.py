@@ -22,7 +22,7 @@ from workbench.classroom.handout import student
 from workbench.classroom.registry import SUFFIX
 from workbench.cli import errors
 from workbench.cli.errors import LOOPBACK, CommandError, check_loopback
-from workbench.cli.notebooks import copied, read
+from workbench.cli.notebooks import copied, for_students, read, text_of
 from workbench.scene.picture import write_whole
 
 PACKAGE = Path(workbench.__file__).parent
@@ -124,21 +124,27 @@ def _hand_out(source: Path, place: Path) -> tuple[list[str], list[str], list[str
 
 
 def _hand_out_exercises(source: Path, place: Path) -> list[str]:
-    """Write the files of the exercises, which nobody works in; gives the names of those that are not as handed out."""
+    """Write the files of the exercises, which nobody works in; gives the names of those that are not as handed out.
+
+    A copy has no solutions. It says what it was made from: while that is the same, none is made anew.
+    """
     kept = []
     for file in sorted(source.glob(f"*{SUFFIX}")):
-        given, target = file.read_text(encoding="utf-8"), place / file.name
+        made_from, target = _sha(text_of(file)), place / file.name
         there = os.path.lexists(target)
-        body, mark, held = "", "", ""
+        body, held = "", ""
         with suppress(OSError, ValueError):  # what cannot be read is the reader's
-            body, mark, held = target.read_text(encoding="utf-8").rpartition(f"# {MARK}: ")
-        if held == given or held.strip() == _sha(given):
+            body, _, held = target.read_text(encoding="utf-8").rpartition(f"# {MARK}: ")
+        if held.split()[1:] == [made_from]:
             continue
-        if there and (not mark or held.strip() != _sha(body)):
+        given = for_students(file, is_tested=True)
+        if held == given:
+            continue
+        if there and held.split()[:1] != [_sha(body)]:
             kept.append(file.name)
             continue
         try:
-            write_whole(target, f"{given}# {MARK}: {_sha(given)}\n".encode())
+            write_whole(target, f"{given}# {MARK}: {_sha(given)} {made_from}\n".encode())
         except OSError:
             if not there:
                 raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -14,6 +15,7 @@ from nbformat import NotebookNode
 from workbench.classroom.handout import MarkerError
 from workbench.classroom.judging import Exercise
 from workbench.classroom.registry import SUFFIX, file_of, registered
+from workbench.classroom.sealing import NotSealed, sealed
 from workbench.cli import errors
 from workbench.cli.errors import CommandError
 
@@ -55,13 +57,34 @@ def text_of(file: Path) -> str:
 def exercises_of(path: Path) -> Mapping[str, Exercise]:
     """The exercises that the file beside a notebook registers, by name: none without such a file."""
     file = file_of(path)
-    try:
+    with _told(file):
         return registered(file) if file.exists() and text_of(file) else {}
+
+
+@contextmanager
+def _told(file: Path) -> Iterator[None]:
+    """Tell in a sentence what is wrong with a file of exercises that runs here."""
+    try:
+        yield
     except CommandError:
         raise
+    except NotSealed as error:
+        raise CommandError(errors.NOT_SEALED.format(file, error)) from None
     except Exception as error:  # whatever an author can write
         why = f"{type(error).__name__}: {error}".rstrip(".")
         raise CommandError(errors.NOT_READ.format(file, why)) from None
+
+
+def for_students(file: Path, is_tested: bool = False) -> str:
+    """The text of a file of exercises as it is handed out: without solutions."""
+    return _sealed(file, file.stat().st_mtime_ns, is_tested)
+
+
+@cache
+def _sealed(file: Path, changed: int, is_tested: bool) -> str:
+    text = text_of(file)
+    with _told(file):
+        return sealed(text, file, is_tested)
 
 
 @contextmanager
@@ -74,3 +97,23 @@ def place_to_run(path: Path) -> Iterator[str]:
         yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)  # Windows keeps a folder in which a kernel is still ending
+
+
+@contextmanager
+def place_to_grade(file: Path) -> Iterator[tuple[str, Path]]:
+    """A folder to run a student's notebook in, and a file that judges it, which is elsewhere: neither has solutions.
+
+    An answer that reads its exercise cannot find the right one there. A file that cannot be sealed judges as it is.
+    """
+    try:
+        text = for_students(file)
+    except CommandError:
+        text = text_of(file)
+    place, kept = mkdtemp(), mkdtemp()
+    try:
+        for folder in (place, kept):
+            Path(folder, file.name).write_text(text, encoding="utf-8")
+        yield place, Path(kept, file.name)
+    finally:
+        for folder in (place, kept):
+            shutil.rmtree(folder, ignore_errors=True)
