@@ -114,7 +114,7 @@ def graded(path: Path, lessons: Sequence[Assignment]) -> tuple[Assignment, list[
     notebook = read(path)
     lesson = lesson_of(notebook, lessons)
     if lesson is None:
-        raise CommandError(errors.NO_LESSON)
+        raise CommandError(errors.NO_LESSON.format(lessons[0].file.parent))
     with place_to_grade(lesson.file) as (place, file):
         copy = to_judge(notebook, lesson, file)
         _run(copy, place)
