@@ -1,10 +1,14 @@
-"""What a package says beside pyproject.toml: Graphviz where it can be installed, and a README for an index."""
+"""What a package has beside pyproject.toml: Graphviz where it can be installed, exercises, a README for an index."""
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
@@ -30,12 +34,33 @@ def elsewhere(readme: str) -> str:
     return _LINK.sub(r"\1", _IMAGE.sub("", readme))
 
 
-class Graphviz(BuildHookInterface[Any]):
-    """Makes the extra "graphviz" a dependency, but on a machine where it cannot be installed."""
+# The exercises without their solutions: it runs them, and needs NumPy.
+_SEAL = """
+import sys
+from pathlib import Path
+from workbench.classroom.sealing import seal_folder
+seal_folder(*map(Path, sys.argv[1:]))
+"""
+
+
+class Wheel(BuildHookInterface[Any]):
+    """Makes the extra "graphviz" a dependency, but on a machine where it cannot be installed; seals the exercises."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if has_graphviz(map(str, sys_tags())):
             build_data["dependencies"] += self.metadata.core.optional_dependencies["graphviz"]
+        self._folder = TemporaryDirectory()
+        if version == "editable":  # there the lessons are the checkout's
+            return
+        command = [sys.executable, "-c", _SEAL, str(Path(self.root) / "notebooks"), self._folder.name]
+        path = os.pathsep.join(filter(None, [self.root, os.environ.get("PYTHONPATH")]))
+        environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": path}
+        subprocess.run(command, cwd=self.root, env=environment, check=True)
+        for file in sorted(Path(self._folder.name).iterdir()):
+            build_data["force_include"][str(file)] = f"workbench/lessons/{file.name}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        self._folder.cleanup()
 
 
 class Readme(MetadataHookInterface):

@@ -1,18 +1,11 @@
 """The exercises of lesson 21, saved tensors and views of an own engine, with their solutions, as `check` reads them."""
 
-import sys
 from contextlib import contextmanager
-from pathlib import Path
 
+import engine_3
 import numpy as np
 
 from workbench.classroom import Misconception, Unusable, exercise
-
-# The engine lies beside this file, or where the notebook runs.
-if (_beside := str(Path(__file__).parent)) not in sys.path:
-    sys.path.append(_beside)
-
-import engine_3  # noqa: E402
 
 
 @contextmanager

@@ -1,17 +1,9 @@
 """The exercises of lesson 22, forward mode and events of an own engine, with their solutions, as `check` reads them."""
 
-import sys
-from pathlib import Path
-
+import engine_4 as engine
 import numpy as np
 
 from workbench.classroom import Misconception, exercise
-
-# The engine lies beside this file, or where the notebook runs.
-if (_beside := str(Path(__file__).parent)) not in sys.path:
-    sys.path.append(_beside)
-
-import engine_4 as engine  # noqa: E402
 
 _STEP = 1e-5
 

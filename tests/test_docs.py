@@ -127,6 +127,7 @@ SAID |= {
         "Not yet (0 of 2 points). Grad_output is forgotten: what arrives takes no part in yours.",
         "Right. (2 points)",
         "['cube.exercises.py', 'cube.ipynb']\n# exercise: backward-of-a-cube\nclass Mine(",
+        "Right. (2 points)\nThe solution of 'backward-of-a-cube' is not in the file that was handed out",
     ),
 }
 

@@ -12,6 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from workbench.classroom.handout import MarkerError, nbgrader, otter, solved, student
 from workbench.classroom.registry import file_of, registered
+from workbench.classroom.sealed import Sealed
 from workbench.cli import main
 from workbench.cli.lab import prepare
 
@@ -106,7 +107,8 @@ def test_no_notebook_of_the_course_that_is_handed_out_shows_an_answer(kind: str,
     files = {path.name: path for path in released[kind].rglob("*.exercises.py")}
     assert sorted(files) == [file_of(path).name for path in lessons]
     for path in lessons:
-        assert files[file_of(path).name].read_text("utf-8").startswith(file_of(path).read_text("utf-8"))
+        assert "with their solutions" not in files[file_of(path).name].read_text("utf-8")
+        assert all(isinstance(each, Sealed) for each in registered(files[file_of(path).name]).values())
     for notebook in found.values():
         assert "widgets" not in notebook.metadata
         for cell in notebook.cells:

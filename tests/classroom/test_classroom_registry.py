@@ -66,7 +66,12 @@ def test_the_copies_take_the_exercises_along(capsys: pytest.CaptureFixture[str])
     both = ["cube.exercises.py", "cube.ipynb"]
     assert names_of("student") == names_of("solutions") == names_of("otter") == both
     assert names_of("nbgrader") == ["nbgrader_config.py", *(f"source/cube/{name}" for name in both)]
-    assert (Path("student") / both[0]).read_text() == FILE
+    assert (Path("solutions") / both[0]).read_text() == FILE
+    for place in ("student", "nbgrader/source/cube", "otter"):
+        students = registry.registered(Path(place) / both[0])
+        assert students["backward-of-a-cube"].judge(registry.find("backward-of-a-cube").solution).right
+        with pytest.raises(LookupError, match="is not in the file that was handed out"):
+            assert students["slope-of-a-cube"].solution
     assert "Wrote student/cube.exercises.py." in capsys.readouterr().out.replace("\\", "/").splitlines()
     graded = nbformat.read("nbgrader/source/cube/cube.ipynb", as_version=4)
     assert [cell.metadata.nbgrader.get("points") for cell in graded.cells if "nbgrader" in cell.metadata] == [

@@ -163,7 +163,7 @@ def test_a_lesson_is_known_by_its_exercises_and_not_by_the_name_of_the_file() ->
 def test_what_is_installed_in_a_notebook_is_not_installed_here(released: Path) -> None:
     notebook = nbformat.read(released, as_version=4)
     lesson = Assignment.of(nbformat.read(SOURCE / released.name, as_version=4), SOURCE / released.name, _file())
-    first, second, *_ = to_judge(notebook, lesson).cells
+    first, second, *_ = to_judge(notebook, lesson, lesson.file).cells
     assert '"pip"' in first.source and second.source.startswith("%pip install")
 
 
@@ -202,6 +202,22 @@ def test_names_of_files_move_no_cursor(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["grade", str(torn.parent)]) == 1
     said = capsys.readouterr().out
     assert said.startswith(r"a\x1b[2Jb\r\u202e.ipynb: ") and said.rstrip("\n").isprintable()
+
+
+def test_a_notebook_finds_no_solution_where_it_is_graded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lesson = tmp_path / "lessons" / "one.ipynb"
+    lesson.parent.mkdir()
+    cell = '# exercise: a-number\nanswer = {}\ncheck("a-number", answer)'
+    first = "from workbench.classroom import check\nfrom workbench.classroom.registry import find\nanswer = 0"
+    for place, answer in ((lesson, "3"), (tmp_path / "in" / "a.ipynb", 'find("a-number").solution')):
+        place.parent.mkdir(exist_ok=True)
+        cells = [new_code_cell(first), new_code_cell(cell.format(answer))]
+        nbformat.write(new_notebook(cells=cells), place)
+    file = 'from workbench.classroom import exercise\nexercise("a-number", asks="Which?", solution=3)\n'
+    lesson.with_name("one.exercises.py").write_text(file)
+    assert main(["grade", str(tmp_path / "in"), "--lessons", str(lesson.parent)]) == 0
+    assert main(["grade", str(lesson), "--lessons", str(lesson.parent)]) == 0
+    assert capsys.readouterr().out == "a.ipynb: 0 of 1 point; not right: a-number\none.ipynb: 1 of 1 point\n"
 
 
 def test_an_exercise_that_its_cell_does_not_check_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

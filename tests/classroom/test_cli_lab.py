@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import signal
 import subprocess
@@ -23,7 +24,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from workbench.classroom import progress
 from workbench.classroom.checks import FILE
 from workbench.classroom.handout import YOUR_CODE, student
-from workbench.classroom.registry import file_of
+from workbench.classroom.registry import file_of, registered
+from workbench.classroom.sealed import Sealed
 from workbench.cli import lab, main
 from workbench.cli.lab import MARK, fingerprint
 from workbench.cli.pages import execute
@@ -57,6 +59,8 @@ def reader(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tup
 def test_the_wheel_ships_the_lessons_the_types_and_the_command(site: Path) -> None:
     assert sorted(path.name for path in (site / "workbench" / "lessons").iterdir()) == sorted(SHIPPED + EXERCISES)
     assert (site / "workbench" / "py.typed").is_file()
+    for file in EXERCISES:  # without the solutions
+        assert all(isinstance(each, Sealed) for each in registered(site / "workbench" / "lessons" / file).values())
     (entry,) = site.glob("*.dist-info/entry_points.txt")
     command = "[console_scripts]\nworkbench = workbench.cli:main\n"
     assert entry.read_text() == f"{command}\n[pytest11]\npytest_workbench = pytest_workbench\n"
@@ -335,6 +339,20 @@ def test_the_exercises_follow_the_course_unless_the_reader_has_changed_them(
     copy.write_text("# third\n")
     lab.prepare(None)
     assert (capsys.readouterr().out, copy.read_text()) == ("", "# third\n")
+
+
+def test_a_file_of_exercises_is_sealed_once(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, copy = (clone / name / "a.exercises.py" for name in ("notebooks", "workbench-lessons"))
+    source.write_text('from workbench.classroom import exercise\nexercise("a-value", "?", 3)\n')
+    copy.parent.mkdir()
+    # A copy as older versions made it, with the solution, in which nobody has worked.
+    copy.write_text(f"{source.read_text()}# {MARK}: {hashlib.sha256(source.read_bytes()).hexdigest()}\n")
+    lab.prepare(None)
+    made = copy.read_text()
+    assert "SEALED" in made and "?', 3" not in made and registered(copy)["a-value"].judge(3).right
+    monkeypatch.setattr(lab, "for_students", None)  # nothing has changed, so nothing is run
+    lab.prepare(None)
+    assert copy.read_text() == made
 
 
 def test_what_is_no_notebook_is_the_readers_own(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,8 +5,11 @@ A new lesson needs a row in the table of lessons, and its number in both plans.
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 import tomllib
+import zlib
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -102,7 +105,6 @@ def test_a_plan_has_each_lesson_once_after_what_it_needs_and_adds_up(heading: st
 
 
 def test_what_students_can_see_is_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # If a solution is readable there no longer, the page is to say so.
     name = "02-backward-one-node-at-a-time"
     assert main(["release", str(CHECKOUT / "notebooks" / f"{name}.ipynb"), "--student", str(tmp_path)]) == 0
     handed_out = nbformat.read(tmp_path / f"{name}.ipynb", as_version=4)
@@ -110,8 +112,15 @@ def test_what_students_can_see_is_as_the_page_says(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     from workbench.classroom.registry import find
 
-    assert 'find("grad-at-a-fork").solution` is the answer' in PAGE
-    assert find("grad-at-a-fork").solution == 9
+    assert 'find("grad-at-a-fork").solution` raises an error' in PAGE
+    with pytest.raises(LookupError, match="The teacher's own file has the solution"):
+        assert find("grad-at-a-fork").solution
+    assert find("grad-at-a-fork").judge(9).right
+    # Who decodes it has the value, as the page says.
+    text = re.findall(r'^    "([A-Za-z0-9+/=]+)"$', (tmp_path / f"{name}.exercises.py").read_text("utf-8"), re.M)
+    assert json.loads(zlib.decompress(base64.b64decode("".join(text))))["grad-at-a-fork"]["right"] == {
+        "the value": ["array", [], [9.0]]
+    }
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
     assert "notebooks" in project["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]
     with pytest.raises(ValueError, match="There is no exercise"):  # the notebook alone, without its file

@@ -73,11 +73,16 @@ and another one:
     check("slope-of-a-cube", slope)
 
 That is all: `from workbench.classroom import check` in the first cell finds the file beside the notebook, and reads it
-again when you change it. `workbench release cube.ipynb --student DIR` writes the copy without solutions, and the file
-with it; so do `--nbgrader` and `--otter`, with the points.
+again when you change it. `workbench release cube.ipynb --student DIR` writes the copy without solutions; so do
+`--nbgrader` and `--otter`, with the points. Each writes the file of the exercises beside it, *sealed*.
 
-The file holds the solutions, and so do the copies that are handed out: who opens it can read them. What counts is
-graded from the teacher's own file: nbgrader puts it back before it grades, and otter grades with the one it packed.
+**Sealed.** Your file holds the solutions: keep it to yourself. A sealed one judges the same answers in the same words,
+but solutions and wrong answers are not in it. In their place it has what the probes found in them, as compressed text,
+and `find("slope-of-a-cube").solution` raises an error. Who wants to can decode that text. Where an exercise asks for a
+value, the text holds that value; where it asks for code, it tells what the code gives, and not the code. So `release`
+runs each probe on each solution and each wrong answer, and says in a sentence what it cannot seal: a probe that finds
+another thing each time it runs (seed it: `torch.manual_seed(0)`), or one that uses the solution itself. Functions that
+a probe needs stand apart from the solution, and remain readable. Nothing else of the file does, comments included.
 
 **Probes.** A probe takes an answer, runs it and returns what came of it: numbers, words, tensors, lists and dicts of
 these. An answer is right, and gets the points, if all probes find what they find in the solution; a part that is right

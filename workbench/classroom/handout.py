@@ -29,6 +29,7 @@ _MARKER = re.compile(r"^[ \t]*### ?(?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS)\b", r
 ON_PAPER = "from workbench.classroom.handout import on_paper\non_paper()"
 STILL = "still"  # the class of the first image of a picture
 LATER = "still later"  # that of the others, which may show what a question above asks for
+_KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 _MOST = 4  # images of a picture
 _CAPTION = 200  # characters
 _NARROW = 450  # px: two pictures of this width can be read side by side
@@ -126,6 +127,7 @@ def otter(notebook: Any, known: Mapping[str, Exercise], files: Sequence[str] = (
     `files` are the names of those beside it that go with it.
     """
     made = copy.deepcopy(notebook)
+    made.metadata.setdefault("kernelspec", _KERNEL)  # without one otter stops
     list(_marked(made))
     _clear(made)
     listed = ["files:", *(f"  - {json.dumps(name)}" for name in files)] if files else []

@@ -15,7 +15,7 @@ import sys
 import textwrap
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -111,6 +111,22 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class AnswerKind:
+    """Of which kind the right answer is: what is told of an answer of another kind, or of one not yet written."""
+
+    kind: str  # value, function or class
+    is_function: bool  # a class made from torch.autograd.Function
+    is_empty: bool
+    names: frozenset[str]  # what a class gives a value, its methods among them
+
+    @classmethod
+    def of(cls, solution: Any) -> AnswerKind:
+        """The kind of this answer."""
+        names = frozenset(vars(solution)) if isinstance(solution, type) else frozenset[str]()
+        return cls(_kind(solution), _is_function(solution), _is_empty(solution), names)
+
+
+@dataclass(frozen=True)
 class Exercise:
     """A question with its right answer, the probes that tell answers apart, and its misconceptions."""
 
@@ -123,13 +139,14 @@ class Exercise:
 
     def judge(self, answer: Any) -> Verdict:
         """Run the probes on an answer, and say what is right, what is not, and why."""
-        if answer is ... or (_is_empty(answer, self.solution) and not _is_empty(self.solution)):
+        asked = self._asked
+        if answer is ... or (_is_empty(answer, asked.names) and not asked.is_empty):
             return Verdict(self.name, 0, self.points, f"Not answered yet ({counted(self.points)}).", None, False)
-        if (kind := _kind(self.solution)) != _kind(answer):
-            return self._wrong(f"A {kind} is asked for; yours is a {_kind(answer)}.")
-        if _is_function(self.solution) and not _is_function(answer):
+        if asked.kind != _kind(answer):
+            return self._wrong(f"A {asked.kind} is asked for; yours is a {_kind(answer)}.")
+        if asked.is_function and not _is_function(answer):
             return self._wrong(NOT_A_FUNCTION)
-        found = self._evidence(answer)
+        found = self.found_in(answer)
         right = {aspect for aspect in found if alike(found[aspect], self._expected[aspect])}
         if len(right) == len(found):
             said = f"Right. ({counted(self.points)})"
@@ -143,17 +160,22 @@ class Exercise:
     @property
     def is_code(self) -> bool:
         """Whether the answer is a function or a class, which is run."""
-        return callable(self.solution)
+        return self._asked.kind != "value"
+
+    @cached_property
+    def _asked(self) -> AnswerKind:
+        return AnswerKind.of(self.solution)
 
     @cached_property
     def _expected(self) -> dict[str, Any]:
-        return self._evidence(self.solution)
+        return self.found_in(self.solution)
 
     @cached_property
     def _shown(self) -> list[list[dict[str, Any]]]:
-        return [[self._evidence(answer) for answer in each.answers] for each in self.misconceptions]
+        return [[self.found_in(answer) for answer in each.answers] for each in self.misconceptions]
 
-    def _evidence(self, answer: Any) -> dict[str, Any]:
+    def found_in(self, answer: Any) -> dict[str, Any]:
+        """What each probe finds in an answer, by what it probes for."""
         probes = self.probes or {_VALUE: lambda value: value}
         return {aspect: evidence(probe, answer) for aspect, probe in probes.items()}
 
@@ -222,12 +244,11 @@ def _lacks(found: Any, right: Any) -> bool:
     return found is None and right is not None
 
 
-def _is_empty(answer: Any, solution: Any = None) -> bool:
-    """Whether nobody has written this answer yet, or a method of it that the solution has."""
+def _is_empty(answer: Any, asked: Collection[str] = ()) -> bool:
+    """Whether nobody has written this answer yet, or a method of it that is asked for."""
     if answer is None or answer is ...:
         return True
     if isinstance(answer, type):
-        asked = vars(solution) if isinstance(solution, type) else {}
         methods = [getattr(each, "__func__", each) for name, each in vars(answer).items() if name in asked]
         return any(_is_empty(method) for method in methods if isinstance(method, FunctionType))
     if isinstance(answer, list | tuple):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .judging import Exercise, Misconception, Probe
+from .sealed import Outcomes, Sealed
 
 SUFFIX = ".exercises.py"
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")  # how an exercise is called: a word without a hyphen is a prediction
@@ -40,7 +41,8 @@ def exercise(
     found = _registering[-1]
     if name in found and found is not _cells:  # a cell may run again
         raise ValueError(NAME_TAKEN.format(name))
-    found[name] = Exercise(name, asks, solution, probes or {}, tuple(misconceptions), points)
+    kind = Sealed if isinstance(solution, Outcomes) else Exercise
+    found[name] = kind(name, asks, solution, probes or {}, tuple(misconceptions), points)
 
 
 def file_of(notebook: Path) -> Path:
@@ -55,17 +57,22 @@ def registered(path: Path) -> Mapping[str, Exercise]:
 
 @cache
 def _read(path: Path, changed: int) -> Mapping[str, Exercise]:
+    return run(path.read_bytes(), path)[0]
+
+
+def run(text: bytes | str, path: Path) -> tuple[dict[str, Exercise], dict[str, Any]]:
+    """Run the text of a file of exercises: what it registers, by name, and all names that it gives."""
     found: dict[str, Exercise] = {}
+    names: dict[str, Any] = {"__name__": path.name.removesuffix(".py"), "__file__": str(path)}
     _registering.append(found)
     sys.path.insert(0, str(path.parent))  # it may import a module beside it, from wherever it is read
     try:
         # Imported as a module it would leave a __pycache__ beside the notebooks.
-        code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
-        exec(code, {"__name__": path.name.removesuffix(".py"), "__file__": str(path)})
+        exec(compile(text, str(path), "exec", dont_inherit=True), names)
     finally:
         _registering.pop()
         sys.path.remove(str(path.parent))
-    return found
+    return found, names
 
 
 def _files(folder: Path) -> list[Path]:

@@ -38,9 +38,10 @@ MOVE_TO_FILE = (
     "A cell of the notebook registers {}, but no cell runs here, and graders trust the file alone: move each "
     "`exercise(...)` into {}, with what it needs."
 )
+NOT_SEALED = "{}: {}."
 UNGRADED = "{} of {} notebooks could not be graded: what is said of each stands above."
 UNCHECKED = "{}: the cell of {} has no check({!r}, ...), so what answers it is not known."
-NO_LESSON = "it has no exercise of a lesson."
+NO_LESSON = "it has no exercise of a lesson in {}: --lessons names another folder of lessons."
 NO_LESSONS = "there is no notebook in {} with a file of exercises beside it."
 HANDOUT_SUFFIX = "{} does not end in .html or .pdf."
 NO_BROWSER = "no Chromium, Chrome or Edge is found to print a PDF: give FILE.html, and print it from any browser."

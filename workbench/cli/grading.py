@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
-import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,12 +16,12 @@ from nbclient.util import run_sync
 from nbformat import NotebookNode
 
 from workbench.classroom.judging import Verdict, counted
-from workbench.classroom.registry import file_of
+from workbench.classroom.registry import SUFFIX, file_of
 from workbench.cli import errors
 from workbench.cli.errors import CommandError, check_loopback
 from workbench.cli.handed_in import Assignment, lesson_of, to_judge, verdicts
 from workbench.cli.lab import SHIPPED, checkout
-from workbench.cli.notebooks import exercises_of, modules_of, place_to_run, read
+from workbench.cli.notebooks import exercises_of, modules_of, place_to_grade, read
 from workbench.cli.pages import client_of
 from workbench.scene.picture import check_place, write_whole
 
@@ -115,12 +114,12 @@ def graded(path: Path, lessons: Sequence[Assignment]) -> tuple[Assignment, list[
     notebook = read(path)
     lesson = lesson_of(notebook, lessons)
     if lesson is None:
-        raise CommandError(errors.NO_LESSON)
-    copy = to_judge(notebook, lesson)
-    with place_to_run(lesson.file) as place:
-        for module in modules_of(path, notebook):  # of the student's own; the lesson's are there
-            if not Path(place, module.name).exists():
-                shutil.copy(module, place)
+        raise CommandError(errors.NO_LESSON.format(lessons[0].file.parent))
+    own = lesson.file.with_name(lesson.file.name.removesuffix(SUFFIX) + path.suffix)
+    # Of a module that both have the lesson's is taken.
+    modules = {file.name: file for place in (path, own) for file in modules_of(place, notebook)}
+    with place_to_grade(lesson.file, modules.values()) as (place, file):
+        copy = to_judge(notebook, lesson, file)
         _run(copy, place)
     return lesson, verdicts(copy, lesson)
 

@@ -70,8 +70,8 @@ def _cells(notebook: Any, name: str) -> list[int]:
     return [number for number, cell in code if name_of(cell) == name or check.search(cell.source)]
 
 
-def to_judge(notebook: Any, lesson: Assignment) -> Any:
-    """A copy to run: behind each answer stands a cell that has the lesson's own file judge it."""
+def to_judge(notebook: Any, lesson: Assignment, file: Path) -> Any:
+    """A copy to run: behind each answer stands a cell that has a file judge it, made from the lesson's own."""
     made = copy.deepcopy(notebook)
     behind: dict[int, list[str]] = {}
     for name in lesson.answers:
@@ -83,18 +83,18 @@ def to_judge(notebook: Any, lesson: Assignment) -> Any:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
         cells.append(cell)
-        cells += [_judging(name, lesson) for name in behind.get(number, ())]
+        cells += [_judging(name, lesson, file) for name in behind.get(number, ())]
     made.cells = cells
     return made
 
 
-def _judging(name: str, lesson: Assignment) -> Any:
-    line = f"_judged({str(lesson.file.resolve())!r}, {name!r}, lambda: (\n{lesson.answers[name]}\n))"
+def _judging(name: str, lesson: Assignment, file: Path) -> Any:
+    line = f"_judged({str(file.resolve())!r}, {name!r}, lambda: (\n{lesson.answers[name]}\n))"
     return new_code_cell(f"from workbench.cli.handed_in import judged as _judged\n{line}", metadata={JUDGES: True})
 
 
 def judged(file: str, name: str, answer: Callable[[], Any]) -> None:
-    """Judge an answer by a lesson's own file, whatever else this session registers, and put down what is said of it."""
+    """Judge an answer by the grader's file, whatever else this session registers, and put down what is said of it."""
     from IPython.display import display
 
     exercise = registered(Path(file))[name]

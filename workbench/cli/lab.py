@@ -22,7 +22,7 @@ from workbench.classroom.handout import student
 from workbench.classroom.registry import SUFFIX
 from workbench.cli import errors
 from workbench.cli.errors import LOOPBACK, CommandError, check_loopback
-from workbench.cli.notebooks import beside, copied, read
+from workbench.cli.notebooks import beside, copied, for_students, read, text_of
 from workbench.scene.picture import write_whole
 
 PACKAGE = Path(workbench.__file__).parent
@@ -124,25 +124,29 @@ def _hand_out(source: Path, place: Path) -> tuple[list[str], list[str], list[str
 
 
 def _hand_out_files(source: Path, place: Path) -> list[str]:
-    """Write what lies beside the lessons: their exercises, and the modules that they import.
+    """Write what lies beside the lessons: their exercises, without solutions, and the modules that they import.
 
-    Nobody has to work in these. Gives the names of those that are not as handed out.
+    Nobody has to work in these. Gives the names of those that are not as handed out. A copy says what it was made from:
+    while that is the same, none is made anew.
     """
     kept = []
     found = [file for lesson in source.glob("*.ipynb") for file in beside(lesson)]
     for file in sorted({*source.glob(f"*{SUFFIX}"), *found}):
-        given, target = file.read_text(encoding="utf-8"), place / file.name
+        made_from, target = _sha(text_of(file)), place / file.name
         there = os.path.lexists(target)
-        body, mark, held = "", "", ""
+        body, held = "", ""
         with suppress(OSError, ValueError):  # what cannot be read is the reader's
-            body, mark, held = target.read_text(encoding="utf-8").rpartition(f"# {MARK}: ")
-        if held == given or held.strip() == _sha(given):
+            body, _, held = target.read_text(encoding="utf-8").rpartition(f"# {MARK}: ")
+        if held.split()[1:] == [made_from]:
             continue
-        if there and (not mark or held.strip() != _sha(body)):
+        given = for_students(file, is_tested=True) if file.name.endswith(SUFFIX) else text_of(file)
+        if held == given:
+            continue
+        if there and held.split()[:1] != [_sha(body)]:
             kept.append(file.name)
             continue
         try:
-            write_whole(target, f"{given}# {MARK}: {_sha(given)}\n".encode())
+            write_whole(target, f"{given}# {MARK}: {_sha(given)} {made_from}\n".encode())
         except OSError:
             if not there:
                 raise

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -16,6 +17,7 @@ from nbformat import NotebookNode
 from workbench.classroom.handout import MarkerError
 from workbench.classroom.judging import Exercise
 from workbench.classroom.registry import file_of, registered
+from workbench.classroom.sealing import NotSealed, sealed
 from workbench.cli import errors
 from workbench.cli.errors import CommandError
 
@@ -57,10 +59,19 @@ def text_of(file: Path) -> str:
 def exercises_of(path: Path) -> Mapping[str, Exercise]:
     """The exercises that the file beside a notebook registers, by name: none without such a file."""
     file = file_of(path)
-    try:
+    with _told(file):
         return registered(file) if file.exists() and text_of(file) else {}
+
+
+@contextmanager
+def _told(file: Path) -> Iterator[None]:
+    """Tell in a sentence what is wrong with a file of exercises that runs here."""
+    try:
+        yield
     except CommandError:
         raise
+    except NotSealed as error:
+        raise CommandError(errors.NOT_SEALED.format(file, error)) from None
     except Exception as error:  # whatever an author can write
         why = f"{type(error).__name__}: {error}".rstrip(".")
         raise CommandError(errors.NOT_READ.format(file, why)) from None
@@ -99,6 +110,18 @@ def _imported(text: str) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
+def for_students(file: Path, is_tested: bool = False) -> str:
+    """The text of a file of exercises as it is handed out: without solutions."""
+    return _sealed(file, file.stat().st_mtime_ns, is_tested)
+
+
+@cache
+def _sealed(file: Path, changed: int, is_tested: bool) -> str:
+    text = text_of(file)
+    with _told(file):
+        return sealed(text, file, is_tested)
+
+
 @contextmanager
 def place_to_run(path: Path) -> Iterator[str]:
     """A folder to run a notebook in, with what lies beside it in Python: what it writes does not stay in its own."""
@@ -109,3 +132,27 @@ def place_to_run(path: Path) -> Iterator[str]:
         yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)  # Windows keeps a folder in which a kernel is still ending
+
+
+@contextmanager
+def place_to_grade(file: Path, modules: Iterable[Path] = ()) -> Iterator[tuple[str, Path]]:
+    """A folder to run a student's notebook in, and a file that judges it, which is elsewhere: neither has solutions.
+
+    Both have the modules beside them that they may import.
+
+    An answer that reads its exercise cannot find the right one there. A file that cannot be sealed judges as it is.
+    """
+    try:
+        text = for_students(file)
+    except CommandError:
+        text = text_of(file)
+    place, kept = mkdtemp(), mkdtemp()
+    try:
+        for folder in (place, kept):
+            Path(folder, file.name).write_text(text, encoding="utf-8")
+            for module in modules:
+                shutil.copy(module, folder)
+        yield place, Path(kept, file.name)
+    finally:
+        for folder in (place, kept):
+            shutil.rmtree(folder, ignore_errors=True)

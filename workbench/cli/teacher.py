@@ -36,7 +36,7 @@ from workbench.classroom.handout import (
 from workbench.classroom.registry import file_of
 from workbench.cli import errors
 from workbench.cli.errors import CommandError, check_loopback
-from workbench.cli.notebooks import beside, copied, exercises_of, place_to_run, read, text_of
+from workbench.cli.notebooks import beside, copied, exercises_of, for_students, place_to_run, read, text_of
 from workbench.cli.pages import STATE, WIDGET, as_html, execute, page, readable, static, write
 from workbench.scene.picture import check_place, write_whole
 
@@ -50,7 +50,10 @@ c.NbConvertBase.display_data_priority = [
 
 
 def release(source: Path, kind: str, out: Path) -> None:
-    """Write the copies of one kind (a name in `KINDS`) of a notebook or of a folder's, with the files beside them."""
+    """Write the copies of one kind (a name in `KINDS`) of a notebook or of a folder's, with the files beside them.
+
+    The file of the exercises goes along without the solutions, but for the copy that has them.
+    """
     found = sorted(source.glob("*.ipynb")) if source.is_dir() else [source]
     if not found:
         raise CommandError(errors.NO_NOTEBOOKS.format(source))
@@ -61,7 +64,10 @@ def release(source: Path, kind: str, out: Path) -> None:
             raise CommandError(errors.OVER_ITSELF.format(target))
         made[target] = _copied(path, kind)
         for file in beside(path):
-            made[target.with_name(file_of(target).name if file == file_of(path) else file.name)] = text_of(file)
+            if file == file_of(path):
+                made[file_of(target)] = text_of(file) if kind == "solutions" else for_students(file)
+            else:
+                made[target.with_name(file.name)] = text_of(file)
     try:
         if kind == "nbgrader":
             out.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,145 @@
+"""The lesson that the page for teachers makes: released, presented, graded in each of the ways, and put into a site."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import absent
+import nbformat
+import pytest
+from lab import CHECKOUT
+
+from workbench.classroom.registry import registered
+from workbench.classroom.sealed import Sealed
+from workbench.cli import lite, main
+
+PAGE = (CHECKOUT / "assets" / "docs" / "guides" / "a-class.md").read_text("utf-8")
+CELLS = re.findall(r"^```\{code-cell\}\n(.*?)^```$", PAGE, flags=re.M | re.S)
+BOTH = ["cube.exercises.py", "cube.ipynb"]
+RIGHT = "(x,) = ctx.saved_tensors\n        return 3 * x**2 * grad_output"
+HANDED_IN = {"ada": RIGHT, "ben": RIGHT.replace(" * grad_output", ""), "cyd": None}
+POINTS = {"ada": 2.0, "ben": 0.0, "cyd": 0.0}
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which the page's own programs have written the lesson."""
+    folder = tmp_path_factory.mktemp("teacher")
+    names: dict = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for cell in CELLS:
+            if ".write" in cell:
+                exec(cell, names)
+    assert sorted(path.name for path in folder.iterdir()) == BOTH
+    return folder
+
+
+@pytest.fixture
+def own(lesson: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, which is the current folder."""
+    monkeypatch.chdir(tmp_path)
+    for name in BOTH:
+        shutil.copy(lesson / name, tmp_path)
+    return tmp_path
+
+
+def hand_in(released: Path, who: str, place: Path) -> None:
+    """What a student made of the copy."""
+    notebook = nbformat.read(released, as_version=4)
+    written = HANDED_IN[who]
+    for cell in notebook.cells:
+        if written and "class Mine" in cell.source:
+            cell.source = re.sub(r"\.\.\.(  # your code)?$", lambda found: written, cell.source, count=1, flags=re.M)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, place)
+
+
+def ran(folder: Path, program: str, *words: str) -> None:
+    beside = str(Path(sys.executable).parent)  # where its own tools lie
+    places = {"PATH": f"{beside}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(CHECKOUT), "HOME": str(folder)}
+    command = [sys.executable, "-m", program, *words]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=os.environ | places)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_it_is_released_and_graded(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(nbformat.read("cube.ipynb", as_version=4).cells) == 7
+    assert main(["release", "cube.ipynb", "--student", "handout"]) == 0
+    assert sorted(path.name for path in Path("handout").iterdir()) == BOTH
+    assert isinstance(registered(Path("handout", BOTH[0]))["backward-of-a-cube"], Sealed)
+    for who in HANDED_IN:
+        hand_in(Path("handout", BOTH[1]), who, Path("in", who, BOTH[1]))
+    capsys.readouterr()
+    assert main(["grade", "in"]) == 1  # by the course's own lessons
+    assert "it has no exercise of a lesson in " in (said := capsys.readouterr().out)
+    assert ": --lessons names another folder of lessons." in said
+    assert main(["grade", "in", "--lessons", "."]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "ada/cube.ipynb: 2 of 2 points",
+        *(f"{who}/cube.ipynb: 0 of 2 points; not right: backward-of-a-cube" for who in ("ben", "cyd")),
+    ]
+    assert main(["progress", "in", "--lessons", "."]) == 0
+    assert "Grad_output is forgotten" in Path("in-progress.html").read_text("utf-8")
+
+
+def test_it_is_presented(own: Path) -> None:
+    assert main(["present", "cube.ipynb", "--handout", "cube.html"]) == 0
+    slides, paper = Path("cube-slides.html").read_text("utf-8"), Path("cube.html").read_text("utf-8")
+    assert "The answer: 12" in slides and "wb-play-" in slides and "SOLUTION" not in slides
+    assert "Your prediction (a number):" in paper and "3 * x**2 * grad_output" in paper
+
+
+def test_nbgrader_grades_it(own: Path) -> None:
+    if find_spec("nbgrader") is None:
+        pytest.skip(absent.GRADER)
+    course = own / "course"
+    assert main(["release", "cube.ipynb", "--nbgrader", "course"]) == 0
+    ran(course, "nbgrader", "generate_assignment", "cube")
+    assert sorted(path.name for path in (course / "release" / "cube").iterdir()) == BOTH
+    assert isinstance(registered(course / "release" / "cube" / BOTH[0])["backward-of-a-cube"], Sealed)
+    for who in HANDED_IN:
+        hand_in(course / "release" / "cube" / BOTH[1], who, course / "submitted" / who / "cube" / BOTH[1])
+    ran(course, "nbgrader", "autograde", "cube")
+    ran(course, "nbgrader", "export")
+    head, *rows = [line.split(",") for line in (course / "grades.csv").read_text().splitlines()]
+    of, points = head.index("student_id"), head.index("raw_score")
+    assert {row[of]: float(row[points]) for row in rows} == POINTS
+
+
+def test_otter_grades_it(own: Path) -> None:
+    if find_spec("otter") is None:
+        pytest.skip(absent.GRADER)
+    assert main(["release", "cube.ipynb", "--otter", "otter"]) == 0
+    folder = own / "otter"
+    ran(folder, "otter", "assign", "cube.ipynb", "dist", "--no-pdfs")
+    students = folder / "dist" / "student"
+    assert isinstance(registered(students / BOTH[0])["backward-of-a-cube"], Sealed)
+    (autograder,) = (folder / "dist" / "autograder").glob("*.zip")
+    for who in ("ada", "ben"):
+        hand_in(students / BOTH[1], who, folder / who / BOTH[1])
+        ran(folder, "otter", "run", "-a", str(autograder), "-o", who, f"{who}/cube.ipynb")
+        results = json.loads((folder / who / "results.json").read_text())
+        assert sum(test.get("score", 0) for test in results["tests"]) == pytest.approx(POINTS[who])
+
+
+def test_it_is_put_into_the_site(own: Path) -> None:
+    if find_spec("jupyterlite_core") is None:
+        pytest.skip(absent.LITE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lite, "graphviz_wheel", lambda package, folder: None)
+        lite.lite(own / "site", own, None, own / "viz.tgz")
+    assert (own / "site" / "files" / "cube.ipynb").is_file()
+    start = json.loads((own / "site" / "workbench" / "site.json").read_text())
+    assert [*start["exercises"]] == BOTH[:1]
+    place = own / "kernel"
+    place.mkdir()
+    (place / BOTH[0]).write_text(start["exercises"][BOTH[0]], encoding="utf-8")
+    assert isinstance(registered(place / BOTH[0])["backward-of-a-cube"], Sealed)

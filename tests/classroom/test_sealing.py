@@ -1,0 +1,176 @@
+"""What is handed out judges every answer as the teacher's file does, and no solution can be read in it."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+import test_classroom_wrong_answers as answers
+from lab import CHECKOUT
+
+from workbench.classroom.registry import exercises, find, registered, run
+from workbench.classroom.sealing import NotSealed, seal_folder, sealed
+
+NOTEBOOKS = CHECKOUT / "notebooks"
+FILES = sorted(NOTEBOOKS.glob("*.exercises.py"))
+HEAD = "import workbench as torch\nfrom workbench.classroom import Misconception, exercise, gradients, results\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All files of the course as students get them."""
+    place = tmp_path_factory.mktemp("sealed")
+    seal_folder(NOTEBOOKS, place)
+    return place
+
+
+def made(text: str) -> str:
+    return sealed(HEAD + textwrap.dedent(text), Path("cube.exercises.py"))
+
+
+def found_in(text: str) -> dict:
+    return dict(run(text, Path("cube.exercises.py"))[0])
+
+
+@pytest.mark.parametrize("name", answers.WRONG)
+def test_every_answer_is_judged_as_by_the_teachers_file(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = [answers.solution_of(name), *(written for written, _ in answers.WRONG[name])]
+    asked += [written for each, written in answers.RIGHT if each == name]
+    said = []
+    for place in (NOTEBOOKS, folder):
+        monkeypatch.chdir(place)
+        said.append([answers.verdict_of(name, written) for written in asked])
+    assert said[0] == said[1] and said[0][0].right
+    monkeypatch.chdir(folder)
+    for empty in (None, ...):
+        assert find(name).judge(empty) == answers.EXERCISES[name].judge(empty)
+
+
+@pytest.mark.parametrize("file", FILES, ids=[file.name for file in FILES])
+def test_no_solution_is_in_the_file(file: Path, folder: Path) -> None:
+    teachers, students = registered(file), registered(folder / file.name)
+    assert [(each.name, each.asks, each.points, each.probes.keys()) for each in teachers.values()] == [
+        (each.name, each.asks, each.points, each.probes.keys()) for each in students.values()
+    ]
+    _, names = run((folder / file.name).read_text("utf-8"), folder / file.name)
+    own = [each for each in names.values() if getattr(each, "__module__", "") == names["__name__"] and callable(each)]
+    for name, exercise in students.items():
+        with pytest.raises(LookupError, match=f"The solution of '{name}' is not in the file that was handed out"):
+            assert exercise.solution
+        assert exercise.is_code == teachers[name].is_code
+        assert [each for each in own if exercise.judge(each).right] == [], "another function of the file solves it"
+        assert [each.told for each in exercise.misconceptions] == [each.told for each in teachers[name].misconceptions]
+
+
+def test_the_same_file_makes_the_same_copy_within_seconds(folder: Path, tmp_path: Path) -> None:
+    began = time.process_time()
+    seal_folder(NOTEBOOKS, tmp_path)
+    assert time.process_time() - began < 2.0 * len(FILES)
+    for file in FILES:
+        assert (tmp_path / file.name).read_bytes() == (folder / file.name).read_bytes()
+    (again := tmp_path / "again").mkdir()
+    seal_folder(tmp_path, again)  # what is sealed stays so
+    assert (again / FILES[0].name).read_bytes() == (tmp_path / FILES[0].name).read_bytes()
+    assert exercises(again).keys() == exercises(NOTEBOOKS).keys()
+
+
+def test_what_only_solutions_use_goes_and_what_probes_use_stays() -> None:
+    text = made("""
+        import math
+        _TWO = 2.0
+        _OF_THE_SOLUTION = math.e - math.e
+        def _kept(x): return x * _TWO
+        def _gone(x): return _gone_too(x)
+        def _gone_too(x): return x * 2 + _OF_THE_SOLUTION
+        _gone.note = "a comment"
+        def _probe(answer): return [answer(3.0), _kept(1.0)]
+        # The answer is twice x.
+        exercise("twice-x", "Twice x.", _gone, {"the value": _probe},
+                 [Misconception("a square", "try 3.", lambda x: x * x, (lambda x: x ** 2,))])
+    """)
+    assert "_kept" in text and "_TWO" in text
+    for gone in ("_gone", "math", "_OF_THE_SOLUTION", "answer is twice", "x ** 2", "torch"):
+        assert gone not in text, gone
+    found = found_in(text)["twice-x"]
+    assert found.judge(lambda x: x + x).right and found.judge(lambda x: x**2).misconception == "a square"
+
+
+def test_exercises_may_be_registered_by_a_function_of_the_file() -> None:
+    text = made("""
+        def _puzzle(name, solution, wrong):
+            exercise(name, "A puzzle.", solution, {"the value": results([3.0])},
+                     [Misconception("too much", "try 3.", wrong)])
+        def _double(x): return x * 2
+        _puzzle("first-puzzle", _double, lambda x: x * 3)
+        _puzzle("second-puzzle", lambda x: x - 1, lambda x: x + 1)
+        for _name, _solution in (("third-puzzle", lambda x: x + 5), ("fourth-puzzle", lambda x: x + 6)):
+            _puzzle(_name, _solution, lambda x: x)
+    """)
+    assert not [each for each in ("_double", "x * 3", "x - 1", "x + 1", "x + 5", "x + 6") if each in text]
+    found = found_in(text)
+    assert found["first-puzzle"].judge(lambda x: 2 * x).right
+    assert found["third-puzzle"].judge(lambda x: x + 5).right and found["fourth-puzzle"].judge(lambda x: x + 6).right
+    assert found["second-puzzle"].judge(lambda x: x + 1).misconception == "too much"
+
+
+REFUSED = {
+    "chance": (
+        'exercise("by-chance", "?", lambda x: x, {"the value": lambda answer: answer(torch.rand(2))})',
+        "what the probe for 'the value' finds in the solution of 'by-chance' depends on chance",
+    ),
+    "chance in a wrong one": (
+        'exercise("by-chance", "?", lambda x: x, {"the value": results([1.0])},\n'
+        '         [Misconception("a new mask", "?", lambda x: x * torch.rand(1))])',
+        "what the probe for 'the value' finds in the misconception 'a new mask' of 'by-chance' depends on chance",
+    ),
+    "no outcome": (
+        'exercise("no-outcome", "?", lambda x: x, {"the value": lambda answer: object})',
+        "what the probe for 'the value' finds in the solution of 'no-outcome' cannot be written down, for it is a func",
+    ),
+    "keys": (
+        'exercise("odd-keys", "?", lambda x: x, {"the value": lambda answer: {(1, 2): 3}})',
+        "what the probe for 'the value' finds in the solution of 'odd-keys' cannot be written down, for it is a dict w",
+    ),
+    "used by a probe": (
+        "def right(x): return x\ndef probe(answer): return answer(1.0) - right(1.0)\n"
+        'exercise("used-twice", "?", right, {"the value": probe})',
+        "the solution of 'used-twice' would stay in the copy that is handed out, for probe uses it",
+    ),
+    "a value used by a probe": (
+        '_RIGHT = 3.0\nexercise("used-twice", "?", _RIGHT, {"the value": lambda answer: answer == _RIGHT})',
+        "the solution of 'used-twice' would stay in the copy that is handed out, for a probe uses it",
+    ),
+    "values in a loop": (
+        'for name, value in (("first-value", 1), ("second-value", 2)):\n    exercise(name, "?", value)',
+        "the solution of 'first-value' is a value that could not be taken out. Call exercise(...) outside of functions",
+    ),
+    "a star": (
+        'exercise(*("by-star", "?", 3))',
+        "a call of exercise gives its arguments by a star",
+    ),
+    "more than probes": (
+        'class _Wrong: number = 3\nexercise("needs-more", "?", lambda x: x,\n'
+        '         {"the value": lambda answer: answer(globals()["_Wrong"].number)})',
+        "without its solution 'needs-more' is judged otherwise: the probe for 'the value' finds something else",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_handed_out_without_its_solution_is_refused_in_a_sentence(case: str) -> None:
+    written, said = REFUSED[case]
+    with pytest.raises(NotSealed) as refused:
+        made(f"\n{written}\n")
+    assert str(refused.value).startswith(said), str(refused.value)
+
+
+def test_a_sealed_file_that_was_changed_says_so() -> None:
+    text = made('\nexercise("a-value", "?", 3, None, [Misconception("less", "?", 2)])\n')
+    assert found_in(text)["a-value"].judge(3).right
+    for changed in (text.replace("a-value", "another-value"), text.replace(", SEALED)]", ", SEALED)] * 2")):
+        with pytest.raises(ValueError, match="is not as it was when its file was sealed"):
+            found_in(changed)
