@@ -397,7 +397,7 @@ class Cases:
 
     def tables(self, aspect: str, found: Any, expected: Any, right: bool) -> tuple[Table, ...]:
         """The tables of the first case in which the answer found something else, or of the first if it is right."""
-        if not isinstance(found, list | np.ndarray) or len(found) != len(expected):
+        if not all(isinstance(each, list | np.ndarray) and len(each) == len(self.cases) for each in (found, expected)):
             return ()
         for case, mine, wanted in zip(self.cases, found, expected, strict=True):
             if right or not alike(_plain(mine), _plain(wanted)):
