@@ -26,7 +26,9 @@ from workbench.cli.handed_in import NOT_RUN, Assignment
 EXERCISES = [*SUBMISSIONS["right"]]
 SOURCE = CHECKOUT / "notebooks"
 HOSTILE = "<img src=x onerror=alert(1)>\"'&\u202e\x1b[2J"
-ALLOWED = {*"html head meta title style body main section h1 h2 h3 h4 p ul li b bdi div details summary".split()}
+ALLOWED = {
+    *"html head meta title style body main section h1 h2 h3 h4 p ul ol li b small bdi div details summary".split()
+}
 ALLOWED |= {*"table thead tbody tfoot tr th td".split()}
 
 
@@ -96,6 +98,7 @@ WRITTEN = {
     "bo": ("slope = 5", "def double(x):\n    return x + 2"),  # the value is right at 2, and the gradient is not
     "cy": ("slope = 5", "def double(x):\n    return x * x"),
     "dee": ("slope = 1 / 0", ASKED["the-double"]),
+    "eve": ("slope = (3", "def double(x):\n    return twice(x)"),
 }
 
 
@@ -117,20 +120,30 @@ def test_a_class_is_seen_on_one_page(tmp_path: Path, capsys: pytest.CaptureFixtu
         own_notebook(answers, folder / name / "own (1).ipynb")
     (folder / "torn.ipynb").write_text("{")
     assert main(["progress", str(folder), "--lessons", str(lessons), "-o", str(output)]) == 1
-    assert "1 of 5 notebooks could not be graded" in capsys.readouterr().err
+    assert "1 of 6 notebooks could not be graded" in capsys.readouterr().err
     page = Read(output.read_text(encoding="utf-8"))
     assert page.rows == [
         ["student", "a-slope", "the-double", "points"],
         ["ada", "● full", "● full", "3 of 3"],
-        ["bo", "○ none", "◐ part", "0 of 3"],
-        ["cy", "○ none", "◐ part", "0 of 3"],
-        ["dee", "○ none", "– not tried", "0 of 3"],
-        ["right", "1 of 4", "1 of 4", ""],
+        ["bo", "○ wrong", "◐ part", "0 of 3"],
+        ["cy", "○ wrong", "◐ part", "0 of 3"],
+        ["dee", "○ wrong", "– not tried", "0 of 3"],
+        [
+            "eve",
+            "○ wrongSyntaxError: '(' was never closed, in line 2",
+            "○ wrongNameError: name 'twice' is not defined",
+            "0 of 3",
+        ],
+        ["torn", "× not read", "–"],
+        ["right", "1 of 5", "1 of 5", ""],
     ]
     before, slope, double, after = re.split("a-slopeThe slope|the-doubleA function|What could not be run", page.words)
-    assert before.count("own") == 1 and "5 notebooks, 1 lesson." in before
-    assert slope.index("2 × The value: how steep is it?Whobo, cy") < slope.index("1 × NameError was raised")
-    assert "● full: 1 · ◐ part: 2 · – not tried: 1" in double
+    assert before.count("own") == 1 and "6 notebooks, 1 lesson." in before
+    often = "2 × The value: how steep is it? (a-slope)1 × The square: try it at 3. (the-double)"
+    assert f"The most frequent misconceptions{often}" in before
+    stopped = slope.index("1 × The cell stopped with ZeroDivisionError: division by zero")
+    assert slope.index("2 × The value: how steep is it?Whobo, cy") < stopped
+    assert "● full: 1 · ◐ part: 2 · ○ wrong: 1 · – not tried: 1" in double
     assert "1 × The square: try it at 3.Whocy" in double and "1 × Right: the value. Not right: the gradient." in double
     assert after.strip() == f"torn.ipynb: {folder / 'torn.ipynb'} is not a notebook."
     assert page.tags <= ALLOWED
@@ -147,18 +160,19 @@ def test_the_most_frequent_misconception_stands_first(lesson: Assignment) -> Non
         page.words.index(f"{n} × {each.told}") for n, each in zip((2, 1), fork.misconceptions[1::-1], strict=True)
     )
     assert first < second
-    assert "Who1, 2" in page.words and [row[1] for row in page.rows[1:4]] == ["○ none"] * 3
-    assert "○ none: 3" in page.words and "● full: 3" in page.words
+    assert "Who1, 2" in page.words and [row[1] for row in page.rows[1:4]] == ["○ wrong"] * 3
+    assert "○ wrong: 3" in page.words and "● full: 3" in page.words
 
 
 def test_names_and_sentences_from_outside_are_text_alone(lesson: Assignment) -> None:
     three = given(lesson, None, None, None)
     three[0] = Verdict(EXERCISES[0], 0, 1, f"Not yet (0 of 1 point). {HOSTILE}")
+    three[1] = replace(three[1], points=0, says=f"The cell stopped with SyntaxError: {HOSTILE}")
     found = [Graded(f"{HOSTILE}/{HOSTILE}.ipynb", lesson, three), Graded(f"{HOSTILE}.ipynb", refused=HOSTILE)]
     text = page_of(found, HOSTILE)
     page = Read(text)
     shown = HOSTILE.replace("\u202e", r"\u202e").replace("\x1b", r"\x1b")
-    assert page.tags <= ALLOWED and page.words.count(shown) == 2 + 1 + 1 + 1 + 2
+    assert page.tags <= ALLOWED and page.words.count(shown) == 2 + 1 + 1 + 1 + 2 + 4
     assert all(each.isprintable() or each == "\n" for each in text)
     assert "default-src 'none'" in text and "<script" not in text
 
@@ -167,15 +181,35 @@ def test_how_far_an_answer_is(lesson: Assignment) -> None:
     verdicts = {
         "full": Verdict("a-b", 2, 2, ""),
         "part": Verdict("a-b", 0, 2, "", partly=True),
-        "none": Verdict("a-b", 0, 2, ""),
+        "wrong": Verdict("a-b", 0, 2, ""),
         "not tried": Verdict("a-b", 0, 2, "", None, False),
         "not run": Verdict("a-b", 0, 2, NOT_RUN.format("2 points"), None, False),
     }
-    assert {name: state_of(each) for name, each in verdicts.items()} == {name: name for name in STATES}
+    assert {name: state_of(each) for name, each in verdicts.items()} == {name: name for name in verdicts}
+    assert [*STATES] == [*verdicts, "not read"]
     three = given(lesson, None, None, None)
     three[2] = replace(three[2], points=0, says=NOT_RUN.format("2 points"), answered=False)
     page = Read(page_of([Graded("a.ipynb", lesson, three)], ""))
     assert f"a.ipynb, {EXERCISES[2]}: The kernel died" in page.words
+
+
+def test_a_notebook_that_could_not_be_read_has_a_row(lesson: Assignment) -> None:
+    right = given(lesson, None, None, None)
+    other = replace(lesson, name="own")
+    found = [
+        Graded("ada/a.ipynb", lesson, right),
+        Graded("bo/a.ipynb", other, right),
+        Graded(f"cy/{LESSON} (1).ipynb", refused="torn"),
+        Graded("dee/b.ipynb", refused="torn"),
+        Graded("ada/own.ipynb", refused="torn"),
+        Graded("bo/own.ipynb", refused="torn"),
+    ]
+    page = Read(page_of(found, ""))
+    unread = [row for row in page.rows if "× not read" in row]
+    assert unread == [[name, "× not read", "–"] for name in ("cy", "ada", "bo/own.ipynb", "dee")]
+    assert "Of no lesson" in page.words and "Of no lesson" not in Read(page_of(found[:3], "")).words
+    alone = Read(page_of(found[3:4], "in"))
+    assert alone.rows == [["student", "answers", "points"], ["dee", "× not read", "–"]]
 
 
 def test_whose_a_notebook_is(lesson: Assignment) -> None:
@@ -206,6 +240,6 @@ def test_axe_finds_nothing_in_the_page(lesson: Assignment, scheme: Any, tmp_path
     with open_page(offline=True) as page:
         page.emulate_media(color_scheme=scheme)
         page.goto((tmp_path / "class.html").as_uri())
-        assert page.get_by_role("row").count() == 3 and page.get_by_text("Who").count() == 1
+        assert page.get_by_role("row").count() == 4 and page.get_by_text("Who").count() == 1
         assert [each["id"] for each in Axe().run(page).response["violations"]] == []
         assert page.requests_outside == [] and page.console_errors == []  # type: ignore[attr-defined]

@@ -117,6 +117,21 @@ def test_exercises_may_be_registered_by_a_function_of_the_file() -> None:
     assert found["second-puzzle"].judge(lambda x: x + 1).misconception == "too much"
 
 
+def test_a_wrong_answer_that_a_probe_compares_with_stays() -> None:
+    text = made("""
+        from workbench.classroom import slopes_of
+        def _double(x): return x * 2
+        _PROBES = {"the value": results([1.5, 2.0], [2.0, 3.0]), "gradcheck": slopes_of(_double, [2.0])}
+        exercise("twice-back", "?", lambda grad_output, x: grad_output * 2, _PROBES,
+                 [Misconception("forward", "that is forward.", lambda grad_output, x: _double(x)),
+                  Misconception("forward alone", "that is forward.", _double)])
+    """)
+    assert "def _double" in text and "grad_output" not in text
+    found = found_in(text)["twice-back"]
+    assert found.judge(lambda grad_output, x: 2 * grad_output).right
+    assert found.judge(lambda grad_output, x: x + x).misconception == "forward"
+
+
 REFUSED = {
     "chance": (
         'exercise("by-chance", "?", lambda x: x, {"the value": lambda answer: answer(torch.rand(2))})',

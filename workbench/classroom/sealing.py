@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -74,14 +74,16 @@ def sealed(text: str, path: Path, is_tested: bool = False) -> str:
     if all(isinstance(each, Sealed) for each in found.values()):
         return text
     tree, name = ast.parse(text), _free_name(text)
-    right = {each.name: _nodes_of(each.solution, tree, names) for each in found.values()}
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda)]
+    right = {each.name: _nodes_of(each.solution, tree, functions, names) for each in found.values()}
     shown = [one for each in found.values() for misconception in each.misconceptions for one in misconception.answers]
-    wrong = [_nodes_of(each, tree, names) for each in shown]
+    rights = set[ast.AST]().union(*right.values())
+    wrongs = set[ast.AST]().union(*(_nodes_of(each, tree, functions, names) for each in shown))
     cut = _Cut(name)
     cut.visit(tree)
     _prune(tree)
-    if any(_held(tree, nodes) for nodes in (*right.values(), *wrong)):  # handed to a function that registers
-        _Cut(name, {node for nodes in (*right.values(), *wrong) for node in nodes}).visit(tree)
+    if not (rights | wrongs).isdisjoint(ast.walk(tree)):  # given to a function of the file, which registers them
+        _Cut(name, rights, wrongs).visit(tree)
         _prune(tree)
     _check_cut(tree, found, right, cut)
     with _seeded(0):
@@ -98,10 +100,10 @@ def sealed(text: str, path: Path, is_tested: bool = False) -> str:
 class _Cut(ast.NodeTransformer):
     """Puts a name in place of each answer: those that are given to `exercise` and `Misconception`, or these nodes."""
 
-    def __init__(self, name: str, nodes: Iterable[ast.AST] = ()) -> None:
+    def __init__(self, name: str, rights: Iterable[ast.AST] = (), wrongs: Iterable[ast.AST] = ()) -> None:
         self._name = name
-        self._nodes = {*nodes}
-        self._defined = {node.name for node in self._nodes if isinstance(node, _Definition)}
+        self._rights = {*rights}
+        self._nodes = {*rights, *wrongs}
         self._calls = dict(_CALLS)
         self._inside = 0  # of functions, classes and loops
         self.given: dict[str, ast.expr] = {}  # by exercise a solution that the call itself has
@@ -111,7 +113,7 @@ class _Cut(ast.NodeTransformer):
         return node
 
     def visit(self, node: ast.AST) -> Any:
-        if self._nodes:
+        if self._rights or self._nodes:
             return self._without_nodes(node)
         inner = isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda | ast.For | ast.While | ast.comprehension)
         self._inside += inner
@@ -121,15 +123,20 @@ class _Cut(ast.NodeTransformer):
             self._inside -= inner
 
     def _without_nodes(self, node: ast.AST) -> Any:
-        if isinstance(node, _Definition | ast.Lambda) and node not in self._nodes:
+        if isinstance(node, ast.Lambda):
+            return ast.Name(self._name, ast.Load()) if node in self._nodes else node
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            defined = {each.name for each in self._nodes if isinstance(each, _Definition)}
+            return ast.Name(self._name, ast.Load()) if node.id in defined else node
+        if isinstance(node, _Definition) or (isinstance(node, ast.keyword) and node.arg == "probes"):
             return node  # what it refers to, it needs
-        if node in self._nodes and isinstance(node, ast.Lambda):
-            return ast.Name(self._name, ast.Load())
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in self._defined:
-            return ast.Name(self._name, ast.Load())
-        if isinstance(node, ast.keyword) and node.arg == "probes":
-            return node
-        return node if isinstance(node, _Definition) else super().generic_visit(node)
+        if isinstance(node, ast.Assign | ast.AnnAssign):  # a wrong answer may be what a probe compares with
+            every, self._nodes = self._nodes, self._rights
+            try:
+                return super().generic_visit(node)
+            finally:
+                self._nodes = every
+        return super().generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
@@ -212,20 +219,20 @@ def _roots(target: ast.expr) -> set[str]:
 # Where an answer stands in the file.
 
 
-def _nodes_of(answer: Any, tree: ast.Module, names: Mapping[str, Any]) -> set[ast.AST]:
+def _nodes_of(answer: Any, tree: ast.Module, functions: Sequence[ast.AST], names: Mapping[str, Any]) -> set[ast.AST]:
     """The parts of the file that define a function or a class: none of a value."""
     if not isinstance(answer, type):
-        return _nodes_of_code(answer, tree)
+        return _nodes_of_code(answer, functions, names)
     held = {node for node in tree.body if isinstance(node, ast.ClassDef) and names.get(node.name) is answer}
-    return held.union(*(_nodes_of_code(each, tree) for each in vars(answer).values()))
+    return held.union(*(_nodes_of_code(each, functions, names) for each in vars(answer).values()))
 
 
-def _nodes_of_code(answer: Any, tree: ast.Module) -> set[ast.AST]:
+def _nodes_of_code(answer: Any, functions: Sequence[ast.AST], names: Mapping[str, Any]) -> set[ast.AST]:
     function = getattr(answer, "__func__", answer)
-    if not isinstance(function, FunctionType):
+    if not isinstance(function, FunctionType) or function.__code__.co_filename != names["__file__"]:
         return set()
     code = function.__code__
-    found = [node for node in ast.walk(tree) if _may_be(node, code)]
+    found = [node for node in functions if _may_be(node, code)]
     if len(found) > 1:  # several on one line: the innermost that has all of the code
         found = [node for node in found if _encloses(node, code)]
         found = sorted(found, key=lambda node: (node.end_lineno - node.lineno, node.end_col_offset))[:1]  # pyright: ignore
@@ -246,15 +253,12 @@ def _encloses(node: Any, code: CodeType) -> bool:
     return all(begins <= (line, first) and (last, end) <= ends for line, last, first, end in places)  # pyright: ignore
 
 
-def _held(tree: ast.Module, nodes: set[ast.AST]) -> bool:
-    return any(node in nodes for node in ast.walk(tree))
-
-
 def _check_cut(tree: ast.Module, found: Mapping[str, Exercise], right: Mapping[str, set[ast.AST]], cut: _Cut) -> None:
     """Refuse a file in which a solution still stands."""
+    held = {*ast.walk(tree)}
     for name, exercise in found.items():
         given = cut.given.get(name)
-        if _held(tree, right[name]):
+        if not held.isdisjoint(right[name]):
             raise NotSealed(STILL_THERE.format(name, _user_of(tree, right[name])))
         if isinstance(given, ast.Name) and any(given.id in _given_by(each) for each in tree.body):
             raise NotSealed(STILL_THERE.format(name, _user_of(tree, set(), given.id)))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from pathlib import Path, PurePosixPath
 
@@ -18,12 +19,17 @@ from workbench.cli.pages import static, write
 STATES = {
     "full": ("●", "right: all points"),
     "part": ("◐", "not right yet; some of what is probed is right"),
-    "none": ("○", "an answer that is not right"),
+    "wrong": ("○", "an answer that is not right"),
     "not tried": ("–", "no answer, or not in the notebook"),
     "not run": ("×", "the kernel died before it was judged"),
+    "not read": ("×", "the notebook could not be read, or has no exercise of the lesson"),
 }
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _LONGEST = 1000  # characters of a text
+_IN_ROW = 80  # characters of an error that a row tells
+_MOST_FREQUENT = 5  # misconceptions at the top
+# Errors that are told in the row: the code of a student cannot be run, or a name in it is missing.
+_TOLD = re.compile(r"\b((?:Syntax|Indentation|Tab|Name|Import|ModuleNotFound)Error): (.*?)(?:\. |\.?$)")
 
 _Answers = Mapping[str, Mapping[str, Verdict]]  # by student and exercise
 
@@ -51,13 +57,15 @@ def state_of(verdict: Verdict) -> str:
         return "full"
     if not verdict.answered:
         return "not run" if verdict.says == NOT_RUN.format(counted(verdict.most)) else "not tried"
-    return "part" if verdict.points > 0 or verdict.partly else "none"
+    return "part" if verdict.points > 0 or verdict.partly else "wrong"
 
 
 def page_of(found: Sequence[Graded], title: str) -> str:
     """The page of the notebooks that were handed in, which needs nothing else."""
     lessons = {each.lesson.name: each.lesson for each in found if each.lesson}
-    parts = [_lesson(lessons[name], _answers(found, lessons[name])) for name in sorted(lessons)]
+    unread = _unread(found, lessons)
+    answers = {name: _answers(found, lessons[name]) for name in sorted(lessons)}
+    parts = [_lesson(lessons[name], answers[name], unread.get(name, ())) for name in answers]
     title = f"Progress: {_text(title)}"
     legend = "".join(f"<li>{_sign(state)} {_text(what)}</li>" for state, (_, what) in STATES.items())
     summary = f"{_many(len(found), 'notebook')}, {_many(len(lessons), 'lesson')}."
@@ -75,7 +83,9 @@ def page_of(found: Sequence[Graded], title: str) -> str:
 <h1>{title}</h1>
 <p>{summary}</p>
 <ul class="legend">{legend}</ul>
+{_most_frequent(lessons, answers)}
 {"".join(parts)}
+{_of_no_lesson(unread.get("", ()))}
 {_not_run(found)}
 </main>
 </body>
@@ -101,10 +111,40 @@ def student_of(name: str) -> str:
     return path.parts[0] if len(path.parts) > 1 else path.stem
 
 
-def _lesson(lesson: Assignment, answers: _Answers) -> str:
+def _unread(found: Sequence[Graded], lessons: Collection[str]) -> Mapping[str, Sequence[str]]:
+    """The notebooks that have no lesson, by the lesson whose name their own begins with, or else the only one."""
+    unread: dict[str, list[str]] = {}
+    for each in found:
+        if each.lesson is None:
+            stem = PurePosixPath(each.name).stem
+            near = [name for name in lessons if stem.startswith(name)] or [*lessons] * (len(lessons) == 1)
+            unread.setdefault(max(near, key=len, default=""), []).append(each.name)
+    return unread
+
+
+def _most_frequent(lessons: Mapping[str, Assignment], answers: Mapping[str, _Answers]) -> str:
+    """The misconceptions that most students have shown, of all lessons."""
+    shown = Counter(
+        (name, said.exercise, said.misconception)
+        for name, students in answers.items()
+        for verdicts in students.values()
+        for said in verdicts.values()
+        if said.misconception and not said.right
+    )
+    items = []
+    for (name, exercise, misconception), many in shown.most_common(_MOST_FREQUENT):
+        asked = lessons[name].exercises[exercise]
+        told = next((each.told for each in asked.misconceptions if each.name == misconception), "")
+        items.append(f"<li><b>{many} ×</b> {_text(told)} ({_text(exercise)})</li>" if told else "")
+    listed = "".join(items)
+    return f"<section><h2>The most frequent misconceptions</h2><ol>{listed}</ol></section>" if listed else ""
+
+
+def _lesson(lesson: Assignment, answers: _Answers, unread: Sequence[str]) -> str:
     names = list(lesson.exercises)
     head = "".join(f'<th scope="col">{_text(name)}</th>' for name in ["student", *names, "points"])
     rows = "".join(_row(student, names, said) for student, said in answers.items())
+    rows += "".join(_row_of_none(name, answers, len(names)) for name in sorted(unread, key=str.casefold))
     right = [sum(said[name].right for said in answers.values()) for name in names]
     foot = "".join(f"<td>{many} of {len(answers)}</td>" for many in right)
     label = f'role="region" tabindex="0" aria-label="Answers to {_text(lesson.name)}"'
@@ -115,13 +155,33 @@ def _lesson(lesson: Assignment, answers: _Answers) -> str:
 
 
 def _row(student: str, names: Sequence[str], said: Mapping[str, Verdict]) -> str:
-    cells = "".join(_cell(state_of(said[name])) for name in names)
+    cells = "".join(_cell(said[name]) for name in names)
     points, most = (sum(each) for each in zip(*((one.points, one.most) for one in said.values()), strict=True))
     return f'<tr><th scope="row">{_text(student)}</th>{cells}<td>{points:g} of {most:g}</td></tr>'
 
 
-def _cell(state: str) -> str:
-    return f'<td class="{state.replace(" ", "-")}">{STATES[state][0]} {state}</td>'
+def _cell(said: Verdict) -> str:
+    state = state_of(said)
+    told = None if said.right or not said.answered or said.misconception else _TOLD.search(said.says)
+    error = f"{told[1]}: {told[2]}" if told else ""
+    error = error if len(error) <= _IN_ROW else f"{error[:_IN_ROW]}…"
+    small = f"<small>{_text(error)}</small>" if error else ""
+    return f'<td class="{state.replace(" ", "-")}">{STATES[state][0]} {state}{small}</td>'
+
+
+def _row_of_none(name: str, answers: _Answers, many: int) -> str:
+    """The row of a notebook that could not be read: of a student who has another one, by its own name."""
+    student = student_of(name) if student_of(name) not in answers else name
+    cell = f'<td class="not-read" colspan="{many}">{STATES["not read"][0]} not read</td>'
+    return f'<tr><th scope="row">{_text(student)}</th>{cell}<td>–</td></tr>'
+
+
+def _of_no_lesson(unread: Sequence[str]) -> str:
+    """A table of the notebooks that could not be read, and of which no name says to which lesson they belong."""
+    rows = "".join(_row_of_none(name, {}, 1) for name in sorted(unread, key=str.casefold))
+    head = '<tr><th scope="col">student</th><th scope="col">answers</th><th scope="col">points</th></tr>'
+    table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+    return f"<section><h2>Of no lesson</h2>{table}</section>" if rows else ""
 
 
 def _sign(state: str) -> str:
@@ -134,7 +194,7 @@ def _exercise(exercise: Exercise, answers: _Answers) -> str:
     states = Counter(state_of(each) for each in said.values())
     many = " · ".join(f"{STATES[state][0]} {state}: {states[state]}" for state in STATES if states[state])
     hints = {each.name: each.told for each in exercise.misconceptions}
-    wrong = {student: each for student, each in said.items() if state_of(each) in ("part", "none")}
+    wrong = {student: each for student, each in said.items() if state_of(each) in ("part", "wrong")}
     known = {student: hints[each.misconception] for student, each in wrong.items() if each.misconception in hints}
     start = NOT_YET.format(counted(exercise.points))
     others = {student: each.says.removeprefix(start) for student, each in wrong.items() if student not in known}

@@ -21,6 +21,10 @@ JUDGES = "workbench_judges"  # in the metadata of the cells whose verdicts count
 ABSENT = "Not in this notebook ({})."
 NOT_RUN = "The kernel died before this was judged ({})."
 RAISED = "{} was raised where the answer is read: {}"
+# Python's own words for code that it cannot run; what stands behind them is a file's name that says nothing.
+BROKEN = ("SyntaxError", "IndentationError", "TabError")
+STOPPED = "The cell stopped with {}: {}"
+_PLACE = re.compile(r" \([^()\s]+, line (\d+)\)$")
 
 # What a notebook from a browser installs is here already, and no notebook that is graded changes this environment.
 _FIRST = """def _nothing_is_installed(line=""):
@@ -101,10 +105,12 @@ def judged(file: str, name: str, answer: Callable[[], Any]) -> None:
     try:
         given = answer()
     except Exception as error:  # NameError most often: the cell failed before it made the answer
+        is_read = False
         verdict = Verdict(name, 0, exercise.points, RAISED.format(type(error).__name__, error))
     else:
+        is_read = True
         verdict = exercise.judge(given)
-    display({VERDICT: asdict(verdict)}, raw=True)
+    display({VERDICT: asdict(verdict) | {"is_read": is_read}}, raw=True)
 
 
 def verdicts(ran: Any, lesson: Assignment) -> list[Verdict]:
@@ -128,12 +134,24 @@ def _reached(verdict: Verdict) -> tuple[float, bool, bool]:
 
 
 def _said(ran: Any) -> Iterable[tuple[str, Any]]:
+    stopped: tuple[str, str] | None = None  # with which error, of the cell that was handed in
     for cell in ran.cells:
         if cell.metadata.get(JUDGES):
             for output in cell.outputs:
                 said = output.get("data", {}).get(VERDICT)
                 if said is not None:
-                    yield said["exercise"], said
+                    yield said["exercise"], _with_error(said, stopped)
+        elif cell.cell_type == "code":
+            errors = [each for each in cell.outputs if each.output_type == "error"]
+            stopped = next(((each.ename, each.evalue) for each in errors), None)
+
+
+def _with_error(said: dict[str, Any], stopped: tuple[str, str] | None) -> dict[str, Any]:
+    """What is said of an answer; where its cell stopped before it was made, that comes first."""
+    if stopped is None or said.get("points") or (said.get("is_read", True) and stopped[0] not in BROKEN):
+        return said
+    kind, text = stopped
+    return said | {"says": STOPPED.format(kind, _PLACE.sub(r", in line \1", text) or "it says no more")}
 
 
 def _unjudged(ran: Any, exercise: Exercise) -> Verdict:
