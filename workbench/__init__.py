@@ -102,6 +102,7 @@ _on_first_use = {
     "why": "diagnosis",
     "explore": "tools.explore",
     "scope": "autograd.scopes",
+    "drive": "bridges.own_engine",
     "vmap": "func",
     "conv2d": "ops.convolution",
     "layer_norm": "ops.normalization",

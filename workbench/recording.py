@@ -15,6 +15,7 @@ from .bridges import is_of_torch
 from .events import LAST, listeners
 from .trace.chapters import check_last
 from .trace.line_recorder import LineRecorder, unwatch, watch
+from .trace.names import own_of
 from .trace.recorder import Recorder
 from .trace.stacks import user_frame
 from .trace.timeline import Timeline
@@ -212,6 +213,7 @@ def show(tensor: Any, view: str = "graph", **options: Any) -> Picture:
     `view` and its options are those of `Trace.show`.
     """
     recorder: Any
+    tensor = own_of(tensor)
     if hasattr(type(tensor), "_array"):
         recorder = Recorder()
     elif is_of_torch(tensor):

@@ -57,12 +57,14 @@ def registered(path: Path) -> Mapping[str, Exercise]:
 def _read(path: Path, changed: int) -> Mapping[str, Exercise]:
     found: dict[str, Exercise] = {}
     _registering.append(found)
+    sys.path.insert(0, str(path.parent))  # it may import a module beside it, from wherever it is read
     try:
         # Imported as a module it would leave a __pycache__ beside the notebooks.
         code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
         exec(code, {"__name__": path.name.removesuffix(".py"), "__file__": str(path)})
     finally:
         _registering.pop()
+        sys.path.remove(str(path.parent))
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
+import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from workbench.cli import errors
 from workbench.cli.errors import CommandError, check_loopback
 from workbench.cli.handed_in import Assignment, lesson_of, to_judge, verdicts
 from workbench.cli.lab import SHIPPED, checkout
-from workbench.cli.notebooks import exercises_of, place_to_run, read
+from workbench.cli.notebooks import exercises_of, modules_of, place_to_run, read
 from workbench.cli.pages import client_of
 from workbench.scene.picture import check_place, write_whole
 
@@ -117,6 +118,9 @@ def graded(path: Path, lessons: Sequence[Assignment]) -> tuple[Assignment, list[
         raise CommandError(errors.NO_LESSON)
     copy = to_judge(notebook, lesson)
     with place_to_run(lesson.file) as place:
+        for module in modules_of(path, notebook):  # of the student's own; the lesson's are there
+            if not Path(place, module.name).exists():
+                shutil.copy(module, place)
         _run(copy, place)
     return lesson, verdicts(copy, lesson)
 

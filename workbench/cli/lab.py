@@ -22,7 +22,7 @@ from workbench.classroom.handout import student
 from workbench.classroom.registry import SUFFIX
 from workbench.cli import errors
 from workbench.cli.errors import LOOPBACK, CommandError, check_loopback
-from workbench.cli.notebooks import copied, read
+from workbench.cli.notebooks import beside, copied, read
 from workbench.scene.picture import write_whole
 
 PACKAGE = Path(workbench.__file__).parent
@@ -96,7 +96,7 @@ def _hand_out(source: Path, place: Path) -> tuple[list[str], list[str], list[str
     """
     added: list[str] = []
     renewed: list[str] = []
-    kept = _hand_out_exercises(source, place)
+    kept = _hand_out_files(source, place)
     for lesson in sorted(source.glob("*.ipynb")):
         given = copied(student, read(lesson), lesson)
         target, released = place / lesson.name, fingerprint(given)
@@ -123,10 +123,14 @@ def _hand_out(source: Path, place: Path) -> tuple[list[str], list[str], list[str
     return added, renewed, kept
 
 
-def _hand_out_exercises(source: Path, place: Path) -> list[str]:
-    """Write the files of the exercises, which nobody works in; gives the names of those that are not as handed out."""
+def _hand_out_files(source: Path, place: Path) -> list[str]:
+    """Write what lies beside the lessons: their exercises, and the modules that they import.
+
+    Nobody has to work in these. Gives the names of those that are not as handed out.
+    """
     kept = []
-    for file in sorted(source.glob(f"*{SUFFIX}")):
+    found = [file for lesson in source.glob("*.ipynb") for file in beside(lesson)]
+    for file in sorted({*source.glob(f"*{SUFFIX}"), *found}):
         given, target = file.read_text(encoding="utf-8"), place / file.name
         there = os.path.lexists(target)
         body, mark, held = "", "", ""

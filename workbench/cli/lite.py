@@ -32,7 +32,7 @@ from workbench.cli.errors import CommandError
 from workbench.cli.graphviz_wheel import graphviz_wheel
 from workbench.cli.lab import SHIPPED, checkout, first_lesson
 from workbench.cli.lite_wheels import installed_wheels, own_wheel
-from workbench.cli.notebooks import copied, read, text_of
+from workbench.cli.notebooks import copied, modules_of, read, text_of
 
 _STARTS = "workbench"  # the site's folder with what starts the kernel
 _PLUGIN = "@jupyterlite/pyodide-kernel-extension"
@@ -112,8 +112,11 @@ def _built(place: Path, source: Path, graphviz: Path | None) -> Path:
         folder.mkdir()
     for path in sorted(source.glob("*.ipynb")):
         (contents / path.name).write_text(f"{nbformat.writes(_copy(path))}\n", encoding="utf-8")
-    for file in source.glob(f"*{SUFFIX}"):
+    modules = {file for path in source.glob("*.ipynb") for file in modules_of(path, read(path))}
+    for file in {*source.glob(f"*{SUFFIX}"), *modules}:
         (exercises / file.name).write_text(text_of(file), encoding="utf-8")
+    for file in modules:  # a reader reads them, and may write others in their place
+        (contents / file.name).write_text(text_of(file), encoding="utf-8")
     try:
         graphviz_wheel(graphviz or _fetched_graphviz(place), wheels)
     except ValueError as error:

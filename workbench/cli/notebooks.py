@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +15,7 @@ from nbformat import NotebookNode
 
 from workbench.classroom.handout import MarkerError
 from workbench.classroom.judging import Exercise
-from workbench.classroom.registry import SUFFIX, file_of, registered
+from workbench.classroom.registry import file_of, registered
 from workbench.cli import errors
 from workbench.cli.errors import CommandError
 
@@ -45,7 +47,7 @@ def copied(make: Callable[[NotebookNode], NotebookNode], notebook: NotebookNode,
 
 
 def text_of(file: Path) -> str:
-    """The text of a file of exercises, which goes into copies and pages as UTF-8."""
+    """The text of a file beside a notebook, which goes into copies and pages as UTF-8."""
     try:
         return file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -64,12 +66,45 @@ def exercises_of(path: Path) -> Mapping[str, Exercise]:
         raise CommandError(errors.NOT_READ.format(file, why)) from None
 
 
+def modules_of(path: Path, notebook: NotebookNode) -> list[Path]:
+    """The Python modules beside a notebook, read from `path`, that it imports, and those that they import."""
+    texts = [_MAGIC.sub("", cell.source) for cell in notebook.cells if cell.cell_type == "code"]
+    texts += [text_of(file) for file in [file_of(path)] if file.is_file()]
+    found: dict[str, Path] = {}
+    while texts:
+        for name in _imported(texts.pop()):
+            file = path.with_name(f"{name}.py")
+            if name not in found and file.is_file():
+                found[name] = file
+                texts.append(text_of(file))
+    return [found[name] for name in sorted(found)]
+
+
+def beside(path: Path) -> list[Path]:
+    """What goes along with a notebook: the file of its exercises, and the modules that it imports."""
+    return [*[file for file in [file_of(path)] if file.is_file()], *modules_of(path, read(path))]
+
+
+_MAGIC = re.compile(r"^[ \t]*[%!].*", re.M)  # what is no Python
+
+
+def _imported(text: str) -> set[str]:
+    """The modules that a text imports, by the first part of their names; none if it is no Python."""
+    try:
+        nodes = [*ast.walk(ast.parse(text))]
+    except (SyntaxError, ValueError):
+        return set()
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
+    return {name.partition(".")[0] for name in names}
+
+
 @contextmanager
 def place_to_run(path: Path) -> Iterator[str]:
-    """A folder to run a notebook in, with the exercises beside it: what it writes does not stay in its own folder."""
+    """A folder to run a notebook in, with what lies beside it in Python: what it writes does not stay in its own."""
     place = mkdtemp()
     try:
-        for file in path.parent.glob(f"*{SUFFIX}"):
+        for file in path.parent.glob("*.py"):
             shutil.copy(file, place)
         yield place
     finally:

@@ -36,7 +36,7 @@ from workbench.classroom.handout import (
 from workbench.classroom.registry import file_of
 from workbench.cli import errors
 from workbench.cli.errors import CommandError, check_loopback
-from workbench.cli.notebooks import copied, exercises_of, place_to_run, read
+from workbench.cli.notebooks import beside, copied, exercises_of, place_to_run, read, text_of
 from workbench.cli.pages import STATE, WIDGET, as_html, execute, page, readable, static, write
 from workbench.scene.picture import check_place, write_whole
 
@@ -60,8 +60,8 @@ def release(source: Path, kind: str, out: Path) -> None:
         if target.resolve() == path.resolve():
             raise CommandError(errors.OVER_ITSELF.format(target))
         made[target] = _copied(path, kind)
-        if file_of(path).exists():
-            made[file_of(target)] = file_of(path).read_text(encoding="utf-8")
+        for file in beside(path):
+            made[target.with_name(file_of(target).name if file == file_of(path) else file.name)] = text_of(file)
     try:
         if kind == "nbgrader":
             out.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def _copied(path: Path, kind: str) -> str:
         "student": student,
         "solutions": solved,
         "nbgrader": lambda notebook: nbgrader(notebook, known),
-        "otter": lambda notebook: otter(notebook, known, [file] if known else []),
+        "otter": lambda notebook: otter(notebook, known, [each.name for each in beside(path)]),
     }
     made = copied(copies[kind], notebook, path)
     if names := unregistered(notebook, known):

@@ -19,8 +19,11 @@ def text_of(arg: Any) -> str:
 
 
 def code_of(cls: type) -> tuple[Code, ...]:
-    """What a node computes: the user's methods where a Function made it, else the operation's formulas."""
-    function = getattr(cls, "_forward_cls", None)
+    """What a node computes: the user's methods where a Function made it, else the operation's formulas.
+
+    In an engine of the user's own a Function makes all nodes.
+    """
+    function = getattr(cls, "_forward_cls", getattr(cls, "computes", None))
     if function is None:
         formulas = [(name, getattr(cls, f"{name}_text", "")) for name in ("forward", "backward")]
         return tuple(Code(name, text) for name, text in formulas if text)

@@ -20,6 +20,15 @@ _SEVERAL = frozenset((list, tuple, dict))
 # What most variables hold that are no tensors.
 _NO_TENSORS = frozenset((ModuleType, FunctionType, BuiltinFunctionType, type, bool, int, float, str, type(None)))
 
+# Of an engine that is driven: by the class of its tensors what gives the workbench's own that stands for one.
+stands_for: dict[type, Callable[[Any], Any]] = {}
+
+
+def own_of(thing: Any) -> Any:
+    """The workbench's own tensor that stands for one of another engine; else the thing itself."""
+    mirror = stands_for.get(class_of(thing)) if stands_for else None
+    return thing if mirror is None else mirror(thing)
+
 
 def _is_parameter(tensor: Any) -> bool:
     if is_tensor(tensor):
@@ -40,7 +49,8 @@ def named_in(frame: FrameType, is_tensor: Callable[[Any], bool] = is_tensor) -> 
     items: list[tuple[str, Any]] = []
     cells: Any = ()
     held = [pair for pair in variables(frame) if class_of(pair[1]) not in _NO_TENSORS and pair[0][:1] != "_"]
-    for name, thing in held:
+    for name, held_thing in held:
+        thing = own_of(held_thing)
         kind = class_of(thing)
         if kind in _SEVERAL:
             if name not in _OF_IPYTHON:
@@ -68,6 +78,7 @@ def _items(name: str, thing: Any, is_tensor: Callable[[Any], bool], inner: bool 
     for key, each in islice(pairs, _ITEMS):
         if not isinstance(key, str | int):
             continue
+        each = own_of(each)
         if is_tensor(each):
             if not inner or _is_parameter(each):  # what a computation gives has names of its own
                 yield f"{name}[{key!r}]", each

@@ -20,6 +20,7 @@ export async function loadPyodide(options) {
   for (const wheel of await Promise.all(packed)) pyodide.unpackArchive(wheel, "wheel", { extractDir });
   // In the folder where the kernel starts, which is not the notebooks': no reader's list of files shows solutions.
   for (const [name, text] of Object.entries(site.exercises)) pyodide.FS.writeFile(name, text);
-  pyodide.runPython("import importlib; importlib.invalidate_caches()");
+  // What lessons import lies there too: before it, where a notebook is, a reader may have another of the same name.
+  pyodide.runPython("import importlib, os, sys; sys.path.append(os.getcwd()); importlib.invalidate_caches()");
   return pyodide;
 }

@@ -1,0 +1,73 @@
+"""`step()`: a backward that has not run yet, of whichever engine its tensors are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import errors
+from ..autograd.backward import make_task, seeds_of
+from ..autograd.engine import GraphTask
+from ..autograd.node import Node
+from ..autograd.state import local
+from ..autograd.tensor import Tensor
+from ..bridges import is_of_torch
+from ..events import failed
+from ..trace.names import stands_for
+from ..trace.recorder import Recorder
+from .stepper import Stepper
+from .steps import NOT_A_TENSOR
+
+
+def step(
+    loss: Any,
+    inputs: Any = None,
+    grad: Any = None,
+    create_graph: bool = False,
+    retain_graph: bool | None = None,
+    allow_unused: bool | None = None,
+) -> Stepper:
+    """A backward of `loss` that has not run yet, to be driven node by node.
+
+    `loss` is a tensor, or several; `grad` the gradient to begin with, not needed for a single element. The steps do
+    what `loss.backward()` does, or, with `inputs`, what `autograd.grad` does: nothing is accumulated, and the
+    gradients are in `.grads`. Errors are those of these two; that one of the `inputs` is not used (unless
+    `allow_unused`) is raised when no node is left to run.
+    """
+    first = loss[0] if isinstance(loss, tuple | list) and loss else loss
+    if is_of_torch(first):
+        from .torch_stepper import step_torch
+
+        return step_torch(loss, inputs, grad, create_graph, retain_graph, allow_unused)
+    if type(first) in stands_for:
+        from .own_stepper import step_own
+
+        return step_own(loss, inputs, grad, create_graph, retain_graph, allow_unused)
+    if local.modes.levels:
+        raise RuntimeError(errors.BACKWARD_IN_TRANSFORM)
+    outputs = (loss,) if isinstance(loss, Tensor) else loss
+    if not isinstance(outputs, tuple | list) or not outputs:
+        raise TypeError(NOT_A_TENSOR.format(type(loss).__name__))
+    given = (grad,) if isinstance(grad, Tensor) else grad
+    seeds = seeds_of(outputs, (None,) * len(outputs) if given is None else given)
+    wanted = None
+    if inputs is not None:
+        wanted = (inputs,) if isinstance(inputs, Tensor) or hasattr(inputs, "output_nr") else tuple(inputs)
+        if not wanted:
+            raise RuntimeError(errors.EMPTY_INPUTS.format("grad"))
+    keep = create_graph if retain_graph is None else retain_graph
+    task = make_task(outputs, seeds, keep, create_graph, wanted)
+    if freed := [node for node in task._waiting if node.is_freed() and _runs_whole(task, node)]:
+        raise failed(RuntimeError(errors.SECOND_BACKWARD), task=task, node=max(freed, key=lambda node: node.seq))
+    graph = Recorder()
+    graph(("backward", task))  # the graph as it stands now, for who wants to see it
+    s = Stepper(task, wanted, graph)
+    if wanted is not None and not allow_unused:
+        s._outputs = tuple(outputs)
+        s._refuse_unused()
+    return s
+
+
+def _runs_whole(task: GraphTask, node: Node) -> bool:
+    """Whether a node's gradients are all wanted: of one that gives only some, what it reads for the others is not."""
+    needed = task._needed
+    return needed is None or (node in needed and all(to in needed for to, _ in node.edges() if to is not None))

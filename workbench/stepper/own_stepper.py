@@ -1,0 +1,143 @@
+"""Stepping an engine that somebody wrote themselves: the same stepper, over a mirror of its graph.
+
+Each step runs the engine's own node, a leaf's step its own accumulation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from ..autograd.backward import make_task, seeds_of
+from ..autograd.engine import GraphTask
+from ..autograd.node import AccumulateGrad, Node, meta_of
+from ..autograd.tensor import wrap
+from ..bridges.own_engine import NO_RECORDING, OwnEngine, OwnNode, drivers
+from ..events import failed
+from ..trace.recorder import Recorder
+from .stepper import Stepper
+from .steps import Breakpoint, are_equal, recorded
+
+
+class OwnStepper(Stepper):
+    """A backward of an engine of somebody's own, of which every step runs one node.
+
+    Between steps the engine's leaves have the gradients that have come so far, and going back takes them out again.
+    """
+
+    def __init__(self, task: GraphTask, inputs: Sequence[Any] | None, graph: Recorder, driver: OwnEngine) -> None:
+        self._driver = driver
+        self._wanted: tuple[Any, ...] | None = None  # the engine's own, if gradients are handed to the caller
+        # What each step has changed of a node or a leaf: that, what it had, and the numbers of a gradient.
+        self._changed: list[tuple[Any, Any, Any]] = []
+        super().__init__(task, inputs, graph)
+
+    @property
+    def grads(self) -> dict[Any, Any]:
+        """The gradients so far: each leaf's `.grad`, or of each of the `inputs` asked for what arrived there."""
+        if self._wanted is None:
+            return {leaf: leaf.grad for leaf in map(self._driver.own_leaf, self._leaves())}
+        found = [None if each is None else self._driver.new(each) for each in self._task.captured]
+        return dict(zip(self._wanted, found, strict=True))
+
+    def _run_next(self) -> None:
+        node = self.current
+        if node is not None:
+            before = self._before(node)
+        try:
+            super()._run_next()
+            if type(node) is AccumulateGrad and not self.steps[-1].captured:
+                self._accumulate(node)
+        finally:
+            if node is not None and self.position > len(self._changed):
+                self._changed.append(before)
+
+    def _before(self, node: Node) -> tuple[Any, Any, Any]:
+        """What a step is about to change; the mirror of a leaf gets numbers of its own to add to."""
+        if isinstance(node, OwnNode):
+            return node.real, getattr(node.real, "saved", None), None
+        leaf = self._driver.own_leaf(node)
+        grad = leaf.grad
+        values = None if grad is None else self._driver.array(grad).copy()
+        meta_of(node.variable).grad = None if values is None else wrap(values.copy())
+        return leaf, grad, values
+
+    def _accumulate(self, node: AccumulateGrad) -> None:
+        """Let the engine add the gradient to its leaf's, and show what came of that."""
+        step, mirror = self.steps[-1], meta_of(node.variable)
+        if step.incoming and step.incoming[0] is not None:
+            self._driver.accumulate(node, step.incoming[0])
+        grad = self._driver.own_leaf(node).grad
+        if grad is None or mirror.grad is None:
+            return
+        if not are_equal(mirror.grad, self._driver.array(grad)):
+            self._branch.steps[self.position - 1] = replace(step, left=recorded(self._driver.array(grad)))
+        self._driver.link(grad, mirror.grad)
+
+    def back(self, n: int = 1) -> Stepper:
+        """Undo the last `n` steps: all is as it was on arriving there."""
+        super().back(n)
+        for _ in range(n):
+            thing, had, values = self._changed.pop()
+            if not self._driver.is_tensor(thing):
+                if hasattr(thing, "saved"):
+                    thing.saved = had
+                continue
+            thing.grad = had
+            if had is not None:
+                had.data[...] = values
+                mirror = self._driver.tensor(thing).grad
+                if mirror is not None:
+                    self._driver.link(had, mirror)
+        if n:
+            self._tell()
+        return self
+
+    def watch(self, tensor: Any) -> list[tuple[int, Any]]:
+        """How the gradient of a tensor came about: (number of the step, its value from then on), node by node."""
+        return super().watch(self._driver.mirror(tensor))
+
+    def run(self, until: Any = None) -> Stepper:
+        """Run to the end, or to the next breakpoint, or until a place or condition such as `breakpoint` takes."""
+        return super().run(self._driver.mirror(until))
+
+    def breakpoint(self, place: Any = None, **about: Any) -> Breakpoint:
+        """Stop every run before a place, or right after a step with such gradients."""
+        return super().breakpoint(self._driver.mirror(place), **about)
+
+    def edit(self, node: Any, input_nr: int, value: Any) -> Stepper:
+        """Change the gradient that waits at a node, before the node runs."""
+        value = np.array(self._driver.array(value)) if self._driver.is_tensor(value) else value
+        return super().edit(self._driver.mirror(node), input_nr, value)
+
+
+def step_own(
+    loss: Any, inputs: Any, grad: Any, create_graph: bool, retain_graph: bool | None, allow_unused: bool | None
+) -> OwnStepper:
+    """As `step`, for tensors of an engine that is driven."""
+    outputs = tuple(loss) if isinstance(loss, tuple | list) else (loss,)
+    driver = drivers[type(outputs[0])]
+    if create_graph:
+        raise ValueError(NO_RECORDING)
+    given = (None,) * len(outputs) if grad is None else tuple(grad) if isinstance(grad, tuple | list) else (grad,)
+    wanted = None if inputs is None else tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
+    for each in (*outputs, *(wanted or ())):
+        each.grad_fn  # noqa: B018  a view whose memory was written makes its history when it is asked for
+    mirrored = [driver.tensor(each) for each in outputs]
+    seeds = seeds_of(mirrored, [None if each is None else driver.tensor(each) for each in given])
+    targets = None if wanted is None else [driver.tensor(each) for each in wanted]
+    task = make_task(mirrored, seeds, bool(retain_graph), False, targets)
+    if freed := [node for node in task._waiting if node.is_freed()]:
+        raise failed(RuntimeError(errors.SECOND_BACKWARD), task=task, node=max(freed, key=lambda node: node.seq))
+    graph = Recorder()
+    graph(("backward", task))
+    s = OwnStepper(task, targets, graph, driver)
+    s._wanted = wanted
+    if wanted is not None and not allow_unused:
+        s._outputs = tuple(mirrored)
+        s._refuse_unused()
+    return s
