@@ -38,6 +38,9 @@ class Tensor:
     shape = property(lambda self: self.data.shape)
     T = property(lambda self: Tensor(self.data.T))
 
+    def dim(self):
+        return self.data.ndim
+
     def expand(self, *shape):
         return Tensor(np.broadcast_to(self.data, shape[0] if isinstance(shape[0], tuple) else shape))
 
