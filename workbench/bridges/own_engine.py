@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import count
+from operator import itemgetter
 from types import ModuleType
 from typing import Any
 
@@ -66,7 +67,7 @@ class OwnNode(Node):
     def __init__(self, real: Any, driver: OwnEngine) -> None:
         self.real, self.driver, self.extra = real, driver, None
         self.seq = next(driver.numbers) if (number := getattr(real, "number", None)) is None else int(number)
-        # What each thing is called that it has saved, and whether that is an operand or the result, where that is known.
+        # Of each thing that it has saved what it is called, and whether it is an operand or the result.
         self.names: tuple[tuple[str, bool], ...] = ()
         self.fn: Node | None = None  # of a write through a view: the node that the write made
 
@@ -94,7 +95,7 @@ class OwnNode(Node):
                 version = getattr(each, "version", getattr(tensor, "_version", 0))
                 name, is_part = self.names[at] if at < len(self.names) else (f"saved_tensors[{at}]", True)
                 found.append((name, self.driver.tensor(tensor) if is_part else self.driver.array(tensor), version))
-        return found
+        return sorted(found, key=itemgetter(0))  # "other" before "self", as the formulas of the workbench read them
 
     def is_freed(self) -> bool:
         """Whether an earlier backward freed what it had saved."""
@@ -399,7 +400,8 @@ def _names(saved: Sequence[Any], inputs: tuple[Any, ...], output: Any) -> Iterat
     """
     for at, each in enumerate(saved):
         tensor = getattr(each, "tensor", each)
-        place = next((i for i, operand in enumerate(inputs) if operand is tensor), None)
+        places = [i for i, operand in enumerate(inputs) if operand is tensor]
+        place = at if at in places else next(iter(places), None)
         if tensor is output:
             yield "result", True
         else:
