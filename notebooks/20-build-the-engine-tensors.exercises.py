@@ -38,6 +38,9 @@ class Tensor:
     shape = property(lambda self: self.data.shape)
     T = property(lambda self: Tensor(self.data.T))
 
+    def dim(self):
+        return self.data.ndim
+
     def expand(self, *shape):
         return Tensor(np.broadcast_to(self.data, shape[0] if isinstance(shape[0], tuple) else shape))
 
@@ -292,7 +295,7 @@ exercise(
         ),
         Misconception(
             "constants leave a node",
-            "no input asks for a gradient, and your result has a node. Whom would it send a gradient to?",
+            "no input asks for a gradient, and your result has a node. To which input would it send a gradient?",
             _apply_with(wanted=lambda needs: True),
             (_apply_with(wanted=lambda needs: True, asks=lambda: True),),
         ),
@@ -490,8 +493,8 @@ exercise(
     misconceptions=[
         Misconception(
             "everything is kept",
-            "the gradients are right. But if only one of the two asks for a gradient, one of the matrices is kept for "
-            "nothing.",
+            "the gradients are right. But if only one of the two asks for a gradient, one of the matrices is kept and "
+            "never used.",
             _MmKeepsAll,
         ),
         Misconception(

@@ -50,6 +50,7 @@ EXERCISES = exercises(CHECKOUT / "notebooks")
 LEAST = 10
 LEAST_OF_A_PUZZLE = 5  # of which there are many
 CELL = "<a learner's cell>"
+ABSENT = re.compile("import (torch|matplotlib)")  # not installed, or slow: no answer needs it
 ENGINES = {
     "Value",
     "in_order",
@@ -86,7 +87,7 @@ def names_of(cells: list[Any]) -> dict[str, Any]:
     names: dict[str, Any] = {"__name__": "__main__", "torch": torch}
     for cell in (cell for cell in cells if cell.cell_type == "code"):
         for each in ast.parse(cell.source).body:
-            imports = isinstance(each, ast.Import | ast.ImportFrom) and "matplotlib" not in ast.unparse(each)
+            imports = isinstance(each, ast.Import | ast.ImportFrom) and not ABSENT.match(ast.unparse(each))
             if imports or (isinstance(each, ast.ClassDef | ast.FunctionDef) and each.name in ENGINES):
                 exec(ast.unparse(each), names)
     return names
@@ -329,6 +330,51 @@ RIGHT = [
         "return torch.stack(rows)",
     ),
     ("clip-on-the-way", "h = h * 1\nh.register_hook(lambda g: g / max(1, g.norm() / most))\nreturn h"),
+    ("accumulate-into-a-leaf", "self.variable.grad = (self.variable.grad or 0.0) + grad\nreturn []"),
+    (
+        "record-an-operation",
+        "edges, wanted = [], False\nfor each in operands:\n    if isinstance(each, Value) and each.requires_grad:\n"
+        "        edges.append(each.edge())\n        wanted = True\n    else:\n        edges.append(None)\n"
+        'return Value(data, wanted, Node(f"{name}Backward0", edges, send) if wanted else None)',
+    ),
+    (
+        "count-the-arrivals",
+        "from collections import Counter\ncounts, seen = Counter(), set()\n\ndef visit(node):\n"
+        "    if node is None or node in seen:\n        return\n    seen.add(node)\n    for to in node.edges:\n"
+        "        if to:\n            counts[to] += 1\n        visit(to)\n\nvisit(root)\nreturn counts",
+    ),
+    (
+        "walk-the-graph",
+        "ready.sort(key=lambda node: node.number)\nreturn ready.pop()\n---\n"
+        "missing, arrived, ready = count_arrivals(root), {root: [grad]}, [root]\nwhile len(ready) > 0:\n"
+        "    node = take_next(ready)\n    for i, part in enumerate(node.run(sum(arrived[node]))):\n"
+        "        to = node.edges[i]\n        if to is None:\n            continue\n"
+        "        arrived.setdefault(to, []).append(part)\n"
+        "        if len(arrived[to]) == missing[to]:\n            ready.append(to)",
+    ),
+    (
+        "sum-to-a-shape",
+        "while grad.dim() > len(shape):\n    grad = grad.sum(0)\nfor i, size in enumerate(shape):\n    if size == 1:\n"
+        "        grad = grad.sum(i, keepdim=True)\nreturn grad",
+    ),
+    (
+        "apply-a-function",
+        "node = Node(cls, inputs)\nwith no_grad():\n    result = Tensor(cls.forward(node, *inputs).data)\n"
+        "if any(node.needs_input_grad) and is_grad_enabled():\n    result.grad_fn = node\n"
+        "    result.requires_grad = True\nreturn result",
+    ),
+    (
+        "product-of-matrices",
+        "ctx.save_for_backward(*(x if needs else None for x, needs in zip((b, a), ctx.needs_input_grad)))\n"
+        "return Tensor(np.matmul(a.data, b.data))\n---\nb, a = ctx.saved_tensors\nof_a = of_b = None\n"
+        "if ctx.needs_input_grad[0]:\n    of_a = grad @ b.T\n"
+        "if ctx.needs_input_grad[1]:\n    of_b = (grad.T @ a).T\nreturn of_a, of_b",
+    ),
+    (
+        "mean-as-a-function",
+        "ctx.a = a.shape\nreturn Tensor(a.data.sum() / a.data.size)\n---\n"
+        "return (Tensor(np.full(ctx.a, grad.data / prod(ctx.a))),)",
+    ),
 ]
 
 

@@ -15,7 +15,7 @@ from lab import CHECKOUT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from workbench.cli import main
-from workbench.cli.pages import book
+from workbench.cli.pages import book, readable
 
 MOST_BYTES = 15_000_000
 EXERCISE = """# exercise: slope-of-a-line
@@ -194,3 +194,13 @@ def test_a_lesson_that_fails_is_told_in_a_sentence(tmp_path: Path, capsys: pytes
     (tmp_path / "file").write_text("")
     assert main(["book", str(tmp_path / "file")]) == 1
     assert capsys.readouterr().err == f"workbench: cannot write into {tmp_path / 'file'}: File exists.\n"
+
+
+def test_a_solution_of_two_functions_is_folded_whole() -> None:
+    functions = "def one(x):\n    return x\n\n\ndef two(x):\n    return one(x)"
+    cell = new_code_cell(
+        f'# exercise: two-parts\n### BEGIN SOLUTION\n{functions}\n### END SOLUTION\ncheck("two-parts", two)'
+    )
+    (_, folded) = readable(new_notebook(cells=[cell])).cells
+    assert folded.source.startswith('<details class="solution">') and "def two" in folded.source
+    assert "\n\n" not in folded.source  # an empty line would end the block of HTML

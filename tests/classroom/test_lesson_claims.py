@@ -290,6 +290,52 @@ def straight_through_has_no_bias_on_a_line() -> bool:
     return torch.allclose(exact, mean)
 
 
+def told_by_hooks(**results: Any) -> list[str]:
+    """The names of these tensors, in the order in which a backward comes to them; `y` is the last."""
+    order: list[str] = []
+    for name, each in results.items():
+        each.register_hook(lambda gradient, name=name: order.append(name))
+    results["y"].backward()
+    return order
+
+
+def newest_first() -> bool:
+    a = leaf()
+    v = a + 3.0
+    u = a * 2.0
+    w = u - 1.0
+    return told_by_hooks(v=v, u=u, w=w, y=v * w) == ["y", "w", "u", "v"]
+
+
+def a_leaf_as_soon_as_it_is_ready() -> bool:
+    a, b = leaf(), leaf()
+    h = a * 2.0
+    return told_by_hooks(h=h, b=b, a=a, y=h + b) == ["y", "b", "h", "a"]
+
+
+class Itself(torch.autograd.Function):
+    recorded: list[bool] = []
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        Itself.recorded.append((x * x).requires_grad)
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad
+
+
+def unrecorded_forward() -> bool:
+    return Itself.apply(leaf()).requires_grad and not Itself.recorded.pop()
+
+
+def another_object_than_the_input() -> bool:
+    x = leaf()
+    result = Itself.apply(x)
+    return result is not x and x.grad_fn is None and result.grad_fn is not None
+
+
 CLAIMS = [
     ("00", "a second `backward()` over this graph is refused", walked_twice),
     ("03", "it is nearly always for one of these five reasons", other_reasons_for_none),
@@ -322,6 +368,14 @@ CLAIMS = [
     ("17", "There the speed is 0, and no way back leads to 0.5", no_way_back_from_a_rounded_one),
     ("17", "`Bernoulli(p).sample()` does not require grad", a_draw_without_history),
     ("17", "If the loss is a straight line in `b`, this bias is 0", straight_through_has_no_bias_on_a_line),
+    ("19", "The engine takes the **newest**", newest_first),
+    ("19", "it runs as soon as it is ready", a_leaf_as_soon_as_it_is_ready),
+    ("20", "while `forward` runs, nothing is recorded", unrecorded_forward),
+    (
+        "20",
+        "If `forward` returns one of its inputs itself, the result is a new `Tensor`",
+        another_object_than_the_input,
+    ),
 ]
 
 

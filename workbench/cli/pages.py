@@ -298,7 +298,7 @@ def readable(notebook: NotebookNode) -> NotebookNode:
         if text := solutions.get(name_of(cell)):
             folded = f"<summary>Solution</summary><pre><code>{escape(text)}</code></pre>"
             # An empty line would end the block of HTML.
-            folded = folded.replace("\n\n", "\n&#8203;\n")
+            folded = re.sub(r"\n(?=\n)", "\n&#8203;", folded)
             cells.append(new_markdown_cell(f'<details class="solution">{folded}</details>'))
     made.cells = cells
     return made
