@@ -13,6 +13,7 @@ from typing import Any
 
 import nbformat
 import pytest
+import wrong_costs
 import wrong_functions
 import wrong_gradients
 import wrong_history
@@ -27,7 +28,7 @@ from workbench.classroom.judging import _MEANINGS, TRY_IT
 from workbench.classroom.registry import exercises
 
 WRONG = wrong_gradients.WRONG | wrong_history.WRONG | wrong_functions.WRONG | wrong_practice.WRONG
-WRONG |= wrong_matrices.WRONG | wrong_layers.WRONG
+WRONG |= wrong_matrices.WRONG | wrong_layers.WRONG | wrong_costs.WRONG
 EXERCISES = exercises(CHECKOUT / "notebooks")
 LEAST = 10
 CELL = "<a learner's cell>"
@@ -241,6 +242,24 @@ RIGHT = [
     ),
     ("clip-on-the-way", "h.register_hook(lambda g: g * min(1.0, most / g.norm().item()))\nreturn h"),
     ("clip-on-the-way", "h = h * 1\nh.register_hook(lambda g: g / max(1, g.norm() / most))\nreturn h"),
+    (
+        "no-work-twice",
+        "*before, last = pieces\nfor each in before:\n    x = checkpoint(each, x, use_reentrant=False)\nreturn last(x)",
+    ),
+    (
+        "best-step-down",
+        "g = grad(f)(x)\nh = grad(lambda x: (grad(f)(x) * g).sum())(x)\nreturn x - g * (g**2).sum() / (g * h).sum()",
+    ),
+    (
+        "clip-each-sample",
+        "total = 0\nfor x, d in zip(a, delta):\n    each = torch.outer(d, x)\n"
+        "    total = total + each * min(1.0, most / each.norm().item())\nreturn total / len(a)",
+    ),
+    (
+        "leaky-in-place",
+        "ctx.mark_dirty(x)\nctx.positive = x > 0\nreturn x.mul_(torch.where(ctx.positive, 1.0, 0.1))\n---\n"
+        "return grad_output * torch.where(ctx.positive, 1.0, 0.1)",
+    ),
 ]
 
 
