@@ -160,6 +160,14 @@ ANSWERS = {
         ("lesson22-13", "prediction = 1", "lesson22-14"),
         ("lesson22-22", 'first = "b"', "lesson22-23"),
     ],
+    "18-beyond-the-chain-cost": [
+        ("lesson18-03", "kept_count, again_count = 4, 16", "lesson18-04"),
+        ("lesson18-10", "prediction = 100", "lesson18-11"),
+        ("lesson18-13", "prediction = [22, 6]", "lesson18-14"),
+        ("lesson18-22", "of_sample_1, hardest = [[0, 0], [3, 4]], 3", "lesson18-23"),
+        ("lesson18-27", "without_mark, with_mark = [1, 1], [2, 2]", "lesson18-28"),
+        ("lesson18-32", "prediction = 3", "lesson18-33"),
+    ],
 }
 
 

@@ -10,10 +10,13 @@ import nbformat
 import pytest
 from lab import CHECKOUT
 
+import workbench
 import workbench as torch
 from workbench import nn
 from workbench.autograd.function import once_differentiable
 from workbench.distributions import Bernoulli
+from workbench.utils.checkpoint import checkpoint
+from workbench.views.memory import Ledger
 
 
 def leaf(number: float = 2.0) -> Any:
@@ -336,6 +339,76 @@ def another_object_than_the_input() -> bool:
     return result is not x and x.grad_fn is None and result.grad_fn is not None
 
 
+def chain_of(pieces: int, length: int = 16) -> tuple[int, int]:
+    """How often a chain in checkpoints is computed again, and its peak in tensors of 1 KiB, without its input."""
+    runs: list[str] = []
+
+    def piece(t: Any) -> Any:
+        for _ in range(length // pieces):
+            runs.append("sin")
+            t = t.sin()
+        return t
+
+    start = torch.linspace(0, 1, 256, requires_grad=True)
+    with workbench.record() as trace:
+        end = start
+        for _ in range(pieces):
+            end = checkpoint(piece, end, use_reentrant=False)
+        total = end.sum()
+        runs.clear()
+        total.backward()
+    return len(runs), Ledger(trace).peak // 1024
+
+
+def computed_again() -> bool:
+    return all(chain_of(pieces)[0] == 16 for pieces in (1, 2, 4, 8, 16))
+
+
+def six_at_the_peak() -> bool:
+    return chain_of(4)[1] == 6
+
+
+def two_parts_of_a_peak() -> bool:
+    return all(chain_of(pieces)[1] + 1 == pieces + 16 // pieces - 1 for pieces in (1, 2, 4, 8, 16))
+
+
+def too_large_a_rate() -> bool:
+    def end(rate: float) -> float:
+        t = leaf(1.0)
+        for _ in range(50):
+            (slope,) = torch.autograd.grad(3 * t**2 / 2, t)
+            t = (t - rate * slope).detach().requires_grad_()
+        return abs(t.item())
+
+    return end(0.95 * 2 / 3) < 1 < end(1.05 * 2 / 3)
+
+
+def norms_of_an_outer_product() -> bool:
+    a, b = torch.tensor([3.0, -4.0]), torch.tensor([1.0, 2.0, 2.0])
+    return torch.outer(a, b).norm() == 15
+
+
+def marked_leaf() -> bool:
+    class Marked(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx: Any, grad_output: Any) -> Any:
+            return 2 * grad_output
+
+    saved = leaf().exp()
+    return not works(lambda: Marked.apply(leaf())) and not works(lambda: Marked.apply(saved).backward())
+
+
+def safe_before_the_root() -> bool:
+    x = leaf(0.0)
+    torch.where(x > 0, torch.where(x > 0, x, 1.0).sqrt(), 0.0).backward()
+    return x.grad == 0
+
+
 CLAIMS = [
     ("00", "a second `backward()` over this graph is refused", walked_twice),
     ("03", "it is nearly always for one of these five reasons", other_reasons_for_none),
@@ -376,6 +449,15 @@ CLAIMS = [
         "If `forward` returns one of its inputs itself, the result is a new `Tensor`",
         another_object_than_the_input,
     ),
+    ("18", "Each `sin` is computed again once, in whatever way the chain is cut", computed_again),
+    ("18", "So the bars reach 6 KiB", six_at_the_peak),
+    ("18", "**the inputs of all pieces**, and **what one piece holds**", two_parts_of_a_peak),
+    ("18", "So the rate must be smaller than `2 / c`", too_large_a_rate),
+    "18",
+    "The norm of an outer product is the norm of one vector times the norm of the other",
+    norms_of_an_outer_product,
+    ("18", "A leaf that requires a gradient must not be written over", marked_leaf),
+    ("18", "So choose a safe number *before* `sqrt`", safe_before_the_root),
 ]
 
 
