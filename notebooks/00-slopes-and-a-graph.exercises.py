@@ -14,13 +14,13 @@ exercise(
         ),
         Misconception(
             "the constant takes part",
-            "the constant lifts the whole line. Write down the quotient: it stands in both terms, and cancels.",
+            "the constant moves the whole line up. Write down the quotient: the constant is in both terms of the "
+            "difference.",
             13,
         ),
         Misconception(
             "the slope times x",
-            "a nudge is multiplied by the factor, not by the place where you stand: a line is equally steep "
-            "everywhere.",
+            "a nudge of x is multiplied by the factor, whatever x is: a line has the same slope everywhere.",
             20,
         ),
         Misconception(
@@ -53,6 +53,18 @@ exercise(
             "everything has a .grad",
             "only tensors that asked for a gradient get one, and of those only the ones that no operation made.",
             ["x", "w", "b", "a", "out"],
+        ),
+        Misconception(
+            "one leaf gets all of the gradient",
+            "two of these numbers asked for a gradient. Follow each arrow of the picture up to its end.",
+            ["w"],
+            (["b"],),
+        ),
+        Misconception(
+            "only results have a .grad",
+            "an operation made each of these. Backward goes through them, and goes on. Where does it end?",
+            ["a", "out"],
+            (["out"], ["a"]),
         ),
     ],
 )
@@ -106,13 +118,13 @@ exercise(
         ),
         Misconception(
             "nudging",
-            "your number is near the slope, and not the slope: a step, however small, stays in it. The chain rule "
+            "your number is near the slope, but it is not the slope: a small step is left in it. The chain rule "
             "needs no step.",
             _nudged_slope,
         ),
         Misconception(
             "the square's factor",
-            "x * x had a slope of more than x: remember section 1.",
+            "the slope of x * x is not x: look at section 1 again.",
             lambda w, x, b: (w * x + b - 7) * x,
         ),
         Misconception(

@@ -54,6 +54,11 @@ exercise(
             "only that leaf said that it wants no gradient. What is asked of the others?",
             [],
         ),
+        Misconception(
+            "frozen is taken for learning",
+            "a frozen weight stays as it is, so no gradient is computed for it. What is asked of the others?",
+            ["w2"],
+        ),
     ],
 )
 

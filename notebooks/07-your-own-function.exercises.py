@@ -266,13 +266,13 @@ exercise(
     misconceptions=[
         Misconception(
             "an output kept as an attribute of ctx",
-            "the numbers are right, but a tensor kept on ctx is never freed after backward and not checked against "
-            "writes: an output there holds its own node, and the memory leaks. Tensors belong elsewhere.",
+            "the numbers are right. But a tensor that is an attribute of ctx is not freed after backward, and writes "
+            "into it are not checked. An output there also keeps its own node, so its memory is never free again.",
             SavedAsAttribute,
         ),
         Misconception(
-            "the input is saved, the formula wants the result",
-            "backward uses the saved tensor as if it were the sigmoid. Which tensor did forward hand to it?",
+            "the input is saved, and the formula is for the result",
+            "backward uses the saved tensor as if it were the sigmoid. Which tensor did forward save?",
             SavedTheInput,
         ),
         Misconception(

@@ -38,12 +38,12 @@ exercise(
         ),
         Misconception(
             "the gradient of b is not summed",
-            "b was repeated for each row of x. What comes back from all rows belongs to the same b.",
+            "b was repeated for each row of x. What comes back from all rows belongs to this one b.",
             lambda grad_output, x, w, b: (grad_output @ w, grad_output.T @ x, grad_output),
         ),
         Misconception(
             "the gradient of b is a mean",
-            "a nudge of b moves every row in full, not its share.",
+            "a nudge of b moves every row by all of the nudge, not by a part of it.",
             lambda grad_output, x, w, b: (grad_output @ w, grad_output.T @ x, grad_output.mean(0)),
         ),
         Misconception(
@@ -104,12 +104,13 @@ exercise(
         ),
         Misconception(
             "the mean in place of the sum",
-            "what comes back by several ways adds up. Nothing divides it by how many ways there are.",
+            "what comes back along several paths is added. Nothing divides the sum by the number of paths.",
             lambda grad_output, z: _softmax(z) * (grad_output - (grad_output * _softmax(z)).mean(1, keepdim=True)),
         ),
         Misconception(
             "the probabilities take no part in the sum",
-            "the gradients that come back over the sum are not all alike: each has a probability as a factor.",
+            "the gradients that come back through the sum below the line are not equal: each has a probability "
+            "as a factor.",
             lambda grad_output, z: _softmax(z) * (grad_output - grad_output.sum(1, keepdim=True)),
         ),
         Misconception(
@@ -160,6 +161,30 @@ def _undivided(grad_output, x):
     return _norm_backward(grad_output, x) * x.std(0, correction=0)
 
 
+def _six_samples(grad_output, x):
+    std, normed, _ = _by_parts(grad_output, x)
+    of_std = -(grad_output * normed / std).sum(0)
+    of_centred = grad_output / std + of_std * normed / 6
+    return of_centred - of_centred.sum(0) / 6
+
+
+def _six_in_std(grad_output, x):
+    std, normed, _ = _by_parts(grad_output, x)
+    of_centred = (grad_output - normed * (grad_output * normed).sum(0) / 6) / std
+    return of_centred - of_centred.mean(0)
+
+
+def _std_of_a_sample(grad_output, x):
+    std = x.std(0)
+    normed = (x - x.mean(0)) / std
+    return (grad_output - grad_output.mean(0) - normed * (grad_output * normed).mean(0)) / std
+
+
+def _std_of_a_sample_below(grad_output, x):
+    _, normed, arrived = _by_parts(grad_output, x)
+    return (arrived - normed * (grad_output * normed).mean(0)) / x.std(0)
+
+
 _TALL = [[1.0, -2.0], [0.5, 3.0], [2.0, 0.25], [4.0, 1.0]]
 
 exercise(
@@ -170,7 +195,7 @@ exercise(
     misconceptions=[
         Misconception(
             "mean and standard deviation are taken as fixed",
-            "both are computed from x. A nudge of one x moves them, and by them all results of its column.",
+            "both are computed from x. A nudge of one x moves them, and so it moves all results of its column.",
             lambda grad_output, x: grad_output / x.std(0, correction=0),
         ),
         Misconception(
@@ -190,11 +215,26 @@ exercise(
         ),
         Misconception(
             "multiplied by the standard deviation",
-            "x is divided on the way down. Where does that factor belong on the way back?",
+            "forward divides x by this number. What does that make of a nudge of x?",
             _multiplied,
         ),
         Misconception(
-            "the division is forgotten", "the slope of a division by a number is not 1, whatever x is.", _undivided
+            "the division is forgotten",
+            "forward divides by the standard deviation. So a nudge of x does not reach the result in full.",
+            _undivided,
+        ),
+        Misconception(
+            "the batch of section 7",
+            "your rule holds for a batch of six samples, as in section 7. Another batch has another number of rows.",
+            _six_samples,
+            (_six_in_std,),
+        ),
+        Misconception(
+            "the standard deviation with n - 1",
+            "your standard deviation divides the sum of the squares by the number of rows minus 1. Forward took the "
+            "mean of the squares.",
+            _std_of_a_sample,
+            (_std_of_a_sample_below,),
         ),
     ],
     points=3,

@@ -280,12 +280,12 @@ exercise(
         ),
         Misconception(
             "a mean in which all count alike",
-            "you compare with a mean of all positions alike. out is not such a mean.",
+            "in your mean, all positions have the same weight. out is a mean with other weights.",
             _plain_mean,
         ),
         Misconception(
             "each value gets all of the gradient",
-            "a value moves out only by its share. A hidden value would move it not at all.",
+            "a nudge of a value moves out only by its weight times the nudge. A hidden value does not move it.",
             _all_to_each,
         ),
         Misconception(

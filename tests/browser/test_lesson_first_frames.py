@@ -34,9 +34,26 @@ for n, cell in enumerate(cells):
         boxes = result.storyboard.scene.boxes.values()
         names = {box.title for box in boxes} | {word for box in boxes for line in box.lines for word in line.split()}
         words = [word for word in re.findall("`([^`]+)`", text) if word in names]
-        told.append({"cell": n, "html": playing(result.storyboard), "words": words})
+        before = ""
+        for each in reversed(cells[:n]):
+            before = "".join(each["source"]) + before if each["cell_type"] == "markdown" else before
+            if each["cell_type"] == "markdown" or each.get("outputs"):
+                break
+        told.append({"cell": n, "html": playing(result.storyboard), "words": words, "around": before + text})
 print("told:" + json.dumps(told))
 """
+# What a lesson quotes of what is written in a picture, beside the names of boxes.
+QUOTED = {
+    "02": ["(4, 3) summed to (3,)", "all +"],
+    "03": ["grad adds to that of step 1", "retains its grad"],
+    "04": ["no backward comes here", "The other", "shares the memory", "detach"],
+    "05": ["2 nodes keep nothing", "alive anyway", "packed by the hook pack"],
+    "06": ["save 0", "write 1", "read 0 ×"],
+    "07": ["for output 0", "freed"],
+    "15": ["saved other"],
+}
+# The notebook's own part of JupyterLab at 1440 x 900, beside the list of files; and a page of a lesson on a projector.
+SIZES = [(1020, 779), (1024, 768)]
 IN_SIGHT = """() => { const view = document.querySelector(".wb-view"), port = view.getBoundingClientRect();
   return [...view.querySelectorAll("svg text")].filter((text) => {
     const { left, right, top, bottom, width } = text.getBoundingClientRect();
@@ -70,9 +87,13 @@ def seen_first(page: Page, html: str) -> list[str]:
 def test_what_the_text_names_is_in_sight(page: Page, lesson: str) -> None:
     told = pictures(lesson)
     assert told
-    # The notebook's own part of JupyterLab at 1440 x 900, beside the list of files.
-    page.set_viewport_size({"width": 1020, "height": 779})
-    for picture in told:
-        seen = seen_first(page, picture["html"])
-        assert seen, picture["cell"]
-        assert [word for word in picture["words"] if not any(word in text for text in seen)] == [], picture["cell"]
+    for width, height in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        quoted = set()
+        for picture in told:
+            seen = seen_first(page, picture["html"])
+            assert seen, picture["cell"]
+            assert [word for word in picture["words"] if not any(word in text for text in seen)] == [], picture["cell"]
+            around = [words for words in QUOTED.get(lesson[:2], ()) if f"*{words}*" in picture["around"]]
+            quoted |= {words for words in around if any(words in text for text in seen)}
+        assert quoted == set(QUOTED.get(lesson[:2], ()))

@@ -419,7 +419,7 @@ CLAIMS = [
     ("04", "still requires a gradient", leaf_under_no_grad),
     ("04", "Only a leaf can be frozen", freezing_a_result),
     ("04", "`.item()`, `.tolist()`, `float(...)` and `torch.tensor(old)` all do that", numbers_outside),
-    ("05", "A graph that has kept nothing can be walked over again", walked_twice),
+    ("05", "A graph that has kept nothing allows a second backward", walked_twice),
     ("05", "a second backward over what they had kept needs `retain_graph=True`", walked_twice),
     ("06", "`requires_grad_` writes no number, only a flag", flags_are_not_counted),
     ("06", "`.data` and NumPy write into the memory, and the counter does not count it", unseen_writes),

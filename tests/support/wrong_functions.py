@@ -84,7 +84,7 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         (
             "ctx.save_for_backward(x)\nreturn 1 / (1 + (-x).exp())\n---\n"
             "(result,) = ctx.saved_tensors\nreturn grad_output * result * (1 - result)",
-            "the input is saved, the formula wants the result",
+            "the input is saved, and the formula is for the result",
         ),
         (
             "s = 1 / (1 + (-x).exp())\nctx.save_for_backward(s)\nreturn s\n---\n"

@@ -26,7 +26,7 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ('["w1"]', "what comes later is frozen, too"),
         ('["w1", "w2", "w3"]', "freezing does nothing"),
         ("[]", "one frozen weight freezes the model"),
-        ('["w2"]', None),
+        ('["w2"]', "frozen is taken for learning"),
         ('["w1", "w2"]', None),
         ('["w2", "w3"]', None),
         ('"w1, w3"', None),

@@ -79,7 +79,22 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         (
             "std = x.std(0)\nnormed = (x - x.mean(0)) / std\n"
             "return (grad_output - grad_output.mean(0) - normed * (grad_output * normed).mean(0)) / std",
-            None,
+            "the standard deviation with n - 1",
+        ),
+        (
+            "centred = x - x.mean(0)\nnormed = centred / (centred**2).mean(0).sqrt()\n"
+            "return (grad_output - grad_output.mean(0) - normed * (grad_output * normed).mean(0)) / x.std(0)",
+            "the standard deviation with n - 1",
+        ),
+        (
+            "centred = x - x.mean(0)\nstd = x.std(0, correction=0)\ng_std = -(grad_output * centred / std**2).sum(0)\n"
+            "g = grad_output / std + g_std * centred / (6 * std)\nreturn g - g.mean(0)",
+            "the batch of section 7",
+        ),
+        (
+            "centred = x - x.mean(0)\nstd = x.std(0, correction=0)\ng_std = -(grad_output * centred / std**2).sum(0)\n"
+            "g = grad_output / std + g_std * centred / (6 * std)\nreturn g - g.sum(0) / 6",
+            "the batch of section 7",
         ),
     ],
 }
