@@ -219,6 +219,24 @@ def test_notes_are_for_the_presenter_alone() -> None:
     assert len(notebook.cells) == 2
 
 
+def test_images_that_are_attached_to_a_cell_are_shown_and_what_is_to_be_skipped_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = {"dot.svg": {"image/svg+xml": "PHN2Zy8+"}}
+    text = "![a dot](attachment:dot.svg)"
+    cells = [
+        new_markdown_cell(f"# One\n\n{text}\n\n## Two\n\n{text}", attachments=image),
+        new_markdown_cell(text, attachments=image, metadata={"slideshow": {"slide_type": "notes"}}),
+        new_markdown_cell("Not for the room.", metadata={"slideshow": {"slide_type": "skip"}}),
+    ]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "own.ipynb")
+    monkeypatch.chdir(tmp_path)
+    assert main(["present", "own.ipynb"]) == 0
+    page = (tmp_path / "own-slides.html").read_text(encoding="utf-8")
+    assert page.count('src="data:image/svg+xml;base64,PHN2Zy8+"') == 3
+    assert "Not for the room." not in page
+
+
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The slides of a lesson with a key in its text, printed answers beside pictures, and a cell of many lines."""

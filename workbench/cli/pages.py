@@ -107,9 +107,10 @@ class _Renderer(IPythonRenderer):
         return super().inline_html(html) if "<img" in html else html
 
 
-def as_html(text: str) -> str:
-    """A text of a cell, such as a part of a page has it."""
-    return str(MarkdownWithMath(renderer=_Renderer(escape=False)).render(text))
+def as_html(text: str, attachments: dict[str, dict[str, str]] | None = None) -> str:
+    """A text of a cell, such as a part of a page has it, with the images that are attached to the cell."""
+    renderer = _Renderer(escape=False, embed_images=True, attachments=attachments)
+    return str(MarkdownWithMath(renderer=renderer).render(text))
 
 
 class _Exporter(HTMLExporter):

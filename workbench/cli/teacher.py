@@ -169,25 +169,31 @@ def _parted(cell: NotebookNode) -> list[NotebookNode]:
     """A cell of text in parts that begin with a heading, since a slide does."""
     if cell.cell_type != "markdown" or cell.source.startswith("<aside"):
         return [cell]
-    return [new_markdown_cell(part.strip()) for part in re.split(r"^(?=##? )", cell.source, flags=re.M) if part.strip()]
+    parts = filter(None, map(str.strip, re.split(r"^(?=##? )", cell.source, flags=re.M)))
+    kept = {key: cell[key] for key in ("metadata", "attachments") if key in cell}
+    return [new_markdown_cell(part, **copy.deepcopy(kept)) for part in parts]
 
 
 def _noted(notebook: NotebookNode) -> NotebookNode:
     """The notebook with the notes of a presenter, whom they are shown to in a window apart."""
     made = copy.deepcopy(notebook)
     for cell in filter(is_note, made.cells):
-        cell.source = f'<aside class="notes">{_unbroken_lines(as_html(cell.source))}</aside>'
+        cell.source = f'<aside class="notes">{_unbroken_lines(as_html(cell.source, cell.get("attachments")))}</aside>'
         cell.metadata.pop("slideshow")
     return made
 
 
 def _slides(notebook: NotebookNode) -> NotebookNode:
     """The lesson without the cells in which a reader writes a prediction, as a room says it; links lead to slides."""
-    notebook.cells = [cell for cell in notebook.cells if not _is_guess(cell)]
+    notebook.cells = [cell for cell in notebook.cells if not _is_guess(cell) and not _is_skipped(cell)]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = re.sub(r"(\]\((?![a-z]+:)[^)\s]+)\.html(?=[)#])", r"\1-slides.html", cell.source)
     return notebook
+
+
+def _is_skipped(cell: NotebookNode) -> bool:
+    return bool(cell.metadata.get("slideshow", {}).get("slide_type") == "skip")
 
 
 def _is_guess(cell: NotebookNode) -> bool:
@@ -233,7 +239,7 @@ class _Paper:
         paragraphs = cell.source.split("\n\n")
         if self.answered and not re.search(r"^#|\*\*(Predict|Before you)\b", paragraphs[0]):
             many = 1 + (paragraphs[0].endswith(":") or bool(re.match(r"- ", (paragraphs[1:] or [""])[0])))
-            self.answers[-1] += _unbroken_lines(as_html("\n\n".join(paragraphs[:many])))
+            self.answers[-1] += _unbroken_lines(as_html("\n\n".join(paragraphs[:many]), cell.get("attachments")))
             cell.source = "\n\n".join(paragraphs[many:])
         self.answered = False
         self.waits = self.waits or "**Before you" in cell.source
