@@ -36,6 +36,7 @@ NO_RECORDING = "A stepped backward of your engine records no graph of its own: l
 # Where a thing of the engine keeps what stands for it.
 _TENSOR = "_mirror_of_tensor"
 _NODE = "_mirror_of_node"
+_LEAF = "_node_of_leaf"
 _SAVED_NAMES = ("self", "other")  # what PyTorch calls what an operation keeps of its operands
 
 
@@ -172,7 +173,7 @@ class OwnEngine:
         """Run the engine's own node of a leaf."""
         leaf = self.own_leaf(node)
         with self.alone():
-            leaf.edge().run(self.new(grad))
+            vars(leaf)[_LEAF].run(self.new(grad))
 
     def new(self, numbers: Any) -> Any:
         """A new tensor of the engine's."""
@@ -234,8 +235,7 @@ class OwnEngine:
                 todo.pop()
                 continue
             if hasattr(at, "variable"):
-                leaf = at.variable
-                vars(at)[_NODE] = accumulator(self._leaf(leaf))
+                vars(at)[_NODE], vars(at.variable)[_LEAF] = accumulator(self._leaf(at.variable)), at
                 continue
             missing = [to for to in _ask(at, "edges") if to is not None and vars(to).get(_NODE) is None]
             inner = getattr(at, "node", None)
