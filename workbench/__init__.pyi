@@ -51,6 +51,7 @@ from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from .autograd.scopes import scope as scope
 from .autograd.tensor import Size as Size
 from .autograd.tensor import Tensor as Tensor
+from .bridges.own_engine import drive as drive
 from .compiler import compile as compile
 from .diagnosis import why as why
 from .explanation import explain as explain
