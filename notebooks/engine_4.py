@@ -317,6 +317,8 @@ class Tensor:
             what = "a leaf Variable" if base is self else "a view of a leaf Variable"
             raise RuntimeError(f"{what} that requires grad is being used in an in-place operation.")
         emit("writing", self)
+        before = Tensor(self.data.copy())
+        before._node = self.grad_fn
         result = function.apply(self, *inputs)
         if result.shape != self.shape:
             raise RuntimeError(
@@ -326,8 +328,7 @@ class Tensor:
         saved = [each for each in node.saved if each is not None] if node is not None else []
         for each in saved:
             if each.tensor is self:  # the node needs what is about to be lost
-                each.tensor = Tensor(self.data.copy())
-                each.version = 0
+                each.tensor, each.version = before, 0
         self.data[...] = result.data
         self._counter[0] += 1
         for each in saved:

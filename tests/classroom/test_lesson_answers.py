@@ -146,7 +146,7 @@ ANSWERS = {
         ("lesson20-03", "shape = [3]", "lesson20-04"),
         ("lesson20-08", "prediction = 12", "lesson20-09"),
         ("lesson20-13", "nodes, true_entries = 1, 1", "lesson20-14"),
-        ("lesson20-19", "prediction = 24", "lesson20-20"),
+        ("lesson20-20", "prediction = 24", "lesson20-21"),
     ],
     "21-build-the-engine-memory": [
         ("lesson21-03", "prediction = 28", "lesson21-04"),

@@ -103,7 +103,7 @@ def test_a_handed_in_notebook_is_graded_with_its_own_modules_and_the_lessons(les
     (handed_in / "parts_of_mine.py").write_text("SIX = 6\n", encoding="utf-8")
     (handed_in / "parts_below.py").write_text("SEVEN = 0\n", encoding="utf-8")  # the lesson's own is taken
     table = tmp_path / "points.csv"
-    assert main(["grade", str(handed_in), "--lessons", str(lessons), "--output", str(table)]) == 0
+    assert main(["grade", str(handed_in), "--lessons", str(lessons), "-o", str(table)]) == 0
     assert "the-answer,1,1," in table.read_text("utf-8")
 
 

@@ -26,7 +26,7 @@ from ..trace.names import stands_for
 from ..trace.source import leave_out
 
 # The sentences of this part's errors.
-NO_ENGINE = "drive() needs an engine, a module that has a class Tensor and a list called listeners, and {} has no {}."
+NO_ENGINE = "drive() needs an engine, a module that has a class Tensor, but got {}, which has none."
 NOT_THERE = (
     "The pictures ask for the {} of a {}, which has none: of a tensor they ask data, grad, requires_grad and grad_fn, "
     "of a node name(), edges and run()."
@@ -36,6 +36,7 @@ NO_RECORDING = "A stepped backward of your engine records no graph of its own: l
 # Where a thing of the engine keeps what stands for it.
 _TENSOR = "_mirror_of_tensor"
 _NODE = "_mirror_of_node"
+_LEAF = "_node_of_leaf"
 _SAVED_NAMES = ("self", "other")  # what PyTorch calls what an operation keeps of its operands
 
 
@@ -143,9 +144,6 @@ class OwnEngine:
     """Listens to one engine; `on_...` is called with what it tells of an event of that kind."""
 
     def __init__(self, engine: ModuleType) -> None:
-        for name in ("Tensor", "listeners"):
-            if not hasattr(engine, name):
-                raise TypeError(NO_ENGINE.format(getattr(engine, "__name__", repr(engine)), name))
         self.engine, self.tensor_type = engine, engine.Tensor
         self.numbers = count()
         self.muted = False  # while a stepper runs the nodes: it tells of them itself
@@ -172,7 +170,7 @@ class OwnEngine:
         """Run the engine's own node of a leaf."""
         leaf = self.own_leaf(node)
         with self.alone():
-            leaf.edge().run(self.new(grad))
+            vars(leaf)[_LEAF].run(self.new(grad))
 
     def new(self, numbers: Any) -> Any:
         """A new tensor of the engine's."""
@@ -234,8 +232,7 @@ class OwnEngine:
                 todo.pop()
                 continue
             if hasattr(at, "variable"):
-                leaf = at.variable
-                vars(at)[_NODE] = accumulator(self._leaf(leaf))
+                vars(at)[_NODE], vars(at.variable)[_LEAF] = accumulator(self._leaf(at.variable)), at
                 continue
             missing = [to for to in _ask(at, "edges") if to is not None and vars(to).get(_NODE) is None]
             inner = getattr(at, "node", None)
@@ -437,18 +434,20 @@ drivers: dict[type, OwnEngine] = {}  # by the class of an engine's tensors
 def drive(engine: ModuleType) -> None:
     """Let an engine that you wrote drive the pictures: `record()`, `show()` and `step()` take its tensors from now on.
 
-    `engine` is its module. It has a class `Tensor`, with `data`, `grad`, `requires_grad` and `grad_fn`, and a list
-    `listeners`; each of these is called as `listener(kind, *facts)` when a node is made, run or freed, and so on. A
-    node has `name()`, `edges` (for each operand the node that gets its gradient, or None) and `run(gradient)`. What is
-    called again for the same engine changes nothing.
+    `engine` is its module. It has a class `Tensor`, with `data`, `grad`, `requires_grad` and `grad_fn`. A node has
+    `name()`, `edges` (for each operand the node that gets its gradient, or None) and `run(gradient)`. A recording
+    hears what the engine tells the functions in its list `listeners`: each is called as `listener(kind, *facts)` when
+    a node is made, run or freed, and so on. Without that list `show()` and `step()` work all the same. To call this
+    again for the same engine changes nothing.
     """
-    if not isinstance(engine, ModuleType):
-        raise TypeError(NO_ENGINE.format(repr(engine), "listeners"))
-    if getattr(engine, "Tensor", None) in drivers:
+    if not isinstance(engine, ModuleType) or not isinstance(getattr(engine, "Tensor", None), type):
+        raise TypeError(NO_ENGINE.format(engine))
+    if engine.Tensor in drivers:
         return
     driver = OwnEngine(engine)
     drivers[driver.tensor_type] = driver
     stands_for[driver.tensor_type] = driver.tensor
     if (file := getattr(engine, "__file__", None)) is not None and engine is not sys.modules.get("__main__"):
         leave_out(file)
-    engine.listeners.append(driver)
+    if hasattr(engine, "listeners"):
+        engine.listeners.append(driver)

@@ -59,7 +59,8 @@ class OwnStepper(Stepper):
     def _before(self, node: Node) -> tuple[Any, Any, Any]:
         """What a step is about to change; the mirror of a leaf gets numbers of its own to add to."""
         if isinstance(node, OwnNode):
-            return node.real, getattr(node.real, "saved", None), None
+            keeper = getattr(node.real, "node", node.real)  # of a write through a view: what the write has saved
+            return keeper, getattr(keeper, "saved", None), None
         leaf = self._driver.own_leaf(node)
         grad = leaf.grad
         values = None if grad is None else self._driver.array(grad).copy()
