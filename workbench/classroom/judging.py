@@ -69,7 +69,10 @@ class Misconception:
     @property
     def told(self) -> str:
         """The sentence that who shows it reads."""
-        return f"{self.name[0].upper()}{self.name[1:]}: {self.hint}"
+        first, _, _ = self.name.partition(" ")
+        # The name of something in code stays as it is typed.
+        name = self.name if "_" in first else self.name[0].upper() + self.name[1:]
+        return f"{name}: {self.hint}"
 
 
 @dataclass(frozen=True)
