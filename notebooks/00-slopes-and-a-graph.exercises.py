@@ -9,7 +9,7 @@ exercise(
     misconceptions=[
         Misconception(
             "the value in place of the slope",
-            "that is how high the line is there. The slope asks how much higher it gets per unit of step.",
+            "that is the value of the line there. The slope says how much the value changes if x grows by 1.",
             29,
         ),
         Misconception(
@@ -40,8 +40,8 @@ exercise(
     misconceptions=[
         Misconception(
             ".grad of a non-leaf",
-            "a gradient passed through the values in the middle, but it is not kept there. Backward fills .grad "
-            "of leaves, the numbers that no operation made.",
+            "a gradient passed through the values in the middle, but it is not kept there. Backward puts it into "
+            ".grad only at leaves, the numbers that no operation made.",
             ["w", "b", "a", "out"],
         ),
         Misconception(

@@ -10,8 +10,7 @@ exercise(
     misconceptions=[
         Misconception(
             "constants leave a node",
-            "you counted every operation. One of them has only constants for its inputs, and nobody will ask for a "
-            "slope there.",
+            "you counted every operation. One of them has only constants as inputs, so no slope is needed there.",
             5,
         ),
         Misconception(
@@ -45,7 +44,8 @@ exercise(
         ),
         Misconception(
             "gradients overwrite instead of add",
-            "you kept what came along one arrow. Three arrows leave p, and what they bring back adds.",
+            "you kept what came along one arrow. Three arrows leave p, and the three gradients that they bring back "
+            "are added.",
             3,
         ),
         Misconception(
@@ -58,7 +58,11 @@ exercise(
             "that is the gradient of p. From there one more multiplication leads to a.",
             13,
         ),
-        Misconception("the value in place of the slope", "that is y itself, not how fast it moves with a.", 42),
+        Misconception(
+            "the value in place of the slope",
+            "that is y itself. The gradient says how much y changes if a grows a little.",
+            42,
+        ),
     ],
 )
 
@@ -160,7 +164,7 @@ exercise(
         ),
         Misconception(
             "max shares",
-            "each of yours gets a half. Nudge only the larger one: does the result move by half of the nudge?",
+            "in yours, each gets one half. Nudge only the larger one: does the result move by half of the nudge?",
             _maximum_made_of(lambda a, b: (0.5, 0.5)),
         ),
         Misconception(

@@ -9,7 +9,7 @@ exercise(
     misconceptions=[
         Misconception(
             "a forgotten fork",
-            "you followed one way from a to y. a stands in two products: what comes back by either way adds.",
+            "you followed one path from a to y. a stands in two products, and the gradients of both paths are added.",
             5,
         ),
         Misconception(
@@ -22,7 +22,11 @@ exercise(
             "along one path slopes multiply; these are two paths.",
             20,
         ),
-        Misconception("the value in place of the slope", "that is y itself, not how fast it moves with a.", 18),
+        Misconception(
+            "the value in place of the slope",
+            "that is y itself. The gradient says how much y changes if a grows a little.",
+            18,
+        ),
     ],
 )
 
@@ -34,13 +38,13 @@ exercise(
     misconceptions=[
         Misconception(
             "gradients overwrite instead of add",
-            "backward does not replace what is in .grad. It adds to it, each time, until somebody clears it.",
+            "backward does not replace what is in .grad. It adds to it, each time, until the program empties it.",
             4,
         ),
         Misconception("gradients multiply", "each run brings its gradient once more, and it is added.", 64),
         Misconception(
             "the value of w matters",
-            "the slope of w * 4 is the same wherever w stands.",
+            "the slope of w * 4 is the same for every w.",
             24,
         ),
     ],
@@ -64,9 +68,9 @@ exercise(
     misconceptions=[
         Misconception(
             "broadcasting needs no sum",
-            "your second gradient has the shape of rows. The bias was repeated for each row, so its gradient has "
-            "the shape of the bias, and collects what comes back from every copy. (The engine would sum for you "
-            "here; rely on that, and the first shape that does not fit is an error.)",
+            "your second gradient has the shape of rows. The bias was repeated for each row, so its gradient has the "
+            "shape of the bias, and is made from what comes back from every copy. (Here the engine would sum for you. "
+            "But in other places the wrong shape is an error.)",
             lambda grad_output, rows, bias: (grad_output, grad_output),
         ),
         Misconception(
@@ -76,12 +80,13 @@ exercise(
         ),
         Misconception(
             "the average of the copies",
-            "a nudge of the bias moves every copy in full, not its share; what comes back from copies adds.",
+            "a nudge of the bias moves every copy by all of the nudge, and not by a part of it. So what comes back "
+            "from the copies is added.",
             lambda grad_output, rows, bias: (grad_output, grad_output.mean(0)),
         ),
         Misconception(
             "one copy of many",
-            "only one row was asked. The bias reaches the result by way of every row.",
+            "you used one row only. A nudge of the bias moves every row of the result.",
             lambda grad_output, rows, bias: (grad_output, grad_output[0]),
         ),
         Misconception(

@@ -21,18 +21,18 @@ exercise(
     misconceptions=[
         Misconception(
             ".grad of a non-leaf",
-            "backward needed the gradient of h on its way, and freed it afterwards: h was computed, and nobody "
-            "asked to keep its gradient.",
+            "backward needed the gradient of h on its way, and freed it afterwards: h is a result, and the program "
+            "did not ask to keep its gradient.",
             ["number", "number", "None", "zero"],
         ),
         Misconception(
             "no gradient is a gradient of zero",
-            "u is not in the graph of the loss, so the walk back never came there, and put nothing there.",
+            "u is not in the graph of the loss, so backward never came there, and put nothing there.",
             ["number", "None", "zero", "zero"],
         ),
         Misconception(
             "a gradient of zero is no gradient",
-            "v is used. The walk back comes to it, and brings what it has: a slope that happens to be 0.",
+            "v is used. Backward comes to it, and brings its slope, which is 0 here.",
             ["number", "None", "None", "None"],
         ),
         Misconception(
@@ -67,8 +67,8 @@ exercise(
     misconceptions=[
         Misconception(
             "a result for a leaf",
-            "you asked for gradients first and multiplied afterwards: so the product has a history, and the leaf "
-            "is a tensor that nobody can reach any more.",
+            "you asked for gradients first and multiplied afterwards: so the product has a history, and the leaf is a "
+            "tensor without a name.",
             lambda numbers: torch.tensor(numbers, requires_grad=True) * 0.1,
         ),
         Misconception(
@@ -178,7 +178,8 @@ exercise(
         ),
         Misconception(
             "zero_grad comes too late",
-            "w does not move: between backward and the step, something has emptied what backward had just brought.",
+            "w does not move: between backward and the step, a line of yours has removed what backward had just "
+            "brought.",
             _steps(between=_zeroed),
         ),
         Misconception(
@@ -188,7 +189,7 @@ exercise(
         ),
         Misconception(
             "uphill",
-            "the gradient points to where the loss grows. You went with it.",
+            "if w moves by plus the gradient, the loss grows. Your steps move it that way.",
             _steps(_emptied, rate=-0.1),
         ),
         Misconception(

@@ -20,7 +20,7 @@ exercise(
         ),
         Misconception(
             "the local slope without the chain",
-            "this is what arrives at y. From y to x the walk back makes one more step.",
+            "this is what arrives at y. From y to x, backward makes one more step.",
             4,
         ),
     ],
@@ -102,7 +102,7 @@ exercise(
         ),
         Misconception(
             "the guess is held still",
-            "only the goal gets a gradient. Which of the two is to learn?",
+            "in yours, only the goal gets a gradient. Which of the two should learn?",
             _other_fixed,
         ),
         Misconception(
@@ -173,13 +173,13 @@ exercise(
     misconceptions=[
         Misconception(
             "everything is recorded",
-            "the result has a history, and tensors were saved for a backward that will never come.",
+            "the result has a history, and tensors were saved for a backward that never runs.",
             _predict_recorded,
         ),
         Misconception(
             "detach against no_grad",
             "the result has no history, but first it had one: the tensors for a backward were saved. "
-            "Nothing should be recorded in the first place.",
+            "Here nothing should be recorded at any time.",
             _predict_detached,
         ),
         Misconception(

@@ -106,19 +106,19 @@ exercise(
     misconceptions=[
         Misconception(
             "retain_graph everywhere",
-            "the error is gone, and the weight is wrong: the graph is that of the first step, so each backward "
-            "walks over the numbers of the first step. A step needs the loss of the weights as they are now.",
+            "the error is gone, and the weight is wrong: the graph is that of the first step, so each backward uses "
+            "the numbers of the first step. A step needs the loss of the weights as they are now.",
             _train_retaining,
         ),
         Misconception(
             "retain_graph where nothing is walked twice",
-            "the weight is right, but what was saved is never freed. Each step has a graph of its own, and walks "
-            "over it once.",
+            "the weight is right, but what was saved is never freed. Each step has a graph of its own, and one "
+            "backward over it.",
             _train_retaining_each,
         ),
         Misconception(
             "backward twice over one graph",
-            "the second walk finds what was saved already freed. Where in the loop is the graph made?",
+            "when the second backward runs, what was saved is freed already. Where in the loop is the graph made?",
             _train_once,
         ),
         Misconception(
@@ -167,13 +167,13 @@ exercise(
         Misconception("nothing is checkpointed", "every sin keeps its input here.", lambda part, x: part(part(x))),
         Misconception(
             "one checkpoint around both",
-            "only one tensor is kept, but then backward must compute everything again at once, and holds it all "
+            "only one tensor is kept, but then backward must compute all of it again at one time, and keeps all of it "
             "at the same time. Two parts are asked for.",
             lambda part, x: checkpoint(lambda t: part(part(t)), x, use_reentrant=False),
         ),
         Misconception(
             "detach in place of a checkpoint",
-            "nothing is kept, and nothing comes back either: detach and no_grad cut the way back. A checkpoint "
+            "nothing is kept, but no gradient comes back: detach and no_grad stop it. A checkpoint "
             "keeps the input and computes the part again.",
             lambda part, x: part(part(x.detach())),
         ),

@@ -18,8 +18,8 @@ exercise(
     misconceptions=[
         Misconception(
             "the operation that is named has written",
-            "the sentence names the operation that made the tensor, and whose backward needs it. Who wrote into "
-            "it is not said.",
+            "the sentence names the operation that made the tensor, and whose backward needs it. It does not say "
+            "which line wrote into it.",
             "a",
         ),
         Misconception(
@@ -43,7 +43,7 @@ exercise(
     misconceptions=[
         Misconception(
             "writing through a view",
-            "you counted for each name the writes by that name. Both names are one memory, and have one counter.",
+            "you counted the writes for each name alone. Both names stand for one memory, which has one counter.",
             [1, 1],
         ),
         Misconception(
@@ -97,20 +97,20 @@ exercise(
     misconceptions=[
         Misconception(
             "a write that the engine does not see",
-            "there is no error any more, and the gradient is wrong: .data writes without counting, so exp walks "
-            "back with numbers that are not its own.",
+            "there is no error any more, and the gradient is wrong: .data writes without counting, so the backward of "
+            "exp uses numbers that are not its result.",
             _through_data,
         ),
         Misconception(
             "it still writes",
-            "exp keeps its result, and a line of yours writes into that very tensor. (no_grad would keep the write "
-            "out of the graph, not out of the memory.) Which line could make a new tensor?",
+            "exp keeps its result, and a line of yours writes into that tensor. (Under no_grad the write is not in "
+            "the graph, but it still changes the memory.) Which line could make a new tensor?",
             _as_it_was,
         ),
         Misconception(
             "detach as a cure",
-            "the error is gone because the way back is gone: no gradient passes a detach, or what was computed "
-            "under no_grad.",
+            "there is no error any more, but there is no way back either: no gradient goes through a detach, or "
+            "through what was computed under no_grad.",
             _detached,
         ),
         Misconception(
@@ -183,7 +183,7 @@ exercise(
         Misconception(
             "detach against no_grad",
             "detach gives another tensor, and w = ... gives the name w to it: the caller's weight has not moved. "
-            "no_grad leaves the tensor as it is, and keeps what you do to it out of the graph.",
+            "Under no_grad the tensor stays the same one, and what you do to it is not recorded.",
             _step_detached,
         ),
         Misconception(

@@ -182,8 +182,8 @@ exercise(
     misconceptions=[
         Misconception(
             "wrong number of gradients",
-            "forward takes two arguments after ctx, and backward owes a value for each of them, also for one that "
-            "can have no slope.",
+            "forward takes two arguments after ctx, and backward returns a value for each of them, also for one that "
+            "has no slope.",
             OneTooFew,
         ),
         Misconception(
@@ -193,7 +193,7 @@ exercise(
         ),
         Misconception(
             "a gradient for a number",
-            "the factor is a plain number: no tensor stands behind it to which a gradient could go. What does "
+            "the factor is a plain number, and not a tensor, so it cannot get a gradient. What does "
             "backward return where there is no slope to give?",
             GradientForANumber,
             (FactorForANumber, ZeroForANumber),

@@ -142,7 +142,7 @@ exercise(
             _NeverScaled,
         ),
         Misconception(
-            "p is taken for the probability to keep",
+            "the probability to keep in place of p",
             "you drop too many numbers or too few. Of which event is p the probability?",
             _KeepsWithP,
             (_KeepsWithPAndScales,),

@@ -57,8 +57,8 @@ WELL_KNOWN = {
         "def step(w, rate):\n    w = w.detach() - w.grad.detach() * rate",
         "the caller's weight has not moved",
     ),
-    "the operation that is named has written": ("read-the-error", '"a"', "Who wrote into it is not said"),
-    "writing through a view": ("version-of-a-view", "(1, 1)", "one memory, and have one counter"),
+    "the operation that is named has written": ("read-the-error", '"a"', "It does not say which line wrote into it"),
+    "writing through a view": ("version-of-a-view", "(1, 1)", "one memory, which has one counter"),
     "an output kept as an attribute of ctx": (
         "sigmoid-function",
         """class Sigmoid(torch.autograd.Function):
@@ -70,7 +70,7 @@ WELL_KNOWN = {
     @staticmethod
     def backward(ctx, g):
         return g * ctx.out * (1 - ctx.out)""",
-        "the memory leaks",
+        "its memory is never free again",
     ),
     "wrong number of gradients": (
         "scale-backward",
@@ -83,7 +83,7 @@ WELL_KNOWN = {
     @staticmethod
     def backward(ctx, g):
         return ctx.factor * g""",
-        "backward owes a value for each of them",
+        "backward returns a value for each of them",
     ),
     "broadcasting needs no sum": ("bias-backward", "lambda g, rows, bias: (g, g)", "repeated for each row"),
     "an intermediate breaks double backward": (
@@ -115,7 +115,7 @@ WELL_KNOWN = {
         return 3 * x * x""",
         "what arrives takes no part in yours",
     ),
-    "a forgotten fork": ("grad-at-a-fork", "5.0", "what comes back by either way adds"),
+    "a forgotten fork": ("grad-at-a-fork", "5.0", "the gradients of both paths are added"),
 }
 
 

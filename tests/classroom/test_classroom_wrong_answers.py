@@ -431,7 +431,7 @@ TOLD = [
     (
         "leaky-relu",
         "(x,) = ctx.saved_tensors\ngrad_output *= torch.where(x > 0, 1.0, 0.1)\nreturn grad_output",
-        "Probed for the gradient, your code has written into the gradient that it was given, which others read, too.",
+        "Checked for the gradient, your code has written into the gradient that it was given, which others read, too.",
     ),
     (
         "per-sample-gradients",

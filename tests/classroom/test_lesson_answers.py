@@ -114,7 +114,11 @@ ANSWERS = {
         ("lesson14-15", "prediction = [[5, 5], [7, 7], [9, 9]]", "lesson14-16"),
         ("lesson14-19", "shape, numbers = [2, 1], [[6], [60]]", "lesson14-20"),
         ("lesson14-22", "prediction = [0.25, 0.25, -0.75, 0.25]", "lesson14-23"),
-        ("lesson14-29", 'first_wrong, second_wrong, third_wrong = "scores", "centred", "table"', "lesson14-30"),
+        (
+            "lesson14-29",
+            "scores_right, std_right, centred_right, t_right, table_right = False, True, False, True, False",
+            "lesson14-30",
+        ),
     ],
     "15-layers-you-will-meet": [
         ("lesson15-03", "in_training, in_use = [2, 2, 0, 2], [1, 1, 1, 1]", "lesson15-04"),

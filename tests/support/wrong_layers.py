@@ -25,12 +25,12 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         (
             "mask = (torch.rand(x.shape) <= p) / (1 - p)\n" + _KEEP + "(mask,) = ctx.saved_tensors\n"
             "return mask * grad_output, None",
-            "p is taken for the probability to keep",
+            "the probability to keep in place of p",
         ),
         (
             "mask = (torch.rand(x.shape) < p) / p\n" + _KEEP + "(mask,) = ctx.saved_tensors\n"
             "return mask * grad_output, None",
-            "p is taken for the probability to keep",
+            "the probability to keep in place of p",
         ),
         (_FORWARD + "return mask, None", "the local slope without the chain"),
         (_FORWARD + "return grad_output * mask", None),

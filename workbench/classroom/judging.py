@@ -77,7 +77,10 @@ class Misconception:
     @property
     def told(self) -> str:
         """The sentence that who shows it reads."""
-        return f"{self.name[0].upper()}{self.name[1:]}: {self.hint}"
+        first, _, _ = self.name.partition(" ")
+        # The name of something in code stays as it is typed.
+        name = self.name if "_" in first else self.name[0].upper() + self.name[1:]
+        return f"{name}: {self.hint}"
 
 
 @dataclass(frozen=True)
@@ -652,20 +655,20 @@ class Raised:
     def told(self, aspect: str) -> str:
         """What happened while the answer was probed for this aspect, where, and what it means."""
         if self.kind == Unusable.__name__:
-            return f"Probed for {aspect}, {self.text}."
+            return f"Checked for {aspect}, {self.text}."
         if self.line is None and self.kind in _PYTHONS:  # about a line that the reader has not written
             return self._from_outside(aspect)
-        said = _ended(f"Probed for {aspect}, your code raised {self}")
+        said = _ended(f"Checked for {aspect}, your code raised {self}")
         if self.line is None and self.kind in _ENGINES:
-            said = _ended(f"Probed for {aspect}, the engine refused: {self.text}")
+            said = _ended(f"Checked for {aspect}, the engine refused: {self.text}")
         if self.line:
             said += f" It came from your line `{self.line}`."
         return f"{said} {self._meaning()}"
 
     def _from_outside(self, aspect: str) -> str:
         if re.search(_CALLED_OTHERWISE, self.text):
-            return _ended(f"Probed for {aspect}, your code was called in the way that the question says: {self.text}")
-        return NOTHING_CAME if "NoneType" in self.text else f"Probed for {aspect}, {NOT_OF_THE_KIND}"
+            return _ended(f"Checked for {aspect}, your code was called in the way that the question says: {self.text}")
+        return NOTHING_CAME if "NoneType" in self.text else f"Checked for {aspect}, {NOT_OF_THE_KIND}"
 
     def _meaning(self) -> str:
         return next((meaning for pattern, meaning in _MEANINGS if re.search(pattern, str(self))), TRY_IT)
