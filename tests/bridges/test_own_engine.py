@@ -24,6 +24,8 @@ from lab import CHECKOUT
 import workbench
 from workbench.bridges.own_engine import drive
 from workbench.trace import records
+from workbench.views.stepper_picture import Stage
+from workbench.widgets.stepper import StepperView
 
 LESSON = "02-backward-one-node-at-a-time"
 WORKBENCH = "import workbench as torch"
@@ -233,6 +235,29 @@ def test_each_step_runs_the_engines_own_node(torch: Any) -> None:
     assert ran == [step.name for step in s.steps] and len(ran) == 7
     assert s.grads[w] is w.grad and w.grad.item() == -8
     assert type(w.grad) is torch.Tensor and not w.grad.requires_grad
+
+
+def test_the_steppers_picture_is_that_of_the_workbench(torch: Any) -> None:
+    def scenes(kind: Any) -> list[Any]:
+        w, b, loss = loss_of(kind)
+        s = workbench.step(loss)
+        stage, found = Stage(s), []
+        for _ in range(4):
+            found.append([(box.title, box.kind, tuple(box.lines)) for box in stage.scene.boxes.values()])
+            s.step(2)
+        return found
+
+    assert scenes(torch) == scenes(workbench)
+
+
+def test_a_prediction_is_judged(torch: Any) -> None:
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    s = workbench.step((w * torch.tensor([3.0, 4.0])).sum())
+    view = StepperView(s, Stage(s))
+    view._do(s, {"do": "predict"})
+    assert view._do(s, {"do": "step", "guesses": ["[1, 1]"]}).endswith("sends to MulBackward0: right.")
+    assert view._do(s, {"do": "step", "guesses": ["[-3, -4]"]}).endswith("wrong sign.")
+    assert view._questions(s) == ["w.grad"] and w.grad is None
 
 
 def test_back_takes_out_what_the_engine_has_added_and_freed(torch: Any) -> None:

@@ -116,6 +116,9 @@ class _Signature:
     derived: list[str] = field(default_factory=list)  # those with a formula for backward
 
 
+_OPERANDS = ("self", "other")
+
+
 @lru_cache(1_000)
 def _signature(name: str, custom: bool, code: tuple[Code, ...]) -> _Signature:
     texts = {each.name: each.text for each in code}
@@ -123,7 +126,8 @@ def _signature(name: str, custom: bool, code: tuple[Code, ...]) -> _Signature:
     if custom:
         return _Signature(f"{name}.apply", name, _arguments(forward, "setup_context" in texts))
     if (found := re.match(r"(\w+)\((.*)\)", forward)) is None:
-        return _Signature(_WRITTEN.get(name, name), name)
+        own = _arguments(forward, False)  # of an engine of the user's own, whose operands are called as PyTorch's
+        return _Signature(_WRITTEN.get(name, name), name, [*_OPERANDS[: len(own)], *own[len(_OPERANDS) :]])
     ran, parameters = found[1], [each.partition("=")[0].strip() for each in found[2].split(",")]
     same = ran.replace("_", "") == name.replace("_", "")  # but for where the words of a node's name begin
     called = ran if same else name
