@@ -30,6 +30,7 @@ ON_PAPER = "from workbench.classroom.handout import on_paper\non_paper()"
 STILL = "still"  # the class of the first image of a picture
 LATER = "still later"  # that of the others, which may show what a question above asks for
 _KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
+PLACE = "Slider at"  # how what is told of an image of a slider begins
 _MOST = 4  # images of a picture
 _CAPTION = 200  # characters
 _NARROW = 450  # px: two pictures of this width can be read side by side
@@ -265,10 +266,14 @@ def stills(picture: Picture, include: Any = None, exclude: Any = None) -> dict[s
         phases = [step.phase for step in story.steps]
         opened = max(0, phases.index("backward") - 1 if "backward" in phases else story.start)
         shown = [opened, *(number for number in matter(story) if number > opened)]
-        if all(step.phase == "position" for step in story.steps):  # of a slider: both of its ends
+        slides = all(step.phase == "position" for step in story.steps)
+        if slides:  # both ends of the slider
             shown.insert(1, 0)
         shown = shown[: _MOST - 1] + shown[_MOST - 1 :][-1:]
-        said = [f"Step {number + 1} of {len(story.steps)}: {story.steps[number].caption}" for number in shown]
+        said = [
+            f"{PLACE if slides else 'Step'} {number + 1} of {len(story.steps)}: {story.steps[number].caption}"
+            for number in shown
+        ]
         kinds = [STILL, *[LATER] * (len(shown) - 1)]
         figures = [_figure(story, *each) for each in zip(shown, said, kinds, strict=True)]
     return {"text/plain": repr(picture), "text/html": f'<div class="stills">{"".join(figures)}</div>'}

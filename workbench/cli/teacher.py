@@ -21,6 +21,8 @@ from workbench.classroom.checks import ANSWER, HOOK
 from workbench.classroom.handout import (
     LATER,
     ON_PAPER,
+    PLACE,
+    STILL,
     YOUR_CODE,
     is_note,
     name_of,
@@ -123,8 +125,11 @@ _PLACES = (
 )
 _SECONDS = 120
 _PRESSED = "What the picture shows when you press Step, up to its end:"
+_MOVED = "What the picture shows when you move its slider:"
+_SHOWN = "What the cell shows:"
 _GUESS = re.compile(r"^(\w+) = None\b[ \t]*(?:#[ \t]*(.*))?$", re.M)
 _LATER = re.compile(rf'<figure class="{LATER}".*?</figure>', re.S)
+_FIGURE = re.compile(r'<figure class="still".*?</figure>', re.S)
 _STILL = re.compile(r'<img [^>]*src="data:image/svg\+xml;base64,[^"]+"[^>]*>')
 
 
@@ -256,7 +261,7 @@ class _Paper:
 
     def guess(self, cell: NotebookNode) -> None:
         """A cell for predictions: a line for each."""
-        guesses = [said or guess for guess, said in _GUESS.findall(cell.source)]
+        guesses = [_labelled(guess, said) for guess, said in _GUESS.findall(cell.source)]
         lines = "".join(f'<p class="room">Your prediction ({escape(said)}):</p>' for said in guesses)
         self.cells[-1] = new_markdown_cell(f'<div class="guess">{lines}</div>')
         self.asked = self.guessed = True
@@ -265,24 +270,58 @@ class _Paper:
         """Any other cell of code: what it prints and shows stays, unless a question above asks for it."""
         told = "".join(output.get("text", "") for output in cell.outputs if ANSWER in output.get("text", ""))
         cell.outputs = [_still(output) for output in cell.outputs if ANSWER not in output.get("text", "")]
-        later = [_without_later(output) for output in cell.outputs] if self.guessed or self.waits else []
-        self.held += [stills for stills in later if stills]
-        self.waits = self.waits and not later
+        whole = bool(told) or self.waits  # the cell itself is asked about
+        if whole or self.guessed:
+            later = {number: _without_later(output, whole) for number, output in enumerate(cell.outputs)}
+            self.held += filter(None, later.values())
+            self.waits = self.waits and not later
+            cell.outputs = [output for number, output in enumerate(cell.outputs) if not later[number] or _left(output)]
         self.asked = self.asked and not told
         if told or (self.held and not self.asked):
-            said = f"<pre>{_unbroken(told.rstrip())}</pre>" if told else f"<p>{_PRESSED}</p>"
+            said = f"<pre>{_unbroken(told.rstrip())}</pre>" if told else f"<p>{_heading(self.held)}</p>"
             self.answers.append(said + _laid(self.held))
             self.cells.append(new_markdown_cell(f'<p class="see">Answer {len(self.answers)} is on the last page.</p>'))
             self.held, self.answered = [], True
 
 
-def _without_later(output: NotebookNode) -> str:
-    """Take from a picture's stills those that may show what was asked, and give them."""
+def _labelled(guess: str, said: str) -> str:
+    """What stands on a line to write on: the prediction's name, and what its comment says of it."""
+    if guess == "prediction":
+        return said or guess
+    return f"{guess}: {said}" if said and not said.startswith("your number") else guess
+
+
+def _without_later(output: NotebookNode, whole: bool) -> str:
+    """Take from a picture what may show what was asked, and give it: all but its first still, or its only one.
+
+    If the `whole` output is asked about, any other one is given, too.
+    """
     data = output.get("data", {})
-    found = _LATER.findall(data.get("text/html", ""))
-    if found:
-        data["text/html"] = _LATER.sub("", data["text/html"])
-    return "".join(found)
+    shown = data.get("text/html", "")
+    if found := _LATER.findall(shown):
+        data["text/html"] = _LATER.sub("", shown)
+        return "".join(found)
+    if only := _FIGURE.findall(shown):
+        data.clear()
+        return "".join(only)
+    if not whole:
+        return ""
+    made = shown
+    if not made and "image/png" in data:
+        made = f'<figure class="{STILL}"><img alt="" src="data:image/png;base64,{data["image/png"].strip()}"></figure>'
+    made = made or f"<pre>{_unbroken((output.get('text') or data.get('text/plain', '')).rstrip())}</pre>"
+    data.clear()
+    return _unbroken_lines(made)
+
+
+def _left(output: NotebookNode) -> bool:
+    return bool(output.get("data"))
+
+
+def _heading(held: list[str]) -> str:
+    """What a button would have done for what is shown."""
+    shown = "".join(held)
+    return _MOVED if PLACE in shown else _PRESSED if LATER in shown else _SHOWN
 
 
 def _laid(stills: list[str]) -> str:

@@ -8,6 +8,38 @@ const isPicture = (part) => isOutput(part) && !!part.querySelector(picture);
 const SHOWS = /^[\w.]+\.show\([^()]*\)( #.*)?$/; // a line that shows a picture
 const isOutput = (part) => part.matches(".jp-OutputArea-child");
 
+// Long code comes in pieces: each begins after an empty line, or after as many lines as one holds.
+const MOST = 15;
+function divide(wrapper) {
+  const lines = wrapper.querySelector("pre")?.textContent.trimEnd().split("\n") ?? [];
+  if (lines.length <= MOST) return;
+  const pieces = [];
+  for (const [number, line] of lines.entries()) {
+    const last = pieces.at(-1);
+    if (!last || (line && (!lines[number - 1] || last.length >= MOST))) pieces.push([line]);
+    else last.push(line);
+  }
+  let from = 0;
+  for (const text of pieces.map((piece) => piece.join("\n"))) {
+    const copy = wrapper.cloneNode(true);
+    copy.classList.add("piece");
+    keep(copy.querySelector("pre"), from, from + text.trimEnd().length);
+    wrapper.before(copy);
+    from += text.length + 1;
+  }
+  wrapper.remove();
+}
+// Of the text of an element only what stands between two places.
+function keep(element, from, to) {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  for (let at = 0, node; (node = walker.nextNode()); ) {
+    const { data } = node;
+    node.data = data.slice(Math.max(0, from - at), Math.max(0, to - at));
+    at += data.length;
+  }
+}
+main.querySelectorAll(".jp-CodeCell > .jp-Cell-inputWrapper").forEach(divide);
+
 // A cell comes in parts: paragraphs, tables and code of a text; what a cell of code says, and each of its outputs.
 const PARTS = ".jp-RenderedMarkdown > *, .jp-CodeCell > .jp-Cell-inputWrapper, .jp-OutputArea-child";
 const cells = [...main.children].filter((cell) => cell.matches(".jp-Cell")).map((cell) => {
@@ -40,7 +72,7 @@ for (const { cell, parts, text, code, notes } of cells) {
   const predicts = !code && /\bPredict\b/.test(text);
   if (code) parts.sort((one, other) => isPicture(one) - isPicture(other)); // a picture does not tell an answer first
   for (const part of parts) {
-    if (code && !isOutput(part) && SHOWS.test(said(part))) continue; // the picture says enough
+    if (code && !part.matches(".jp-OutputArea-child, .piece") && SHOWS.test(said(part))) continue; // the picture says enough
     if (part.matches("h1, h2")) {
       [title, before, open] = [said(part), null, null];
     }
@@ -140,17 +172,49 @@ function arrange() {
   show();
 }
 
+// The picture has the room that the words leave, which stand beside it where it is higher than wide.
 function fit() {
-  const slide = shown[at];
-  main.style.setProperty("--room", "200px");
+  const { picture } = shown[at], size = drawing()?.viewBox.baseVal;
+  const give = (room) => main.style.setProperty("--room", `${room}px`);
+  give(200);
+  main.classList.toggle("beside", !!size && size.height > size.width && !!main.querySelector("p.on"));
+  if (main.scrollHeight > main.clientHeight) main.classList.remove("beside");
   const bottom = Math.max(...[...main.querySelectorAll(".part.on")].map((part) => part.getBoundingClientRect().bottom));
-  const words = bottom - slide.picture.offsetHeight + 12;
-  let room = Math.max(200, innerHeight - bar.offsetHeight - words);
-  main.style.setProperty("--room", `${room}px`);
-  room += Math.max(0, room - slide.picture.offsetHeight - 12); // a player leaves some of it for what it does not show
-  main.style.setProperty("--room", `${room}px`);
+  const words = main.classList.contains("beside") ? 6 : bottom - picture.offsetHeight;
+  const room = Math.max(200, innerHeight - bar.offsetHeight - words - 12);
+  give(room);
   for (const dressed of main.querySelectorAll(".on [data-wb-theme]")) dressed.dataset.wbTheme = "projector";
-  setTimeout(() => main.querySelector('.on [data-action="fit"]')?.click(), 50);
+  still()?.decode().then(() => enlargeStill(still(), room));
+  const fill = (action) => {
+    give(room);
+    push(action);
+    give(2 * room - picture.offsetHeight); // a player leaves room for what it does not show, or too little
+    push(action);
+  };
+  setTimeout(() => {
+    fill("fit");
+    if (smallest() < SMALL) fill("own"); // a part of it, which follows the steps
+  }, 50);
+}
+
+const SMALL = 20, WRITTEN = 12; // px: the smallest text on the screen, and that of a picture of its own size
+const still = () => main.querySelector('.on .wb-live > img[src^="data:image/svg+xml;base64,"]');
+// A picture that nothing plays: a part of it is in sight, with what runs next, where all of it would be too small.
+function enlargeStill(image, room) {
+  const { naturalWidth: wide, naturalHeight: high, parentElement: box } = image;
+  const scale = Math.max(Math.min(box.clientWidth / wide, room / high), SMALL / WRITTEN);
+  Object.assign(image.style, { width: `${scale * wide}px`, maxWidth: "none" });
+  const source = new TextDecoder().decode(Uint8Array.from(atob(image.src.split(",")[1]), (letter) => letter.charCodeAt(0)));
+  const frame = new DOMParser().parseFromString(source, "image/svg+xml").querySelector(".wb-state-ready > .wb-frame");
+  if (!frame) return;
+  const [x, y] = ["x", "y"].map((name) => scale * frame.getAttribute(name));
+  box.scrollTo(x - 0.2 * box.clientWidth, y - 0.6 * room);
+}
+const drawing = () => main.querySelector(".on .wb-sheet > svg");
+// How high the smallest text of the picture is on the screen.
+function smallest() {
+  const texts = [...(drawing()?.querySelectorAll("text") ?? [])].filter((text) => text.textContent && text.checkVisibility());
+  return Math.min(...texts.map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a));
 }
 
 function show() {
@@ -188,8 +252,10 @@ function move(by) {
   }
 }
 
+// On the presenter's window alone, if there is one.
 function look() {
   if (overview.open) return overview.close();
+  (desk && !desk.closed ? desk.document : document).body.append(overview);
   const next = shown[at + 1];
   const items = shown.map((slide, number) => {
     const text = slide.parts.map((part) => (part === slide.picture ? "picture" : said(part))).join(" ");
@@ -219,7 +285,12 @@ function present() {
   desk.document.documentElement.lang = "en";
   desk.document.body.className = "jp-Notebook desk";
   desk.addEventListener("keydown", press);
-  desk.addEventListener("pagehide", () => { desk = null; document.body.classList.remove("presented"); show(); });
+  desk.addEventListener("pagehide", () => {
+    desk = null;
+    overview.close();
+    document.body.classList.remove("presented");
+    show();
+  });
   document.body.classList.add("presented");
   show();
 }
@@ -229,6 +300,12 @@ function copyOf(slide) {
   const copy = make("div", { className: `copy ${slide.kind}` });
   for (const part of [...slide.parts, ...slide.later]) copy.append(desk.document.importNode(part, true));
   for (const each of copy.querySelectorAll(".covered")) each.classList.remove("covered");
+  for (const player of copy.querySelectorAll(".wb-player")) { // a still: nothing plays it there
+    const drawn = player.querySelector(".wb-sheet > svg");
+    drawn.removeAttribute("width");
+    drawn.removeAttribute("height");
+    player.replaceChildren(drawn);
+  }
   return copy;
 }
 
@@ -240,6 +317,7 @@ function tell() {
   const notes = slide.notes.map((each) => desk.document.importNode(each, true));
   if (answers.length || slide.later.length) notes.push(copyOf({ kind: "words", parts: answers, later: slide.later }));
   for (const folded of notes.flatMap((each) => [...each.querySelectorAll("details")])) folded.open = true;
+  overview.close();
   desk.document.body.replaceChildren(
     make("header", {}, make("b", {}, `${at + 1} / ${shown.length} · ${slide.title}`), make("time", {}, clock())),
     part("Notes", ...(notes.length ? notes : ["None for this slide."])),
@@ -252,8 +330,8 @@ const push = (action) => main.querySelector(`.on [data-action="${action}"]`)?.cl
 const rewound = () => !main.querySelector('.on [data-action="back"]:not(:disabled, [aria-disabled="true"])');
 const keys = {
   ArrowRight: () => move(1), PageDown: () => move(1), " ": () => move(1), ArrowLeft: () => move(-1), PageUp: () => move(-1),
-  ArrowDown: () => (shown[at].kind === "picture" ? push("step") : main.scrollBy(0, 200)),
-  ArrowUp: () => (shown[at].kind === "picture" ? push("back") : main.scrollBy(0, -200)),
+  ArrowDown: () => (drawing() ? push("step") : (still()?.parentElement ?? main).scrollBy(0, 200)),
+  ArrowUp: () => (drawing() ? push("back") : (still()?.parentElement ?? main).scrollBy(0, -200)),
   Home: () => (rewound() ? ((at = 0), show()) : push("first")), End: () => { at = shown.length - 1; show(); }, o: look, p: present,
   f: () => (document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen()),
 };
@@ -274,7 +352,5 @@ at = Math.min(Math.max(0, parseInt(location.hash.slice(1), 10) - 1 || 0), shown.
 show();
 // The players arrive after this script.
 new MutationObserver(() => {
-  for (const dressed of main.querySelectorAll('.on [data-wb-theme]:not([data-wb-theme="projector"])')) {
-    if (shown[at].kind === "picture") dressed.dataset.wbTheme = "projector";
-  }
+  if (shown[at].kind === "picture" && main.querySelector('.on [data-wb-theme]:not([data-wb-theme="projector"])')) fit();
 }).observe(main, { childList: true, subtree: true });
