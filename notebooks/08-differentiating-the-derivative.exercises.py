@@ -114,8 +114,8 @@ exercise(
     misconceptions=[
         Misconception(
             "an intermediate breaks double backward",
-            "what is saved was computed inside forward, where nothing is recorded: to the second derivative it is "
-            "a constant. What does the engine know the history of?",
+            "what is saved has no history: it was computed inside forward, where nothing is recorded, or it was "
+            "detached. To the second derivative it is a constant. Of which tensors does the engine know the history?",
             TanhSlopeSaved,
         ),
         Misconception(
@@ -208,7 +208,8 @@ exercise(
     misconceptions=[
         Misconception(
             "the slope has no history",
-            "the value is right, but it is a constant: the walk back was not recorded, so no weight can learn from it.",
+            "the value is right, but it is a constant: the walk back was not recorded, or its result was detached. No "
+            "weight can learn from a constant.",
             _constant_penalty,
         ),
         Misconception(
@@ -220,7 +221,7 @@ exercise(
         ),
         Misconception(
             "the output in place of its slope",
-            "you punish what the model says. How steep it is was to be punished.",
+            "your penalty grows with what the model says. It should grow with how steep the model is.",
             _penalty_of_the_output,
         ),
         Misconception(
@@ -230,8 +231,8 @@ exercise(
         ),
         Misconception(
             "the slope of the mean",
-            "the mean of the outputs moves less with each input than the output of that input does. Each slope "
-            "counts whole; only the penalties are averaged.",
+            "the mean of the outputs moves less with each input than the output of that input does. So your slopes are "
+            "too small. What is to be averaged?",
             _penalty_of_the_mean,
         ),
     ],

@@ -60,8 +60,8 @@ exercise(
     misconceptions=[
         Misconception(
             "the average of the gradients",
-            "one gradient came out for the whole batch, the average: which sample pulled where is lost. Where do "
-            "you put the samples together?",
+            "one gradient came out for the whole batch, the average. Which sample gave which part is lost. "
+            "Where do you put the samples together?",
             lambda loss, w, batch: grad(lambda w: vmap(loss, in_dims=(None, 0))(w, batch).mean())(w),
         ),
         Misconception(
@@ -96,6 +96,12 @@ exercise(
             "losses in place of gradients",
             "those are the losses, one for each sample.",
             lambda loss, w, batch: vmap(loss, in_dims=(None, 0))(w, batch),
+        ),
+        Misconception(
+            "the whole batch as one sample",
+            "loss was written for one sample, and you gave it the whole batch: it took all the numbers for those of "
+            "one sample, and one gradient came out.",
+            lambda loss, w, batch: grad(loss)(w, batch),
         ),
     ],
     points=2,
@@ -147,6 +153,17 @@ exercise(
         ),
         Misconception(
             "the whole Hessian", "the table is there; v has no part in it yet.", lambda f, x, v: jacrev(grad(f))(x)
+        ),
+        Misconception(
+            "both results of a push",
+            "jvp returns two things: the value, and how it moves. You return both.",
+            lambda f, x, v: jvp(grad(f), (x,), (v,)),
+        ),
+        Misconception(
+            "a whole step in place of a small one",
+            "the gradient at x + v minus the gradient at x is how the gradient changes over a whole step. How fast it "
+            "moves at x is another number, if the gradient is not a straight line.",
+            lambda f, x, v: grad(f)(x + v) - grad(f)(x),
         ),
     ],
     points=2,

@@ -109,7 +109,8 @@ exercise(
     misconceptions=[
         Misconception(
             "zero_grad is forgotten in a loop",
-            "your steps contain the gradients of all steps before them. Somebody has to empty them.",
+            "your steps contain the gradients of all steps before them. Where are they emptied? (A method without "
+            "brackets is not called.)",
             _never_emptied,
         ),
         Misconception(
@@ -120,7 +121,8 @@ exercise(
         ),
         Misconception(
             "no step is made",
-            "your parameters do not move: backward brings the gradients, and no line of yours uses them.",
+            "your parameters do not move: backward brings the gradients, and nothing uses them. (A method without "
+            "brackets is not called.)",
             _no_steps,
         ),
         Misconception(
@@ -135,6 +137,10 @@ exercise(
 def clip(grads, most):
     norm = sum((grad**2).sum() for grad in grads).sqrt()
     return [grad * (most / norm) if norm > most else grad for grad in grads]
+
+
+def _as_they_are(grads, most):
+    return grads
 
 
 def _each_alone(grads, most):
@@ -197,6 +203,12 @@ exercise(
             "the norm without the root",
             "a sum of squares is the square of a length.",
             _without_the_root,
+        ),
+        Misconception(
+            "nothing is clipped",
+            "gradients that are too large come out as they were. (A loop that gives `grad` a new value does not change "
+            "the list, and clip_grad_norm_ changes the .grad of parameters, not tensors in a list.)",
+            _as_they_are,
         ),
         Misconception(
             "norms do not add",
@@ -275,7 +287,7 @@ exercise(
         ),
         Misconception(
             "the sign of the gradient",
-            "you look at the sign of what arrives. Which side of the bend one is on depends on the input.",
+            "you look at the sign of what arrives. The slope is chosen by the sign of the input.",
             _SignOfTheGradient,
         ),
         Misconception(

@@ -18,6 +18,12 @@ exercise(
             "that is your class. The node is a part of the walk back, and its name says so.",
             "Swish",
         ),
+        Misconception(
+            "what is printed for the name",
+            "print shows more of a node than its name: first comes the module that its class is in.",
+            "torch.autograd.function.SwishBackward",
+            ("<torch.autograd.function.SwishBackward>",),
+        ),
     ],
 )
 
@@ -31,6 +37,16 @@ exercise(
             "only layers with parameters are counted",
             "ReLU has no parameters, but it has a place in the Sequential, and places are counted.",
             ["0.weight", "0.bias", "1.weight", "1.bias"],
+        ),
+        Misconception(
+            "every layer has parameters",
+            "ReLU learns nothing: it has no weight and no bias. But it has a place in the Sequential.",
+            ["0.weight", "0.bias", "1.weight", "1.bias", "2.weight", "2.bias"],
+        ),
+        Misconception(
+            "a model knows its variable",
+            "a model does not know the name of the variable that holds it. It knows its own parts.",
+            ["model.0.weight", "model.0.bias", "model.2.weight", "model.2.bias"],
         ),
         Misconception(
             "layers are counted from one",

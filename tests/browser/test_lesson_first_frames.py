@@ -34,6 +34,7 @@ for n, cell in enumerate(cells):
         boxes = result.storyboard.scene.boxes.values()
         names = {box.title for box in boxes} | {word for box in boxes for line in box.lines for word in line.split()}
         words = [word for word in re.findall("`([^`]+)`", text) if word in names]
+        words += [word for word in re.findall("frame [*]([^*]+)[*]", text)]
         before = ""
         for each in reversed(cells[:n]):
             before = "".join(each["source"]) + before if each["cell_type"] == "markdown" else before
@@ -52,8 +53,9 @@ QUOTED = {
     "07": ["for output 0", "freed"],
     "15": ["saved other"],
 }
-# The notebook's own part of JupyterLab at 1440 x 900, beside the list of files; and a page of a lesson on a projector.
-SIZES = [(1020, 779), (1024, 768)]
+# The notebook's own part of JupyterLab at 1440 x 900, beside the list of files; a page of a lesson on a projector, and
+# the notebook's part there.
+SIZES = [(1020, 779), (1024, 768), (900, 700)]
 IN_SIGHT = """() => { const view = document.querySelector(".wb-view"), port = view.getBoundingClientRect();
   return [...view.querySelectorAll("svg text")].filter((text) => {
     const { left, right, top, bottom, width } = text.getBoundingClientRect();

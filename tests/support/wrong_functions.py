@@ -168,6 +168,9 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ('"6 * x - 2"', None),
         ("[21, 16]", None),
         ("54", None),
+        ("25", None),
+        ("14", None),
+        ("torch.tensor(21.0)", "one derivative too few"),
     ],
     "tanh-twice": [
         (
@@ -238,6 +241,21 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
             "result = ctx.saved_tensors\nreturn (1 - result**2) * grad_output",
             None,
         ),
+        (
+            "ctx.save_for_backward(x)\nreturn x.tanh()\n---\n(x,) = ctx.saved_tensors\n"
+            "return (1 - x.tanh()) * grad_output",
+            None,
+        ),
+        (
+            "result = x.tanh()\nctx.save_for_backward(result)\nreturn result\n---\n"
+            "(result,) = ctx.saved_tensors\nreturn 1 - result**2, grad_output",
+            None,
+        ),
+        (
+            "ctx.save_for_backward(x)\nreturn x.tanh()\n---\n(x,) = ctx.saved_tensors\n"
+            "return grad(x.tanh(), x, grad_output)[0]",
+            None,
+        ),
     ],
     "slope-penalty": [
         ("(slopes,) = grad(out.sum(), u)\nreturn ((slopes - 1) ** 2).mean()", "the slope has no history"),
@@ -301,6 +319,16 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
             "(slopes,) = grad(out.sum(), u, create_graph=True)\nreturn ((slopes - 1) ** 2).mean().item()",
             None,
         ),
+        (
+            "slopes = grad(out, u, torch.ones_like(out))[0]\nreturn ((slopes - 1) ** 2).mean()",
+            "the slope has no history",
+        ),
+        ("(slopes,) = grad(out.sum(), u, create_graph=True)\nreturn (slopes - 1).abs().mean()", None),
+        (
+            "penalty = 0\nfor each in out:\n    (slope,) = grad(each, u, create_graph=True)\n"
+            "    penalty = penalty + (slope - 1) ** 2\nreturn penalty.mean()",
+            None,
+        ),
     ],
     "tangent-of-a-cube": [
         ("12", "the tangent starts at 1"),
@@ -316,6 +344,9 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ("5", None),
         ('"3 * x**2 * 5"', None),
         ("(8, 60)", None),
+        ("15", None),
+        ("24", None),
+        ("1000", None),
     ],
     "pushes-and-walks": [
         ("{3, 100}", None),
@@ -334,6 +365,9 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ("[[3, 100]]", None),
         ("[3, None]", None),
         ("300", None),
+        ("[100, 1]", None),
+        ("[3, 300]", None),
+        ("(3,)", None),
     ],
     "sin-jvp": [
         (_X + "return [tangent * x.cos()]", None),
@@ -355,6 +389,9 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         (_X + "return tangent.cos() * x", None),
         (_X + "return 0.8776", None),
         ("return None", None),
+        (_X + "return x.cos() * tangent * tangent", None),
+        (_X + "return tangent / x.cos()", None),
+        (_X + "return x.cos(), tangent", None),
     ],
     "dual-quotient": [
         ("return a[0] / b[0], a[1] / (b[1] or 1.0)", "the quotient of the tangents"),
@@ -376,6 +413,9 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ("return a[0] // b[0], (a[1] * b[0] - a[0] * b[1]) // b[0] ** 2", None),
         ("return a[0] / b[0], a[1] * b[0] - a[0] * b[1] / b[0] ** 2", None),
         ("return a[0] / b[0]", None),
+        ("return a[0] / b[0], (a[1] * b[0] - a[0] * b[1]) / (2 * b[0])", None),
+        ("return a[0] / b[0], a[1] / b[0] - a[0] * b[1] / b[0]", None),
+        ("return a[0] / b[0], a[1] / b[0] - b[1] / b[0] ** 2", None),
     ],
     "shape-of-hessians": [
         ("[5, 4]", "a gradient in place of a Hessian"),
@@ -392,6 +432,9 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ("[4, 5, 5]", None),
         ("[1, 4, 4]", None),
         ("[]", None),
+        ("[4, 5, 4]", None),
+        ("[5, 4, 4, 4]", None),
+        ("torch.Size([5, 4])", "a gradient in place of a Hessian"),
     ],
     "per-sample-gradients": [
         ("return vmap(lambda s: 2 * ((w * s).sum() - 1) * s)(batch)", None),
@@ -413,7 +456,7 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
             "a loop",
         ),
         ("return [grad(loss)(w, sample) for sample in batch]", "a loop"),
-        ("return grad(loss)(w, batch)", None),
+        ("return grad(loss)(w, batch)", "the whole batch as one sample"),
         ("return vmap(grad(loss), in_dims=(0, None))(w, batch)", None),
         ("return vmap(grad(loss), in_dims=(None, 0))", None),
         ("return vmap(grad(loss), in_dims=(None, 1))(w, batch)", None),
@@ -425,6 +468,9 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ("loss(w, batch).backward()\nreturn w.grad", None),
         ("return vmap(vmap(grad(loss)))(w, batch)", None),
         ("return hessian(loss)(w, batch)", None),
+        ("return jacrev(loss)(w, batch)", "the whole batch as one sample"),
+        ("return vmap(grad(loss), in_dims=(None, 0))(w, batch).sum(0)", "the sum of the gradients"),
+        ("return vmap(grad(loss), in_dims=(None, 0), out_dims=1)(w, batch)", None),
     ],
     "hessian-times-vector": [
         ("return jvp(f, (x,), (v,))[1]", "a push through f"),
@@ -432,7 +478,7 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ("return hessian(f)(x) * v", "element by element"),
         ("return grad(f)(x) * v", "the gradient times v"),
         ("return hessian(f)(x)", "the whole Hessian"),
-        ("return jvp(grad(f), (x,), (v,))", None),
+        ("return jvp(grad(f), (x,), (v,))", "both results of a push"),
         ("return jvp(grad(f), x, v)", None),
         ("return grad(f)(x) @ v", "a push through f"),
         ("return jvp(grad(f), (v,), (x,))[1]", None),
@@ -446,5 +492,8 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ("return jvp(grad(f), (x,), (torch.ones_like(v),))[1]", None),
         ("return hessian(f) @ v", None),
         ("return [jvp(grad(f), (x,), (v,))[1].sum()]", None),
+        ("return grad(f)(x + v) - grad(f)(x)", "a whole step in place of a small one"),
+        ("return vjp(f, x)[1](v)", None),
+        ("return jvp(grad(f), (x,), (v,))[1] * v", None),
     ],
 }

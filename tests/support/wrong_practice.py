@@ -26,6 +26,9 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ("[1280, 256]", None),
         ("1.5", None),
         ("-1536", None),
+        ("32 * 10 * 4 + 32", None),
+        ("(32 + 10) * 4", None),
+        ("2 * 32 * 10 * 4", None),
     ],
     "fused-yes-or-no": [
         (_ZT + "return [(z.sigmoid() - t) * grad_output, None]", None),
@@ -60,6 +63,9 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
             _ZT + "return (1 / (1 + (-z).exp()) - t).detach() * grad_output, 0",
             None,
         ),
+        (_ZT + "return (z.sigmoid() - t) * z * grad_output, None", None),
+        (_ZT + "return -t / z.sigmoid() * grad_output, None", None),
+        (_ZT + "return torch.where(t > 0, -1.0, 1.0) * grad_output, None", None),
     ],
     "silu-that-keeps-one": [
         (
@@ -119,6 +125,13 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         (
             "ctx.save_for_backward(x)\nctx.s = x.sigmoid()\nreturn x * ctx.s\n---\n"
             "(x,) = ctx.saved_tensors\nreturn (ctx.s + x * ctx.s * (1 - ctx.s)) * grad_output",
+            None,
+        ),
+        (_KEEP_X + _X + "s = x.sigmoid()\nreturn (s + x * (1 - s)) * grad_output", None),
+        (_KEEP_X + _X + "s = x.sigmoid()\nreturn s * (1 + x) * grad_output", None),
+        (
+            "ctx.save_for_backward(x, x)\nreturn x * x.sigmoid()\n---\nx, again = ctx.saved_tensors\n"
+            "s = x.sigmoid()\nreturn (s + x * s * (1 - s)) * grad_output",
             None,
         ),
     ],
@@ -232,6 +245,21 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
             "    losses.append(loss.item())\nreturn losses",
             None,
         ),
+        (
+            _LOOP + "    optimizer.zero_grad\n    loss = loss_of(model)\n    loss.backward()\n    optimizer.step()\n"
+            "    losses.append(loss.item())\nreturn losses",
+            "zero_grad is forgotten in a loop",
+        ),
+        (
+            _LOOP + "    optimizer.zero_grad()\n    loss = loss_of(model)\n    loss.backward()\n    optimizer.step\n"
+            "    losses.append(loss.item())\nreturn losses",
+            "no step is made",
+        ),
+        (
+            _LOOP + "    optimizer.zero_grad()\n    loss = loss_of(model)\n    loss.backward()\n    optimizer.step()\n"
+            "    losses.append(loss.item)\nreturn losses",
+            None,
+        ),
     ],
     "clip-by-norm": [
         (_NORM + "scale = most / norm\nreturn [grad * scale**2 if norm > most else grad for grad in grads]", None),
@@ -251,7 +279,7 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
             "return [grad * (most / norm) if norm > most else grad for grad in grads]",
             "norms do not add",
         ),
-        ("return grads", None),
+        ("return grads", "nothing is clipped"),
         (_NORM + "if norm > most:\n    return [grad * (most / norm) for grad in grads]", None),
         (_NORM + "return [grad * (norm / most) if norm > most else grad for grad in grads]", None),
         (_NORM + "return [grad / norm if norm > most else grad for grad in grads]", None),
@@ -280,7 +308,13 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
             "return [grad * (most / norm) if norm > most else grad for grad in grads]",
             None,
         ),
-        ("torch.nn.utils.clip_grad_norm_(grads, most)\nreturn grads", None),
+        ("torch.nn.utils.clip_grad_norm_(grads, most)\nreturn grads", "nothing is clipped"),
+        (
+            _NORM + "for grad in grads:\n    if norm > most:\n        grad = grad * (most / norm)\nreturn grads",
+            "nothing is clipped",
+        ),
+        (_NORM + "return [grad * most if norm > most else grad for grad in grads]", None),
+        ("norm = grads[0].norm()\nreturn [grad * (most / norm) if norm > most else grad for grad in grads]", None),
     ],
     "leaky-relu": [
         (_X + "grad_output *= torch.where(x > 0, 1.0, 0.1)\nreturn grad_output", None),
@@ -307,6 +341,9 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         (_X + "return (x > 0) * grad_output", "a dead ReLU"),
         (_X + "return torch.where(x > 0, grad_output, 0.1 * grad_output).sum()", None),
         (_X + "return grad_output.clamp(min=0) + 0.1 * grad_output.clamp(max=0)", "the sign of the gradient"),
+        (_X + "return grad_output * x", None),
+        (_X + "return torch.where(x > 0, 1.0, 0.1 * grad_output)", None),
+        (_X + "return (x > 0) * grad_output + 0.1", None),
     ],
     "name-of-a-node": [
         ('"SwishBackward0"', "a number behind the name of your own node"),
@@ -324,6 +361,9 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ("0", None),
         ('"grad_fn"', None),
         ('""', None),
+        ('"torch.autograd.function.SwishBackward"', "what is printed for the name"),
+        ('"<SwishBackward>"', None),
+        ('"FunctionBackward"', None),
     ],
     "names-of-parameters": [
         ('["0.weight", "0.bias", "1.weight", "1.bias"]', "only layers with parameters are counted"),
@@ -331,7 +371,7 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ('["0.bias", "0.weight", "2.bias", "2.weight"]', "the bias comes first"),
         ('["weight", "bias", "weight", "bias"]', None),
         ('["0.weight", "2.weight", "0.bias", "2.bias"]', None),
-        ('["0.weight", "0.bias", "1.weight", "1.bias", "2.weight", "2.bias"]', None),
+        ('["0.weight", "0.bias", "1.weight", "1.bias", "2.weight", "2.bias"]', "every layer has parameters"),
         ('["linear1.weight", "linear1.bias", "linear2.weight", "linear2.bias"]', None),
         ('["weight0", "bias0", "weight2", "bias2"]', None),
         ('["0.weight", "2.weight"]', None),
@@ -339,8 +379,11 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
         ('"0.weight, 0.bias, 2.weight, 2.bias"', None),
         ("4", None),
         ('["0.w", "0.b", "2.w", "2.b"]', None),
-        ('["model.0.weight", "model.0.bias", "model.2.weight", "model.2.bias"]', None),
+        ('["model.0.weight", "model.0.bias", "model.2.weight", "model.2.bias"]', "a model knows its variable"),
         ("[0, 0, 2, 2]", None),
+        ('["weight", "bias"]', None),
+        ('["0.weight", "0.bias", "3.weight", "3.bias"]', None),
+        ('["Linear0.weight", "Linear0.bias", "Linear1.weight", "Linear1.bias"]', None),
     ],
     "write-made-new": [
         ("h = w.exp()\nsquares = h * h\nh.add_(1)\nreturn (squares * h).sum()", "the write is still there"),
@@ -366,5 +409,8 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
             "h = w.exp()\nsquares = h.clone() * h.clone()\nh.add_(1)\nreturn (squares * h).sum()",
             "the write is still there",
         ),
+        ("h = w.exp().clone()\nsquares = h * h\nh.add_(1)\nreturn (squares * h).sum()", "the write is still there"),
+        ("h = w.exp()\nsquares = (h * h).clone()\nh.add_(1)\nreturn (squares * h).sum()", "the write is still there"),
+        ("h = w.exp()\nsquares = h * h\nreturn (squares * h + 1).sum()", None),
     ],
 }

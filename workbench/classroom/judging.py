@@ -718,6 +718,12 @@ _MEANINGS = (
     ("cannot be converted to Scalar", "item() and float() take one number, and there are several."),
     ("^RuntimeError: Boolean value", "An if, a max() or the like asks for one truth value, and there are several."),
     ("must match|shapes", "Two shapes do not fit: print both."),
+    ("forward gradient that has a different size", "A tangent has the shape of what it is the tangent of."),
+    ("its forward grad to be floating", "A tangent is a tensor of decimal numbers: is a return missing?"),
+    ("invalid number of forward gradients", "A jvp owes one tangent for each output of its forward."),
+    ("Expected primals to be a tuple", "jvp takes its inputs in a tuple, and so the directions, also if that is one."),
+    (r"to return a scalar Tensor", "grad takes a function that gives one number, and this one gives several."),
+    ("Got in_dim=", "vmap goes over a dimension of each argument, and one of them has none left: which?"),
 )
 
 
