@@ -186,7 +186,7 @@ class OwnEngine:
             return self.node(place)
         return place
 
-    def own_leaf(self, node: AccumulateGrad) -> Any:
+    def own_leaf(self, node: Node) -> Any:
         """The engine's own leaf."""
         return node.variable._storage.of
 
