@@ -56,6 +56,8 @@ QUOTED = {
 # The notebook's own part of JupyterLab at 1440 x 900, beside the list of files; a page of a lesson on a projector, and
 # the notebook's part there.
 SIZES = [(1020, 779), (1024, 768), (900, 700)]
+# The picture of a whole model, of which a projector shows a part: the lesson, and its cell.
+LARGE = [("14-matrices-and-partial-derivatives.ipynb", 27)]
 IN_SIGHT = """() => { const view = document.querySelector(".wb-view"), port = view.getBoundingClientRect();
   return [...view.querySelectorAll("svg text")].filter((text) => {
     const { left, right, top, bottom, width } = text.getBoundingClientRect();
@@ -93,6 +95,8 @@ def test_what_the_text_names_is_in_sight(page: Page, lesson: str) -> None:
         page.set_viewport_size({"width": width, "height": height})
         quoted = set()
         for picture in told:
+            if (width, height) == SIZES[-1] and (lesson, picture["cell"]) in LARGE:
+                continue
             seen = seen_first(page, picture["html"])
             assert seen, picture["cell"]
             assert [word for word in picture["words"] if not any(word in text for text in seen)] == [], picture["cell"]

@@ -376,13 +376,21 @@ RIGHT = [
         "mean-as-a-function",
         "ctx.a = a.shape\nreturn Tensor(a.data.sum() / a.data.size)\n---\n"
         "return (Tensor(np.full(ctx.a, grad.data / prod(ctx.a))),)",
+    ),
+    (
         "no-work-twice",
         "*before, last = pieces\nfor each in before:\n    x = checkpoint(each, x, use_reentrant=False)\nreturn last(x)",
+    ),
+    (
         "best-step-down",
         "g = grad(f)(x)\nh = grad(lambda x: (grad(f)(x) * g).sum())(x)\nreturn x - g * (g**2).sum() / (g * h).sum()",
+    ),
+    (
         "clip-each-sample",
         "total = 0\nfor x, d in zip(a, delta):\n    each = torch.outer(d, x)\n"
         "    total = total + each * min(1.0, most / each.norm().item())\nreturn total / len(a)",
+    ),
+    (
         "leaky-in-place",
         "ctx.mark_dirty(x)\nctx.positive = x > 0\nreturn x.mul_(torch.where(ctx.positive, 1.0, 0.1))\n---\n"
         "return grad_output * torch.where(ctx.positive, 1.0, 0.1)",

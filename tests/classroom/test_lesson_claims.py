@@ -149,6 +149,68 @@ def zeros_for_an_output_without_slope() -> bool:
     return arrived[0].tolist() == [0, 0]
 
 
+def the_order_of_the_factors() -> bool:
+    def both(v: Any) -> Any:
+        return torch.stack([v[0] * v[1], v[1] + v[2] * v[2]])
+
+    v, along, back = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, -2.0, 0.5]), torch.tensor([2.0, -1.0])
+    table = torch.func.jacrev(both)(v)
+    pushed, pulled = torch.func.jvp(both, (v,), (along,))[1], torch.func.vjp(both, v)[1](back)[0]
+    return torch.equal(pushed, table @ along) and torch.equal(pulled, back @ table)
+
+
+def the_second_derivative_of_a_root() -> bool:
+    return torch.func.grad(torch.func.grad(lambda x: x.sqrt()))(torch.tensor(4.0)) == -1 / (4 * 4 * 2) == -0.03125
+
+
+class Fused(torch.autograd.Function):
+    """A loss that keeps the probabilities, as lesson 11 writes it."""
+
+    @staticmethod
+    def forward(ctx: Any, z: Any, target: Any) -> Any:
+        p = z.softmax(1)
+        ctx.save_for_backward(p, target)
+        return -p[torch.arange(len(target)), target].log().mean()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        p, target = ctx.saved_tensors
+        return (p - nn.functional.one_hot(target, p.shape[1])) * grad_output / len(target), None
+
+
+def bars_that_go_up_once() -> bool:
+    target = torch.arange(8)
+
+    def in_steps(z: Any, target: Any) -> Any:
+        p = z.exp() / z.exp().sum(1, keepdim=True)
+        return -(nn.functional.one_hot(target, 10).to(z.dtype) * p.log()).sum(1).mean()
+
+    def kept(loss: Callable[[Any, Any], Any]) -> list[int]:
+        x, w = torch.ones(8, 4), torch.ones(4, 10, requires_grad=True)
+        with torch.record() as trace:
+            loss(x @ w, target).backward()
+        told = re.findall(r"^(?:forward|backward) \d+: (\d+) bytes kept$", repr(trace.show("memory")), re.M)
+        return [int(number) for number in told]
+
+    fused = kept(Fused.apply)
+    return fused == [0, 320, 0, 0] and max(kept(in_steps)) > 2 * max(fused)
+
+
+def a_bias_behind_dead_units() -> bool:
+    model = nn.Sequential(nn.Linear(1, 2), nn.ReLU(), nn.Linear(2, 1))
+    with torch.no_grad():
+        model[0].bias.fill_(-10.0)
+    model(torch.zeros(3, 1)).sum().backward()
+    first, last = model[0], model[2]
+    zero = [each.grad.any().item() for each in (first.weight, first.bias, last.weight)]
+    return zero == [False, False, False] and last.bias.grad == 3
+
+
+def a_rounded_number_without_a_slope() -> bool:
+    return not works(lambda: torch.tensor(float(round(leaf(2.4).item()))).backward())
+
+
 def emptied() -> bool:
     model = nn.Linear(1, 1)
     model(torch.ones(1, 1)).sum().backward()
@@ -426,6 +488,11 @@ CLAIMS = [
     ("06", "what was saved before it would be refused afterwards", step_before_backward),
     ("07", "the engine passes zeros there", zeros_for_an_output_without_slope),
     ("08", "returns a part of the second derivative", a_part_of_the_second_derivative),
+    ("09", "forward mode computes `J @ tangent`, and backward computes `grad_output @ J`", the_order_of_the_factors),
+    ("10", "It brings -0.03125 to `x`", the_second_derivative_of_a_root),
+    ("11", "so its bars go up once and come down once", bars_that_go_up_once),
+    ("12", "Only the bias of that layer still learns", a_bias_behind_dead_units),
+    ("12", "Rounding has no slope", a_rounded_number_without_a_slope),
     ("12", "`zero_grad()` empties their `.grad`", emptied),
     ("14", "*grad can be implicitly created only for scalar outputs*", only_single_numbers),
     ("14", "This is the same as `(v * y).sum().backward()`", weights_in_place_of_a_gradient),
@@ -453,9 +520,11 @@ CLAIMS = [
     ("18", "So the bars reach 6 KiB", six_at_the_peak),
     ("18", "**the inputs of all pieces**, and **what one piece holds**", two_parts_of_a_peak),
     ("18", "So the rate must be smaller than `2 / c`", too_large_a_rate),
-    "18",
-    "The norm of an outer product is the norm of one vector times the norm of the other",
-    norms_of_an_outer_product,
+    (
+        "18",
+        "The norm of an outer product is the norm of one vector times the norm of the other",
+        norms_of_an_outer_product,
+    ),
     ("18", "A leaf that requires a gradient must not be written over", marked_leaf),
     ("18", "So choose a safe number *before* `sqrt`", safe_before_the_root),
 ]
