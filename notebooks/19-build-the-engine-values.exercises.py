@@ -606,11 +606,12 @@ def _cleared(root, grad):
 
 
 @contextmanager
-def _counting(answer):
-    """The count is another exercise: for this one it is right."""
+def _counting(answer, graph, nodes):
+    """The count is another exercise: for this one it is right, as told by what the graph was made from."""
+    ends = [to for arrows in graph.values() for to, _ in arrows]
     names = getattr(answer, "__globals__", {})
     before = dict(names)
-    names["count_arrivals"] = _arrows
+    names["count_arrivals"] = lambda root: {nodes[name]: ends.count(name) for name in graph}
     try:
         yield
     finally:
@@ -622,8 +623,9 @@ def _walked(answer, read):
     found = []
     for graph in _GRAPHS:
         ran = []
-        with _counting(answer):
-            answer(_nodes(answer, graph, ran)[list(graph)[-1]], 1.5)
+        nodes = _nodes(answer, graph, ran)
+        with _counting(answer, graph, nodes):
+            answer(nodes[list(graph)[-1]], 1.5)
         found.append(read(ran))
     return found
 
@@ -659,7 +661,7 @@ def _walk_checked(answer):
             }
             ran = []
             nodes = _nodes(answer, graph, ran)
-            with _counting(answer):
+            with _counting(answer, graph, nodes):
                 answer(nodes["y"], 1.0)
             sums = {name: sum(grad for each, grad in ran if each == name) for name in "uv"}
             return grad_output * sums["u"], grad_output * sums["v"]

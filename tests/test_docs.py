@@ -124,7 +124,7 @@ SAID |= {
         "1. Gradients are not cleared between updates",
     ),
     "a-class": (
-        "Not yet (0 of 2 points). Grad_output is forgotten: what arrives takes no part in yours.",
+        "Not yet (0 of 2 points). grad_output is forgotten: what arrives takes no part in yours.",
         "Right. (2 points)",
         "['cube.exercises.py', 'cube.ipynb']\n# exercise: backward-of-a-cube\nclass Mine(",
         "Right. (2 points)\nThe solution of 'backward-of-a-cube' is not in the file that was handed out",

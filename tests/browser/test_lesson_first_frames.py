@@ -74,7 +74,7 @@ def page():
 def pictures(lesson: str) -> list[dict[str, Any]]:
     folder = CHECKOUT / "notebooks"
     done = subprocess.run([sys.executable, "-c", RUN, lesson], cwd=folder, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.rpartition("told:")[2])
+    return json.loads(done.stdout.splitlines()[-1].removeprefix("told:"))
 
 
 def seen_first(page: Page, html: str) -> list[str]:
@@ -90,7 +90,7 @@ def seen_first(page: Page, html: str) -> list[str]:
 @pytest.mark.parametrize("lesson", [path.name for path in LESSONS])
 def test_what_the_text_names_is_in_sight(page: Page, lesson: str) -> None:
     told = pictures(lesson)
-    assert told
+    assert told or "record(" not in (CHECKOUT / "notebooks" / lesson).read_text(encoding="utf-8")
     for width, height in SIZES:
         page.set_viewport_size({"width": width, "height": height})
         quoted = set()

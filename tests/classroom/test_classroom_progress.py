@@ -23,8 +23,8 @@ from workbench.cli.pages import execute
 
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file in a folder with the exercises of the course."""
-    for path in (CHECKOUT / "notebooks").glob(f"*{SUFFIX}"):
+    """The file in a folder with the exercises of the course, and the modules that they import."""
+    for path in (CHECKOUT / "notebooks").glob("*.py"):
         shutil.copy(path, tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path / FILE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +110,8 @@ def judged(file: str, name: str, answer: Callable[[], Any]) -> None:
     else:
         is_read = True
         verdict = exercise.judge(given)
-    display({VERDICT: asdict(verdict) | {"is_read": is_read}}, raw=True)
+    said = asdict(replace(verdict, tables=()))  # they are for who answers
+    display({VERDICT: said | {"is_read": is_read}}, raw=True)
 
 
 def verdicts(ran: Any, lesson: Assignment) -> list[Verdict]:
