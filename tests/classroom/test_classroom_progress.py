@@ -17,7 +17,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from workbench.classroom import check, progress
 from workbench.classroom.checks import FILE, Progress, keep_points, read_points
-from workbench.classroom.registry import SUFFIX, exercises, lessons
+from workbench.classroom.registry import exercises, lessons
 from workbench.cli.pages import execute
 
 
@@ -32,7 +32,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def beside(place: Path) -> list[str]:
     """The names of what lies there and is no exercise."""
-    return sorted(name for name in os.listdir(place.parent) if not name.endswith(SUFFIX))
+    return sorted(name for name in os.listdir(place.parent) if not name.endswith(".py"))
 
 
 def test_a_notebook_keeps_the_best_answer_beside_itself(place: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,7 +45,9 @@ def test_every_answer_is_judged_as_by_the_teachers_file(
     said = []
     for place in (NOTEBOOKS, folder):
         monkeypatch.chdir(place)
-        said.append([answers.verdict_of(name, written) for written in asked])
+        verdicts = [answers.verdict_of(name, written) for written in asked]
+        # An error may name an object by where it lies in memory.
+        said.append([replace(each, says=re.sub("0x[0-9a-f]+", "0x…", each.says)) for each in verdicts])
     assert said[0] == said[1] and said[0][0].right
     monkeypatch.chdir(folder)
     for empty in (None, ...):
