@@ -135,6 +135,18 @@ def _not_transposed(grad_output, z, W):
     return grad_x, torch.outer(grad_x, z)
 
 
+def _of_a_nudge(grad_output, z, W):
+    s, before = _parts(z, W)
+    grad_x = torch.linalg.solve(before, s * grad_output)
+    return grad_x, torch.outer(grad_x, z)
+
+
+def _slope_first(grad_output, z, W):
+    s, before = _parts(z, W)
+    grad_x = torch.linalg.solve(before.T, s * grad_output)
+    return grad_x, torch.outer(grad_x, z)
+
+
 def _multiplied(grad_output, z, W):
     s, before = _parts(z, W)
     grad_x = s * (before.T @ grad_output)
@@ -203,6 +215,12 @@ exercise(
             "the equation of a nudge for that of a gradient",
             "you solve for how z moves. A gradient goes the other way through the same matrix.",
             _not_transposed,
+            (_of_a_nudge,),
+        ),
+        Misconception(
+            "the two steps in the order of forward",
+            "the slope of tanh comes first when dx becomes dz. A gradient passes the same two steps from the end.",
+            _slope_first,
         ),
         Misconception(
             "multiplied and not solved",
@@ -295,12 +313,12 @@ exercise(
             _adjoint_with(to_a=-1.0),
         ),
         Misconception(
-            "y stays at its end",
+            "the path stays at its end",
             "the slope of a step needs the y of that step, and y was not at its end all the time.",
             _adjoint_with(to_y=0.0),
         ),
         Misconception(
-            "y goes on forwards",
+            "the path goes on forwards",
             "your y goes on after the end. backward needs the values that it had before.",
             _adjoint_with(to_y=1.0),
         ),

@@ -65,7 +65,14 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
             None,
         ),
         (f"s = 1 - z**2\ngrad_x = s * torch.linalg.solve((1 - s[:, None] * W).T, grad_output)\n{_OUTER}", None),
-        (_MANY + f"grad_x = torch.linalg.solve(M.T, s * grad_output)\n{_OUTER}", None),
+        (
+            _MANY + f"grad_x = torch.linalg.solve(M.T, s * grad_output)\n{_OUTER}",
+            "the two steps in the order of forward",
+        ),
+        (
+            _MANY + f"grad_x = torch.linalg.solve(M, s * grad_output)\n{_OUTER}",
+            "the equation of a nudge for that of a gradient",
+        ),
         (
             _MANY + f"grad_x = s * (torch.linalg.inv(M) @ grad_output)\n{_OUTER}",
             "the equation of a nudge for that of a gradient",
@@ -85,10 +92,10 @@ WRONG: dict[str, list[tuple[str, str | None]]] = {
             _START + f"    g = g - h * a * y**2\n    a = a + h * a * 2 * k * y\n    y = y + h * k * y**2\n{_END}",
             "the adjoint moves the wrong way",
         ),
-        (_START + f"    g = g - h * a * y**2\n    a = a - h * a * 2 * k * y\n{_END}", "y stays at its end"),
+        (_START + f"    g = g - h * a * y**2\n    a = a - h * a * 2 * k * y\n{_END}", "the path stays at its end"),
         (
             _START + f"    g = g - h * a * y**2\n    a = a - h * a * 2 * k * y\n    y = y - h * k * y**2\n{_END}",
-            "y goes on forwards",
+            "the path goes on forwards",
         ),
         (
             _START + f"    g = g - h * y**2\n    a = a - h * a * 2 * k * y\n    y = y + h * k * y**2\n{_END}",
