@@ -137,3 +137,9 @@ def test_a_notebook_without_its_exercises_is_known_by_the_teachers_file() -> Non
     lesson = Assignment.of(read(path), path, file_of(path))
     cell = new_code_cell('# exercise: grad-at-a-fork\na_grad = 9\ncheck("grad-at-a-fork", a_grad)')
     assert lesson_of(new_notebook(cells=[cell]), [lesson]) is lesson
+
+
+def test_each_engine_that_is_handed_out_is_said_to_hold_solutions() -> None:
+    engines = sorted(path.name for path in (CHECKOUT / "notebooks").glob("engine_*.py"))
+    (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| `{engines[0]}`")]
+    assert f"`{engines[-1]}`" in row and "solutions" in row
