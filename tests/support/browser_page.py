@@ -29,7 +29,7 @@ FLAGS = [
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
 ]
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-INSIDE = {"about", "blob", "chrome-extension", "data", "devtools", "file"}
+INSIDE = {"about", "attachment", "blob", "chrome-extension", "data", "devtools", "file"}
 
 # A machine that is busy with others is slow, not wrong.
 PATIENCE = 90_000

@@ -7,6 +7,7 @@ not installed.
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from concurrent.futures import ThreadPoolExecutor
 from os import cpu_count
 from pathlib import Path
@@ -26,6 +27,10 @@ def write(path: Path, target: Path) -> None:
     with place_to_run(path) as place:
         execute(notebook, path, place)
     for cell in notebook.cells:
+        for name, kinds in cell.pop("attachments", {}).items():  # Sphinx knows images in files alone
+            (data,) = kinds.values()
+            target.with_name(name).write_bytes(b64decode(data))
+            cell.source = cell.source.replace(f"](attachment:{name})", f"]({name})")
         if cell.cell_type == "markdown":
             cell.source = re.sub(r"(\]\((?![a-z]+:)[^)\s]+)\.html(?=[)#])", r"\1.ipynb", cell.source)
     # What a widget's front end would ask its kernel for: the page has the picture, which plays without one.
