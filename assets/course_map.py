@@ -1,11 +1,13 @@
 """Draw which lesson needs which, from the first lines of the lessons: `python assets/course_map.py`; it needs `dot`.
 
-The README and the site show the file; lesson 0 has the same picture as an attachment of a cell, so that a copy has it.
+The site shows the file; lesson 0 has the same picture as an attachment of a cell, so that a copy has it. There it is a
+PNG, for JupyterLab shows no attached SVG, and beside it stands of which file it is.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import re
 import textwrap
 from pathlib import Path
@@ -15,6 +17,7 @@ import nbformat
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 PICTURE = Path(__file__).with_name("course-map.svg")
+ATTACHED = "course-map.png"
 NEEDS = re.compile(r"\*\*You need:\*\* (.*?)(?: \(| ·)")
 _NARROW = 19  # characters of a title in one line, so that the whole map is as wide as a page
 
@@ -36,8 +39,8 @@ def arrows(known: dict[int, tuple[str, set[int]]]) -> list[tuple[int, int]]:
     return [(a, b) for a, b in pairs if not any(a in known[between][1] for between in known[b][1] - {a})]
 
 
-def course_map() -> str:
-    """The picture as SVG."""
+def course_map() -> graphviz.Digraph:
+    """The picture: a box for each lesson."""
     known = lessons()
     graph = graphviz.Digraph(
         "course",
@@ -58,16 +61,24 @@ def course_map() -> str:
         graph.node(str(number), textwrap.fill(f"{number} · {title}", _NARROW, break_long_words=False))
     for start, end in arrows(known):
         graph.edge(str(start), str(end))
-    svg = graph.pipe("svg", encoding="utf-8")
-    return svg[svg.index("<svg") :]  # what stands before names the program's version
+    return graph
+
+
+def digest(svg: str) -> str:
+    """What tells one picture from another."""
+    return hashlib.sha256(svg.encode()).hexdigest()
 
 
 if __name__ == "__main__":
-    svg = course_map()
+    drawn = course_map()
+    svg = drawn.pipe("svg", encoding="utf-8")
+    svg = svg[svg.index("<svg") :]  # what stands before names the program's version
     PICTURE.write_text(svg, encoding="utf-8")
+    png = base64.b64encode(drawn.pipe("png")).decode()
     path = next(NOTEBOOKS.glob("00-*.ipynb"))
     notebook = nbformat.read(path, as_version=4)
     for cell in notebook.cells:
-        if PICTURE.name in cell.get("attachments", {}):
-            cell.attachments[PICTURE.name] = {"image/svg+xml": base64.b64encode(svg.encode()).decode()}
+        if ATTACHED in cell.get("attachments", {}):
+            cell.attachments[ATTACHED] = {"image/png": png}
+            cell.metadata["course_map"] = digest(svg)
     nbformat.write(notebook, path)

@@ -160,7 +160,9 @@ class CopySlices(Node):
         return "CopySlices"
 
     def free(self):
-        self.node.free()
+        if self.node.saved:
+            self.node.saved = None
+            emit("freed", self)
 
     def run(self, grad):
         rest = grad.clone()

@@ -277,6 +277,28 @@ def test_back_takes_out_what_the_engine_has_added_and_freed(torch: Any) -> None:
         workbench.step(loss)
 
 
+def test_back_over_a_leaf_warns_only_of_a_gradient_that_somebody_changed(torch: Any) -> None:
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    s = workbench.step((w * 3.0).sum()).run()
+    s.back(1)
+    assert w.grad is None and s.warnings == []
+    s.run()
+    w.grad.add_(1.0)
+    s.back(1)
+    assert [said for said in s.warnings if "was not what step 3 had left there" in said]
+
+
+def test_memory_of_a_write_through_a_view_is_all_given_back(torch: Any) -> None:
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with workbench.record() as trace:
+        base = x * x
+        base[1:].mul_(x[:2])
+        base.sum().backward()
+    said = str(trace.show("memory")._repr_mimebundle_()["text/plain"])
+    assert "CopySlices has run and frees what it had saved" in said and "0 bytes kept" in said
+    assert "saved_tensors[" not in said and "to the end" not in said
+
+
 def test_an_accumulation_that_is_wrong_is_seen_to_be(torch: Any) -> None:
     w, b, loss = loss_of(torch)
 

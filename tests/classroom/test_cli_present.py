@@ -19,7 +19,7 @@ import workbench as torch
 from workbench.classroom.checks import tell
 from workbench.classroom.handout import student
 from workbench.cli import main
-from workbench.cli.teacher import _paper
+from workbench.cli.teacher import _paper, _unbroken_lines
 
 NAME = "00-slopes-and-a-graph"
 
@@ -237,6 +237,10 @@ def test_the_presenter_has_a_window_with_notes_and_what_comes_next(room: Any) ->
 
 def where_hidden(page: Any) -> int:
     return int(page.evaluate("document.querySelector('#talk-bar .where').textContent").split(" / ")[0])
+
+
+def test_a_solution_with_several_empty_lines_stays_in_one_block_of_html() -> None:
+    assert _unbroken_lines("a\n\n\nb\n\nc") == "a\n&#8203;\n&#8203;\nb\n&#8203;\nc"
 
 
 def test_notes_are_for_the_presenter_alone() -> None:

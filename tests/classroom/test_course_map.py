@@ -40,9 +40,11 @@ def test_the_arrows_lead_from_what_a_lesson_needs() -> None:
     assert before == {number: needed for number, (_, needed) in LESSONS.items()}
 
 
-def test_lesson_0_has_the_same_picture() -> None:
-    (attached,) = [cell.attachments["course-map.svg"] for cell in FIRST if "attachments" in cell]
-    assert base64.b64decode(attached["image/svg+xml"]).decode() == MAP["PICTURE"].read_text(encoding="utf-8")
+def test_lesson_0_has_the_same_picture_as_jupyterlab_can_show_it() -> None:
+    (cell,) = [cell for cell in FIRST if "attachments" in cell]
+    assert base64.b64decode(cell.attachments[MAP["ATTACHED"]]["image/png"]).startswith(b"\x89PNG")
+    assert f"](attachment:{MAP['ATTACHED']})" in cell.source
+    assert cell.metadata["course_map"] == MAP["digest"](MAP["PICTURE"].read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("text", ["\n".join(cell.source for cell in FIRST), INDEX], ids=["lesson 0", "index"])

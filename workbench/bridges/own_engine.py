@@ -90,11 +90,12 @@ class OwnNode(Node):
     def saved_items(self) -> list[tuple[str, Any, int]]:
         """What it has saved."""
         found = []
+        names = self.fn.names if isinstance(self.fn, OwnNode) else self.names
         for at, each in enumerate(_saved(self.real)):
             tensor = getattr(each, "tensor", each)
             if tensor is not None and self.driver.is_tensor(tensor):
                 version = getattr(each, "version", getattr(tensor, "_version", 0))
-                name, is_part = self.names[at] if at < len(self.names) else (f"saved_tensors[{at}]", True)
+                name, is_part = names[at] if at < len(names) else (f"saved_tensors[{at}]", True)
                 found.append((name, self.driver.tensor(tensor) if is_part else self.driver.array(tensor), version))
         return sorted(found, key=itemgetter(0))  # "other" before "self", as the formulas of the workbench read them
 

@@ -333,8 +333,8 @@ def _unbroken(code: str) -> str:
 
 
 def _unbroken_lines(html: str) -> str:
-    # An empty line would end the block of HTML.
-    return html.strip().replace("\n\n", "\n&#8203;\n")
+    # An empty line, also one of several, would end the block of HTML.
+    return re.sub(r"\n(?=\n)", "\n&#8203;", html.strip())
 
 
 def _still(output: NotebookNode) -> NotebookNode:

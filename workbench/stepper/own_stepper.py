@@ -19,7 +19,7 @@ from ..autograd.tensor import wrap
 from ..bridges.own_engine import NO_RECORDING, OwnEngine, OwnNode, drivers
 from ..events import failed
 from ..trace.recorder import Recorder
-from .stepper import Stepper
+from .stepper import Stepper, gradient_of
 from .steps import Breakpoint, are_equal, recorded
 
 
@@ -78,6 +78,7 @@ class OwnStepper(Stepper):
         if not are_equal(mirror.grad, self._driver.array(grad)):
             self._branch.steps[self.position - 1] = replace(step, left=recorded(self._driver.array(grad)))
         self._driver.link(grad, mirror.grad)
+        self._undo[-1] = replace(self._undo[-1], left=gradient_of(node))
 
     def back(self, n: int = 1) -> Stepper:
         """Undo the last `n` steps: all is as it was on arriving there."""
