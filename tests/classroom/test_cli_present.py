@@ -119,7 +119,9 @@ def test_a_picture_fills_the_screen_and_keys_step_it(talk: Any) -> None:
     below = talk.locator("main.picture p.on").last
     assert where(talk) == number and talk.locator("main.picture p.on").count() == 2
     wait_until(talk, "document.querySelector('main').scrollHeight <= document.querySelector('main').clientHeight + 1")
-    assert below.bounding_box()["y"] >= player.bounding_box()["y"] + player.bounding_box()["height"] - 1
+    end = "document.querySelector('main.picture .on .wb-player').getBoundingClientRect().bottom"
+    last = "[...document.querySelectorAll('main.picture p.on')].at(-1).getBoundingClientRect().y"
+    wait_until(talk, f"{last} >= {end} - 1")
     assert below.bounding_box()["y"] + below.bounding_box()["height"] <= talk.locator("#talk-bar").bounding_box()["y"]
     before = player.locator(".wb-position").inner_text()
     talk.keyboard.press("ArrowUp")
