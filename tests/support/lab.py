@@ -23,8 +23,8 @@ from playwright.sync_api import Page
 CHECKOUT = Path(__file__).resolve().parents[2]
 # What JupyterLab and Notebook 7 themselves say in the console, with the reason it is let pass.
 NOISE = {
-    "Failed to load resource: net::ERR_UNKNOWN_URL_SCHEME": "it shows an image that is attached to a cell, as the map of "
-    "lesson 0 is, for a moment by its name in the cell, which is no address",
+    "Failed to load resource: net::ERR_UNKNOWN_URL_SCHEME": "it asks for an image that is attached to a cell, as "
+    "the map of lesson 0 is, by its name in the cell, before it puts the image itself there",
     "Could not restore the debugger state: Canceled future for debug_request message before replies were "
     "done": "its debugger still waits for an answer of the kernel that a test has just shut down",
     "Canceled future for kernel_info_request message before replies were done": "it asks what the kernel is, and is "
