@@ -193,7 +193,7 @@ class OwnEngine:
 
     def link(self, own: Any, mirror: Tensor) -> None:
         """From now on this stands for a tensor."""
-        vars(own)[_TENSOR], mirror._array = mirror, own.data
+        vars(own)[_TENSOR], mirror._array = mirror, self.array(own)
         mirror._storage = _Versions(own)
 
     def array(self, own: Any) -> Any:
@@ -205,8 +205,7 @@ class OwnEngine:
         mirror: Tensor | None = vars(own).get(_TENSOR)
         if mirror is None:
             mirror = wrap(self.array(own))
-            mirror._storage = _Versions(own)
-            vars(own)[_TENSOR] = mirror
+            self.link(own, mirror)
         elif mirror._array is not own.data:
             mirror._array = self.array(own)
         grad_fn = own._node if hasattr(own, "_node") else _ask(own, "grad_fn")  # asking a view's changes that
