@@ -139,7 +139,7 @@ def _hand_out_files(source: Path, place: Path) -> list[str]:
             body, _, held = target.read_text(encoding="utf-8").rpartition(f"# {MARK}: ")
         if held.split()[1:] == [made_from]:
             continue
-        given = for_students(file, is_tested=True) if file.name.endswith(SUFFIX) else text_of(file)
+        given = for_students(file, is_tested=True)
         if held == given:
             continue
         if there and held.split()[:1] != [_sha(body)]:

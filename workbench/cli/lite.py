@@ -113,11 +113,10 @@ def _built(place: Path, source: Path, graphviz: Path | None) -> Path:
     for path in sorted(source.glob("*.ipynb")):
         (contents / path.name).write_text(f"{nbformat.writes(_copy(path))}\n", encoding="utf-8")
     modules = {file for path in source.glob("*.ipynb") for file in modules_of(path, read(path))}
-    for file in source.glob(f"*{SUFFIX}"):
+    for file in {*source.glob(f"*{SUFFIX}"), *modules}:
         (exercises / file.name).write_text(for_students(file), encoding="utf-8")
     for file in modules:  # a reader reads them, and may write others in their place
-        for folder in (exercises, contents):
-            (folder / file.name).write_text(text_of(file), encoding="utf-8")
+        (contents / file.name).write_text(text_of(file), encoding="utf-8")
     try:
         graphviz_wheel(graphviz or _fetched_graphviz(place), wheels)
     except ValueError as error:

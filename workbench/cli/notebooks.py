@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 
 from workbench.classroom.handout import MarkerError
 from workbench.classroom.judging import Exercise
-from workbench.classroom.registry import file_of, registered
+from workbench.classroom.registry import SUFFIX, file_of, registered
 from workbench.classroom.sealing import NotSealed, sealed
 from workbench.cli import errors
 from workbench.cli.errors import CommandError
@@ -111,8 +111,8 @@ def _imported(text: str) -> set[str]:
 
 
 def for_students(file: Path, is_tested: bool = False) -> str:
-    """The text of a file of exercises as it is handed out: without solutions."""
-    return _sealed(file, file.stat().st_mtime_ns, is_tested)
+    """The text of a file beside a lesson as it is handed out: of one of exercises without the solutions."""
+    return _sealed(file, file.stat().st_mtime_ns, is_tested) if file.name.endswith(SUFFIX) else text_of(file)
 
 
 @cache

@@ -66,10 +66,8 @@ def release(source: Path, kind: str, out: Path) -> None:
             raise CommandError(errors.OVER_ITSELF.format(target))
         made[target] = _copied(path, kind)
         for file in beside(path):
-            if file == file_of(path):
-                made[file_of(target)] = text_of(file) if kind == "solutions" else for_students(file)
-            else:
-                made[target.with_name(file.name)] = text_of(file)
+            name = file_of(target).name if file == file_of(path) else file.name
+            made[target.with_name(name)] = text_of(file) if kind == "solutions" else for_students(file)
     try:
         if kind == "nbgrader":
             out.mkdir(parents=True, exist_ok=True)
