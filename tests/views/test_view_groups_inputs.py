@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import net_samples as nets
+import pytest
 
 import workbench as torch
 from workbench import nn
+from workbench.scene import label_places, obstacles, reading
 from workbench.views import storyboard
 
 
@@ -121,6 +125,32 @@ def test_very_many_leaves_of_one_operation_are_one_box_with_it_until_it_opens():
     assert len(opened.opened) == 1
     leaves = [box for box in opened.at().boxes.values() if box.kind == "leaf"]
     assert len(leaves) == 100
+
+
+@pytest.mark.parametrize("combine", [torch.stack, torch.cat])
+def test_what_has_no_room_is_not_laid_out_and_no_way_is_looked_for_among_very_many_arrows(monkeypatch, combine):
+    done = Counter()
+
+    def counted(place, name):
+        work = getattr(place, name)
+
+        def counting(*args, **options):
+            done[name] += 1
+            return work(*args, **options)
+
+        monkeypatch.setattr(place, name, counting)
+
+    counted(reading, "placed")
+    counted(obstacles.Obstacles, "way")
+    counted(label_places.LabelPlaces, "_near")
+    many = [torch.randn(2, requires_grad=True) for _ in range(110)]
+    with torch.record() as trace:
+        combine(many).sum().backward()
+    board = trace.show().storyboard
+    assert max(done.values()) <= 10
+    assert board.layout.width < 800
+    board.to_dict()  # as a page gets it, which can open the group
+    assert done["placed"] <= 4 and done["way"] <= 20 and done["_near"] <= 10
 
 
 def test_two_results_of_one_operation_are_told_apart_where_a_call_takes_both():

@@ -6,6 +6,7 @@ The main way through the part is to read straight down (`_spine`), and what uses
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from .regions import RegionOutline, Wire
 from .rows import SETTINGS, thinned
 
 _INCH = 72  # px of Graphviz's inches, in which it is told distances
-_ASIDE = 28  # px between what stands side by side
+ASIDE = 28  # px between what stands side by side
 APART = 14  # px between two rows
 _APART_LABELLED = 2  # px between two rows where there are labels: each label takes a row of its own
 # Graphviz leaves at least 5 px above a label and below it, so it is told of a height that is less by this many px.
@@ -24,6 +25,7 @@ _OVERLAP = 12
 _STRAIGHT = 100  # how much more the main way through a part is kept straight than others
 _MOST_BOXES_LED = 200  # of more, looking for the arrows' ways would take longer than all the rest
 _MOST_ARROWS_LED = 400  # the same
+_MOST_MEETING_LED = 40  # arrows at one box: of more, labels have no room that looking for could find
 # Values that enter a region stand far from what takes them: with few rounds their arrows lead side by side.
 _IN_FRAME = "splines=true, nslimit=3, nslimit1=3"
 _HEAD = "node [shape=plain]\nedge [dir=none]\n"
@@ -72,6 +74,7 @@ def question(
     drawn, settings = thinned(list(arrows.values()), of_block, size)
     settings = _IN_FRAME if heading is not None and settings == SETTINGS else settings
     led = "splines=true" in settings and len(of_block) <= _MOST_BOXES_LED and len(wires) <= _MOST_ARROWS_LED
+    led = led and _most_meeting(arrows.values()) <= _MOST_MEETING_LED
     settings = settings.replace("splines=true", "splines=line") if led else settings
     spine = _spine({each.id: (of_block[each.source], of_block[each.target]) for each in drawn}, depth)
     table = tables(inside, blocks, regions)
@@ -81,9 +84,15 @@ def question(
     ends = {each.id: _ends(each, wires[int(each.id)].value, table, number, of_block) for each in drawn}
     lines += _edge_lines(drawn, ends, size, spine, regions)
     apart = _APART_LABELLED if any(w for w, _ in size.values()) else APART
-    graph = f"graph [rankdir=TB, nodesep={_ASIDE / _INCH:g}, ranksep={apart / _INCH:g}, {settings}]\n"
+    graph = f"graph [rankdir=TB, nodesep={ASIDE / _INCH:g}, ranksep={apart / _INCH:g}, {settings}]\n"
     dot = "digraph {\n" + graph + _HEAD + "\n".join(lines) + "\n}"
     return Question(dot, heading, inside, blocks, regions, entries, exits, wires, arrows, drawn, spine, size, led)
+
+
+def _most_meeting(arrows: Iterable[Arrow]) -> int:
+    """Return the number of arrows at the box where most begin or end."""
+    ends = Counter(end for arrow in arrows for end in ((arrow.source, "out"), (arrow.target, "in")))
+    return max(ends.values(), default=0)
 
 
 def _port_lines(entries: Sequence[str], exits: Sequence[str], number: dict[str, str]) -> list[str]:

@@ -128,12 +128,12 @@ class LabelPlaces:
     ) -> Iterator[dict[str, list[Point]]]:
         """Ways of the arrows that lead through a label around where it may stand, of as few as can be first."""
         label, paths, ends = self._kept[id], self.paths, self._ends
-        curves = {each: along(points) for each, points in paths.items() if each != id}
+        others = _Others({each: points for each, points in paths.items() if each != id})
         crossing: dict[tuple[str, ...], list[Rectangle]] = {}
         for x, y, _ in _spots(label, along(paths[id]), (False, True)):
             spot = replace(label, x=x, y=y)
             if not walls.met(x, y, x + label.w, y + label.h).any():
-                met = tuple([each for each, curve in curves.items() if _enters(curve, spot)])
+                met = others.entering(spot)
                 crossing.setdefault(met, []).append(spot)
         for met in sorted((met for met in crossing if not still & {*met}), key=len)[:2]:
             # Of the places that the same arrows lead through, the first and the last: between them little differs.
@@ -147,6 +147,26 @@ class LabelPlaces:
                 }
                 if all(not _enters(along(way), spot) and _as_calm(way, paths[each]) for each, way in ways.items()):
                     yield ways
+
+
+class _Others:
+    """The points of several arrows' curves by their height: those at a label's height are next to each other."""
+
+    def __init__(self, paths: Mapping[str, list[Point]]) -> None:
+        self._ids, curves = list(paths), [along(points) for points in paths.values()]
+        numbers = np.repeat(np.arange(len(curves)), [len(curve) for curve in curves])
+        points = np.concatenate(curves) if curves else np.empty((0, 2))
+        order = points[:, 1].argsort()
+        (self._across, self._heights), self._numbers = points[order].T, numbers[order]
+
+    def entering(self, place: Rectangle) -> tuple[str, ...]:
+        """Return the ids of the curves that have points in a rectangle."""
+        beside = slice(
+            self._heights.searchsorted(place.y - 1, "right"), self._heights.searchsorted(place.y + place.h + 1, "left")
+        )
+        across = self._across[beside]
+        inside = (place.x < across) & (across < place.x + place.w)
+        return tuple([self._ids[n] for n in np.unique(self._numbers[beside][inside])])
 
 
 def _as_calm(way: list[Point], before: list[Point]) -> bool:

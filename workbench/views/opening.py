@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..scene.model import paths
+from ..scene.dot import ASIDE
+from ..scene.model import LOOSE, paths
 from ..scene.storyboard import Storyboard
 from .crowded_rows import is_around_module
 from .groups import Group
@@ -137,6 +139,8 @@ def fitted(board: Storyboard, parts: Sequence[GroupSet]) -> Storyboard:
         for groups in dict.fromkeys([part.groups] if part.around else [part.groups, one]):
             if opened >= groups or not all(opened.issuperset(around[group]) for group in groups):
                 continue
+            if _least_width(board.with_open(opened | groups)) > wide:
+                continue
             more = opened_as(opened | groups)
             if more.layout.width <= wide and more.layout.height <= high:
                 if part.first:
@@ -148,3 +152,18 @@ def fitted(board: Storyboard, parts: Sequence[GroupSet]) -> Storyboard:
         else:
             closed = max(closed, part.modules or 0)
     return fitting.with_order([groups for groups in order if groups])
+
+
+def _least_width(board: Storyboard) -> float:
+    """Return a width below which the picture can't be laid out: the leaves of one operation are side by side."""
+    seen, widths = board.folding.seen(board.scene), board.sizes[0]
+    flowing = [arrow for arrow in seen.arrows.values() if arrow.kind not in LOOSE]
+    targets: dict[str, set[str]] = defaultdict(set)
+    for arrow in flowing:
+        targets[arrow.source].add(arrow.target)
+    made = {arrow.target for arrow in flowing}
+    rows: dict[str, float] = defaultdict(float)
+    for source, (target, *others) in targets.items():
+        if not others and source not in made and seen.boxes[source].region == seen.boxes[target].region:
+            rows[target] += widths[source][0] + ASIDE
+    return max(rows.values(), default=0.0) - ASIDE
