@@ -5,18 +5,23 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
+import random
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import absent
-import newer_torch
-import pytest
-import recorded
-from hypothesis import settings
+# Tests run on every core, so the threads of a BLAS would only wait for each other. NumPy reads this as it is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import absent  # noqa: E402
+import newer_torch  # noqa: E402
+import pytest  # noqa: E402
+import recorded  # noqa: E402
+from hypothesis import settings  # noqa: E402
 
 if TYPE_CHECKING:
     from lab import Lab
@@ -95,10 +100,13 @@ def one_browser() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """A file that is named runs whole, its slow tests too; a single one runs in this process.
+    """Run the whole of a file that is named, its slow tests too; a single one runs in this process.
 
-    Where answers are recorded, every test runs that asks for one: what no test asked is removed.
+    The name of a part alone, as in `pytest ops`, means its folder. Where answers are recorded, every test that asks for
+    one runs: what no test asked is removed.
     """
+    folders = {room: str(_folder(room)) for room in ROOMS if _folder(room).is_dir()}
+    config.args = [folders.get(arg, arg) for arg in config.args]
     option, named = config.option, {config.invocation_params.dir / arg.partition("::")[0] for arg in config.args}
     files = all(path.is_file() for path in named)
     if f"-m={option.markexpr}" in config.getini("addopts") and (files or recorded.WRITING):
@@ -138,7 +146,10 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: _place(item.path))
+    if seed := os.environ.get("WORKBENCH_SHUFFLE"):
+        _shuffle(items, seed)
+    else:
+        items.sort(key=lambda item: _place(item.path))
     paths = {item.path for item in items}
     comparing = {path for path in paths if path.suffix == ".py" and _compares(path)}
     lessons = {path.stem for path in (CHECKOUT / "notebooks").glob("*.ipynb") if _needs_torch(path)}
@@ -151,6 +162,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason=absent.NEWER))
         if needing and no_torch:
             item.add_marker(pytest.mark.skip(reason=absent.TORCH))
+
+
+def _shuffle(items: list[pytest.Item], seed: str) -> None:
+    """Put the files in a random order, and the tests of each file too; every worker makes the same order."""
+    order = random.Random(seed)
+    places = {path: order.random() for path in sorted({item.path for item in items})}
+    ranks = {item.nodeid: order.random() for item in items}
+    items.sort(key=lambda item: (places[item.path], ranks[item.nodeid]))
+
+
+def _folder(room: str) -> Path:
+    """The folder of a part's tests."""
+    return CHECKOUT / (room if room in ("notebooks", "tests") else f"tests/{room}")
 
 
 def _place(path: Path) -> int:
@@ -178,3 +202,28 @@ def pytest_collection_finish() -> None:
 def pytest_sessionfinish() -> None:
     if recorded.WRITING:
         recorded.write()
+
+
+def _part(path: Path) -> str:
+    """The part that a test file belongs to."""
+    return path.parent.name if path.parent.name in ROOMS else "tests"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """End a run of several parts with a table: tests, seconds and lines of each."""
+    seconds, tests, seen = Counter[str](), Counter[str](), set[str]()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                part = _part(CHECKOUT / report.nodeid.partition("::")[0])
+                seconds[part] += report.duration
+                tests[part] += report.nodeid not in seen
+                seen.add(report.nodeid)
+    if len(seconds) < 3:
+        return
+    terminalreporter.section("parts")
+    for part in sorted(seconds, key=ROOMS.index):
+        pattern = "*.ipynb" if part == "notebooks" else "*.py"
+        lines = sum(path.read_text(encoding="utf-8").count("\n") for path in _folder(part).glob(pattern))
+        terminalreporter.line(f"{part:12}{tests[part]:7,} tests {seconds[part]:8.1f} s {lines:7,} lines")
+    terminalreporter.line(f"{'together':12}{tests.total():7,} tests {seconds.total():8.1f} s on all cores")
