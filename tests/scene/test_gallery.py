@@ -97,7 +97,8 @@ def test_no_label_is_crossed_by_the_arrow_of_another(name: str, view: str) -> No
     for depth in (None,) if name == "rnn" else (None, 9):
         board = storyboard(trace, view, depth=depth)
         ways = board.layout.arrows
-        curves = {id: along(way.points) for id, way in ways.items()}
+        curves = {id: along(way.points).T for id, way in ways.items()}
+        clear: set[tuple[str, str, str]] = set()  # labels and curves that were looked at
         for k in range(len(board.steps)):
             drawn = [arrow for arrow in board.at(k).arrows.values() if arrow.kind != "same" and arrow.state != "future"]
             shown = {arrow.id: arrow for arrow in drawn if arrow.id in curves}
@@ -106,6 +107,9 @@ def test_no_label_is_crossed_by_the_arrow_of_another(name: str, view: str) -> No
                     continue
                 text = written(ways[id], arrow.label)
                 for other in shown.keys() - {id}:
-                    x, y = curves[other].T
+                    if (id, arrow.label, other) in clear:
+                        continue
+                    x, y = curves[other]
                     struck = (text.x < x) & (x < text.x + text.w) & (text.y < y) & (y < text.y + text.h)
                     assert not struck.any(), (k, id, other)
+                    clear.add((id, arrow.label, other))

@@ -1,16 +1,18 @@
-"""Graphs with arrows all over: their layout stays a matter of seconds, and still leads every value down."""
+"""Graphs with arrows all over: their layout takes no longer than that of others, and still leads every value down."""
 
 from __future__ import annotations
 
 import random
-import time
 
 import pytest
+from work_done import counted
 
 from workbench.scene.images import to_svg
 from workbench.scene.labels import largest
 from workbench.scene.layout import laid_out
 from workbench.scene.model import Arrow, Box, Scene
+from workbench.scene.obstacles import Obstacles
+from workbench.scene.reading import drawn_region
 from workbench.scene.rows import thinned
 from workbench.scene.storyboard import Storyboard
 
@@ -50,11 +52,10 @@ DENSE = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sources", DENSE.values(), ids=DENSE)
-def test_a_dense_graph_takes_seconds(sources):
+def test_a_dense_graph_is_laid_out(sources):
     scene = graph(sources)
-    begin = time.process_time()
+    # If Graphviz got every arrow, this would end with an error after MOST_SECONDS.
     layout = laid_out(scene, *largest(scene, []))
-    assert time.process_time() - begin < 10  # minutes, if Graphviz were told of every arrow
     assert layout.arrows.keys() == scene.arrows.keys()
     rising = [id for id, arrow in scene.arrows.items() if layout.boxes[arrow.source].y >= layout.boxes[arrow.target].y]
     assert len(rising) <= len(scene.arrows) / 500
@@ -65,21 +66,24 @@ def test_a_dense_graph_takes_seconds(sources):
         assert lower.x < u < lower.x + lower.w and v == pytest.approx(lower.y - 3, abs=0.2)
 
 
-def test_a_tangle_of_few_boxes_takes_no_longer_than_a_glance():
+def test_in_a_tangle_of_few_boxes_arrows_are_straight(monkeypatch):
     chance = random.Random(0)
     sources = {f"n{n}": [f"n{chance.randrange(n)}" for _ in range(10 if n else 0)] for n in range(36)}
     scene = graph(sources, "[1. 2.]  ‖0.5‖")
-    begin = time.process_time()
-    layout = laid_out(scene, *largest(scene, []))
-    assert time.process_time() - begin < 1.5  # several times that, if every arrow were bent around every label
-    assert layout.arrows.keys() == scene.arrows.keys()
+    _, labels = largest(scene, [])
+    _, settings = thinned([*scene.arrows.values()], {id: id for id in scene.boxes}, labels)
+    assert "splines=line" in settings  # to bend every arrow around every label takes Graphviz very long
+    bent = counted(monkeypatch, (Obstacles, "way"))
+    assert laid_out(scene, *largest(scene, [])).arrows.keys() == scene.arrows.keys() and not bent
 
 
 def test_it_is_the_same_each_time():
-    scene = graph(everything_before(40), "[1. 2.]")
-    one, other = (laid_out(scene, *largest(scene, [])) for _ in range(2))
-    assert one == other
-    assert to_svg(Storyboard(scene)) == to_svg(Storyboard(scene))
+    scene = graph(everything_before(20), "[1. 2.]")
+    kept = []
+    for _ in range(2):
+        drawn_region.cache_clear()
+        kept.append((laid_out(scene, *largest(scene, [])), to_svg(Storyboard(scene))))
+    assert kept[0] == kept[1]
 
 
 def test_boxes_do_not_overlap_and_labels_are_in_the_picture():

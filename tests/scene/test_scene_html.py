@@ -13,7 +13,7 @@ from scene_samples import loss
 
 from workbench.scene.picture import Picture, to_html
 
-pytestmark = [pytest.mark.usefixtures("one_browser"), pytest.mark.browser, pytest.mark.smoke]
+pytestmark = [pytest.mark.usefixtures("one_browser"), pytest.mark.browser]
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +38,7 @@ def _states(page) -> dict[str, str]:
     )
 
 
+@pytest.mark.smoke
 def test_it_plays_every_step_offline(page):
     board = loss()
     for k in range(board.start, len(board.steps)):

@@ -23,6 +23,7 @@ def test_what_is_sent_was_made_of_the_modules_and_stylesheets_as_they_are(name):
     assert digest == f"{write_player.digest(text)}:", "it was changed by hand"
 
 
+@pytest.mark.slow
 def test_making_it_again_gives_the_same():
     if not write_player.can_make():
         pytest.skip("esbuild is not installed")

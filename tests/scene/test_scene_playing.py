@@ -20,7 +20,7 @@ from workbench.scene.model import Box, Scene
 from workbench.scene.picture import img, playing
 from workbench.scene.storyboard import Storyboard
 
-pytestmark = [pytest.mark.usefixtures("one_browser"), pytest.mark.browser, pytest.mark.smoke]
+pytestmark = [pytest.mark.usefixtures("one_browser"), pytest.mark.browser]
 
 MOST = 150_000  # bytes of a picture in a notebook
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"

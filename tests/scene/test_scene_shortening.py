@@ -30,7 +30,7 @@ def six_layers():
     return trace
 
 
-def rounds(count=400):
+def rounds(count):
     w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 
     def step(_):
@@ -55,7 +55,14 @@ def chain(nodes):
     return trace
 
 
-MADE = {"six layers": six_layers, "400 rounds": rounds, "1,000 steps": lambda: chain(500), "3,000": lambda: chain(3000)}
+LARGE = {
+    "six layers": six_layers,
+    "400 rounds": lambda: rounds(400),
+    "1,000 steps": lambda: chain(500),
+    "3,000": lambda: chain(3000),
+}
+
+MADE = LARGE | {"100 rounds": lambda: rounds(100), "600 steps": lambda: chain(300)}
 
 
 @cache
@@ -77,7 +84,7 @@ def page():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("view", ["graph", "saved", "memory", "versions"])
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", LARGE)
 def test_a_picture_of_any_size_takes_no_more_than_its_room_and_plays_to_its_last_step(page, name, view):
     board = made(name, view)
     html = playing(board)
@@ -196,14 +203,14 @@ def test_steps_that_stay_show_what_they_showed(steps):
 
 
 def test_of_many_rounds_all_boxes_stay_that_are_seen_where_it_opens_but_for_results_of_what_is_gone():
-    board = made("400 rounds")
+    board = made("100 rounds")
     short = cut(board, Plan(0, 0, steps=24))
     assert board.start > len(board.steps) - 24 and short.start == len(short.steps) - (len(board.steps) - board.start)
     opens = board.at()
     seen = {id for id, box in opens.boxes.items() if box.state != "future"}
     ends = {arrow.target for arrow in opens.arrows.values() if opens.boxes[arrow.source].state == "over"}
     lost = seen.difference(short.scene.boxes)
-    assert len(seen) > 400 and set(short.scene.boxes) == seen - lost
+    assert len(seen) > 100 and set(short.scene.boxes) == seen - lost
     assert lost <= ends and {opens.boxes[id].kind for id in lost} == {"output"}
     assert [(id, box.state, box.lines) for id, box in short.at().boxes.items()] == [
         (id, box.state, box.lines) for id, box in opens.boxes.items() if id not in lost
@@ -213,7 +220,7 @@ def test_of_many_rounds_all_boxes_stay_that_are_seen_where_it_opens_but_for_resu
 
 
 def test_of_many_rounds_the_first_and_the_last_stay_with_their_boxes():
-    made_of = made("400 rounds")
+    made_of = made("100 rounds")
     told = {"opened": made_of.opened, "runs": made_of.runs}
     board = Storyboard(made_of.scene, made_of.steps, made_of.title, start=3, **told)  # before what is left out
     short = cut(board, Plan(0, 0, steps=24))
@@ -229,7 +236,7 @@ def test_of_many_rounds_the_first_and_the_last_stay_with_their_boxes():
 
 
 def test_a_group_whose_inside_is_left_out_says_so():
-    board = made("1,000 steps")
+    board = made("600 steps")
     short = cut(board, Plan(0, 1))
     lost = (board.folding.groups - short.folding.groups) & short.scene.boxes.keys()
     assert short.folding.groups and lost
@@ -263,7 +270,7 @@ def test_a_part_of_a_picture_is_not_laid_out_anew():
 def test_only_what_a_notebook_keeps_of_a_picture_is_laid_out(monkeypatch):
     done = []
     monkeypatch.setattr(region_layouts, "region_layout", lambda *args: done.append(args[1]) or region_layout(*args))
-    board = storyboard(_recorded("1,000 steps"))
+    board = storyboard(_recorded("600 steps"))
     playing(board)
     shown = {frame for frame in board.folding.frames} | {None}
     inside = [frame for frame in done if frame not in shown]
@@ -285,7 +292,7 @@ def test_of_what_is_too_long_whatever_groups_hold_no_group_is_laid_out(monkeypat
 def test_a_group_that_holds_something_else_is_not_laid_out_in_the_whole_too(monkeypatch):
     done = []
     monkeypatch.setattr(region_layouts, "region_layout", lambda *args: done.append(args[1]) or region_layout(*args))
-    board = storyboard(_recorded("1,000 steps"))
+    board = storyboard(_recorded("600 steps"))
     lost = cut(board, Plan(0, 1))
     del done[:]
     own = {frame for frame, level in lost.layouts.items() if level is not board.layouts[frame]}
@@ -300,7 +307,7 @@ def test_levels_stand_in_the_same_order_in_every_process():
 
 
 def test_a_picture_is_shortened_with_few_trials():
-    board, tries = storyboard(_recorded("1,000 steps")), []
+    board, tries = storyboard(_recorded("600 steps")), []
 
     def tell(short):
         told = repr([step.caption for step in short.steps] + [*short.scene.boxes])

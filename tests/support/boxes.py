@@ -1,10 +1,15 @@
-"""What tests call the boxes of a graph: a node's by its name, which stands below its title, others by their title."""
+"""Name the boxes of a graph as tests do, and check where boxes and arrows are."""
 
 from __future__ import annotations
 
 import re
+from itertools import combinations
 
-from workbench.scene.model import Box, Scene
+import pytest
+
+from workbench.scene.geometry import Rectangle, along
+from workbench.scene.layout import Layout
+from workbench.scene.model import LOOSE, Box, Scene, paths
 from workbench.scene.storyboard import Storyboard
 
 
@@ -22,3 +27,45 @@ def before_backward(board: Storyboard) -> Scene:
     """The picture after the last step before the first backward: all that the forward made, and no gradient."""
     first = next(k for k, step in enumerate(board.steps) if step.phase == "backward")
     return board.at(first - 1)
+
+
+def contains(outer: Rectangle, inner: Rectangle) -> bool:
+    """Return whether one rectangle is inside another."""
+    return (
+        outer.x <= inner.x
+        and outer.y <= inner.y
+        and inner.x + inner.w <= outer.x + outer.w
+        and inner.y + inner.h <= outer.y + outer.h
+    )
+
+
+def assert_in_order(scene: Scene, layout: Layout) -> None:
+    """Check that boxes are apart unless one is part of the other, and that arrows lead down from box to box."""
+    within, whole = paths(scene), Rectangle(0, 0, layout.width, layout.height)
+    for id in scene.boxes:
+        assert contains(whole, layout.boxes[id]), id
+    for one, other in combinations([id for id, box in scene.boxes.items() if box.kind != "level"], 2):
+        first, second = layout.boxes[one], layout.boxes[other]
+        if one in within[other]:
+            assert contains(first, second), (one, other)
+        elif other in within[one]:
+            assert contains(second, first), (one, other)
+        else:
+            assert not first.meets(second), (one, other)
+    for id, arrow in scene.arrows.items():
+        if arrow.kind in LOOSE:
+            continue
+        points, upper, lower = layout.arrows[id].points, layout.boxes[arrow.source], layout.boxes[arrow.target]
+        (x0, y0), (x1, y1) = points[0], points[-1]
+        assert y0 == pytest.approx(upper.y + upper.h + 3, abs=0.3) and upper.x <= x0 <= upper.x + upper.w
+        assert y1 == pytest.approx(lower.y - 3, abs=0.3) and lower.x <= x1 <= lower.x + lower.w
+        assert len(points) % 3 == 1
+        assert y0 < y1, f"{id} points up"
+
+
+def arrows_climb(layout: Layout, scene: Scene) -> list[str]:
+    """Return the arrows that lead up somewhere on their path."""
+    levels = {
+        id: along(layout.arrows[id].points)[:, 1] for id, arrow in scene.arrows.items() if arrow.kind not in LOOSE
+    }
+    return [id for id, level in levels.items() if (level[1:] < level[:-1] - 0.5).any()]

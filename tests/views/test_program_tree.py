@@ -535,7 +535,7 @@ def train(steps: int) -> Trace:
     return trace
 
 
-@pytest.mark.parametrize("steps", [10, 1000])
+@pytest.mark.parametrize("steps", [10, pytest.param(1000, marks=pytest.mark.slow)])
 def test_a_training_loop(steps: int) -> None:
     trace = train(steps)
     one = "\n    x @ w\n    x @ w + b\n    x @ w + b - y\n    (x @ w + b - y) ** 2"

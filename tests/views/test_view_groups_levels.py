@@ -267,12 +267,12 @@ def test_an_open_group_shows_tangents_beside_their_values():
 
 
 def test_open_groups_end_where_the_trace_does():
-    trace = twice(60)
+    trace = twice(20)
     board = trace.show("graph", open=names(trace)).storyboard
     flat = tell(trace, Graph(trace.events))
     last = flat.at(len(flat.steps) - 1)
     ended = [box for box in board.at(len(board.steps) - 1).boxes.values() if box.kind == "op"]
-    assert len(ended) >= 3 * 60
+    assert len(ended) >= 3 * 20
     for box in ended:
         assert (box.state, box.lines) == (last.boxes[box.id].state, last.boxes[box.id].lines)
 
@@ -315,7 +315,7 @@ def test_what_an_engineer_writes_with_transforms_opens_whole_and_readable(progra
 
 
 def test_a_very_long_one_opens_as_a_few_boxes():
-    trace = pushed(700)
+    trace = pushed(300)
     assert sum(isinstance(event, NodeCreated) for event in trace.events) == 0
     board = trace.show().storyboard
     assert len(board.scene.boxes) < 20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -168,8 +169,11 @@ def test_a_cell_leads_to_the_graph_of_its_step_at_its_layer() -> None:
     assert len(cells) > 20 and set(cells) <= story["leads"].keys()
 
 
-def test_of_a_large_model_the_graphs_of_some_steps_are_kept_and_the_others_are_said_to_be_missing() -> None:
-    weights = [nn.Parameter(torch.ones(2)) for _ in range(100)]
+def test_of_a_large_model_the_graphs_of_some_steps_are_kept_and_the_others_are_said_to_be_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys.modules[HealthChart.__module__], "NODES", 160)
+    weights = [nn.Parameter(torch.ones(2)) for _ in range(10)]
     optimizer = torch.optim.SGD(weights, lr=0.01)
     with workbench.record() as trace:
         for _ in range(12):
@@ -193,6 +197,7 @@ def test_one_backward_has_its_graph_too_and_a_log_has_none(tmp_path: Path) -> No
     assert "within" not in HealthChart(table_of(TrainingRun(trace.events)), []).storyboard().to_dict()
 
 
+@pytest.mark.slow
 def test_a_notebook_keeps_a_small_picture_with_the_graphs_inside() -> None:
     trace = trained(20, blocks=12)[0]
     html = trace.show("health")._repr_mimebundle_()["text/html"]

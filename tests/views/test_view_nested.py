@@ -3,49 +3,56 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from typing import Any
 
 import nested_programs
 import pytest
+from boxes import assert_in_order, contains
+from program_seeds import seeds
 from view_names import CHARTS, GRAPHS
 
 import workbench as torch
 from workbench.autograd.scopes import scope
 from workbench.recording import record
+from workbench.scene.geometry import Rectangle
+from workbench.scene.labels import label_size
+from workbench.scene.storyboard import Storyboard
 from workbench.views import grouped_graph
 
 LARGE = 2_500  # events: a picture of more takes long
 
 
-def drawn_with_anything_open(seed: int, patch: pytest.MonkeyPatch) -> None:
-    """Draw a program in every view, at a random depth and with random groups open, at a few steps."""
+def check_a_picture(board: Storyboard, steps: Iterable[int]) -> None:
+    """Check that nothing overlaps, arrows end at boxes, and labels have room, at these steps."""
+    room = {id: way.label for id, way in board.layout.arrows.items()}
+    for k in steps:
+        seen = board.at(k)
+        for id, arrow in seen.arrows.items():
+            assert {arrow.source, arrow.target} <= seen.boxes.keys()
+            wide, high = label_size(arrow.label)
+            assert wide <= room[id].w and high <= room[id].h, arrow
+    assert_in_order(seen, board.layout)
+
+
+@pytest.mark.parametrize("seed", seeds(30, apart=270, quick=2))
+def test_nested_programs_are_drawn_with_anything_open(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program in every view, at a random depth and with random groups open, at a few steps."""
     trace, *_ = nested_programs.recorded(seed, torch, scope, record)
     choose = random.Random(seed)
     for view in CHARTS:
-        trace.show(view)
+        board, k = trace.show(view).storyboard.shown()
+        whole = Rectangle(0, 0, board.layout.width, board.layout.height)
+        assert all(contains(whole, board.layout.boxes[id]) for id in board.at(k).boxes)
     for view in GRAPHS if len(trace.events) < LARGE else ():
-        for inside in (grouped_graph._INSIDES, 0, 10):  # boxes that a reader can open closed groups to
-            patch.setattr(grouped_graph, "_INSIDES", inside)
-            board = trace.show(view, depth=choose.randrange(5)).storyboard
-            groups = [id for id, box in board.scene.boxes.items() if box.kind == "group"]
-            some = choose.sample(groups, min(len(groups), 3))
-            for each in (board, board.with_open(some), trace.show(view, open=some).storyboard):
-                for k in {-1, len(each.steps) - 1, choose.randrange(len(each.steps))}:
-                    seen = each.at(k)
-                    for arrow in seen.arrows.values():
-                        assert {arrow.source, arrow.target} <= seen.boxes.keys()
-        patch.undo()
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_nested_programs_are_drawn_with_anything_open(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn_with_anything_open(seed, monkeypatch)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3, 305))
-def test_many_nested_programs_are_drawn_with_anything_open(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn_with_anything_open(seed, monkeypatch)
+        # How many boxes a reader can open closed groups to.
+        monkeypatch.setattr(grouped_graph, "_INSIDES", choose.choice([grouped_graph._INSIDES, 0, 10]))
+        board = trace.show(view, depth=choose.randrange(5)).storyboard
+        groups = [id for id, box in board.scene.boxes.items() if box.kind == "group"]
+        some = choose.sample(groups, min(len(groups), 3))
+        for each in (board, board.with_open(some), trace.show(view, open=some).storyboard):
+            check_a_picture(each, {-1, choose.randrange(len(each.steps)), len(each.steps) - 1})
+        monkeypatch.undo()
 
 
 def test_where_gradients_flow_a_constant_has_no_arrow_into_a_closed_group(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -169,7 +169,7 @@ def by_hand(rounds: int):
     return trace
 
 
-@pytest.mark.parametrize("rounds", [8, 60])
+@pytest.mark.parametrize("rounds", [8, pytest.param(60, marks=pytest.mark.slow)])
 def test_each_round_after_the_first_refers_to_the_weights_whether_it_is_told_with_others_or_not(rounds):
     board = by_hand(rounds).show(depth=9).storyboard
     boxes, around = board.scene.boxes, paths(board.scene)
