@@ -192,9 +192,8 @@ def test_the_bands_of_a_png_join_without_a_seam(monkeypatch):
 
 
 def test_a_png_of_a_huge_picture_is_drawn_smaller():
-    boxes = {f"n{n}": Box(f"n{n}", "op", "AddBackward0") for n in range(400)}
-    arrows = {f"{n}": Arrow(f"{n}", f"n{n}", f"n{n + 1}") for n in range(399)}
-    width, height = struct.unpack(">II", to_png(Storyboard(Scene("", boxes, arrows)))[16:24])
+    boxes = {"a": Box("a", "text", "a", place=(0, 0, 100, 40_000))}
+    width, height = struct.unpack(">II", to_png(Storyboard(Scene("", boxes)))[16:24])
     assert height <= 30_000 and width > 0
 
 

@@ -9,12 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations, pairwise
 
 import pytest
+from arrows import evenly, within
 from scene_samples import deep, loss, square
 
 from workbench.scene import reading
-from workbench.scene.curves import Route
 from workbench.scene.engines import placed
-from workbench.scene.geometry import Rectangle
 from workbench.scene.layout import LayoutUnavailable
 from workbench.scene.model import Arrow, Box, Scene, StoryStep
 from workbench.scene.reading import drawn_region
@@ -26,22 +25,6 @@ import sys
 from pygraphviz import AGraph
 sys.stdout.buffer.write(AGraph(string=sys.stdin.read()).draw(format="json0", prog="dot"))
 """
-
-
-def _samples(way: Route, parts: int = 12) -> list[tuple[float, float]]:
-    points = []
-    for n in range(0, len(way.points) - 1, 3):
-        a, b, c, d = way.points[n : n + 4]
-        for part in range(parts + 1):
-            t = part / parts
-            weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3)
-            weighed = list(zip(weights, (a, b, c, d), strict=True))
-            points.append(tuple(sum(weight * point[axis] for weight, point in weighed) for axis in (0, 1)))
-    return points
-
-
-def _inside(place: Rectangle, x: float, y: float, margin: float = 0) -> bool:
-    return place.x + margin < x < place.x + place.w - margin and place.y + margin < y < place.y + place.h - margin
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
@@ -71,8 +54,8 @@ def test_arrows_lead_from_box_to_box_and_through_none(sample):
         (x0, y0), (x1, y1) = way.points[0], way.points[-1]
         assert y0 == pytest.approx(upper.y + upper.h + 3, abs=0.2) and upper.x < x0 < upper.x + upper.w
         assert y1 == pytest.approx(lower.y - 3, abs=0.2) and lower.x < x1 < lower.x + lower.w
-        for other, place in board.layout.boxes.items():
-            assert not [at for at in _samples(way) if _inside(place, *at, margin=2)], f"{id} crosses {other}"
+        x, y = evenly(way.points).T
+        assert [other for other, place in board.layout.boxes.items() if within(place, x, y, 2)] == [], id
 
 
 def test_values_go_down_from_inputs_to_output():

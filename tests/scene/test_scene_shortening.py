@@ -267,6 +267,7 @@ def test_a_part_of_a_picture_is_not_laid_out_anew():
     assert len(board.layouts) > len(lost.layouts) > 2 and len(kept) >= len(lost.layouts) // 2
 
 
+@pytest.mark.slow
 def test_only_what_a_notebook_keeps_of_a_picture_is_laid_out(monkeypatch):
     done = []
     monkeypatch.setattr(region_layouts, "region_layout", lambda *args: done.append(args[1]) or region_layout(*args))

@@ -27,6 +27,7 @@ CELLS = (
 )
 
 
+@pytest.mark.slow
 def test_the_traceback_above_an_explained_error_has_the_users_lines_alone():
     cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
     book = NotebookClient(nbformat.v4.new_notebook(cells=cells), allow_errors=True, kernel_name="python3").execute()

@@ -65,7 +65,7 @@ def slope_of(plot: Plot, wide: float, tall: float) -> float:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 @given(x=places, w=places)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_slopes_and_tangents_are_the_gradients(name: str, x: float, w: float) -> None:
     f = FUNCTIONS[name]
     found = explorations[name] = explorations.get(name) or torch.explore(f, x=(-1, 1), w=(-1, 1))

@@ -272,6 +272,7 @@ def test_of_two_trainings_the_first_step_that_differs_is_drawn():
     assert {"w", *titles} <= {*differing}
 
 
+@pytest.mark.slow
 def test_a_long_step_of_a_training_is_drawn_in_groups_that_fit():
     traces = []
     for rate in (0.1, 0.2):

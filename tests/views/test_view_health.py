@@ -129,14 +129,14 @@ def test_the_worst_of_a_closed_module_is_told_beside_what_is_usual_for_that_row(
 
 
 def test_closed_rows_leave_no_gap_and_the_worst_goes_when_its_module_opens() -> None:
-    trace = trained(3, blocks=24)[0]
+    trace = trained(3, blocks=12)[0]
     closed, opened = (trace.show("health", open=which).storyboard for which in (["Net"], ["Net", "Net › blocks"]))
     blocks = row_of(closed, "Net", "blocks")
     for board in (closed, opened):
         tops = [board.layout.boxes[id].y for id, box in board.at(0).boxes.items() if box.kind == "name"]
         assert {below - top for top, below in pairwise(tops)} == {19}
     assert f"{blocks}.1" in closed.at(0).boxes and f"{blocks}.1" not in opened.at(0).boxes
-    assert opened.layout.height - closed.layout.height == 24 * 19
+    assert opened.layout.height - closed.layout.height == 12 * 19
     story = closed.to_dict()
     assert story["rows"] is True and "levels" not in story and story["opened"] == [row_of(closed, "Net")]
     heights = {box["id"]: box["y"] for box in story["boxes"] if box["kind"] == "name"}

@@ -202,6 +202,7 @@ MODELS = {
     "vae": ["h = ", "mu = to_mu", "logvar = to_logvar", "z = mu + ", "dec", "rec = ", "kl = "],
     "gan": ["G › Sequential", "D › Sequential", "D › Sequential, 2nd call", "g_loss = "],  # a line around the third
 }
+LONG = ("chain", "rnn20", "resnet18")  # programs of many steps
 PROGRAMS = {program.__name__: program for program in (*net_samples.PROGRAMS, scopes, chain)}
 ALL = PROGRAMS | {program.__name__: program for program in (resnet, masked_attention, gpt, vae, gan)}
 
@@ -308,7 +309,7 @@ def test_a_run_tells_what_joined_and_what_came_and_went():
     assert [caption for _, _, caption in trace.show("graph", open=["outer"]).storyboard.stops][:1] == [forward]
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in PROGRAMS])
 def test_a_closed_group_tells_at_every_step_of_all_that_it_holds(name):
     trace, board = told(name)
     view = Graph(trace.events)

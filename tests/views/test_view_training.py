@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from work_done import calls
 from trace_samples import leaf
+from work_done import calls
 
 import workbench as torch
 from workbench.recording import Trace, record
