@@ -166,7 +166,7 @@ class _Others:
         )
         across = self._across[beside]
         inside = (place.x < across) & (across < place.x + place.w)
-        return tuple([self._ids[n] for n in np.unique(self._numbers[beside][inside])])
+        return tuple([self._ids[int(n)] for n in np.unique(self._numbers[beside][inside])])
 
 
 def _as_calm(way: list[Point], before: list[Point]) -> bool:
