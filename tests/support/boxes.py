@@ -8,6 +8,7 @@ from itertools import combinations
 import pytest
 
 from workbench.scene.geometry import Rectangle, along
+from workbench.scene.labels import label_size
 from workbench.scene.layout import Layout
 from workbench.scene.model import LOOSE, Box, Scene, paths
 from workbench.scene.storyboard import Storyboard
@@ -69,3 +70,11 @@ def arrows_climb(layout: Layout, scene: Scene) -> list[str]:
         id: along(layout.arrows[id].points)[:, 1] for id, arrow in scene.arrows.items() if arrow.kind not in LOOSE
     }
     return [id for id, level in levels.items() if (level[1:] < level[:-1] - 0.5).any()]
+
+
+def check_labels(scene: Scene, layout: Layout) -> None:
+    """Check that arrows end at boxes that are seen, and that there is room for each label."""
+    for id, arrow in scene.arrows.items():
+        assert {arrow.source, arrow.target} <= scene.boxes.keys(), id
+        (wide, high), room = label_size(arrow.label), layout.arrows[id].label
+        assert wide <= room.w and high <= room.h, arrow

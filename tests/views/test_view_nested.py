@@ -8,7 +8,7 @@ from typing import Any
 
 import nested_programs
 import pytest
-from boxes import assert_in_order, contains
+from boxes import assert_in_order, check_labels, contains
 from program_seeds import seeds
 from view_names import CHARTS, GRAPHS
 
@@ -16,7 +16,6 @@ import workbench as torch
 from workbench.autograd.scopes import scope
 from workbench.recording import record
 from workbench.scene.geometry import Rectangle
-from workbench.scene.labels import label_size
 from workbench.scene.storyboard import Storyboard
 from workbench.views import grouped_graph
 
@@ -25,13 +24,9 @@ LARGE = 2_500  # events: a picture of more takes long
 
 def check_a_picture(board: Storyboard, steps: Iterable[int]) -> None:
     """Check that nothing overlaps, arrows end at boxes, and labels have room, at these steps."""
-    room = {id: way.label for id, way in board.layout.arrows.items()}
     for k in steps:
         seen = board.at(k)
-        for id, arrow in seen.arrows.items():
-            assert {arrow.source, arrow.target} <= seen.boxes.keys()
-            wide, high = label_size(arrow.label)
-            assert wide <= room[id].w and high <= room[id].h, arrow
+        check_labels(seen, board.layout)
     assert_in_order(seen, board.layout)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from golden_programs import checkpointed, packed, part
 from trace_samples import leaf
 
-import workbench as torch
 from workbench.recording import record
 from workbench.utils.checkpoint import checkpoint
 from workbench.views import storyboard
@@ -15,34 +15,9 @@ def captions(trace, view):
     return [step.caption for step in storyboard(trace, view).steps]
 
 
-def program(t):
-    return (t.sin() * 2).exp()
-
-
-@pytest.fixture(scope="module")
-def checkpointed():
-    with record() as trace:
-        x = leaf(1.0, 2.0)
-        checkpoint(program, x, use_reentrant=False).sum().backward()
-    return trace
-
-
-@pytest.fixture(scope="module")
-def packed():
-    def half(t):
-        return t.to(torch.float16)
-
-    with record() as trace:
-        x = leaf(1.0, 2.0)
-        with torch.autograd.graph.saved_tensors_hooks(half, lambda t: t.to(torch.float64)):
-            y = x.exp() * x
-        y.sum().backward()
-    return trace
-
-
 @pytest.mark.parametrize("view", ["graph", "flow"])
-def test_a_checkpoint_keeps_slots_and_its_arguments_and_runs_again(checkpointed, view):
-    told = captions(checkpointed, view)
+def test_a_checkpoint_keeps_slots_and_its_arguments_and_runs_again(view):
+    told = captions(checkpointed(), view)
     assert told[0].startswith("Checkpoint 1 keeps its arguments: x; sin(x) gives ")
     assert told[0].endswith("; SinBackward0 joins the graph and keeps a slot for x for backward.")
     assert told[1].endswith("; MulBackward0 joins the graph and keeps other for backward.")
@@ -55,43 +30,31 @@ def test_a_checkpoint_keeps_slots_and_its_arguments_and_runs_again(checkpointed,
     assert "; checkpoint 1 hands out what it computed again; it sends " in last
 
 
-def test_the_inspector_tells_slots_from_what_is_kept(checkpointed):
-    assert captions(checkpointed, "saved") == [
-        "SinBackward0 keeps a slot for self (x).",
-        "MulBackward0 keeps other.",
-        "ExpBackward0 keeps a slot for result (the result of exp).",
-        "SumBackward0 keeps nothing.",
-        "Of all that is kept now, MulBackward0 keeps the most: 8 bytes.",
-        "SumBackward0 runs.",
-        "ExpBackward0 runs; checkpoint 1 runs its part again; "
-        "checkpoint 1 hands out what it computed again; it frees that.",
-        "MulBackward0 runs and reads what it had saved; it frees that.",
-        "SinBackward0 runs; checkpoint 1 hands out what it computed again; it frees that.",
-    ]
-    boxes = storyboard(checkpointed, "saved").at(3).boxes
+def test_the_inspector_tells_slots_from_what_is_kept():
+    boxes = storyboard(checkpointed(), "saved").at(3).boxes
     listed = [boxes[f"list.{n}"].alt.partition(": ")[2] for n in range(3)]
     assert listed == ["1 kept, 8 bytes: other", "1 slot: self (x)", "1 slot: result (the result of exp)"]
 
 
-def test_a_slot_on_a_node_says_that_it_will_be_computed_again(checkpointed):
-    (chip,) = [box for box in storyboard(checkpointed, "graph", depth=9).at(3).boxes.values() if box.id == "n1.saved0"]
+def test_a_slot_on_a_node_says_that_it_will_be_computed_again():
+    chip = storyboard(checkpointed(), "graph", depth=9).at(3).boxes["n1.saved0"]
     assert chip.lines == ("a slot, to be computed again",)
     assert [detail.body for detail in chip.details] == [
         "Not kept: a checkpoint will compute it again from its arguments."
     ]
 
 
-def test_what_a_hook_packed_is_said_to_be_packed_by_it(packed):
+def test_what_a_hook_packed_is_said_to_be_packed_by_it():
     joins = "ExpBackward0 joins the graph and keeps "
-    assert captions(packed, "graph")[0].endswith(f"; {joins}result packed by half for backward.")
-    assert captions(packed, "saved")[0] == "ExpBackward0 keeps result (the result of exp) packed by half."
-    assert captions(packed, "memory")[0].startswith(f"{joins}the result of exp packed by half: ")
-    assert storyboard(packed, "saved").at(1).boxes["list.0"].alt.partition(": ")[2].startswith("2 packed, 8 bytes: ")
+    assert captions(packed(), "graph")[0].endswith(f"; {joins}result packed by half for backward.")
+    assert captions(packed(), "saved")[0] == "ExpBackward0 keeps result (the result of exp) packed by half."
+    assert captions(packed(), "memory")[0].startswith(f"{joins}the result of exp packed by half: ")
+    assert storyboard(packed(), "saved").at(1).boxes["list.0"].alt.partition(": ")[2].startswith("2 packed, 8 bytes: ")
 
 
 def test_a_checkpoint_in_another_tells_each_run_once():
     def outer(t):
-        return checkpoint(program, t * 2, use_reentrant=False).log()
+        return checkpoint(part, t * 2, use_reentrant=False).log()
 
     with record() as trace:
         x = leaf(0.5, 0.25)
