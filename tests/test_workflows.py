@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -39,7 +40,7 @@ JOBS = [
 
 
 def test_there_are_the_four_workflows() -> None:
-    assert [path.stem for path in WORKFLOWS] == ["check", "release", "site", "torch-versions"]
+    assert [path.stem for path in WORKFLOWS] == ["check", "release", "scheduled", "site"]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
@@ -77,6 +78,16 @@ def test_what_a_job_runs_is_there(workflow: str, name: str, job: dict[str, Any])
     named = re.findall(r"(?<![\w/])(?:\.ci|tests|assets)/[\w./-]+", commands)
     assert [path for path in named if not (CHECKOUT / path).exists()] == []
     assert "actions/checkout" in str(job["steps"]) or not named
+
+
+def test_the_schedule_runs_every_leg_and_changed_files_ask_for_legs_that_are_there() -> None:
+    legs = re.findall(r"^run_(\w+)\(\)", (CHECKOUT / ".ci" / "scheduled").read_text(encoding="utf-8"), flags=re.M)
+    assert parsed(GITHUB / "workflows" / "scheduled.yml")["jobs"]["leg"]["strategy"]["matrix"]["leg"] == legs
+    asked = runpy.run_path(str(CHECKOUT / ".ci" / "asked"))["ASKS"]
+    assert {*asked} == {*legs}
+    folders = [CHECKOUT / name for name in ("workbench", "tests", "assets", "notebooks", ".hatch")]
+    files = [path.relative_to(CHECKOUT).as_posix() for folder in folders for path in folder.rglob("*")]
+    assert [leg for leg, pattern in asked.items() if not any(re.match(pattern, path) for path in files)] == []
 
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
