@@ -72,9 +72,41 @@ def many_leaves() -> Trace:
     return trace
 
 
+def run(function, *values: float, **options) -> Trace:
+    """Record the sum of what a function makes of some values, and its backward pass."""
+    x = torch.tensor(list(values) or [1.0, 2.0], requires_grad=True)
+    with record() as trace:
+        loss = function(x).sum()
+        loss.backward(**options)
+    return trace
+
+
+def squared(x):
+    return x * x
+
+
+# What is compared: two programs that differ in one thing.
+PAIRS: dict[str, Callable[[], tuple[Trace, Trace]]] = {
+    "the same": lambda: (run(squared), run(squared)),
+    "another operation with another gradient": lambda: (run(squared), run(samples.Halved.apply)),
+    "other values": lambda: (run(torch.exp), run(torch.exp, 1.0, 0.0)),
+    "only the second has one more": lambda: (run(lambda x: x * 2), run(lambda x: (x * 2).relu())),
+    "what is saved is still there": lambda: (run(squared), run(squared, retain_graph=True)),
+    "a checkpoint": lambda: (run(torch.exp), run(lambda x: checkpoint(torch.exp, x, use_reentrant=False))),
+    "a reentrant checkpoint": lambda: (run(torch.exp), run(lambda x: checkpoint(torch.exp, x, use_reentrant=True))),
+}
+
 # The programs, by tags: which views show something of them.
 TAGS: dict[str, list[Callable[[], Trace]]] = {
-    "graph": [exp_of_product, scopes, many_leaves, samples.double_backward, transforms.pushed, samples.descent],
+    "graph": [
+        samples.square_line,
+        exp_of_product,
+        scopes,
+        many_leaves,
+        samples.double_backward,
+        transforms.pushed,
+        samples.descent,
+    ],
     "flow": [exp_of_product, samples.twice, many_leaves, transforms.per_sample],
     "memory": [exp_of_product, packed, checkpointed, retained],
     "saved": [exp_of_product, packed, checkpointed],

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 from boxes import assert_in_order, check_labels, contains
-from golden_programs import TAGS
+from golden_programs import PAIRS, TAGS
 from view_names import ALONE, CHARTS
 
+from workbench import compare
 from workbench.scene.geometry import Rectangle
 
 FOLDER = Path(__file__).parent / "golden"
@@ -30,13 +31,17 @@ def alike(one: str, other: str) -> bool:
 
 
 def test_every_view_is_kept() -> None:
-    assert {*TAGS} == {*ALONE}
-    assert {path.stem for path in FOLDER.glob("*.txt")} == {*TAGS}
+    assert {*TAGS} == {*ALONE}  # and those that compare
+    assert {path.stem for path in FOLDER.glob("*.txt")} == {*TAGS, "compare"}
 
 
-@pytest.mark.parametrize("view", TAGS)
+@pytest.mark.parametrize("view", [*TAGS, "compare"])
 def test_a_view_says_what_it_said(view: str) -> None:
-    parts = [f"=== {program.__name__}\n{program().show(view)}\n" for program in TAGS[view]]
+    if view == "compare":
+        pictures = {name: compare(*make()) for name, make in PAIRS.items()}
+    else:
+        pictures = {program.__name__: program().show(view) for program in TAGS[view]}
+    parts = [f"=== {name}\n{picture}\n" for name, picture in pictures.items()]
     now, path = LINE.sub(r"\1N", "\n".join(parts)), FOLDER / f"{view}.txt"
     if WRITING:
         path.parent.mkdir(exist_ok=True)

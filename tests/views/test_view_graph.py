@@ -152,24 +152,6 @@ def test_nothing_is_there_before_the_first_step_and_things_appear_with_their_lin
 # The backward.
 
 
-def test_the_captions_tell_the_story(line):
-    assert [step.caption for step in line.steps] == [
-        "Square.apply(x) gives y = [1. 4. 9.]; SquareBackward joins the graph and keeps x for backward.",
-        "mul(y, w) gives [2. 8. 18.]; MulBackward0 joins the graph and keeps w and y for backward.",
-        "add(the result of mul, b) gives z = [3. 9. 19.]; AddBackward0 joins the graph and keeps nothing for backward.",
-        "sum(z) gives loss = 31.0; SumBackward0 joins the graph and keeps nothing for backward.",
-        "Backward starts at loss with the gradient 1.0.",
-        "SumBackward0 receives the gradient 1.0; it sends [1. 1. 1.] to AddBackward0.",
-        "AddBackward0 receives the gradient [1. 1. 1.]; it sends [1. 1. 1.] to MulBackward0.",
-        "MulBackward0 receives the gradient [1. 1. 1.]; it sends [2. 2. 2.] to SquareBackward and [1. 4. 9.] to "
-        "w; what it had saved is freed.",
-        "w receives the gradient [1. 4. 9.]; w.grad becomes [1. 4. 9.].",
-        "SquareBackward receives the gradient [2. 2. 2.]; it sends [4. 8. 12.] to x; what it had saved is freed.",
-        "x receives the gradient [4. 8. 12.]; x.grad becomes [4. 8. 12.].",
-        "The backward pass is over.",
-    ]
-
-
 def test_the_gradient_travels_the_edges(line):
     seen = [
         [(each.state, each.label) for each in line.at(k).arrows.values() if each.state not in ("idle", "future")]
