@@ -347,7 +347,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 def test_sphinx_makes_a_site_that_asks_no_other_host(site: Path) -> None:
     for page in site.rglob("*.html"):
         made = page.read_text(encoding="utf-8")
@@ -360,7 +360,7 @@ def test_sphinx_makes_a_site_that_asks_no_other_host(site: Path) -> None:
         assert "Traceback" not in made
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 def test_the_site_has_every_lesson_with_its_players(site: Path) -> None:
     lessons = {path.stem for path in (CHECKOUT / "notebooks").glob("*.ipynb")}
     assert {path.stem for path in (site / "lessons").glob("*.html")} == {"index", *lessons}
@@ -371,7 +371,7 @@ def test_the_site_has_every_lesson_with_its_players(site: Path) -> None:
         assert drawn in made and "### BEGIN SOLUTION" not in made, stem
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 def test_every_public_name_has_its_place_in_the_site(site: Path) -> None:
     places = {place for page in (site / "reference").glob("*.html") for place in Links(page).ids}
     assert {*REFERENCE.public(), *REFERENCE.GIVEN, "workbench.Tensor.backward"} <= places
@@ -391,7 +391,7 @@ class Links(HTMLParser):
         self.links |= {each for each in (given.get("href"), given.get("src")) if each}
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
     pages = {page: Links(page) for page in site.rglob("*.html")}
     dead, outside = [], set[str]()
@@ -423,7 +423,7 @@ def play(page: Page) -> None:
     assert said[0] != said[1]
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_in_the_site_and_its_players_play(site: Path, scheme: Any, one_browser: None) -> None:
