@@ -88,7 +88,7 @@ def written(way: Route, label: str) -> Rectangle:
     return Rectangle(left + 1, room.y + (room.h - height) / 2 + 1, width - 2, height - 2)
 
 
-@pytest.mark.parametrize("view", ["graph", "flow"])
+@pytest.mark.parametrize("view", ["graph", pytest.param("flow", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", TOLD)
 def test_no_label_is_crossed_by_the_arrow_of_another(name: str, view: str) -> None:
     program = runpy.run_path(str(GALLERY / "draw.py"))[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from typing import Any
 
 import pytest
@@ -10,9 +11,12 @@ import pytest
 BASE = int(os.environ.get("WORKBENCH_SEED", "0"))  # the scheduled run sets the date
 
 
-def seeds(slow: int, apart: int, quick: int = 0) -> list[Any]:
-    """Return `quick` seeds without a mark, then `slow` ones, and `apart` others that only the scheduled run draws."""
-    found: list[Any] = list(range(quick))
-    found += [pytest.param(seed, marks=pytest.mark.slow) for seed in range(quick, quick + slow)]
-    first = quick + slow + BASE
-    return found + [pytest.param(first + n, marks=pytest.mark.scheduled, id=f"scheduled {n}") for n in range(apart)]
+def seeds(slow: int, apart: int, quick: Collection[int] = ()) -> list[Any]:
+    """Return the quick seeds without a mark, others below `slow`, and `apart` that only the scheduled run draws."""
+    others = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(slow) if seed not in quick]
+    drawn = range(slow + BASE, slow + BASE + apart)
+    return [
+        *quick,
+        *others,
+        *[pytest.param(seed, marks=pytest.mark.scheduled, id=f"drawn {n}") for n, seed in enumerate(drawn)],
+    ]

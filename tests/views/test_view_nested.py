@@ -30,7 +30,7 @@ def check_a_picture(board: Storyboard, steps: Iterable[int]) -> None:
     assert_in_order(seen, board.layout)
 
 
-@pytest.mark.parametrize("seed", seeds(30, apart=270, quick=2))
+@pytest.mark.parametrize("seed", seeds(30, apart=270, quick=(4, 7)))
 def test_nested_programs_are_drawn_with_anything_open(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program in every view, at a random depth and with random groups open, at a few steps."""
     trace, *_ = nested_programs.recorded(seed, torch, scope, record)
