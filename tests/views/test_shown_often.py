@@ -10,7 +10,8 @@ from lab import notebook
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-pytestmark = pytest.mark.slow  # all of it: a thousand times and more
+# Comms are counted after a tenth of the times; memory needs them all.
+OFTEN = [pytest.param(1, marks=pytest.mark.scheduled), pytest.param(10, marks=pytest.mark.slow)]
 STATE = "application/vnd.jupyter.widget-state+json"
 START = """import gc, json, sys, tracemalloc
 from pathlib import Path
@@ -50,7 +51,7 @@ def often(times, show):
     gc.collect()
     comms, memory = len(get_comm_manager().comms), resident()
     tracemalloc.start()
-    for _ in range(times):
+    for _ in range(times // part):
         show()
     sys.stdout.flush()  # waits for what is on its way to the page, in the order in which it was sent
     gc.collect()
@@ -71,36 +72,30 @@ SHOWS = {
 }
 
 
-@pytest.fixture(scope="module")
-def ran() -> NotebookNode:
-    made = notebook(START, *SHOWS)
+@pytest.fixture(scope="module", params=OFTEN)
+def ran(request: pytest.FixtureRequest) -> tuple[int, NotebookNode]:
+    made = notebook(f"{START}\npart = {request.param}", *SHOWS)
     NotebookClient(made, kernel_name="python3", timeout=600).execute()
-    return made
+    return request.param, made
 
 
-@pytest.fixture(params=SHOWS)
-def found(request: pytest.FixtureRequest, ran: NotebookNode) -> tuple[str, dict[str, Any]]:
-    cell = next(cell for cell in ran.cells if cell.source == request.param)
+@pytest.mark.parametrize("shown", SHOWS)
+def test_no_comm_is_left_that_nothing_shows_and_memory_is_flat(shown: str, ran: tuple[int, NotebookNode]) -> None:
+    part, book = ran
+    cell = next(cell for cell in book.cells if cell.source == shown)
     (said,) = (output.text for output in cell.outputs if output.output_type == "stream")
-    print(said)
-    return request.param, json.loads(said)
-
-
-def test_no_comm_is_left_that_nothing_shows(found: tuple[str, dict[str, Any]]) -> None:
-    shown, seen = found
+    seen: dict[str, Any] = json.loads(said)
     assert (seen["comms"], seen["more"]) == (SHOWS[shown], 0)
+    if part == 1:
+        assert seen["traced"] < 250_000
+        assert seen["resident"] < 8_000_000
 
 
-def test_memory_is_flat(found: tuple[str, dict[str, Any]]) -> None:
-    _, seen = found
-    assert seen["traced"] < 250_000
-    assert seen["resident"] < 8_000_000
-
-
-def test_each_show_is_an_output_and_none_of_a_picture_is_a_widget(ran: NotebookNode) -> None:
-    for cell in ran.cells[1:4]:
-        assert sum("text/html" in output.get("data", {}) for output in cell.outputs) >= 60
-    assert "widget-view" not in json.dumps(ran.cells)
-    states = ran.metadata.get("widgets", {STATE: {"state": {}}})[STATE]["state"].values()
+def test_each_show_is_an_output_and_none_of_a_picture_is_a_widget(ran: tuple[int, NotebookNode]) -> None:
+    part, book = ran
+    for cell in book.cells[1:4]:
+        assert sum("text/html" in output.get("data", {}) for output in cell.outputs) >= 20 + 40 // part
+    assert "widget-view" not in json.dumps(book.cells)
+    states = book.metadata.get("widgets", {STATE: {"state": {}}})[STATE]["state"].values()
     kinds = {state["state"].get("_anywidget_id") for state in states} - {None}
     assert kinds == {"workbench.widgets.stepper.StepperView", "workbench.widgets.live.Growing"}

@@ -242,7 +242,13 @@ def test_with_every_group_open_nothing_is_lost(program, view):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("program", [*PROGRAMS, *samples.PROGRAMS], ids=lambda program: program.__name__)
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(each, marks=[pytest.mark.scheduled] * (each is samples.many), id=f"{each.__name__} {n}")
+        for n, each in enumerate((*PROGRAMS, *samples.PROGRAMS))
+    ],
+)
 def test_every_group_alone_has_all_faces(program):
     trace = program(4) if program in PROGRAMS else program()
     for opened in ([], *([name] for name in names(trace))):
