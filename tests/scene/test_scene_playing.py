@@ -163,7 +163,7 @@ def test_it_plays_in_a_frame_that_may_reach_nothing_around_it(page):
 )
 def test_the_image_stays_where_the_player_cannot_come(page, policy, change):
     load(page, change(playing(storyboard())), policy=policy)
-    page.wait_for_timeout(500)
+    page.wait_for_load_state("networkidle")  # a player that came would have come by then
     assert page.locator("img").evaluate("async (image) => { await image.decode(); return image.naturalWidth > 100; }")
     assert page.locator(".wb-player").count() == 0
 
