@@ -7,12 +7,12 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
 from io import BytesIO
 
 import pytest
 from PIL import Image
 from scene_samples import loss, square
+from stand_in import write_program
 from test_scene_hostile import HOSTILE
 
 from workbench.scene import images
@@ -65,9 +65,7 @@ def test_without_ffmpeg_a_sentence_says_what_to_do_and_nothing_is_written(tmp_pa
 
 
 def _stand_in(folder, body: str) -> None:
-    program = folder / "ffmpeg"
-    program.write_text(f"#!{sys.executable}\nimport sys\n{body}\n")
-    program.chmod(0o755)
+    write_program(folder / "ffmpeg", f"import sys\n{body}\n")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a script is no program there")

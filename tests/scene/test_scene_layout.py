@@ -11,6 +11,7 @@ from itertools import combinations, pairwise
 import pytest
 from arrows import evenly, within
 from scene_samples import deep, loss, square
+from stand_in import write_program
 
 from workbench.scene import reading
 from workbench.scene.engines import placed
@@ -20,7 +21,7 @@ from workbench.scene.reading import drawn_region
 from workbench.scene.storyboard import Storyboard
 
 SAMPLES = [square, loss, deep]
-FAKE_DOT = f"""#!{sys.executable}
+FAKE_DOT = """
 import sys
 from pygraphviz import AGraph
 sys.stdout.buffer.write(AGraph(string=sys.stdin.read()).draw(format="json0", prog="dot"))
@@ -186,8 +187,7 @@ def test_groups_that_are_alike_are_laid_out_once(monkeypatch):
 def test_a_dot_program_on_the_path_is_used_without_pygraphviz(tmp_path, monkeypatch):
     here = loss().layout
     drawn_region.cache_clear()
-    (tmp_path / "dot").write_text(FAKE_DOT)
-    (tmp_path / "dot").chmod(0o755)
+    write_program(tmp_path / "dot", FAKE_DOT)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
     assert loss().layout == here
@@ -205,8 +205,7 @@ def test_without_any_graphviz_one_sentence_says_what_to_install(monkeypatch, tmp
 
 def test_a_dot_program_that_fails_is_named(monkeypatch, tmp_path):
     drawn_region.cache_clear()
-    (tmp_path / "dot").write_text(f"#!{sys.executable}\nimport sys\nsys.exit('no layout engine')\n")
-    (tmp_path / "dot").chmod(0o755)
+    write_program(tmp_path / "dot", "import sys\nsys.exit('no layout engine')\n")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
     with pytest.raises(LayoutUnavailable, match=r"`dot` failed: .*exit"):
