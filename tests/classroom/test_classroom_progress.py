@@ -35,7 +35,11 @@ def beside(place: Path) -> list[str]:
     return sorted(name for name in os.listdir(place.parent) if not name.endswith(".py"))
 
 
-def test_a_notebook_keeps_the_best_answer_beside_itself(place: Path) -> None:
+@pytest.mark.parametrize("writes", ["", "1"], ids=["as Python does", "compiled files are not kept"])
+def test_a_notebook_keeps_the_best_answer_beside_itself(
+    place: Path, monkeypatch: pytest.MonkeyPatch, writes: str
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", writes)  # the kernel's; an empty one is none
     tries = ['check("slope-of-a-line", 29)', 'check("slope-of-a-line", 4)', 'check("slope-of-a-line", 13)']
     silent = ['check("grad-at-a-fork", None)', 'check("cube-backward", print)', "check(1, 2)"]
     cells = ["from workbench.classroom import check, progress", *tries, *silent, "progress()"]

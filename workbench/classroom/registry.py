@@ -66,10 +66,12 @@ def run(text: bytes | str, path: Path) -> tuple[dict[str, Exercise], dict[str, A
     names: dict[str, Any] = {"__name__": path.name.removesuffix(".py"), "__file__": str(path)}
     _registering.append(found)
     sys.path.insert(0, str(path.parent))  # it may import a module beside it, from wherever it is read
+    # Neither the file nor a module that it imports leaves a __pycache__ beside the notebooks.
+    writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
-        # Imported as a module it would leave a __pycache__ beside the notebooks.
         exec(compile(text, str(path), "exec", dont_inherit=True), names)
     finally:
+        sys.dont_write_bytecode = writes_none
         _registering.pop()
         sys.path.remove(str(path.parent))
     return found, names
