@@ -70,6 +70,7 @@ def ran(folder: Path, program: str, *words: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.scheduled
 def test_it_is_released_and_graded(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(nbformat.read("cube.ipynb", as_version=4).cells) == 7
     assert main(["release", "cube.ipynb", "--student", "handout"]) == 0
@@ -90,6 +91,7 @@ def test_it_is_released_and_graded(own: Path, capsys: pytest.CaptureFixture[str]
     assert "grad_output is forgotten" in Path("in-progress.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_it_is_presented(own: Path) -> None:
     assert main(["present", "cube.ipynb", "--handout", "cube.html"]) == 0
     slides, paper = Path("cube-slides.html").read_text("utf-8"), Path("cube.html").read_text("utf-8")

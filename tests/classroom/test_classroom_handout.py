@@ -99,6 +99,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["student", "nbgrader", "otter", "reader"])
 def test_no_notebook_of_the_course_that_is_handed_out_shows_an_answer(kind: str, released: dict[str, Path]) -> None:
     lessons = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))

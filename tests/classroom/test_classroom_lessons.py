@@ -74,6 +74,7 @@ def test_a_lesson_asks_each_of_its_exercises_once(lesson: Path) -> None:
     assert len(set(answers)) == len(answers)
 
 
+@pytest.mark.slow
 def test_the_solutions_score_full_within_20_seconds(lesson: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     notebook, began = nbformat.read(lesson, as_version=4), process_time()
     said = verdicts(notebook, monkeypatch)
@@ -82,6 +83,7 @@ def test_the_solutions_score_full_within_20_seconds(lesson: Path, monkeypatch: p
     assert {verdict.exercise for verdict in said} == {name_of(cell) for cell in notebook.cells} - {None}
 
 
+@pytest.mark.slow
 def test_the_students_copy_scores_nothing_and_raises_nothing(lesson: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     notebook = student(nbformat.read(lesson, as_version=4))
     said = verdicts(notebook, monkeypatch)
@@ -92,6 +94,7 @@ def test_the_students_copy_scores_nothing_and_raises_nothing(lesson: Path, monke
             assert YOUR_CODE in cell.source and cell.outputs == []
 
 
+@pytest.mark.slow
 def test_the_solved_copy_scores_full_and_shows_no_marker(lesson: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     notebook = solved(nbformat.read(lesson, as_version=4))
     assert all(verdict.right for verdict in verdicts(notebook, monkeypatch))

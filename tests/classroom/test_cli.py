@@ -110,6 +110,7 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(
     assert list(tmp_path.rglob("*.html")) == [tmp_path / "taken" / "good.html"]
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_not_ones_own_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

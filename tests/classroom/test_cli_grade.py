@@ -73,6 +73,7 @@ def test_a_folder_of_notebooks_from_a_browser_is_graded(
     assert "A forgotten fork" in rows[f"wrong/{LESSON} (1).ipynb", "grad-at-a-fork"]["what is said"]
 
 
+@pytest.mark.slow
 def test_what_students_do_to_a_notebook_does_not_take_their_points(released: Path, tmp_path: Path) -> None:
     def change(notebook: Any) -> None:
         fork, three, bias = (cell for cell in notebook.cells if name_of(cell))
@@ -95,6 +96,7 @@ def test_what_students_do_to_a_notebook_does_not_take_their_points(released: Pat
     assert [(each.exercise, each.points) for each in said] == list(zip(EXERCISES, SCORES["right"], strict=True))
 
 
+@pytest.mark.slow
 def test_what_is_left_out_or_kills_the_kernel_is_said(released: Path, tmp_path: Path) -> None:
     def change(notebook: Any) -> None:
         fork, _, bias = (cell for cell in notebook.cells if name_of(cell))
@@ -204,6 +206,7 @@ def test_names_of_files_move_no_cursor(tmp_path: Path, capsys: pytest.CaptureFix
     assert said.startswith(r"a\x1b[2Jb\r\u202e.ipynb: ") and said.rstrip("\n").isprintable()
 
 
+@pytest.mark.slow
 def test_a_notebook_finds_no_solution_where_it_is_graded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lesson = tmp_path / "lessons" / "one.ipynb"
     lesson.parent.mkdir()

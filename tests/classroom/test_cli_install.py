@@ -97,11 +97,13 @@ def needed(metadata: Message) -> set[str]:
     return {each.name for each in asked if each.marker is None or "extra" not in str(each.marker)}
 
 
+@pytest.mark.slow
 def test_what_is_built_here_asks_for_what_can_be_installed_here(metadata: Message, hook: ModuleType) -> None:
     assert {"numpy", "anywidget"} <= needed(metadata) and needed(metadata).isdisjoint({"jupyterlab", "torch"})
     assert ("pygraphviz" in needed(metadata)) == hook.has_graphviz(map(str, sys_tags()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", ["Linux", "Alpine"])
 def test_a_build_asks_for_pygraphviz_only_where_it_can_be_installed(machine: str, tmp_path: Path) -> None:
     platforms, _, _, there = MACHINES[machine]

@@ -57,6 +57,7 @@ def reader(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tup
         yield lab, folder
 
 
+@pytest.mark.slow
 def test_the_wheel_ships_the_lessons_the_types_and_the_command(site: Path) -> None:
     assert sorted(path.name for path in (site / "workbench" / "lessons").iterdir()) == sorted(
         SHIPPED + EXERCISES + MODULES
@@ -170,6 +171,7 @@ def git(clone: Path, *words: str) -> str:
     return subprocess.run(["git", *who, *words], cwd=clone, check=True, capture_output=True, text=True).stdout
 
 
+@pytest.mark.slow
 def test_a_clone_that_is_worked_in_stays_clean_and_its_progress_is_the_readers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,6 +66,7 @@ def go_to(page: Any, words: str, key: str = "ArrowRight") -> None:
     raise AssertionError(f"no slide shows {words!r}")
 
 
+@pytest.mark.slow
 def test_a_slide_begins_at_each_heading_and_a_question_ends_one(talk: Any) -> None:
     assert "0 · Slopes and a graph" in shown(talk) and "1 · What is a slope?" not in shown(talk)
     talk.keyboard.press("ArrowRight")
@@ -370,6 +371,7 @@ def test_every_key_that_the_bar_names_works(room: Any) -> None:
     assert where(room) == 2
 
 
+@pytest.mark.slow
 def test_the_handout_has_stills_room_to_write_and_all_answers_at_its_end(made: Path) -> None:
     require_chromium()
     with open_page(offline=True) as page:

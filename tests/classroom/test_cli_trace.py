@@ -89,6 +89,7 @@ def test_the_steps_after_others_are_recorded_and_shown_later(tmp_path: Path) -> 
     assert (tmp_path / "some.svg").read_text().startswith("<svg")
 
 
+@pytest.mark.slow
 def test_the_health_of_a_saved_trace_and_of_a_watched_training(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(SCRIPT)
     assert traced(tmp_path, "-o", "some.json", "train.py").returncode == 0
@@ -175,6 +176,7 @@ ENDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="a signal")
 @pytest.mark.parametrize("end", ENDS)
 def test_the_page_is_written_however_the_script_ends(end: str, tmp_path: Path) -> None:
@@ -189,6 +191,7 @@ def test_the_page_is_written_however_the_script_ends(end: str, tmp_path: Path) -
     assert (tmp_path / "ends.html").exists()
 
 
+@pytest.mark.slow
 def test_what_never_ran_a_backward_leaves_no_page(tmp_path: Path) -> None:
     (tmp_path / "none.py").write_text("import numpy as np; print(np.array([1.0]) / 0)")
     plain, seen = typed(tmp_path, "none.py"), traced(tmp_path, "none.py")

@@ -57,6 +57,7 @@ def test_it_records_until_a_step_has_a_finding(engine: str, tmp_path: Path) -> N
     assert counted(tmp_path / "some.json", BackwardStarted) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_where_nothing_is_wrong_the_last_steps_are_kept(engine: str, tmp_path: Path) -> None:
     script(tmp_path, engine, 99)
@@ -72,6 +73,7 @@ def test_where_nothing_is_wrong_the_last_steps_are_kept(engine: str, tmp_path: P
         )
 
 
+@pytest.mark.slow
 def test_steps_before_the_first_are_not_looked_at(tmp_path: Path) -> None:
     script(tmp_path, "workbench", 7)
     seen = traced(tmp_path, "--from-step", "7", "--until-finding", "--view", "health", "train.py")
@@ -80,6 +82,7 @@ def test_steps_before_the_first_are_not_looked_at(tmp_path: Path) -> None:
     assert late.stderr.startswith("workbench: nothing was recorded, for train.py ended after 12 steps and --from-step ")
 
 
+@pytest.mark.slow
 def test_what_ends_the_script_is_looked_at_too(tmp_path: Path) -> None:
     end = "w = torch.ones(2, requires_grad=True)\nz = w.exp()\nz += 1\nz.sum().backward()"
     script(tmp_path, "workbench", 99, end)

@@ -157,6 +157,7 @@ def started(site: Path, home: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_a_changed_lesson_stays_and_an_unchanged_one_is_replaced_by_a_newer(site: Path, tmp_path: Path) -> None:
     assert started(site, tmp_path).returncode == 0
     lessons = tmp_path / "lessons"

@@ -184,6 +184,7 @@ def figures_closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     plt.close("all")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lesson", ANSWERS)
 def test_right_answers_are_right_however_often_checked(lesson: str, capsys: pytest.CaptureFixture[str]) -> None:
     notebook = nbformat.read(CHECKOUT / "notebooks" / f"{lesson}.ipynb", as_version=4)

@@ -69,6 +69,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "package"), [(name, each) for name, several in NEEDED.items() for each in several])
 def test_a_command_without_its_parts_is_one_sentence_and_writes_nothing(
     command: str, package: str, tmp_path: Path
@@ -88,6 +89,7 @@ def test_the_command_alone_says_what_opens_the_lessons(tmp_path: Path) -> None:
     assert (seen.returncode, seen.stderr) == (1, f"workbench: {told('workbench lab', 'jupyterlab')}\n")
 
 
+@pytest.mark.slow
 def test_commands_about_traces_need_the_core_alone(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(
         "import workbench as torch\nw = torch.tensor(1.0, requires_grad=True)\n"
@@ -116,6 +118,7 @@ except ModuleNotFoundError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suffix", "package", "name"),
     [(suffix, "matplotlib", "matplotlib") for suffix in ("png", "pdf", "gif", "mp4")]
@@ -142,6 +145,7 @@ def imported(path: Path) -> set[str]:
     return found - sys.stdlib_module_names - {"workbench"}
 
 
+@pytest.mark.slow
 def test_only_the_command_and_drawn_images_import_what_lab_brings() -> None:
     package = CHECKOUT / "workbench"
     found = {path.relative_to(package).as_posix(): imported(path) for path in package.rglob("*.py")}

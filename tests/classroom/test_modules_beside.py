@@ -92,6 +92,7 @@ def test_exercises_may_import_what_lies_beside_them(lessons: Path, monkeypatch: 
     assert sys.path == before
 
 
+@pytest.mark.slow
 def test_a_handed_in_notebook_is_graded_with_its_own_modules_and_the_lessons(lessons: Path, tmp_path: Path) -> None:
     handed_in = tmp_path / "handed-in"
     handed_in.mkdir()

@@ -155,6 +155,7 @@ def test_refreshing_keeps_an_error_but_no_path_of_the_machine(error: Path, outco
     assert outcomes["error"] == ["passed"]
 
 
+@pytest.mark.slow
 def test_refreshing_leaves_a_notebook_whose_cell_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -37,6 +37,7 @@ def ran(program: str, folder: Path, *words: str) -> subprocess.CompletedProcess[
     return subprocess.run(command, capture_output=True, encoding="cp1252", cwd=folder, env=environment)
 
 
+@pytest.mark.slow
 def test_the_core_runs_without_what_posix_alone_has(tmp_path: Path) -> None:
     core = str(CHECKOUT / "tests" / "support" / "core_alone.py")
     seen = ran("runpy.run_path(sys.argv[1], run_name='__main__')", tmp_path, core)
@@ -51,6 +52,7 @@ for _ in range(3):
 """
 
 
+@pytest.mark.slow
 def test_the_command_runs_without_what_posix_alone_has(tmp_path: Path) -> None:
     (tmp_path / "größe ∂.py").write_text(TRAIN, encoding="utf-8")
     program = "from workbench.cli import main\nsys.exit(main())"
@@ -71,6 +73,7 @@ def test_the_command_runs_without_what_posix_alone_has(tmp_path: Path) -> None:
     assert (seen.returncode, os.listdir(tmp_path / "copies")) == (0, ["größe ∂.ipynb"]), seen.stderr
 
 
+@pytest.mark.slow
 def test_what_posix_alone_has_is_asked_for_before_it_is_used() -> None:
     unasked = []
     for path in sorted(PACKAGE.rglob("*.py")):

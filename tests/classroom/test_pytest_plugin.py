@@ -60,6 +60,7 @@ def folder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
     return pytester.path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "processes",
     [pytest.param((), id="one process"), pytest.param(("-n", "2"), id="pytest-xdist", marks=pytest.mark.slow)],
@@ -94,6 +95,7 @@ def test_a_page_that_cannot_be_written_fails_nothing_else(folder: Path, pytester
     result.stdout.fnmatch_lines("It ran a backward, but cannot make the folder *taken: File exists.")
 
 
+@pytest.mark.slow
 def test_where_it_is_not_asked_for_nothing_is_imported(folder: Path, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         test_some="import sys\ndef test_it(): assert not {'workbench', 'numpy', 'torch'} & set(sys.modules)"

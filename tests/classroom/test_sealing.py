@@ -36,6 +36,7 @@ def found_in(text: str) -> dict:
     return dict(run(text, Path("cube.exercises.py"))[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", answers.WRONG)
 def test_every_answer_is_judged_as_by_the_teachers_file(
     name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -71,6 +72,7 @@ def test_no_solution_is_in_the_file(file: Path, folder: Path) -> None:
         assert [each.told for each in exercise.misconceptions] == [each.told for each in teachers[name].misconceptions]
 
 
+@pytest.mark.slow
 def test_the_same_file_makes_the_same_copy_within_seconds(folder: Path, tmp_path: Path) -> None:
     began = time.process_time()
     seal_folder(NOTEBOOKS, tmp_path)
