@@ -22,6 +22,7 @@ import newer_torch  # noqa: E402
 import pytest  # noqa: E402
 import recorded  # noqa: E402
 from hypothesis import settings  # noqa: E402
+from tables import together  # noqa: E402
 
 if TYPE_CHECKING:
     from lab import Lab
@@ -69,7 +70,7 @@ settings.load_profile("same" if REQUIRED else "few")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """Where the whole is checked, random numbers are the same in every run, too."""
+    """Draw the same random numbers in every run where the whole is checked."""
     for name in ("workbench", "torch") if REQUIRED else ():
         if name in sys.modules:
             sys.modules[name].manual_seed(0)
@@ -115,10 +116,14 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         option.numprocesses = 0
 
 
+def _may_be_absent(reason: str) -> bool:
+    return any(why in reason for why in MAY_BE_ABSENT)
+
+
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
     if REQUIRED and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
-        if not any(why in str(reason) for why in MAY_BE_ABSENT):
+        if not _may_be_absent(str(reason)):
             report.outcome = "failed"
             report.longrepr = f"a skip counts as a failure here: {reason}"
 
@@ -128,6 +133,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     report = yield
     recorded.ran.add(item.path.stem)
     _refuse_skip(report)
+    if refused := [why for why in getattr(item, "skipped", ()) if REQUIRED and not _may_be_absent(why)]:
+        report.outcome, report.longrepr = "failed", f"a skip counts as a failure here: {refused[0]}"
     return report
 
 
@@ -193,8 +200,11 @@ def _compares(path: Path) -> bool:
     return re.search(r"^(from|import) oracle\b", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
-def pytest_collection_finish() -> None:
-    # Fifteen thousand collected tests need not be gone through again at every collection of garbage.
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    # After all hooks have chosen items: an entry of a table is chosen by its own name.
+    session.items[:] = together(list(session.items), pytest_runtest_setup)
+    # Thousands of collected tests need not be gone through again at every collection of garbage.
     gc.collect()
     gc.freeze()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from both_engines import ROOT, each_engine, found, train, where
 
 
@@ -53,6 +54,7 @@ def test_a_target_of_the_same_shape_is_healthy(engine):
     assert not found(engine, lambda torch: compared(torch, True))
 
 
+@pytest.mark.slow
 @each_engine
 def test_one_place_that_keeps_most_of_the_memory_is_asked_about(engine):
     findings = found(engine, lambda torch: compared(torch, False, 4200))

@@ -278,6 +278,7 @@ def test_a_head_that_begins_with_zeros_is_healthy(engine):
     assert not found(engine, program)
 
 
+@pytest.mark.slow
 @each_engine
 @pytest.mark.parametrize(("kind", "length", "rules"), [("RNN", 30, []), ("RNN", 80, ["vanishing"]), ("GRU", 40, [])])
 def test_the_usual_recurrent_nets_are_asked_about_only_where_nothing_of_the_past_is_left(engine, kind, length, rules):

@@ -149,6 +149,7 @@ def heavy(torch: Any) -> Any:
     return run
 
 
+@pytest.mark.slow
 @each_engine
 def test_what_keeps_most_memory_can_be_looked_at(engine: str) -> None:
     trace = recorded(engine, heavy)

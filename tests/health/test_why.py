@@ -639,6 +639,7 @@ def test_a_notebook_shows_the_way_and_keeps_the_sentences(engine, made, tmp_path
     assert "no way leads from loss to w" in (tmp_path / "why.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_long_chain_is_no_recursion(engine):
     w = engine.ones(3, requires_grad=True)
     h = w

@@ -260,6 +260,7 @@ def test_mermaid_keeps_its_structure_whatever_a_label_says(text):
     said.encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", [pytest.param(text, marks=[pytest.mark.slow] * (id == "long wide"), id=id) for id, text in HOSTILE.items()]
 )

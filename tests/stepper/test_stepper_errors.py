@@ -137,6 +137,7 @@ def test_a_saved_tensor_that_was_written_stops_the_backward_as_it_does() -> None
     assert x.grad is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [0, 3, 100])
 def test_an_abandoned_stepper_takes_its_memory_with_it(steps: int, no_collector: None) -> None:
     x = leaf(1.0, 2.0)

@@ -115,6 +115,7 @@ def test_what_code_does_is_seen_and_what_the_reader_does_is_there_for_code() -> 
     assert browser.status["sentence"].startswith("Back to where 5 of 7 nodes have run")
 
 
+@pytest.mark.slow
 def test_a_thousand_quick_steps_are_not_a_thousand_messages() -> None:
     h = w = torch.tensor(1.0, requires_grad=True)
     for _ in range(300):
@@ -279,6 +280,7 @@ def test_inputs_are_captured_and_freed_tensors_stay_with_retain_graph() -> None:
     assert a.grad is None
 
 
+@pytest.mark.slow
 def test_with_the_stepper_the_view_closes_and_the_memory_goes() -> None:
     a, s = fork()
     browser = Browser(s)

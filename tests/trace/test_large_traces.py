@@ -71,6 +71,7 @@ def calls(work: Callable[[], Any]) -> int:
     return sum(entry.callcount for entry in profile.getstats())
 
 
+@pytest.mark.slow
 @each_program
 def test_to_record_twice_as_many_nodes_is_twice_the_work(program) -> None:
     recorded(program, 50)  # what is made once is there
@@ -78,13 +79,15 @@ def test_to_record_twice_as_many_nodes_is_twice_the_work(program) -> None:
     assert many < 2.2 * few
 
 
+@pytest.mark.slow
 @each_program
 def test_to_read_and_show_twice_as_many_nodes_is_twice_the_work(program) -> None:
-    files = [recorded(program, count).to_dict() for count in (50, 1_200, 2_400)]
+    files = [recorded(program, count).to_dict() for count in (50, 400, 800)]
     _, few, many = [calls(lambda data=data: Trace.from_dict(data).show()) for data in files]
     assert many < 2.5 * few
 
 
+@pytest.mark.slow
 @each_program
 def test_the_picture_of_many_nodes_has_few_boxes_and_steps(program) -> None:
     few, many = [recorded(program, count).show().storyboard for count in (1_200, 3_600)]

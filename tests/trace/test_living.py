@@ -93,6 +93,7 @@ def test_each_round_of_a_training_loop_stands_where_the_last_one_did(monkeypatch
     assert len(trace.events) > 60 and shown.final.storyboard.title == trace.show().storyboard.title
 
 
+@pytest.mark.slow
 def test_a_network_is_laid_out_in_the_first_round_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = Display(monkeypatch)
     torch.manual_seed(0)

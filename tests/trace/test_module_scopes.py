@@ -228,6 +228,7 @@ def deep(layers: int) -> Any:
     return trace
 
 
+@pytest.mark.slow
 def test_modules_of_a_large_model_are_boxes_that_open() -> None:
     trace = deep(60)
     assert {event.scope for event in trace.events if isinstance(event, NodeCreated)} >= {"Net/layers/59", "Net/act"}

@@ -96,6 +96,7 @@ def test_what_an_error_left_open_does_not_keep_everything():
     assert len(trace.events) <= 60
 
 
+@pytest.mark.slow
 def test_tangents_without_a_backward_are_let_go_too():
     forward_ad = torch.autograd.forward_ad
     w, v = leaf(1.0, 2.0), torch.ones(2, dtype=torch.float64)

@@ -152,6 +152,7 @@ def test_the_first_step_says_how_many_events_were_let_go(view):
     assert f"{gone:,} earlier events were let go" in str(Trace.from_dict(trace.to_dict()).show(view).to_html())
 
 
+@pytest.mark.slow
 def test_a_large_graph_says_it_too():
     w = torch.tensor(0.5, requires_grad=True)
     with record(last=2500) as trace:
@@ -164,6 +165,7 @@ def test_a_large_graph_says_it_too():
     assert re.match(r"[\d,]+ earlier events were let go\. Step 1 of \d\. .*: \d+ operations join", told)
 
 
+@pytest.mark.scheduled
 def test_the_memory_of_a_long_training_is_bounded():
     descend(20, last=300)  # what is made once, and stays
     gc.collect()  # empties the free lists: a tuple from there is one that nobody counts

@@ -96,6 +96,7 @@ except ValueError as refusal:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit of a process's memory")
 def test_a_small_file_that_unpacks_to_very_much_is_refused_before_it_takes_the_memory(tmp_path: Path) -> None:
     packing = zlib.compressobj(9, wbits=31)
@@ -166,6 +167,7 @@ def test_a_pickle_is_no_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.slow
 def test_reading_evaluates_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every text of every kind of record is code here, once each kind has been read."""
     events = wrong_traces.sound()[0]

@@ -190,6 +190,7 @@ def leaves(count: int) -> list[dict[str, Any]]:
     return [found, made(edges=[EDGE | {"target": f"t{i}"} for i in range(1, count)])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("events", "seconds"), [(leaves(500), 0.01), (parts(300), 0.0)])
 def test_a_picture_that_takes_too_long_is_not_drawn_and_the_next_one_is(
     tmp_path, monkeypatch, events: list[dict[str, Any]], seconds: float
@@ -229,6 +230,7 @@ def test_a_file_of_twice_the_length_takes_about_twice_the_work(events, view) -> 
     assert calls(events(400), view) < 3 * calls(events(200), view)
 
 
+@pytest.mark.slow
 def test_two_traces_are_drawn_side_by_side_only_if_they_are_small() -> None:
     large, small = of(chain(6_000)), of(chain(10))
     outputs = [{"node": "n1", "output_nr": nr, "seed": None} for nr in range(3_000)]
@@ -265,6 +267,7 @@ print(peak())
 """
 
 
+@pytest.mark.scheduled
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell the most memory a process had")
 @pytest.mark.parametrize(("length", "view"), [(8_000, "versions")])
 def test_a_large_file_takes_less_than_a_gigabyte(tmp_path, length: int, view: str) -> None:

@@ -146,6 +146,7 @@ def test_a_leaf_and_a_constant_are_graphs_of_their_own():
     assert roles == ["leaf", "constant"]
 
 
+@pytest.mark.slow
 def test_a_long_chain_needs_no_recursion():
     y = leaf(1.0)
     for _ in range(5000):

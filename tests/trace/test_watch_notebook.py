@@ -23,6 +23,7 @@ CELLS = (
 )
 
 
+@pytest.mark.slow
 def test_a_long_training_leaves_one_line_that_says_how_far_it_is(tmp_path: Path) -> None:
     given = {"support": str(Path(__file__).parents[1] / "support"), "path": str(tmp_path / "run.jsonl")}
     cells = [nbformat.v4.new_code_cell(source.format(**given)) for source in CELLS]

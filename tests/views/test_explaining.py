@@ -183,6 +183,7 @@ def test_what_is_gone_keeps_its_name():
     assert "w is a leaf" in str(pickle.loads(pickle.dumps(error)).explain())
 
 
+@pytest.mark.slow
 def test_an_error_keeps_no_graph_alive():
     kept = []
 

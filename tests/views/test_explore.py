@@ -63,6 +63,7 @@ def slope_of(plot: Plot, wide: float, tall: float) -> float:
     return (v - y) / (u - x) * tall / wide
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 @given(x=places, w=places)
 @settings(max_examples=8, deadline=None)
