@@ -17,7 +17,10 @@ from lab import CHECKOUT
 
 from workbench.cli import main
 
-pytestmark = pytest.mark.skipif(find_spec("nbgrader") is None, reason=absent.GRADER)
+pytestmark = [
+    pytest.mark.scheduled,
+    pytest.mark.skipif(find_spec("nbgrader") is None, reason=absent.GRADER),
+]
 
 
 def nbgrader(course: Path, command: str, *words: str) -> str:

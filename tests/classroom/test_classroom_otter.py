@@ -16,7 +16,10 @@ from lab import CHECKOUT
 
 from workbench.cli import main
 
-pytestmark = pytest.mark.skipif(find_spec("otter") is None, reason=absent.GRADER)
+pytestmark = [
+    pytest.mark.scheduled,
+    pytest.mark.skipif(find_spec("otter") is None, reason=absent.GRADER),
+]
 
 
 def otter(folder: Path, *words: str) -> None:

@@ -50,6 +50,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+def test_the_command_writes_a_page_for_a_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lessons = tmp_path / "lessons"
+    lessons.mkdir()
+    nbformat.write(new_notebook(cells=[new_markdown_cell("# Okapi"), new_code_cell("40 + 2")]), lessons / "okapi.ipynb")
+    book(tmp_path / "pages", lessons)
+    assert "Okapi" in (tmp_path / "pages" / "index.html").read_text()
+    assert re.search(r"<pre>42\s*</pre>", (tmp_path / "pages" / "okapi.html").read_text())
+
+
+@pytest.mark.slow
 def test_a_book_is_a_page_for_each_lesson_and_its_contents(made: Path) -> None:
     names = ["00-slopes-and-a-graph.html", "01-leaves.html", "02-no-title.html", "index.html"]
     assert sorted(path.name for path in made.iterdir()) == names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -43,6 +44,19 @@ def built(folder: Path, more: str = "") -> Message:
 def metadata(tmp_path_factory: pytest.TempPathFactory) -> Message:
     """The metadata of a wheel that is built here."""
     return built(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def described(tmp_path_factory: pytest.TempPathFactory) -> Message:
+    """Return the metadata that a wheel of this checkout starts from, without building one."""
+    folder = tmp_path_factory.mktemp("metadata")
+    code = (
+        "import sys\nfrom hatchling.build import prepare_metadata_for_build_wheel as described\ndescribed(sys.argv[1])"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "PIP_BUILD_TRACKER"}
+    subprocess.run([sys.executable, "-c", code, str(folder)], cwd=CHECKOUT, env=environment, check=True)
+    (file,) = folder.glob("*/METADATA")
+    return message_from_bytes(file.read_bytes())
 
 
 def glibc(minor: int, machine: str) -> list[str]:
@@ -111,9 +125,9 @@ def test_a_build_asks_for_pygraphviz_only_where_it_can_be_installed(machine: str
     assert ("pygraphviz" in needed(built(tmp_path, more))) == there
 
 
-def test_an_index_is_shown_no_link_that_leads_nowhere(metadata: Message) -> None:
-    assert metadata["Description-Content-Type"] == "text/markdown"
-    shown = metadata.get_payload(decode=True).decode()
+def test_an_index_is_shown_no_link_that_leads_nowhere(described: Message) -> None:
+    assert described["Description-Content-Type"] == "text/markdown"
+    shown = described.get_payload(decode=True).decode()
     readme = (CHECKOUT / "README.md").read_text("utf-8")
     assert "](assets/square.svg)" in readme and "](LICENSE)" in readme
     assert [place for place in re.findall(r"\]\(([^)]*)\)", shown) if not place.startswith("https://")] == []
@@ -122,11 +136,11 @@ def test_an_index_is_shown_no_link_that_leads_nowhere(metadata: Message) -> None
     assert re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", words).split() == shown.split()
 
 
-def test_a_package_says_whose_it_is_and_where_it_runs(metadata: Message) -> None:
-    assert metadata["Author"] == "the Autograd Workbench authors"
-    assert metadata["License-Expression"] == "Apache-2.0"
-    said = metadata.get_all("Classifier", [])
-    lowest = re.fullmatch(r">=3\.(\d+)", metadata["Requires-Python"])
+def test_a_package_says_whose_it_is_and_where_it_runs(described: Message) -> None:
+    assert described["Author"] == "the Autograd Workbench authors"
+    assert described["License-Expression"] == "Apache-2.0"
+    said = described.get_all("Classifier", [])
+    lowest = re.fullmatch(r">=3\.(\d+)", described["Requires-Python"])
     assert lowest
     named = {
         int(found[1]) for each in said if (found := re.fullmatch(r"Programming Language :: Python :: 3\.(\d+)", each))

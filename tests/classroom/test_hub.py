@@ -191,7 +191,7 @@ def test_a_server_reads_the_settings_of_the_class_before_others(monkeypatch: pyt
 
 
 @pytest.mark.skipif(find_spec("nbgrader") is None, reason=absent.GRADER)
-@pytest.mark.slow
+@pytest.mark.scheduled
 def test_an_assignment_is_fetched_handed_in_graded_and_its_feedback_fetched(tmp_path: Path) -> None:
     exchange, course, home = (tmp_path / name for name in ("exchange", "course", "home"))
     for folder, mode in ((exchange, 0o777), (course, 0o755), (home, 0o755)):
@@ -230,7 +230,7 @@ needs_hub = pytest.mark.skipif(find_spec("jupyterhub") is None or shutil.which(P
 
 
 @needs_hub
-@pytest.mark.slow
+@pytest.mark.scheduled
 def test_two_students_lose_nothing_when_a_kernel_the_hub_and_a_server_die(
     site: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -251,7 +251,7 @@ def test_two_students_lose_nothing_when_a_kernel_the_hub_and_a_server_die(
 
 
 @needs_hub
-@pytest.mark.slow
+@pytest.mark.scheduled
 def test_on_a_real_hub_a_lesson_is_kept_or_replaced_at_the_next_start(site: Path, tmp_path: Path) -> None:
     names = runpy.run_path(str(HUB / "try_class.py"))
 

@@ -15,7 +15,7 @@ from lab import CHECKOUT
 from nbformat.v4 import new_code_cell, new_notebook
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.scheduled,
     pytest.mark.skipif(os.environ.get("WORKBENCH_REQUIRE_EXTRAS") != "1", reason=absent.INSTALLS),
 ]
 
