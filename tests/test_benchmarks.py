@@ -27,6 +27,7 @@ def _nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(METERS, meter, METERS["clock"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", [work for work in WORKS.values() if work.against != "ns"], ids=lambda work: work.name)
 def test_a_work_comes_to_the_same_numbers_under_all_modules(work: Work) -> None:
     parts, ours = measure(work, THERE["workbench"], work.sizes[1])
@@ -44,6 +45,7 @@ def test_a_work_comes_to_the_same_numbers_under_all_modules(work: Work) -> None:
     assert ("torch" in compared) == ("torch" in THERE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", [work for work in WORKS.values() if work.against == "ns"], ids=lambda work: work.name)
 def test_a_listening_work_counts_the_events_of_forward_and_backward(work: Work) -> None:
     (ops,) = work.sizes[1]

@@ -175,6 +175,7 @@ print(workbench.explore(f, x=2.0)._repr_mimebundle_()["text/plain"])"""
     assert seen.stdout.endswith("put its program `dot` on the PATH.\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", ["", "print(workbench.step(x * x))", "print(workbench.show(x * x))"])
 def test_without_graphviz_the_first_picture_says_in_one_sentence_what_is_missing(more: str, tmp_path: Path) -> None:
     program = HIDDEN.format(more=more)

@@ -195,6 +195,7 @@ def test_in_a_browser_exercises_are_found_where_the_kernel_began(
     assert registry.find("a-number").solution == 3 and registry.lessons().keys() == {"one"}
 
 
+@pytest.mark.slow
 def test_a_wheel_of_what_is_installed_can_be_installed(tmp_path: Path) -> None:
     installed_wheels(["anywidget"], ["ipywidgets"], tmp_path)
     names = {file.name.partition("-")[0] for file in tmp_path.iterdir()}

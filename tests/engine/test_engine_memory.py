@@ -128,6 +128,7 @@ def test_an_unfinished_task_dies(no_collector: None) -> None:
     assert ref() is None
 
 
+@pytest.mark.slow
 def test_a_long_chain_runs_and_dies_without_recursion() -> None:
     depth = sys.getrecursionlimit()
     sys.setrecursionlimit(200)

@@ -63,6 +63,7 @@ def run(program: str) -> None:
     assert end.returncode == 0, end.stderr
 
 
+@pytest.mark.slow
 def test_no_lock_is_held_in_the_child() -> None:
     run("""
     torch.randn(1)
@@ -187,6 +188,7 @@ def test_forks_while_another_thread_runs_backward() -> None:
     """)
 
 
+@pytest.mark.slow
 def test_a_fork_waits_for_a_drawing() -> None:
     run("""
     def draw(inside):

@@ -33,6 +33,7 @@ def untraced() -> Any:
     sys.settrace(before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_nothing_is_left_switched_on(name: str) -> None:
     first = list(EVERY).index(name) * 7 % STRIDE % 60

@@ -158,6 +158,7 @@ def checkpointed() -> None:
     torch.utils.checkpoint.checkpoint(torch.exp, x, use_reentrant=False, debug=True).sum().backward()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [recorded, stepped, checkpointed])
 def test_a_listener_that_another_thread_adds_at_any_instruction_stays(run: Callable[[], None]) -> None:
     run()
@@ -210,6 +211,7 @@ def test_a_recorder_that_has_just_left_in_another_thread_takes_no_number_from_a_
         assert len(made) == 3 and {each.node for each in records if isinstance(each, NodeFinished)} >= made
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_threads_that_share_a_leaf_are_recorded_together(hasty: None) -> None:
     for _ in range(100):

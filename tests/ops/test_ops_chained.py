@@ -182,6 +182,7 @@ def samples(op: Any) -> list[str]:
     return [text.strip() for text in op.samples.split(";")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
 def test_an_order_in_memory_changes_no_number(op: Any) -> None:
     if op.name in STRIDED:

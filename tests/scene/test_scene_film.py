@@ -152,6 +152,7 @@ def test_what_holds_every_step_takes_none(tmp_path, name):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*STILL, "x.html", pytest.param("x.gif", marks=pytest.mark.slow)])
 def test_every_theme_looks_its_own_way(tmp_path, name):
     kept = set()

@@ -15,6 +15,7 @@ from workbench.recording import Trace, record
 from workbench.views import storyboard
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", samples.PROGRAMS, ids=lambda program: program.__name__)
 def test_a_recorded_transform_loses_no_event_and_has_every_face(program):
     with warnings.catch_warnings():

@@ -320,6 +320,7 @@ def test_a_move_that_cannot_be_is_told_in_a_sentence(move: dict[str, Any], said:
     assert view._now()["said"] == said and found.values == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["square", "sine", "cube", "root"])
 def test_a_tangent_is_seen_wherever_the_slider_is(name: str) -> None:
     curves = {

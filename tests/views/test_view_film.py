@@ -502,6 +502,7 @@ def learning(steps: int, clears: bool = True, batches: int = 1) -> Trace:
     return trace
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [4, 10, 30])
 def test_a_notebook_keeps_every_step_of_a_training_with_all_that_clicks_show(steps):
     board = storyboard(learning(steps))

@@ -83,6 +83,7 @@ def rnn() -> tuple[Any, dict[str, Any]]:
     return trace, weights
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", ["graph", "flow"])
 @pytest.mark.parametrize("inside", [300, 0])
 def test_the_arrow_into_a_weight_of_a_closed_loop_tells_its_whole_gradient(

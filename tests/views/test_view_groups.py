@@ -344,6 +344,7 @@ def test_second_derivatives_are_a_group_of_their_own() -> None:
     assert groups[0] == "for _ in range(100) × 100" and "grad(y.sum(), x, create_graph=True)" in groups
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["</script><b>", "a" * 10_000, "\u202eevil", "__proto__", "x:y"])
 def test_hostile_names_are_shown_harmlessly(name) -> None:
     trace = layers(3, 8, name + "{}")

@@ -219,6 +219,7 @@ def test_what_a_transform_adds_is_open_as_far_as_there_is_room():
     assert parts <= {box.title for box in every.at().boxes.values() if box.kind == "region"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", ["graph", "flow"])
 @pytest.mark.parametrize("program", [*PROGRAMS, *samples.PROGRAMS], ids=lambda program: program.__name__)
 def test_with_every_group_open_nothing_is_lost(program, view):

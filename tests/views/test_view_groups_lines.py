@@ -121,6 +121,7 @@ def test_a_gradient_that_is_not_finite_is_told():
     assert closed(trace, open=[])["part"].lines[-1].startswith("gradient NOT FINITE in ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", nets.PROGRAMS)
 def test_no_group_needs_more_than_four_lines_at_any_step(program):
     board = storyboard(program(), open=[])
