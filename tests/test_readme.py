@@ -52,3 +52,9 @@ def test_the_picture_is_what_its_command_draws(tmp_path: Path) -> None:
 def test_links_and_paths_lead_somewhere() -> None:
     paths = [*re.findall(r"\]\(([^)#:]+)\)", README), "assets/draw.py", "notebooks", "tests"]
     assert [path for path in paths if not (CHECKOUT / path).exists()] == []
+
+
+def test_all_pages_say_the_same_of_how_long_the_tests_take() -> None:
+    pages = [CHECKOUT / "tests" / "README.md", CHECKOUT / ".github" / "CONTRIBUTING.md"]
+    said = re.findall(r"\w+ to \w+ minutes", README)
+    assert len(said) == 1 and all(said[0] in page.read_text(encoding="utf-8") for page in pages)
