@@ -17,6 +17,7 @@ import pytest
 from browser_page import open_page, require_chromium
 from lab import CHECKOUT, heed_ctrl_c
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from patience import PATIENCE
 from player_page import position, press
 
 import workbench
@@ -218,15 +219,15 @@ def test_the_kernel_is_this_python_whatever_else_is_called_python3(tmp_path: Pat
 
 @pytest.mark.slow
 def test_ctrl_c_stops_a_run_with_one_sentence_and_no_page(tmp_path: Path) -> None:
-    source = "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(60)"
+    source = f"import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep({10 * PATIENCE})"
     notebook = write(tmp_path / "slow.ipynb", source)
     command = [sys.executable, "-m", "workbench", "run", str(notebook), "--html", str(tmp_path)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=CHECKOUT, preexec_fn=heed_ctrl_c)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while not (tmp_path / "pid").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, complaint = process.communicate(timeout=30)
+    _, complaint = process.communicate(timeout=PATIENCE)
     assert (process.returncode, complaint) == (130, "workbench: stopped by Ctrl-C.\n")
     assert not (tmp_path / "slow.html").exists()
     with pytest.raises(ProcessLookupError):

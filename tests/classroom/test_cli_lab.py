@@ -20,6 +20,7 @@ import pytest
 from jupyter_client import BlockingKernelClient
 from lab import CHECKOUT, Lab, serve
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from patience import PATIENCE
 
 from workbench.classroom import progress
 from workbench.classroom.checks import FILE
@@ -72,6 +73,7 @@ def test_the_wheel_ships_the_lessons_the_types_and_the_command(site: Path) -> No
     assert not (site / "tests").exists()
 
 
+@pytest.mark.slow
 def test_missing_lessons_are_copied_and_the_readers_own_file_stays(reader: tuple[Lab, Path]) -> None:
     lab, folder = reader
     assert sorted(path.name for path in folder.glob("*.ipynb")) == SHIPPED
@@ -84,6 +86,7 @@ def test_missing_lessons_are_copied_and_the_readers_own_file_stays(reader: tuple
     assert f"Copied {len(SHIPPED) - 1} lesson" in lab.said
 
 
+@pytest.mark.slow
 def test_the_server_opens_the_first_lesson_with_the_folder_as_its_root(reader: tuple[Lab, Path]) -> None:
     lab, folder = reader
     assert f"/lab/tree/{quote(SHIPPED[0])}?token=" in lab.said
@@ -92,6 +95,7 @@ def test_the_server_opens_the_first_lesson_with_the_folder_as_its_root(reader: t
     assert sorted(item["name"] for item in listed["content"]) == sorted(SHIPPED + EXERCISES + MODULES)
 
 
+@pytest.mark.slow
 def test_only_this_machine_with_the_token_is_let_in(reader: tuple[Lab, Path]) -> None:
     lab, _ = reader
     listening = {
@@ -102,10 +106,11 @@ def test_only_this_machine_with_the_token_is_let_in(reader: tuple[Lab, Path]) ->
     assert listening == {"127.0.0.1"}
     assert len(lab.token) >= 32
     with pytest.raises(HTTPError, match="403"):
-        urlopen(f"{lab.address}api/contents", timeout=30)
+        urlopen(f"{lab.address}api/contents", timeout=PATIENCE)
     assert lab.ask("api/status")["kernels"] == 0
 
 
+@pytest.mark.slow
 def test_jupyterlab_neither_asks_about_news_nor_fetches_them(reader: tuple[Lab, Path]) -> None:
     lab, _ = reader
     asked = lab.ask("lab/api/settings/@jupyterlab/apputils-extension:notification")
@@ -121,15 +126,15 @@ def test_ctrl_c_ends_the_server_and_its_kernels(tmp_path: Path) -> None:
         client = BlockingKernelClient(connection_file=str(tmp_path / f"home/runtime/kernel-{kernel['id']}.json"))
         client.load_connection_file()
         client.start_channels(hb=False)  # on a busy machine a heartbeat that is a second late would count as a death
-        client.wait_for_ready(timeout=30)
+        client.wait_for_ready(timeout=PATIENCE)
         client.stop_channels()
         children = psutil.Process(lab.process.pid).children(recursive=True)
         assert children
         lab.process.send_signal(signal.SIGINT)
-        said, _ = lab.process.communicate(timeout=30)
+        said, _ = lab.process.communicate(timeout=PATIENCE)
         assert (lab.process.returncode, said) == (0, "Stopped.\n")
         assert (tmp_path / "home" / "log").read_text() == ""
-        _, alive = psutil.wait_procs(children, timeout=10)
+        _, alive = psutil.wait_procs(children, timeout=PATIENCE)
         assert alive == []
 
 
