@@ -124,6 +124,7 @@ def test_a_folder_that_is_not_ones_own_is_refused(
     assert capsys.readouterr().err == f"{said}give a folder of your own for the pages.\n"
 
 
+@pytest.mark.slow
 def test_notebooks_become_pages_in_a_folder_or_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = write(tmp_path / "one.ipynb", "import os\nprint(os.path.basename(os.getcwd()), 'is where I am')")
     two = write(tmp_path / "two.ipynb", "print('two' * 2)")
