@@ -25,7 +25,7 @@ BEGINNING = """
         # Fork, and end with the child's word; one that hangs is killed.
         pid = os.fork()
         if pid == 0:
-            signal.alarm(40)
+            signal.alarm(90)
             try:
                 check()
             except BaseException:

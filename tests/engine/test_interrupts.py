@@ -12,6 +12,7 @@ import absent
 import interrupts
 import pytest
 from oracle import torch as pytorch
+from patience import PATIENCE
 from pygraphviz import agraph, graphviz
 
 import workbench as torch
@@ -106,13 +107,13 @@ def test_the_traceback_of_an_interrupt_is_seen_while_graphviz_goes_on(monkeypatc
         stream.append(os.fstat(2))
         inside.set()
         try:
-            assert go_on.wait(30)
+            assert go_on.wait(PATIENCE)
         finally:
             over.set()
         return '{"bb": "0,0,0,0", "objects": []}'
 
     def interrupt() -> None:
-        assert inside.wait(30)
+        assert inside.wait(PATIENCE)
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     def interrupted(dot: str, delay: float) -> None:
@@ -127,7 +128,7 @@ def test_the_traceback_of_an_interrupt_is_seen_while_graphviz_goes_on(monkeypatc
         assert not os.path.samestat(stream[0], errors)
         interrupted("second", 0.2)  # has not begun: the first is still there
         go_on.set()
-        assert over.wait(30)
+        assert over.wait(PATIENCE)
         engines.placed("third")
     finally:
         go_on.set()

@@ -316,6 +316,8 @@ class Interrupter:
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> Any:
         if event == "call":
+            if Path(frame.f_code.co_filename).name in ("_weakrefset.py", "weakref.py"):
+                return None  # an error in the callback of a weak reference is printed, and reaches no caller
             frame.f_trace_opcodes, frame.f_trace_lines = True, False
             if self._before.get(frame.f_back, "")[:1] == ("CALL",) and _is_plain(frame.f_code):
                 del self._before[frame.f_back]
