@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from browser_page import open_page, wait_until
+from browser_page import open_page, place_of, wait_until
 from player_page import position, press, show
 from playwright.sync_api import Page
 from test_view_health import row_of, trained
@@ -65,7 +65,7 @@ def test_a_click_on_a_cell_opens_the_graph_of_that_step_at_that_layer(board: Sto
         box(page, cell).locator(".wb-frame").click()
         assert when == 2 and sentence(page).startswith("The graph of step 2 after its backward")
         assert page.evaluate(FOCUSED) == target and box(page, target).get_attribute("data-found") == "at"
-        assert box(page, target).bounding_box() is not None, "the groups around it are open"
+        box(page, target).wait_for()  # the groups around it are open
         page.keyboard.press("ArrowRight")
         assert sentence(page).startswith("The graph of step 3") and page.evaluate(FOCUSED) == target
         press(page, "table")
@@ -123,7 +123,8 @@ def test_a_finding_leads_to_its_row_which_opens_and_its_number_leads_back() -> N
         assert box(page, act).count() == 0 and box(page, f"{block}.found0").is_visible()
         box(page, "f0").locator(".wb-frame").click()
         assert page.evaluate(marked) == [act] and page.evaluate(FOCUSED) == act
-        assert box(page, act).bounding_box() is not None and position(page) == "1 / 3", "at the step that it tells of"
+        box(page, act).wait_for()
+        assert position(page) == "1 / 3", "at the step that it tells of"
         box(page, f"{act}.found0").locator(".wb-frame").click()
         assert page.evaluate(marked) == ["f0"] and page.evaluate(FOCUSED) == "f0"
         page.keyboard.press("Enter")
@@ -142,4 +143,4 @@ def test_the_letters_of_a_long_table_are_large_enough_to_be_read(board: Storyboa
             page.evaluate("() => document.querySelector('.wb-kind-name .wb-frame').getBoundingClientRect().height")
             >= 17 * 0.74
         )
-        assert box(page, "f0").bounding_box()["y"] < height / 2, "the findings are what is seen first"
+        assert place_of(box(page, "f0"))["y"] < height / 2, "the findings are what is seen first"

@@ -93,7 +93,6 @@ def assert_steps_backward(player: Player) -> None:
         went += [(way, label.rpartition(" = ")[2]) for way, label in moment[1]]  # the slope is told once
 
 
-@pytest.mark.smoke
 def test_step_shows_the_backward_one_node_at_a_time(player: Player) -> None:
     assert_steps_backward(player)
     states = {title: state for title, (state, _) in player.boxes().items()}

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 import pytest
-from browser_page import open_page, wait_until
+from browser_page import open_page, settled, wait_until
 from lab import CHECKOUT
 from playwright.sync_api import Page
 
@@ -81,12 +81,11 @@ def seen_first(page: Page, html: str) -> list[str]:
     page.goto("about:blank")
     page.set_content(f'<!doctype html><html lang="en"><title>Lesson</title><div>{html}</div>')
     wait_until(page, "document.querySelectorAll('.wb-player').length === 1")
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
+    settled(page)
     return page.evaluate(IN_SIGHT)
 
 
 @pytest.mark.slow
-@pytest.mark.browser
 @pytest.mark.parametrize("lesson", [path.name for path in LESSONS])
 def test_what_the_text_names_is_in_sight(page: Page, lesson: str) -> None:
     told = pictures(lesson)

@@ -10,7 +10,7 @@ from lite_site import build, given_pyodide, served, with_matplotlib
 from playwright.sync_api import Page, expect
 
 LESSON = "00-slopes-and-a-graph.ipynb"
-MINUTES = 4 * 60_000  # Python begins in a page: many seconds, and more where the machine is busy
+MINUTES = 4 * 60  # Python begins in a page: many seconds, and more where the machine is busy
 IDLE = """() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === "idle" """
 ERRORS = """() => [...window.jupyterapp.shell.currentWidget.content.model.cells].flatMap((cell) =>
   (cell.toJSON().outputs ?? []).filter((output) => output.output_type === "error").map((output) => output.evalue))"""
@@ -66,13 +66,13 @@ def test_a_lesson_runs_a_stepper_steps_and_what_is_typed_is_kept(address: str) -
         page.keyboard.insert_text('# exercise: slope-of-a-line\nanswer = 4  # typed\ncheck("slope-of-a-line", answer)')
         page.keyboard.press("Control+Enter")
         judged = page.locator(".jp-Cell.jp-mod-active .jp-OutputArea-output")
-        expect(judged).to_contain_text("Right. (", timeout=MINUTES)
+        expect(judged).to_contain_text("Right. (", timeout=MINUTES * 1000)
 
         page.evaluate(ADD)
         page.keyboard.insert_text("y = torch.tensor(3.0, requires_grad=True)\nworkbench.step(y * y + y)")
         page.keyboard.press("Control+Enter")
         stepper = page.get_by_role("group", name="Stepper").last
-        stepper.wait_for(timeout=MINUTES)
+        stepper.wait_for(timeout=MINUTES * 1000)
         before, drawn = stepper.get_attribute("data-answered"), stepper.locator(".wb-view").inner_html()
         stepper.locator('[data-action="step"]').click()
         expect(stepper).not_to_have_attribute("data-answered", str(before))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import nbformat
 import pytest
-from browser_page import open_page, require_chromium
+from browser_page import open_page, place_of, require_chromium
 from lab import Lab, assert_clean, serve
 from lab import notebook as new_notebook_of
 from lesson_page import _CELLS as CELLS
@@ -116,7 +116,7 @@ def test_notebook_7_leaves_the_player_its_keys(notebook: Page) -> None:
     for key, whole in (("f", True), ("f", False), ("f", True), ("Escape", False)):
         player.press(key)
         assert notebook.evaluate(over) == whole
-    view = player.root.locator(".wb-view").bounding_box()
+    view = place_of(player.root.locator(".wb-view"))
     assert view["height"] <= 0.75 * notebook.evaluate("document.querySelector('.jp-WindowedPanel-outer').clientHeight")
     # Not only where the player itself has the focus: every part of it can have it.
     player.click("First step")
@@ -177,7 +177,7 @@ def test_a_page_made_of_a_notebook_plays_every_picture_with_no_network(
         for title in (TITLES[RECORDED], TITLES[LIVE], TITLES[ERROR]):
             player = Player(page, title)
             player.root.wait_for()
-            assert player.root.locator(".wb-view").bounding_box()["height"] <= 0.75 * page.viewport_size["height"]
+            assert place_of(player.root.locator(".wb-view"))["height"] <= 0.75 * page.viewport_size["height"]
             player.press("Home")
             first, _, last = player.says("position").partition(" / ")
             assert first == "1" and (last > "1" or title == TITLES[ERROR])

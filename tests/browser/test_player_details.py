@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import trace_samples as samples
-from browser_page import open_page, wait_until
+from browser_page import open_page, place_of, wait_until
 from player_page import position, press, show
 from player_story import SOURCE, storyboard
 
@@ -169,10 +169,10 @@ def test_the_key_list_opens_and_closes(page):
 def test_the_panel_stands_beside_the_picture_where_there_is_room_and_below_it_elsewhere(page):
     page.locator('[data-id="n1"]').click()
     view = page.locator(".wb-view")
-    assert panel(page).bounding_box()["x"] > view.bounding_box()["x"] + 300
+    assert place_of(panel(page))["x"] > place_of(view)["x"] + 300
     page.set_viewport_size({"width": 600, "height": 900})
     try:
-        assert panel(page).bounding_box()["y"] > view.bounding_box()["y"] + 300
+        assert place_of(panel(page))["y"] > place_of(view)["y"] + 300
         assert page.evaluate("document.documentElement.scrollWidth") <= 600
     finally:
         page.set_viewport_size({"width": 1280, "height": 900})
@@ -182,10 +182,10 @@ def test_details_below_a_high_picture_come_into_sight_and_leave_the_reader_at_th
     page.set_viewport_size({"width": 600, "height": 600})
     try:
         page.locator('[data-id="n1"]').click()
-        assert panel(page).bounding_box()["y"] + panel(page).bounding_box()["height"] < 601
+        assert place_of(panel(page))["y"] + place_of(panel(page))["height"] < 601
         panel(page).focus()
         page.keyboard.press("Escape")
-        box = page.locator('[data-id="n1"]').bounding_box()
+        box = place_of(page.locator('[data-id="n1"]'))
         assert focused(page) == "n1"
         assert -1 < box["y"] and box["y"] + box["height"] < 601
     finally:
@@ -201,7 +201,7 @@ def test_the_picture_stays_where_it_is_between_long_and_short_sentences(page):
         tops = []
         for k in (0, 1):
             page.evaluate("k => player.go(k)", k)
-            tops.append(page.locator(".wb-view").bounding_box()["y"])
+            tops.append(place_of(page.locator(".wb-view"))["y"])
         assert tops[0] == tops[1]
     finally:
         page.set_viewport_size({"width": 1280, "height": 900})
@@ -216,8 +216,8 @@ def test_a_picture_too_large_scrolls_to_the_box_of_the_step(page):
     try:
         for k, id in [(3, "loss"), (4, "n3"), (0, "n1")]:
             page.evaluate("k => player.go(k)", k)
-            box = page.locator(f'[data-id="{id}"] .wb-frame').bounding_box()
-            view = page.locator(".wb-view").bounding_box()
+            box = place_of(page.locator(f'[data-id="{id}"] .wb-frame'))
+            view = place_of(page.locator(".wb-view"))
             assert view["x"] <= box["x"] and box["x"] + box["width"] <= view["x"] + view["width"]
             assert view["y"] <= box["y"] and box["y"] + box["height"] <= view["y"] + view["height"]
         assert page.evaluate("scrollY") == 0

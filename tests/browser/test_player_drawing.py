@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from browser_page import open_page
+from browser_page import open_page, place_of
 from player_page import show
 from player_story import storyboard
 from playwright.sync_api import Page
@@ -91,7 +91,7 @@ def test_a_cut_has_the_same_mark_where_its_label_stands():
         mark, label = page.locator(".wb-kind-cut .wb-cut"), page.locator(".wb-kind-cut .wb-label")
         assert mark.count() == label.count() == 2
         for n in range(2):
-            strokes, text = mark.nth(n).bounding_box(), label.nth(n).bounding_box()
+            strokes, text = place_of(mark.nth(n)), place_of(label.nth(n))
             assert text["y"] - 4 <= strokes["y"] + strokes["height"] / 2 <= text["y"] + text["height"] + 4
         said = page.locator(".wb-kind-cut").first.get_attribute("aria-label")
         assert said == "from h to t, and no gradient back: detach, line 3"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from browser_page import open_page, wait_until
+from browser_page import open_page, place_of, wait_until
 from player_page import position, press, show
 from player_story import storyboard
 
@@ -56,8 +56,8 @@ def large(page):
 
 
 def in_sight(page, id: str) -> bool:
-    box = page.locator(f'[data-id="{id}"] .wb-frame').bounding_box()
-    view = page.locator(".wb-view").bounding_box()
+    box = place_of(page.locator(f'[data-id="{id}"] .wb-frame'))
+    view = place_of(page.locator(".wb-view"))
     return all(view[low] <= box[low] and box[low] + box[size] <= view[low] + view[size]
                for low, size in (("x", "width"), ("y", "height")))  # fmt: skip
 
@@ -152,7 +152,7 @@ def test_keys_zoom_and_fit(page):
 
 def test_the_wheel_zooms_with_ctrl_about_the_pointer_and_scrolls_without(large):
     page = large
-    view = page.locator(".wb-view").bounding_box()
+    view = place_of(page.locator(".wb-view"))
     page.evaluate("document.querySelector('.wb-view').scrollTo(900, 700)")
     at = view["x"] + 300, view["y"] + 200
     point = """([x, y]) => { const p = document.querySelector('.wb-picture').getBoundingClientRect();
@@ -183,7 +183,7 @@ def test_zooming_keeps_what_is_in_the_middle_there(large):
 def test_dragging_moves_the_picture_and_opens_nothing(large):
     page = large
     page.evaluate("document.querySelector('.wb-view').scrollTo(600, 200)")
-    box = page.locator('[data-id="b209"]').bounding_box()
+    box = place_of(page.locator('[data-id="b209"]'))
     page.mouse.move(box["x"] + 5, box["y"] + 5)
     page.mouse.down()
     page.mouse.move(box["x"] - 95, box["y"] - 45, steps=4)
@@ -221,7 +221,7 @@ def test_a_large_picture_has_an_overview_that_says_where_one_is(large):
 
 def test_a_press_on_the_overview_goes_there(large):
     page = large
-    frame = page.locator(".wb-map").bounding_box()
+    frame = place_of(page.locator(".wb-map"))
     page.mouse.click(frame["x"] + frame["width"] * 0.75, frame["y"] + frame["height"] * 0.25)
     assert page.evaluate(MIDDLE) == pytest.approx([0.75, 0.25], abs=0.02)
 
@@ -235,7 +235,7 @@ def test_a_small_picture_has_no_overview_until_it_is_zoomed(page):
 
 def test_the_view_is_as_wide_with_the_overview_at_every_step(large):
     page = large
-    before = page.locator(".wb-view").bounding_box()
+    before = place_of(page.locator(".wb-view"))
     for k in (0, 2, 1):
         page.evaluate("k => player.go(k)", k)
-        assert page.locator(".wb-view").bounding_box() == before
+        assert place_of(page.locator(".wb-view")) == before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser_page import open_page, wait_until
+from browser_page import open_page, place_of, wait_until
 from player_page import position, press, show, states
 
 import workbench as torch
@@ -54,7 +54,6 @@ def frames(page) -> list[str]:
     return page.locator(".wb-over .wb-title").all_text_contents()
 
 
-@pytest.mark.smoke
 def test_a_click_opens_a_group_and_another_closes_it(page):
     assert titles(page, "group") == [LOOP] and frames(page) == []
     page.locator(".wb-kind-group").click()
@@ -160,11 +159,11 @@ def test_the_heading_of_an_open_group_closes_it_and_the_rest_says_what_it_is(pag
     region = page.locator(".wb-kind-region").first
     group = region.get_attribute("data-id")
     press(page, "fit")
-    frame = region.locator(".wb-frame").bounding_box()
+    frame = place_of(region.locator(".wb-frame"))
     page.mouse.click(frame["x"] + frame["width"] / 2, frame["y"] + frame["height"] - 2)
     assert page.locator(".wb-panel-kind").inner_text().startswith("part of the graph")
     assert region.get_attribute("data-id") == group
-    frame = region.locator(".wb-frame").bounding_box()
+    frame = place_of(region.locator(".wb-frame"))
     page.mouse.click(frame["x"] + 8, frame["y"] + 4)
     assert page.locator(f".wb-kind-group[data-id={group}]").is_visible()
     assert page.locator(".wb-kind-region").count() == 0

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from browser_page import open_page
+from browser_page import open_page, settled
 from player_page import show
 from test_scene_hostile import HOSTILE
 
@@ -78,7 +78,7 @@ def test_a_hostile_label_is_a_label_in_a_saved_page(page, board, text):
 def test_a_page_that_is_cut_short_says_so_and_runs_nothing(page, part):
     html = to_html(graph("x"))
     load(page, html[: int(len(html) * part)])
-    page.wait_for_timeout(50)
+    settled(page)
     said = page.locator("body").inner_text()
     assert said == "" if "<body>" not in html[: int(len(html) * part)] else SENTENCE in said
     assert page.locator(".wb-picture").count() == 0 and page.console_errors == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import trace_samples as samples
 from axe_playwright_python.sync_playwright import Axe
-from browser_page import open_page, wait_until
+from browser_page import open_page, place_of, wait_until
 from player_page import press, show
 
 from workbench.scene.picture import Picture
@@ -19,7 +19,7 @@ def test_it_is_shown_until_the_menu_takes_it_away_and_stays_away_when_the_cell_r
         show(page, board.to_dict())
         legend = page.locator("p.wb-legend")
         assert legend.inner_text() == board.legend and page.evaluate(SHOWN)
-        assert legend.bounding_box()["y"] >= page.locator(".wb-caption").bounding_box()["y"]
+        assert place_of(legend)["y"] >= place_of(page.locator(".wb-caption"))["y"]
         assert Axe().run(page).violations_count == 0
         press(page, "step")
         assert legend.inner_text() == board.legend

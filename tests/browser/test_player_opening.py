@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser_page import open_page, wait_until
+from browser_page import open_page, place_of, wait_until
 from player_page import position, press, show, wear
 from test_player_compact import recorded
 from test_player_finding import whole
@@ -106,7 +106,7 @@ def test_what_does_not_fit_opens_large_enough_to_be_read_where_the_step_is(page,
     story["start"] = len(story["steps"]) // 3
     opened(page, story, size)
     assert stands(page)["scale"] == pytest.approx(11 / 12)
-    view, box = page.locator(".wb-view").bounding_box(), page.locator("[data-current] .wb-frame").bounding_box()
+    view, box = place_of(page.locator(".wb-view")), place_of(page.locator("[data-current] .wb-frame"))
     assert view["y"] <= box["y"] and box["y"] + box["height"] <= view["y"] + view["height"]
 
 
@@ -219,7 +219,7 @@ def test_every_key_works_in_the_whole_browser_window_and_the_step_that_it_comes_
     page.keyboard.press("Escape")
     page.evaluate(FRAMES)
     assert page.evaluate(FULL) == 0 and position(page).startswith("5 /")
-    now, box = stands(page), page.locator("[data-current] .wb-frame").bounding_box()
+    now, box = stands(page), place_of(page.locator("[data-current] .wb-frame"))
     assert now["scale"] == before["scale"] and now["window"] == before["window"]
     left, top, width, height = now["window"]
     assert left <= box["x"] and box["x"] + box["width"] <= left + width

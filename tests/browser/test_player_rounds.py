@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser_page import open_page, wait_until
+from browser_page import open_page, place_of, wait_until
 from player_page import position, press, show, states, wear
 
 import workbench as torch
@@ -162,12 +162,12 @@ def test_the_row_fits(page, width, height):
     page.set_viewport_size({"width": width, "height": height})
     try:
         wear(page, "projector")
-        row = page.locator(".wb-parts").bounding_box()
+        row = place_of(page.locator(".wb-parts"))
         assert row["x"] + row["width"] <= width
         for each in page.locator(".wb-parts .wb-button:visible").all():
-            box = each.bounding_box()
+            box = place_of(each)
             assert box["x"] + box["width"] <= row["x"] + row["width"] + 1
-        assert page.locator(".wb-player").bounding_box()["height"] < height + 1
+        assert place_of(page.locator(".wb-player"))["height"] < height + 1
     finally:
         page.set_viewport_size({"width": 1280, "height": 720})
 
@@ -194,7 +194,7 @@ def test_the_losses_are_drawn_beside_the_slider_and_a_click_goes_to_a_step(page,
     press(page, "first")
     assert chart.get_attribute("aria-label").endswith(f"loss {losses[0]:.4g} now, in step 1")
     press(page, "phase-backward")
-    box = chart.bounding_box()
+    box = place_of(chart)
     page.mouse.click(box["x"] + box["width"] * 0.5, box["y"] + 4)
     assert part(page) == "step 3 of 5"
     assert page.get_by_role("slider", name="Training step").get_attribute("aria-valuetext") == "step 3 of 5, backward"
@@ -213,7 +213,7 @@ def test_a_click_on_the_losses_goes_to_the_nearest_step_that_is_told(page):
     board = trained(60)
     show(page, board.to_dict())
     told = {int(each.chapter.split()[1]) for each in board.steps if each.chapter}
-    chart = page.locator(".wb-curve").bounding_box()
+    chart = place_of(page.locator(".wb-curve"))
     page.mouse.click(chart["x"] + chart["width"] * 0.4, chart["y"] + 4)
     at = int(part(page).split()[1])
     assert at in told and abs(at - 24.6) <= min(abs(each - 24.6) for each in told) + 0.5

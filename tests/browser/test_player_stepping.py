@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from browser_page import open_page, wait_until
+from browser_page import open_page, settled, wait_until
 from player_page import everything, position, press, show, states
 from player_story import storyboard
 
-pytestmark = pytest.mark.smoke  # the player in its page: all of it is quick
 STORY = storyboard().to_dict()
 
 
@@ -109,7 +108,8 @@ def test_nothing_travels_where_the_reader_wants_no_motion(page):
     try:
         press(page, "step")
         assert states(page) == expected(3)
-        page.wait_for_timeout(200)
+        for _ in range(3):  # a dot would set out two frames later
+            settled(page)
         assert page.evaluate("dots.flat()") == []
     finally:
         page.emulate_media(reduced_motion="null")
@@ -175,12 +175,17 @@ def test_a_host_is_told_of_each_move_once(page):
     assert page.evaluate("moves") == [3, 7]
 
 
-def test_destroy_leaves_nothing_behind(page):
-    press(page, "play")
-    page.evaluate("player.destroy()")
-    assert page.locator("#here").inner_html() == ""
-    page.wait_for_timeout(1000)
-    assert page.evaluate("moves") == [3]
+def test_destroy_leaves_nothing_behind():
+    with open_page() as page:
+        page.clock.install()
+        show(page, STORY)
+        press(page, "play")
+        page.evaluate("player.destroy()")
+        assert page.locator("#here").inner_html() == ""
+        moves = page.evaluate("moves")
+        page.clock.run_for(10_000)  # it would have played to the end
+        assert page.evaluate("moves") == moves and moves[0] == 3 and len(moves) < 5
+        assert page.console_errors == []
 
 
 @pytest.mark.parametrize("width", [420, 800, 1280])

@@ -96,7 +96,6 @@ def first(each):
     return float(each[1]["shapes"][0]["numbers"][0] or 0)
 
 
-@pytest.mark.smoke
 def test_details_say_in_words_what_a_box_of_a_chart_is():
     with open_page() as page:
         show(page, card().to_dict())

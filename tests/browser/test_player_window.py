@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser_page import open_page, wait_until
+from browser_page import open_page, place_of, settled, wait_until
 from error_samples import CASES
-from player_page import position, press, settled, show, wear
+from player_page import position, press, show, wear
 from player_story import storyboard
 from test_explaining import error_of
 from test_player_finding import WIDE, WIDTH, in_sight, whole
@@ -19,6 +22,19 @@ from workbench.views import storyboard as told
 
 STORY = storyboard().to_dict()
 HEIGHT = "document.querySelector('.wb-player').getBoundingClientRect().height"
+# The heights of the player and of its window at each step.
+HEIGHTS = """(steps) => Array.from({ length: steps }, (_, k) => { player.go(k);
+  return [".wb-player", ".wb-view"].map((part) => document.querySelector(part).getBoundingClientRect().height); })"""
+# Predicts each step; the player's height and the room for answers before each, as long as there is one to predict.
+PREDICTED = """(steps) => Array.from({ length: steps }, () => {
+  const field = document.querySelector("[name=guess]"), asks = document.querySelector(".wb-predict");
+  const found = [document.querySelector(".wb-player").getBoundingClientRect().height,
+    getComputedStyle(asks).getPropertyValue("--wb-asks"), document.querySelector(".wb-position").textContent];
+  if (field.checkVisibility()) {
+    field.value = "[1, 2]";
+    field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+  }
+  return found; })"""
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +92,8 @@ def test_100_percent_is_a_button_of_its_own_and_fit_makes_a_small_picture_larger
     assert page.evaluate(SMALLEST) == pytest.approx(18, abs=0.01)
 
 
+# A page in which a player is about as wide as in a JupyterLab of 1024 x 768 beside its list of files.
+BESIDE_FILES = {"width": 588, "height": 768}
 # What JupyterLab shows of a notebook beside its list of files, by the size of the browser's window.
 NOTEBOOKS = {(1440, 900): (988, 779), (1024, 768): (572, 647), (960, 600): (508, 479)}
 
@@ -90,14 +108,12 @@ def test_it_is_no_higher_than_a_notebook_and_its_picture_takes_three_quarters_of
     for story in (STORY, WIDE, network().to_dict()):
         show(page, story, notebook=NOTEBOOKS[size])
         wear(page, theme)
-        for k in range(len(story["steps"])):
-            page.evaluate("k => player.go(k)", k)
-            assert page.evaluate(HEIGHT) <= most, (story["title"], k)
-            assert page.locator(".wb-view").bounding_box()["height"] <= 0.75 * most
-        bar = page.locator(".wb-bar").bounding_box()
+        heights = page.evaluate(HEIGHTS, len(story["steps"]))
+        assert all(player <= most and view <= 0.75 * most for player, view in heights), story["title"]
+        bar = place_of(page.locator(".wb-bar"))
         for button in page.locator(".wb-bar > * > .wb-button").all():
             if button.is_visible():
-                box = button.bounding_box()
+                box = place_of(button)
                 assert bar["y"] < box["y"] < bar["y"] + 20 and box["x"] + box["width"] <= bar["x"] + bar["width"]
 
 
@@ -110,6 +126,14 @@ class MLP(nn.Module):
 
     def forward(self, x):
         return self.fc3(torch.relu(self.fc2(torch.relu(self.fc1(x)))))
+
+
+@cache
+def recorded(program: Callable[[], None]) -> torch.Trace:
+    """What a program does, recorded once for all tests."""
+    with torch.record() as trace:
+        program()
+    return trace
 
 
 def one_number():
@@ -160,8 +184,7 @@ IN_SIGHT = """() => { const view = document.querySelector(".wb-view").getBoundin
 @pytest.mark.parametrize("size", [(1440, 900), (1024, 768)])
 @pytest.mark.parametrize("program", [one_number, three_layers, five_steps, twelve_nodes])
 def test_every_picture_opens_whole_or_with_its_text_at_11_px(page, program, size, theme):
-    with torch.record() as trace:
-        program()
+    trace = recorded(program)
     page.set_viewport_size({"width": size[0], "height": size[1]})
     # On a projector graphs open larger: test_player_compact.py.
     for board in ([] if theme == "projector" else [told(trace)]) + [told(trace, "saved")]:
@@ -174,8 +197,7 @@ def test_every_picture_opens_whole_or_with_its_text_at_11_px(page, program, size
 
 
 def test_on_a_small_projector_the_legend_can_be_asked_for(page):
-    with torch.record() as trace:
-        one_number()
+    trace = recorded(one_number)
     page.set_viewport_size({"width": 1024, "height": 768})
     show(page, told(trace).to_dict())
     wear(page, "projector")
@@ -200,9 +222,9 @@ def test_what_runs_is_in_sight_and_the_gradients_that_it_sends(page, theme):
         if step.focus is None:
             continue
         assert in_sight(page, step.focus), k
-        view = page.locator(".wb-view").bounding_box()
+        view = place_of(page.locator(".wb-view"))
         for label in page.locator(".wb-state-flowing .wb-pill").all()[:1]:
-            box = label.bounding_box()
+            box = place_of(label)
             assert view["y"] <= box["y"] and box["y"] + box["height"] <= view["y"] + view["height"], k
 
 
@@ -271,7 +293,7 @@ def test_menu_and_keys_are_in_sight_whatever_the_window(page, height):
     page.set_viewport_size({"width": 700, "height": height})
     for action, part in (("menu", ".wb-menu"), ("keys", ".wb-keys")):
         press(page, action)
-        box = page.locator(part).bounding_box()
+        box = place_of(page.locator(part))
         assert box["x"] >= 0 and box["y"] >= 0
         assert box["x"] + box["width"] <= 700 and box["y"] + box["height"] <= height
 
@@ -286,7 +308,7 @@ def test_lines_of_shared_memory_are_drawn_where_the_reader_looks():
             return page.locator('[data-id="as"] .wb-line').evaluate("e => getComputedStyle(e).visibility === 'visible'")
 
         def point(id: str) -> None:
-            box = page.locator(f'[data-id="{id}"] .wb-frame').bounding_box()
+            box = place_of(page.locator(f'[data-id="{id}"] .wb-frame'))
             page.mouse.move(box["x"] + 9, box["y"] + 9)
 
         assert not drawn()
@@ -309,7 +331,7 @@ def test_a_click_on_a_region_says_what_it_is(page):
     press(page, "fit")
     (one,) = [id for id, box in board.scene.boxes.items() if box.title.endswith(": one")]
     region = page.locator(f'[data-id="{one}"]')
-    frame = region.locator(".wb-frame").bounding_box()
+    frame = place_of(region.locator(".wb-frame"))
     page.mouse.click(frame["x"] + 4, frame["y"] + frame["height"] - 4)
     assert page.locator(".wb-panel-title").inner_text() == "round 1: one"
     assert page.locator(".wb-panel-kind").inner_text().startswith("part of the graph")
@@ -359,28 +381,19 @@ def test_predicting_hides_what_comes_next_until_it_is_typed(page):
 def test_predicting_leaves_the_player_as_low_as_it_was_asked_to_be(page, theme, size):
     page.set_viewport_size({"width": size[0], "height": size[1]})
     for program in (three_layers, one_number, five_steps):
-        with torch.record() as trace:
-            program()
-        story = told(trace).to_dict() | {"predict": True}
+        story = told(recorded(program)).to_dict() | {"predict": True, "start": 0}
         show(page, story)
         wear(page, theme)
-        field, rooms = page.locator("[name=guess]"), set()
-        for _ in story["steps"]:
-            rooms.add(page.locator(".wb-predict").evaluate("e => getComputedStyle(e).getPropertyValue('--wb-asks')"))
-            assert page.evaluate(HEIGHT) <= size[1]
-            if not field.is_visible():
-                break
-            field.fill("[1, 2]")
-            field.press("Enter")
-        assert len(rooms) == 1  # an answer moves nothing
+        heights, rooms, positions = zip(*page.evaluate(PREDICTED, len(story["steps"])), strict=True)
+        assert max(heights) <= size[1] and len(set(positions)) > 1
+        assert len(set(rooms)) == 1  # an answer moves nothing
         press(page, "predict")
         assert page.evaluate(HEIGHT) <= size[1]
 
 
 def test_the_row_to_find_things_leaves_the_player_as_low_as_it_was_asked_to_be(page):
     page.set_viewport_size({"width": 1024, "height": 768})
-    with torch.record() as trace:
-        five_steps()
+    trace = recorded(five_steps)
     for theme in ("light", "projector"):
         show(page, told(trace).to_dict())
         wear(page, theme)
@@ -465,8 +478,7 @@ def many_steps():
 @pytest.mark.parametrize("size", [(1440, 900), (1024, 768)])
 def test_the_names_of_rows_stay_in_sight_wherever_the_picture_is_scrolled(page, size):
     page.set_viewport_size({"width": size[0], "height": size[1]})
-    with torch.record() as trace:
-        many_steps()
+    trace = recorded(many_steps)
     board = told(trace, "versions")
     show(page, board.to_dict())
     wear(page, "projector")
@@ -527,8 +539,8 @@ def test_an_error_opens_at_what_failed_and_what_happened_there(page, size, progr
         show(page, board.to_dict())
         wear(page, theme)
         show(page, board.to_dict(), again=True)
-        heading = page.locator(".wb-kind-story text").first.bounding_box()
-        view = page.locator(".wb-view").bounding_box()
+        heading = place_of(page.locator(".wb-kind-story text").first)
+        view = place_of(page.locator(".wb-view"))
         assert view["x"] <= heading["x"] and heading["x"] + heading["width"] <= view["x"] + view["width"]
         assert view["y"] <= heading["y"] and heading["y"] + heading["height"] <= view["y"] + view["height"]
         assert page.evaluate(OUTSIDE) == 0
@@ -553,15 +565,14 @@ def test_a_saved_page_of_an_error_opens_at_what_failed(page, program, tmp_path):
 
 @pytest.mark.parametrize("view", ["saved", "memory"])
 def test_a_chart_opens_whole_across_beside_the_files_of_a_small_jupyterlab(page, view):
-    """At 1024 x 768 a player is 572 px wide there: what the saved view tells of stands below its list of nodes."""
-    page.set_viewport_size({"width": 588, "height": 768})
+    """What the saved view tells of stands below its list of nodes."""
+    page.set_viewport_size(BESIDE_FILES)
     x = torch.tensor([[0.5, 1.0, 2.0]] * 4, requires_grad=True)
     with torch.record() as trace:
         (x.exp() * x).tanh().sum().backward()
     show(page, trace.show(view).storyboard.to_dict())
     settled(page)
     window = page.locator(".wb-view")
-    assert page.locator(".wb-player").bounding_box()["width"] == 572
     assert window.evaluate("view => view.scrollWidth - view.clientWidth") == 0
     size = "text => parseFloat(getComputedStyle(text).fontSize) * text.getCTM().a"
     assert (
@@ -570,7 +581,7 @@ def test_a_chart_opens_whole_across_beside_the_files_of_a_small_jupyterlab(page,
     if view == "saved":
         press(page, "first")
         row = page.locator("[data-id='list.0'] .wb-frame")
-        there, below = (page.locator(f"[data-id={id!r}] .wb-frame").bounding_box() for id in ("list.0", "chosen"))
+        there, below = (place_of(page.locator(f"[data-id={id!r}] .wb-frame")) for id in ("list.0", "chosen"))
         assert below["y"] > there["y"] + there["height"] and below["x"] == pytest.approx(there["x"], abs=1)
         page.evaluate("window.player.go(99)")
         row.click()
@@ -578,17 +589,17 @@ def test_a_chart_opens_whole_across_beside_the_files_of_a_small_jupyterlab(page,
 
 
 def test_beside_the_files_of_a_small_jupyterlab_what_happened_stands_below_an_error(page):
-    page.set_viewport_size({"width": 588, "height": 768})
+    page.set_viewport_size(BESIDE_FILES)
     with torch.record() as trace, pytest.raises(RuntimeError, match="modified by an inplace operation"):
         spoiled_at_once()
     board = told(trace, "error")
     show(page, board.to_dict())
-    window, story = page.locator(".wb-view"), page.locator(".wb-kind-story .wb-frame").bounding_box()
+    window, story = page.locator(".wb-view"), place_of(page.locator(".wb-kind-story .wb-frame"))
     assert window.evaluate("view => [view.scrollLeft, view.scrollWidth - view.clientWidth]") == [0, 0]
     assert in_sight(page, board.steps[-1].focus)
     boxes = page.locator(".wb-box:not(.wb-kind-story):not(.wb-state-future) .wb-frame").all()
-    assert all(box.bounding_box()["y"] + box.bounding_box()["height"] < story["y"] for box in boxes)
-    view = window.bounding_box()
+    assert all(place_of(box)["y"] + place_of(box)["height"] < story["y"] for box in boxes)
+    view = place_of(window)
     assert story["y"] + 60 < view["y"] + view["height"]  # how it begins is in sight
     lines = page.locator(".wb-line:not(.wb-kind-same *)").evaluate_all(
         "lines => lines.map((line) => line.getBoundingClientRect()).map(({ left, bottom }) => [left, bottom])"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from axe_playwright_python.sync_playwright import Axe
+from browser_page import place_of
 from playwright.sync_api import Page, expect
 from test_stepper_browser import Stepper, opened, page, run
 
@@ -40,12 +41,12 @@ def test_a_closed_part_opens_where_it_stands_and_closes_again(page: Page) -> Non
     before = s.root.locator(".wb-box").count()
     s.root.locator('[data-action="own"]').click()
     closed.focus()
-    place = closed.locator(".wb-frame").bounding_box()
+    place = place_of(closed.locator(".wb-frame"))
     page.keyboard.press("Enter")
     frame = s.root.locator('[aria-label^="2 › Linear ("]')
     assert "wb-kind-region" in frame.get_attribute("class")
     assert s.box("net.2.bias").count() == 1 and s.root.locator(".wb-box").count() > before
-    now = frame.locator(".wb-frame").bounding_box()
+    now = place_of(frame.locator(".wb-frame"))
     assert abs(now["y"] - place["y"]) < 2
     found = Axe().run(page, context=".wb-stepper")
     assert found.response["violations"] == []
@@ -82,5 +83,5 @@ def test_marks_of_what_is_in_a_closed_part_leave_its_sign_and_its_words_in_sight
       return parts(".wb-fold, text").filter((part) => parts(".wb-badge").some((mark) => mark.left < part.right &&
         part.left < mark.right && mark.top < part.bottom && part.top < mark.bottom)).length; }"""
     assert closed.locator(".wb-fold").count() == 1 and closed.evaluate(covered) == 0
-    view = s.root.locator(".wb-view").bounding_box()
-    assert all(mark.bounding_box()["y"] >= view["y"] for mark in closed.locator(".wb-badge").all())
+    view = place_of(s.root.locator(".wb-view"))
+    assert all(place_of(mark)["y"] >= view["y"] for mark in closed.locator(".wb-badge").all())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser_page import wait_until
+from browser_page import place_of, wait_until
 from lesson_page import _THEME as THEME
 from playwright.sync_api import Page, expect
 from test_stepper_browser import VISIBLE, Stepper, opened, page, run
@@ -31,7 +31,7 @@ def test_a_stepper_has_search_themes_and_the_sizes_of_a_projector(page: Page) ->
     assert min(sizes) >= 18 - 1e-3
     found = Axe().run(page, context=".wb-stepper")
     assert found.response["violations"] == []
-    assert s.root.bounding_box()["height"] <= page.evaluate(VISIBLE)
+    assert place_of(s.root)["height"] <= page.evaluate(VISIBLE)
     # Whoever teaches need not say it at every picture.
     run(page, "workbench.step(loss * 2)")
     second = Stepper(page, "Autograd graph")
@@ -92,10 +92,9 @@ def test_on_a_small_projector_seven_boxes_are_in_sight(page: Page) -> None:
         s = Stepper(page, "Autograd graph")
         s.root.locator('[data-action="menu"]').click()
         s.root.locator('[data-action="theme-projector"]').click()
-        page.wait_for_timeout(200)
-        assert s.root.bounding_box()["height"] <= page.evaluate(VISIBLE)
-        view = s.root.locator(".wb-view").bounding_box()
-        boxes = [box.bounding_box() for box in s.root.locator(".wb-box .wb-frame").all()]
+        assert place_of(s.root)["height"] <= page.evaluate(VISIBLE)
+        view = place_of(s.root.locator(".wb-view"))
+        boxes = [place_of(box) for box in s.root.locator(".wb-box .wb-frame").all()]
         whole = [
             box["x"] >= view["x"] and box["x"] + box["width"] <= view["x"] + view["width"]
             and box["y"] >= view["y"] and box["y"] + box["height"] <= view["y"] + view["height"]
@@ -140,8 +139,8 @@ def test_what_is_watched_takes_its_room_once_and_then_it_stays_as_high(
         page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         beside = s.root.evaluate(PLACES)  # of two pictures each has half the width, and needs less height
         assert (beside[0], beside[3]) == (before[0], before[3])
-        assert s.root.bounding_box()["height"] <= page.evaluate(VISIBLE)
-        assert s.root.locator(".wb-bar").bounding_box()["height"] < 60, "one row"
+        assert place_of(s.root)["height"] <= page.evaluate(VISIBLE)
+        assert place_of(s.root.locator(".wb-bar"))["height"] < 60, "one row"
         for part in (".wb-first", ".wb-desk p", ".wb-desk th button", ".wb-standing"):
             assert s.root.locator(part).first.evaluate(SEEN), part
         found = Axe().run(page, context=".wb-stepper")
@@ -188,10 +187,10 @@ def test_no_line_of_what_is_told_is_cut(page: Page, size: tuple[int, int], theme
         s.press("r")
         assert s.root.evaluate(CUT) == []
         rows = s.root.locator(".wb-desk tr").all()
-        bottom = s.root.locator(".wb-desk").bounding_box()
+        bottom = place_of(s.root.locator(".wb-desk"))
         assert len(rows) == 6
-        assert rows[3].bounding_box()["y"] + rows[3].bounding_box()["height"] <= bottom["y"] + bottom["height"]
-        assert s.root.bounding_box()["height"] <= page.evaluate(VISIBLE)
+        assert place_of(rows[3])["y"] + place_of(rows[3])["height"] <= bottom["y"] + bottom["height"]
+        assert place_of(s.root)["height"] <= page.evaluate(VISIBLE)
     finally:
         page.set_viewport_size({"width": 1400, "height": 900})
 

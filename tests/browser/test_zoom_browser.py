@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 import pytest
-from browser_page import open_page, wait_until
+from browser_page import open_page, place_of, wait_until
 from lab import Lab, assert_clean
 from lesson_page import _THEME as THEME
 from playwright.sync_api import Locator, Page
@@ -151,7 +151,7 @@ def test_a_picture_takes_three_quarters_of_the_notebook_and_the_whole_browser_wi
             page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
             high, before = page.evaluate(NOTEBOOK)[0], root.evaluate(STANDS)
             assert before["scale"] <= 1 and before["window"][3] <= 0.75 * high
-            assert root.bounding_box()["height"] <= high
+            assert place_of(root)["height"] <= high
             assert nth < len(CELLS) or root.evaluate(ALL_IN_SIGHT)
             page.keyboard.press("f")
             page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
@@ -183,10 +183,10 @@ def assert_all_there(page: Page, root: Locator, theme: str) -> None:
     assert root.evaluate(CUT) == []
     high, right, beside = page.evaluate(NOTEBOOK)
     assert (right, beside) == (0, 0)
-    assert math.floor(root.bounding_box()["height"]) <= high
+    assert math.floor(place_of(root)["height"]) <= high
     # What is whole may be smaller, but not in a lecture hall.
     assert root.evaluate(SMALLEST) > (7 if theme != "projector" and root.evaluate(ALL_IN_SIGHT) else 10.99)
-    assert root.locator(".wb-view").bounding_box()["height"] >= 100
+    assert place_of(root.locator(".wb-view"))["height"] >= 100
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -197,12 +197,12 @@ def test_every_control_is_in_sight_and_the_text_is_large_enough(small: tuple[Pag
     root.press("/")
     root.locator("[type=search]").wait_for()
     assert root.evaluate(CUT) == []
-    assert root.bounding_box()["height"] <= page.evaluate(NOTEBOOK)[0] + 1
+    assert place_of(root)["height"] <= page.evaluate(NOTEBOOK)[0] + 1
     page.keyboard.press("Escape")
     size = page.viewport_size
     for action, part in (("menu", ".wb-menu"), ("keys", ".wb-keys")):
         menu(root, action)
-        box = root.locator(part).bounding_box()
+        box = place_of(root.locator(part))
         assert box["x"] >= 0 and box["y"] >= 0
         assert box["x"] + box["width"] <= size["width"] and box["y"] + box["height"] <= size["height"]
         page.keyboard.press("Escape")
@@ -232,7 +232,7 @@ def test_what_a_stepper_is_asked_for_is_in_sight(small: tuple[Page, str]) -> Non
     root.locator(".wb-desk p").nth(1).wait_for()
     assert_all_there(page, root, theme)
     for line in root.locator(".wb-desk p").all():
-        box, desk = line.bounding_box(), root.locator(".wb-desk").bounding_box()
+        box, desk = place_of(line), place_of(root.locator(".wb-desk"))
         assert desk["y"] <= box["y"] and box["y"] + box["height"] <= desk["y"] + desk["height"]
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
+from patience import PATIENCE
+from playwright.sync_api import Browser, Error, FloatRect, Locator, Page, expect, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PLACES = (
@@ -32,8 +33,7 @@ LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 INSIDE = {"about", "attachment", "blob", "chrome-extension", "data", "devtools", "file"}
 
 # A machine that is busy with others is slow, not wrong.
-PATIENCE = 90_000
-expect.set_options(timeout=PATIENCE)
+expect.set_options(timeout=PATIENCE * 1000)
 
 # Playwright's sync API refuses to start twice in a thread, so nested pages share one browser.
 _running: list[Browser] = []
@@ -67,6 +67,7 @@ def is_outside(url: str) -> bool:
 def running_browser() -> Iterator[Browser]:
     """The browser that runs already, or a new one that runs until the block ends."""
     if _running:
+        assert _running[0].is_connected(), "the browser is gone"
         yield _running[0]
         return
     path = require_chromium()
@@ -84,40 +85,82 @@ def running_browser() -> Iterator[Browser]:
 def open_page(viewport: tuple[int, int] = (1280, 900), offline: bool = False) -> Iterator[Page]:
     """A fresh page whose `.requests_outside` lists each address asked for beyond loopback (all are refused).
 
-    Its `.console_errors` lists every console error and uncaught exception; `offline` takes loopback away too.
+    Its `.console_errors` lists every console error and uncaught exception, and its `.origins` has the address of the
+    code that said it, or where it was raised; `offline` takes loopback away too.
     """
     width, height = viewport
     with running_browser() as browser:
         context = browser.new_context(viewport={"width": width, "height": height}, offline=offline)
-        context.set_default_timeout(PATIENCE)
+        context.set_default_timeout(PATIENCE * 1000)
         outside: list[str] = []
         errors: list[str] = []
+        origins: dict[str, str] = {}
+
+        def hear(text: str, origin: str) -> None:
+            errors.append(text)
+            origins[text] = origin
+
         context.route(is_outside, lambda route: route.abort())
         context.on("request", lambda request: outside.append(request.url) if is_outside(request.url) else None)
-        context.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
-        context.on("weberror", lambda raised: errors.append(str(raised.error)))
+        context.on("console", lambda said: hear(said.text, said.location["url"]) if said.type == "error" else None)
+        context.on("weberror", lambda raised: hear(str(raised.error), getattr(raised.error, "stack", "") or ""))
         page = context.new_page()
         page.on("websocket", lambda socket: outside.append(socket.url) if is_outside(socket.url) else None)
-        page.requests_outside, page.console_errors = outside, errors  # type: ignore[attr-defined]
+        page.requests_outside, page.console_errors, page.origins = outside, errors, origins  # type: ignore[attr-defined]
         try:
             yield page
         finally:
             context.close()
 
 
-def wait_until(page: Page, expression: str, arg: Any = None, patience: float = PATIENCE) -> None:
-    """Wait until a JavaScript expression, or a function of `arg`, is true in the page, for so many milliseconds.
-
-    Playwright's own `wait_for_function` asks again with `eval`, which a page's content policy may forbid.
-    """
-    end = time.monotonic() + patience / 1000
+def eventually(read: Callable[[], Any], wanted: Any, patience: float = PATIENCE) -> Any:
+    """Read again until the value equals what is wanted, or until a function that is wanted accepts it; the value."""
+    end = time.monotonic() + patience
     while True:
         try:
-            if page.evaluate(expression, arg):
-                return
+            last = read()
+            if wanted(last) if callable(wanted) else last == wanted:
+                return last
         except Error as error:
             # The page that was asked has made place for the next one.
             if "Execution context was destroyed" not in str(error):
                 raise
-        assert time.monotonic() < end, f"never true: {expression}"
-        page.wait_for_timeout(20)
+            last = error
+        assert time.monotonic() < end, f"never {wanted!r}; read last: {last!r}"
+        time.sleep(0.02)
+
+
+def wait_until(page: Page, expression: str, arg: Any = None, patience: float = PATIENCE) -> None:
+    """Wait until a JavaScript expression, or a function of `arg`, is true in the page.
+
+    Playwright's own `wait_for_function` asks again with `eval`, which a page's content policy may forbid.
+    """
+    try:
+        eventually(lambda: page.evaluate(expression, arg), bool, patience)
+    except AssertionError as error:
+        raise AssertionError(f"{error}: {expression}") from None
+
+
+def settled(page: Page) -> None:
+    """Wait until the page has been laid out anew: what a window shows follows its size a frame later."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def at_rest(page: Page, read: Callable[[], Any]) -> Any:
+    """What is read of the page once it is there and stays the same from frame to frame."""
+    seen: list[Any] = []
+
+    def stays() -> bool:
+        before = read()
+        settled(page)
+        seen[:] = [read()]
+        return seen[0] is not None and before == seen[0]
+
+    eventually(stays, True)
+    return seen[0]
+
+
+def place_of(part: Locator) -> FloatRect:
+    """Where an element is on the page, once it is there and still."""
+    part.wait_for()
+    return at_rest(part.page, part.bounding_box)

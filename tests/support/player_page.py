@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from browser_page import wait_until
+from browser_page import settled, wait_until
 from playwright.sync_api import Page
 
 from workbench.scene.payload import in_page, library
@@ -45,11 +45,7 @@ def show(page: Page, story: Any, again: bool = False, notebook: tuple[int, int] 
     parts = {name: in_page(name) for name in ("following", "mount", "folded")}
     page.set_content(_PAGE.format(library=library()[1], story=embedded, around=around, **parts))
     wait_until(page, "window.player !== undefined")
-
-
-def settled(page: Page) -> None:
-    """Wait until the page has been laid out anew: what a window shows follows its size a frame later."""
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    settled(page)
 
 
 def everything(page: Page) -> dict[str, list[str]]:
@@ -79,3 +75,4 @@ def wear(page: Page, theme: str) -> None:
     """Choose a theme in the menu."""
     press(page, f"theme-{theme}")
     assert page.evaluate("document.getElementById('here').dataset.wbTheme") == theme
+    settled(page)
