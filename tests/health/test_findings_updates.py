@@ -113,8 +113,8 @@ def filled(torch, number: float, wide: int = 8):
 
 
 @each_engine
-# Of the wider the weights are known by their summaries. A power of two: some processors sum what is left over of a vector
-# in another order, and units that round differently are not equal.
+# Of the wider the weights are known by their summaries. A power of two: some processors sum what is left over of a
+# vector in another order, and units that round differently are not equal.
 @pytest.mark.parametrize("wide", [8, 256])
 def test_units_that_begin_equal_and_stay_so_are_told(engine, wide):
     findings = found(engine, lambda torch: train(torch, filled(torch, 0.1, wide), *classes(torch)))

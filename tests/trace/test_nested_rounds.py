@@ -8,6 +8,7 @@ from typing import Any
 import absent
 import nested_programs
 import pytest
+from program_seeds import seeds
 
 import workbench
 from workbench.autograd.scopes import scope
@@ -46,8 +47,7 @@ def test_rounds_are_those_in_which_a_program_was(seed: int) -> None:
     check(seed, workbench)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 1_100))
+@pytest.mark.parametrize("seed", seeds(100, 900))
 def test_rounds_of_many_programs_are_those_in_which_they_were(seed: int) -> None:
     check(seed, workbench)
 
@@ -59,8 +59,7 @@ def test_rounds_of_pytorchs_programs_are_those_in_which_they_were(seed: int) -> 
 
 
 @pytest.mark.oracle
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 400))
+@pytest.mark.parametrize("seed", seeds(30, 270))
 def test_rounds_of_many_of_pytorchs_programs_are_those_in_which_they_were(seed: int) -> None:
     check(seed, pytest.importorskip("torch", reason=absent.TORCH))
 

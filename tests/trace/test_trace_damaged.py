@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 import trace_samples as samples
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
+from program_seeds import BASE
 from test_view_function import recorded, scaled
 from view_names import ALONE
 
@@ -127,6 +128,14 @@ def test_a_damaged_trace_is_refused_or_every_view_draws_it(data):
 
 
 @pytest.mark.slow
+@settings(deadline=None, max_examples=1_000, suppress_health_check=list(HealthCheck))
+@given(damaged())
+def test_many_damaged_traces_are_refused_or_every_view_draws_them(data):
+    refused_or_drawn(data)
+
+
+@pytest.mark.scheduled
+@seed(BASE)
 @settings(deadline=None, max_examples=10_000, suppress_health_check=list(HealthCheck))
 @given(damaged())
 def test_any_damaged_trace_is_refused_or_every_view_draws_it(data):
