@@ -186,6 +186,7 @@ def test_a_skip_fails_where_nothing_may_be_skipped(
         "conftest.py",
         "support/differences.py",
         "support/recorded.py",
+        "support/tables.py",
     ):
         shutil.copy(CHECKOUT / "tests" / path, tmp_path)
     (tmp_path / "test_one.py").write_text(
