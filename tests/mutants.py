@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-CHOICE = "not slow and not browser"
+CHOICE = "not slow and not scheduled and not browser"
 PATIENCE = 1800  # seconds for the tests of a mutant
 FIRST = 60  # tests that are tried before all others
 NO_TEST = 5  # what pytest ends with where no test is chosen
