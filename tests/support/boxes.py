@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import combinations
 
 import pytest
@@ -40,11 +41,17 @@ def contains(outer: Rectangle, inner: Rectangle) -> bool:
     )
 
 
-def assert_in_order(scene: Scene, layout: Layout) -> None:
-    """Check that boxes are apart unless one is part of the other, and that arrows lead down from box to box."""
-    within, whole = paths(scene), Rectangle(0, 0, layout.width, layout.height)
+def check_inside(scene: Scene, layout: Layout) -> None:
+    """Check that every box is inside the picture."""
+    whole = Rectangle(0, 0, layout.width, layout.height)
     for id in scene.boxes:
         assert contains(whole, layout.boxes[id]), id
+
+
+def assert_in_order(scene: Scene, layout: Layout) -> None:
+    """Check that boxes are apart unless one is part of the other, and that arrows lead down from box to box."""
+    within = paths(scene)
+    check_inside(scene, layout)
     for one, other in combinations([id for id, box in scene.boxes.items() if box.kind != "level"], 2):
         first, second = layout.boxes[one], layout.boxes[other]
         if one in within[other]:
@@ -78,3 +85,11 @@ def check_labels(scene: Scene, layout: Layout) -> None:
         assert {arrow.source, arrow.target} <= scene.boxes.keys(), id
         (wide, high), room = label_size(arrow.label), layout.arrows[id].label
         assert wide <= room.w and high <= room.h, arrow
+
+
+def check_graph(board: Storyboard, steps: Iterable[int]) -> None:
+    """Check that nothing overlaps, arrows end at boxes, and labels have room, at these steps."""
+    for k in steps:
+        seen = board.at(k)
+        check_labels(seen, board.layout)
+    assert_in_order(seen, board.layout)

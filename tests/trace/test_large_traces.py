@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import cProfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from work_done import calls
 
 import workbench as torch
 from workbench.recording import Trace
@@ -62,13 +62,6 @@ def recorded(program: Callable[[int], Any], count: int) -> Trace:
     with torch.record() as trace:
         program(count)
     return trace
-
-
-def calls(work: Callable[[], Any]) -> int:
-    """How many functions are called: work that is the same on every machine."""
-    with cProfile.Profile() as profile:
-        work()
-    return sum(entry.callcount for entry in profile.getstats())
 
 
 @pytest.mark.slow

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
 from typing import Any
 
 import nested_programs
 import pytest
-from boxes import assert_in_order, check_labels, contains
+from boxes import check_graph, check_inside
 from program_seeds import seeds
 from view_names import CHARTS, GRAPHS
 
 import workbench as torch
 from workbench.autograd.scopes import scope
 from workbench.recording import record
-from workbench.scene.geometry import Rectangle
-from workbench.scene.storyboard import Storyboard
 from workbench.views import grouped_graph
 
 LARGE = 2_500  # events: a picture of more takes long
-
-
-def check_a_picture(board: Storyboard, steps: Iterable[int]) -> None:
-    """Check that nothing overlaps, arrows end at boxes, and labels have room, at these steps."""
-    for k in steps:
-        seen = board.at(k)
-        check_labels(seen, board.layout)
-    assert_in_order(seen, board.layout)
 
 
 @pytest.mark.parametrize("seed", seeds(30, apart=270, quick=(4, 7)))
@@ -37,8 +26,7 @@ def test_nested_programs_are_drawn_with_anything_open(seed: int, monkeypatch: py
     choose = random.Random(seed)
     for view in CHARTS:
         board, k = trace.show(view).storyboard.shown()
-        whole = Rectangle(0, 0, board.layout.width, board.layout.height)
-        assert all(contains(whole, board.layout.boxes[id]) for id in board.at(k).boxes)
+        check_inside(board.at(k), board.layout)
     for view in GRAPHS if len(trace.events) < LARGE else ():
         # How many boxes a reader can open closed groups to.
         monkeypatch.setattr(grouped_graph, "_INSIDES", choose.choice([grouped_graph._INSIDES, 0, 10]))
@@ -46,7 +34,7 @@ def test_nested_programs_are_drawn_with_anything_open(seed: int, monkeypatch: py
         groups = [id for id, box in board.scene.boxes.items() if box.kind == "group"]
         some = choose.sample(groups, min(len(groups), 3))
         for each in (board, board.with_open(some), trace.show(view, open=some).storyboard):
-            check_a_picture(each, sorted({-1, choose.randrange(len(each.steps)), len(each.steps) - 1}))
+            check_graph(each, sorted({-1, choose.randrange(len(each.steps)), len(each.steps) - 1}))
         monkeypatch.undo()
 
 

@@ -139,10 +139,8 @@ def fitted(board: Storyboard, parts: Sequence[GroupSet]) -> Storyboard:
         for groups in dict.fromkeys([part.groups] if part.around else [part.groups, one]):
             if opened >= groups or not all(opened.issuperset(around[group]) for group in groups):
                 continue
-            if _least_width(board.with_open(opened | groups)) > wide:
-                continue
             more = opened_as(opened | groups)
-            if more.layout.width <= wide and more.layout.height <= high:
+            if _least_width(more) <= wide and more.layout.width <= wide and more.layout.height <= high:
                 if part.first:
                     order[0] |= groups
                 else:
