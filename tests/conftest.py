@@ -184,10 +184,14 @@ def _folder(room: str) -> Path:
     return CHECKOUT / (room if room in ("notebooks", "tests") else f"tests/{room}")
 
 
+def _part(path: Path) -> str:
+    """The part that a test file belongs to."""
+    return path.parent.name if path.parent.name in ROOMS else "tests"
+
+
 def _place(path: Path) -> int:
     """The place of a test file's room in the order in which they run: the engine first, a browser last."""
-    room = path.parent.name
-    return ROOMS.index(room) if room in ROOMS else ROOMS.index("tests")
+    return ROOMS.index(_part(path))
 
 
 def _needs_torch(lesson: Path) -> bool:
@@ -212,11 +216,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_sessionfinish() -> None:
     if recorded.WRITING:
         recorded.write()
-
-
-def _part(path: Path) -> str:
-    """The part that a test file belongs to."""
-    return path.parent.name if path.parent.name in ROOMS else "tests"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -22,14 +22,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser_ends() -> Iterator[None]:
-    """The browser ends with the session at the latest, also where that stops at a failure."""
+    """Close the browser when the session ends, even if it stops at a failure."""
     yield
     _kept.close()
 
 
 @pytest.fixture(scope="module", autouse=True)
 def one_browser(browser_ends: None) -> None:
-    """All pages of this folder open in one browser; it ends before a test elsewhere may run an event loop."""
+    """Open all pages of this folder in one browser, and close it before a test elsewhere runs an event loop."""
     if find_chromium() is not None:
         _kept.enter_context(running_browser())
 
@@ -44,7 +44,7 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
 
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Run a test in a browser once more if it fails, with all that it stands on made anew; the report says so."""
+    """Rerun a browser test once if it fails, with new fixtures and a new browser, and report the rerun."""
     if not item.get_closest_marker("browser"):
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)

@@ -565,7 +565,7 @@ def test_a_saved_page_of_an_error_opens_at_what_failed(page, program, tmp_path):
 
 @pytest.mark.parametrize("view", ["saved", "memory"])
 def test_a_chart_opens_whole_across_beside_the_files_of_a_small_jupyterlab(page, view):
-    """What the saved view tells of stands below its list of nodes."""
+    """The saved view shows its tensors below its list of nodes."""
     page.set_viewport_size(BESIDE_FILES)
     x = torch.tensor([[0.5, 1.0, 2.0]] * 4, requires_grad=True)
     with torch.record() as trace:

@@ -180,15 +180,8 @@ def test_refreshing_leaves_a_notebook_whose_cell_fails(
 def test_a_skip_fails_where_nothing_may_be_skipped(
     tmp_path: Path, browser: str, oracle: str, ending: str, refused: set[str]
 ) -> None:
-    for path in (
-        "support/absent.py",
-        "support/newer_torch.py",
-        "conftest.py",
-        "support/differences.py",
-        "support/recorded.py",
-        "support/tables.py",
-    ):
-        shutil.copy(CHECKOUT / "tests" / path, tmp_path)
+    for path in (CHECKOUT / "tests" / "conftest.py", *(CHECKOUT / "tests" / "support").glob("*.py")):
+        shutil.copy(path, tmp_path)
     (tmp_path / "test_one.py").write_text(
         "import pytest\nimport absent\ndef test_it():\n    pytest.skip('no tool')\n"
         "@pytest.mark.skipif(True, reason=absent.TORCH)\ndef test_compared(): pass\n"

@@ -22,7 +22,6 @@ from workbench.autograd.state import local
 from workbench.scene import engines
 
 EVERY = interrupts.PROGRAMS | interrupts.OURS
-PROGRAMS = [pytest.param(name, marks=[pytest.mark.slow] * (name == "recorded_module")) for name in EVERY]
 STRIDE = 197  # every so many-th point, another for each program
 
 
@@ -34,8 +33,7 @@ def untraced() -> Any:
     sys.settrace(before)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", EVERY)
 def test_nothing_is_left_switched_on(name: str) -> None:
     first = list(EVERY).index(name) * 7 % STRIDE % 60
     left = interrupts.sweep(torch, EVERY[name], interrupts.our_state, STRIDE, first)

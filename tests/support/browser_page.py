@@ -142,12 +142,12 @@ def wait_until(page: Page, expression: str, arg: Any = None, patience: float = P
 
 
 def settled(page: Page) -> None:
-    """Wait until the page has been laid out anew: what a window shows follows its size a frame later."""
+    """Wait two frames, until the browser has laid out the page again after a change of size."""
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def at_rest(page: Page, read: Callable[[], Any]) -> Any:
-    """What is read of the page once it is there and stays the same from frame to frame."""
+    """Return what is read of the page once it is the same in two frames."""
     seen: list[Any] = []
 
     def stays() -> bool:
@@ -161,6 +161,6 @@ def at_rest(page: Page, read: Callable[[], Any]) -> Any:
 
 
 def place_of(part: Locator) -> FloatRect:
-    """Where an element is on the page, once it is there and still."""
+    """Return the bounding box of an element once it is there and no longer moves."""
     part.wait_for()
     return at_rest(part.page, part.bounding_box)
