@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from both_engines import each_engine, recorded
+from corpus import each_engine, recorded
 
 import workbench
 from workbench import nn, optim

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from both_engines import ROOT, each_engine, recorded
+from corpus import ROOT, each_engine, recorded
 
 import workbench
 from workbench.health.measures import distance, is_nothing, is_same, is_zero, share_of_zeros

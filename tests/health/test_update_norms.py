@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from both_engines import each_engine, found, recorded, train
+from corpus import each_engine, recorded
+from corpus.parts import train
 
 import workbench
 from workbench.health.table import table_of
@@ -113,21 +114,3 @@ def test_steps_that_run_the_backward_themselves() -> None:
     assert len(weight.updates) >= 5 and weight.updates[1].is_exact
     for update, norm in zip(weight.updates, norms, strict=False):
         assert update.size == pytest.approx(norm, rel=1e-4) if update.is_exact else update.size < norm
-
-
-@each_engine
-def test_an_update_of_a_large_weight_that_is_too_large_is_told_with_its_ratio(engine: str) -> None:
-    (first, *_) = found(engine, lambda torch: wide(torch, "SGD", [], 3000.0))
-    assert first.rule == "large update" and first.certain
-    assert " times its own norm" in first.sentence and "at least" not in first.sentence
-
-
-@each_engine
-def test_a_large_weight_that_no_step_changes_is_told(engine: str) -> None:
-    (first, *_) = found(engine, lambda torch: wide(torch, "SGD", [], 0.0))
-    assert first.rule == "step changes nothing" and first.certain and "weight" in first.sentence
-
-
-@each_engine
-def test_a_large_weight_that_is_trained_as_usual_is_healthy(engine: str) -> None:
-    assert not found(engine, lambda torch: wide(torch, "AdamW", []))

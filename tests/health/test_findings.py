@@ -1,0 +1,106 @@
+"""What is found in programs with a planted fault: its rule, line, names and numbers; and nothing in healthy ones.
+
+The whole sentences are kept in golden/: `WORKBENCH_WRITE_GOLDEN=1 pytest tests/health/test_findings.py` writes them.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+from functools import cache
+from pathlib import Path
+
+import corpus
+import pytest
+from corpus import ANY, ENTRIES, QUESTIONS, ROOT, Entry, chosen, each_engine
+from corpus.loop import loop
+from corpus.numbers import activation
+from golden import check_golden
+
+import workbench
+from workbench.health.findings import Findings
+from workbench.health.training_run import TrainingRun
+
+THEMES = ("layers", "loop", "numbers", "parameters", "not_finite")
+PLACE = re.compile(r"(\w+\.py):(\d+) `([^`…]+)")
+FILES = {path.name: str(path) for path in corpus.files()}
+
+
+def check_places(text: str) -> None:
+    """Check that each line that a text names reads as it says."""
+    for file, line, code in PLACE.findall(text):
+        assert linecache.getline(FILES[file], int(line)).strip().startswith(code.strip()), (file, line, code)
+
+
+@cache
+def found(engine: str, entry: Entry) -> tuple[Findings, str]:
+    """Return the findings of a program, and all that is said of it."""
+    trace = corpus.recorded(engine, entry.program)
+    findings = trace.findings()
+    return findings, "\n".join(map(str, [*findings, *([trace.why(entry.why)] if entry.why else [])]))
+
+
+@pytest.mark.parametrize(("engine", "entry"), chosen(*THEMES, faulty=True))
+def test_a_fault_is_found(engine: str, entry: Entry) -> None:
+    findings, text = found(engine, entry)
+    rules = [each.rule for each in findings]
+    first = findings[rules.index(entry.rule)]
+    assert first.certain is not entry.asks
+    others = [each for each in findings if each is not first]
+    if entry.beside == QUESTIONS:
+        assert rules.count(entry.rule) == 1 and not any(each.certain for each in others)
+    elif entry.beside != ANY:
+        assert [each.rule for each in others] == [*entry.beside]
+    assert entry.at in (first.line.text if first.line is not None else "")
+    assert [fact for fact in entry.facts if fact.replace("ROOT", ROOT[engine]) not in text] == []
+    assert not entry.without or entry.without not in text
+    check_places(text)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_what_is_found_is_worded_as_it_was(theme: str) -> None:
+    entries = [each for each in ENTRIES if each.rule and {theme} <= each.tags and "workbench" in each.engines]
+    parts = [f"=== {each.name}\n{found('workbench', each)[1]}\n" for each in entries if "slow" not in each.tags]
+    check_golden(Path(__file__).parent / "golden" / f"{theme}.txt", "\n".join(parts))
+
+
+@pytest.mark.parametrize(("engine", "entry"), chosen(*THEMES, faulty=False))
+def test_nothing_is_found_in_a_healthy_program(engine: str, entry: Entry) -> None:
+    findings = corpus.recorded(engine, entry.program).findings()
+    if entry.unless:
+        findings = [each for each in findings if each.rule == entry.unless or entry.unless == "certain" == each.certain]
+    assert [str(each) for each in findings] == []
+
+
+@each_engine
+def test_findings_print_as_text_and_are_data(engine: str, tmp_path: Path) -> None:
+    trace = corpus.recorded(engine, lambda torch: loop(torch, "never"))
+    findings = trace.findings()
+    assert str(findings).startswith(f"1. {findings[0].sentence}") and repr(findings) == str(findings)
+    norms = [float(each) for each in findings[0].sentence.rpartition(" was ")[2].rstrip(".").split(", ")]
+    assert len(norms) == 4 and norms == sorted(norms)  # of the gradients that are not cleared
+    [data] = findings.to_list()
+    assert data["rule"] == "gradients not cleared" and data["file"] == "loop.py"
+    assert trace.frame(data["event"] + 1).tensors.keys() >= {*data["ids"]}
+    trace.save(tmp_path / "trace.json")
+    assert workbench.load(tmp_path / "trace.json").findings() == findings
+    empty = str(corpus.recorded(engine, loop).findings())
+    assert empty.startswith("No findings: 4 backwards, 4 parameters, ") and "not finite, cut off" in empty
+    assert len(empty) < 180 and "\n" not in empty
+
+
+def test_of_the_last_events_of_a_long_training_no_false_thing_is_said() -> None:
+    run = loop(workbench, rounds=20)
+    with workbench.record(last=150) as trace:
+        run()
+    assert not trace.findings()
+
+
+@each_engine
+def test_values_of_a_function_are_kept_up_to_512(engine: str) -> None:
+    run = TrainingRun(corpus.recorded(engine, lambda torch: activation(torch, "right", 64)).events)
+    nodes = [node for node in run.nodes.values() if node.made.custom]
+    assert nodes
+    for node in nodes:
+        assert all(len(each.values) == 512 for each in (*node.inputs, *node.outputs, *node.gradients, *node.sent))
+    assert all(update.names for each in run.trained for update in each.updates)

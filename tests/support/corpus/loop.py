@@ -1,0 +1,274 @@
+"""The training loop: gradients not cleared, nothing changed, too large, graphs that grow or are kept."""
+
+from __future__ import annotations
+
+import contextlib
+
+from . import fault, healthy
+from .parts import classes, mlp, train, weights
+
+
+def loop(torch, clear="before", rounds=4, lr=0.05, kind="SGD", gathered=1):
+    """A training whose gradients are cleared before, after or never, or whose updates gather several backwards."""
+    net, (x, y) = mlp(torch, 6, 8, 3), classes(torch)
+    optimizer = getattr(torch.optim, kind)(net.parameters(), lr=lr)
+
+    def run():
+        for at in range(rounds):
+            loss = torch.nn.functional.cross_entropy(net(x), y)
+            if clear == "before":
+                optimizer.zero_grad()
+            loss.backward()
+            if (at + 1) % gathered == 0:
+                optimizer.step()  # the update
+                if clear == "after":
+                    optimizer.zero_grad(set_to_none=False)
+                for parameter in net.parameters():
+                    if clear == "by hand":
+                        parameter.grad = None
+                    elif clear == "in place":
+                        parameter.grad.zero_()
+                    elif clear == "data":
+                        parameter.grad.data.zero_()
+
+    return run
+
+
+NEVER = "net.0.weight, net.0.bias, net.2.weight and net.2.bias are updated"
+fault("gradients not cleared", NEVER, at="# the update", why="net.0.weight")(loop, "never")
+for clear in ("before", "after", "by hand", "in place"):
+    healthy()(loop, clear, kind="Adam", lr=1e-3)
+healthy(engines=("torch",))(loop, "data", kind="Adam", lr=1e-3)  # ours has no .data of a gradient
+healthy("gradients are gathered on purpose")(loop, "after", rounds=8, gathered=2)
+fault("step changes nothing", "step of SGD", "in 4 steps", "learning rate", at="# the update")(loop, lr=0.0)
+fault("large update", "step of Adam", "in step 1", "the loss goes from", at="# the update")(loop, lr=30.0, kind="Adam")
+
+
+@healthy("the other half of a GAN gets gradients, too")
+def gan(torch):
+    nn = torch.nn
+    maker, judge = mlp(torch, 3, 6, 6), mlp(torch, 6, 8, 1)
+    makes, judges = (torch.optim.Adam(each.parameters(), lr=1e-3) for each in (maker, judge))
+    real, ones, zeros = torch.randn(5, 6), torch.ones(5, 1), torch.zeros(5, 1)
+    error = nn.functional.binary_cross_entropy_with_logits
+
+    def run():
+        for _ in range(4):
+            made = maker(torch.randn(5, 3))
+            judges.zero_grad()
+            (error(judge(real), ones) + error(judge(made.detach()), zeros)).backward()
+            judges.step()
+            makes.zero_grad()
+            error(judge(made), ones).backward()
+            makes.step()
+
+    return run
+
+
+@healthy("a warm-up begins with a rate of zero")
+def warm_up(torch):
+    def begin(at, optimizer):
+        optimizer.param_groups[0]["lr"] = 0.01 * at
+
+    return train(torch, mlp(torch, 6, 8, 3), *classes(torch), begin=begin)
+
+
+@healthy("large steps by which the loss falls")
+def large_steps(torch):
+    x = torch.randn(40, 10)
+    return train(torch, torch.nn.Linear(10, 1), x, 3 * x.sum(1, keepdim=True), lr=0.3, rounds=8)
+
+
+def state(torch, detached):
+    """A state that goes on from one step to the next."""
+    nn = torch.nn
+    cell, head = nn.Linear(9, 5), nn.Linear(5, 3)
+    optimizer = torch.optim.SGD(weights(cell, head), lr=0.01)
+    x, y = torch.randn(5, 2, 4), torch.tensor([0, 2])
+
+    def run():
+        h = torch.zeros(2, 5)
+        for t in range(5):
+            if detached:
+                h = h.detach()
+            h = torch.tanh(cell(torch.cat([x[t], h], 1)))  # the state
+            loss = nn.functional.cross_entropy(head(h), y)
+            optimizer.zero_grad()
+            loss.backward(retain_graph=not detached)
+            if detached:  # elsewhere a step is not possible
+                optimizer.step()
+
+    return run
+
+
+fault("graph grows", "the result of tanh", at="# the state", beside=("no updates",))(state, False)
+healthy()(state, True)
+
+
+def summed(torch, how):
+    """Losses that are summed up over the steps for a report."""
+    net, (x, y) = mlp(torch, 6, 8, 3), classes(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+
+    def run():
+        total, losses = 0, []
+        for _ in range(6):
+            loss = torch.nn.functional.cross_entropy(net(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            if how == "sum":
+                total = total + loss  # a tensor
+            elif how == "list":
+                losses.append(loss)
+            else:
+                losses.append(loss.item())
+        return total, losses
+
+    return run
+
+
+fault("graphs kept", "item()", at="# a tensor")(summed, "sum")
+fault("graphs kept", "item()", at="cross_entropy")(summed, "list")
+healthy()(summed, "item")
+
+
+@fault("stopped", "in the backward of mul", "modified by an inplace")
+def written_in_place(torch):
+    w = torch.ones(3, requires_grad=True)
+
+    def run():
+        with contextlib.suppress(RuntimeError):
+            h = w * 2
+            out = h * h
+            h.add_(1)
+            out.sum().backward()
+
+    return run
+
+
+def idle(torch, order):
+    """A training whose weights are never updated, or whose gradients are cleared before that."""
+    net, (x, y) = mlp(torch, 6, 8, 3), classes(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    def run():
+        for _ in range(4):
+            if order != "cleared":
+                optimizer.zero_grad()
+            loss = torch.nn.functional.cross_entropy(net(x), y)
+            loss.backward()
+            if order == "cleared":
+                optimizer.zero_grad()
+                optimizer.step()
+
+    return run
+
+
+fault("no updates", "between `backward()`", at="loss.backward()", asks=True)(idle, "cleared")
+fault("no updates", "`optimizer.step()` miss", at="loss.backward()", asks=True)(idle, "none")
+
+
+@healthy("what an input does is asked")
+def saliency(torch):
+    net = mlp(torch, 6, 8, 3)
+
+    def run():
+        for _ in range(4):
+            x = torch.randn(1, 6).requires_grad_()
+            net.zero_grad()
+            net(x).sum().backward()
+
+    return run
+
+
+def by_hand(torch, how):
+    """Weights that the program writes itself."""
+    w, x = torch.zeros(3, 1, requires_grad=True), torch.randn(20, 3)
+    y = x.sum(1, keepdim=True)
+
+    def run():
+        for _ in range(4):
+            ((x @ w - y) ** 2).mean().backward()
+            if how == "data":
+                w.data -= 0.1 * w.grad.data
+                w.grad.data.zero_()
+                continue
+            with torch.no_grad():
+                w.sub_(0.1 * w.grad)
+            w.grad.zero_()
+
+    return run
+
+
+healthy()(by_hand, "no_grad")
+healthy(engines=("torch",))(by_hand, "data")
+
+
+# Updates: taken back, or made twice.
+
+
+def averaged(torch, back, share=1.0):
+    """An average of the weights, which is maybe written back, after it was used or for good."""
+    net, mean = mlp(torch, 6, 8, 3), mlp(torch, 6, 8, 3)
+    mean.load_state_dict(net.state_dict())
+
+    def end(optimizer):
+        with torch.no_grad():
+            pairs = list(zip(net.parameters(), mean.parameters(), strict=True))
+            own = [fast.clone() for fast, _ in pairs]
+            for fast, slow in pairs:
+                slow.mul_(0.99).add_(fast, alpha=0.01)
+                fast.mul_(1 - share).add_(slow, alpha=share)  # over the weights
+            for (fast, _), kept in zip(pairs, own, strict=True):
+                if not back:
+                    fast.copy_(kept)
+
+    return train(torch, net, *classes(torch), end=end)
+
+
+BACK = "99% of the change is undone, in each of 4 steps"
+fault("step taken back", BACK, "`optimizer.step()`", at="# over the weights", asks=True)(averaged, True)
+healthy("weights are swapped")(averaged, False)
+healthy("weights are drawn half way back")(averaged, True, 0.5)
+
+
+def two(torch, apart):
+    """Two optimizers, of which one has weights that the other has too, or which take turns."""
+    net, (x, y) = mlp(torch, 6, 8, 3), classes(torch)
+    first = torch.optim.SGD(net[0].parameters() if apart else net.parameters(), lr=0.05)
+    second = torch.optim.Adam(net[2].parameters(), lr=1e-3)
+
+    def run():
+        for _ in range(4):
+            loss = torch.nn.functional.cross_entropy(net(x), y)
+            first.zero_grad()
+            second.zero_grad()
+            loss.backward()
+            first.step()
+            second.step()
+
+    return run
+
+
+fault("two optimisers", "net.2.weight and net.2.bias are changed twice", "`first.step()`", at="second.step()")(
+    two, False
+)
+healthy()(two, True)
+
+
+@healthy("two optimizers of the same weights take turns")
+def in_turn(torch):
+    net, (x, y) = mlp(torch, 6, 8, 3), classes(torch)
+    optimizers = [torch.optim.SGD(net.parameters(), lr=0.05), torch.optim.Adam(net.parameters(), lr=1e-3)]
+
+    def run():
+        for _ in range(3):
+            optimizers[0].zero_grad()
+            torch.nn.functional.cross_entropy(net(x), y).backward()
+            optimizers[0].step()
+            optimizers[1].zero_grad()
+            net(x).pow(2).mean().backward()
+            optimizers[1].step()
+
+    return run

@@ -1,0 +1,344 @@
+"""The first that was not finite is named, in findings and by `why`, and never what took it up later."""
+
+from __future__ import annotations
+
+import math
+
+from . import ANY, QUESTIONS, fault, healthy
+from .parts import filled, freeze, mlp, train
+
+FIT = 0.01  # a learning rate
+
+
+def net_and_data(torch):
+    return torch.nn.Linear(3, 2), torch.ones(4, 3)
+
+
+def not_finite(*facts, at="", certain=True, **more):
+    """Return what enters a program in which nothing else is certain."""
+    return fault("not finite", *facts, at=at, asks=not certain, beside=QUESTIONS, **more)
+
+
+OVERFLOW = " is the first to give inf: "
+
+
+@not_finite(
+    *("exp (", OVERFLOW, "its inputs were finite (from ", ". Of these sub (", "subtract the largest"),
+    *(" made nan in forward of a value that is not finite.", " made a value in forward that is not finite."),
+    at="# overflows",
+    why="net.weight",
+)
+def grows_in_the_third_step(torch):
+    """A contrast normalized by its mean, whose exponentials overflow in the third step."""
+    net, x = net_and_data(torch)
+    scale = [1.0, 1.0, 1000.0, 1.0]
+
+    def loss_of():
+        away = torch.exp((net(x) * scale[0]).abs())  # overflows
+        contrast = away - away.mean()  # inf - inf
+        return contrast.pow(2).mean()
+
+    def begin(at, optimizer):
+        scale[0] = (1.0, 1.0, 1000.0, 1.0)[at]
+
+    return train(torch, net, lr=FIT, loss_of=loss_of, begin=begin)
+
+
+@not_finite(
+    *("mul (", "; it was given the number inf, and its inputs were finite (from ", "Look at that number"),
+    "made a value in forward that is not finite: it was given the number inf.",
+    at="# the number",
+    why="net.weight",
+)
+def by_a_number(torch):
+    """The weight of a penalty that is switched off by an infinite temperature."""
+    net, x = net_and_data(torch)
+
+    def loss_of():
+        hot = net(x) * float("inf")  # the number
+        return torch.relu(hot + 1).mean()
+
+    return train(torch, net, lr=FIT, loss_of=loss_of)
+
+
+def weight_of(torch, number, given=1.0):
+    """Two layers, one of whose first has a weight that is not finite."""
+    net, x = mlp(torch, 3, 4, 2), torch.ones(4, 3)
+    with torch.no_grad():
+        net[0].weight[1, 2] = number
+    x[:, 2] = given
+    return train(torch, net, x, torch.tensor([0, 1, 0, 1]), lr=FIT)
+
+
+FROM = "net.0.weight is not finite from the beginning"
+not_finite(
+    *(f"{FROM}: 1 of 12 values", " nan before the first step; ", " is the first to use it."),
+    "was given net.0.weight in forward, which is not finite from the beginning.",
+    at="loss = losses.cross_entropy(net(x), y)",
+    why="net.2.weight",
+)(weight_of, math.nan)
+not_finite(f"{FROM}? 1 of 12 values", certain=False)(weight_of, math.inf)
+not_finite(f"{FROM}: 1 of 12 values")(weight_of, math.inf, 0.0)
+
+
+@not_finite("exp (", at="# overflows")
+def kept_for_the_next_step(torch):
+    """A scale for the next step, which is the mean of this one's exponentials."""
+    net, x = net_and_data(torch)
+    scale, by = [torch.ones(2)], [1.0]
+
+    def loss_of():
+        h = net(x)
+        far = torch.exp((h * by[0]).abs())  # overflows
+        loss = (h * scale[0]).sum()
+        scale[0] = far.detach() * 0.1
+        return loss
+
+    def begin(at, optimizer):
+        by[0] = 1000.0 if at == 1 else 1.0
+
+    return train(torch, net, lr=FIT, loss_of=loss_of, begin=begin)
+
+
+@not_finite(
+    *("`scale`, which mul (", " is given, is not finite: 8 of 8", "; it was computed under `no_grad` ("),
+    *("was given `scale` in forward, which is not finite: it was computed under no_grad (", "# overflows"),
+    why="net.weight",
+)
+def computed_without_gradients(torch):
+    """A scale that is infinite, computed of the weights under `no_grad`."""
+    net, x = net_and_data(torch)
+
+    def loss_of():
+        h = net(x)
+        with torch.no_grad():
+            scale = torch.exp(h.abs() + 1000)  # overflows
+        return (h * scale).sum()
+
+    return train(torch, net, lr=FIT, loss_of=loss_of)
+
+
+def written(torch, what):
+    """A weight of the loss, or a layer's own, that the program divides by 0 after the second step."""
+    net, x = net_and_data(torch)
+    scale = torch.ones(2)
+
+    def end(optimizer):
+        with torch.no_grad():
+            if what == "constant":
+                scale.div_(0.0)  # written
+            else:
+                net.weight.div_(0.0)  # the weight
+
+    return train(torch, net, lr=FIT, loss_of=lambda: (net(x) * scale).sum(), end=end)
+
+
+not_finite(
+    *("div_ (", " makes `scale` not finite: 2 of 2 values; mul ("),
+    "was given `scale` in forward, which is not finite: div_ made it so (",
+    at="# written",
+    why="net.weight",
+)(written, "constant")
+not_finite("The program (", " makes net.weight not finite: 6 of 6 values", at="# the weight")(written, "weight")
+
+
+def masked_entropy(torch, mask):
+    """The entropy of chances some of which a mask of -inf has made 0, whose logarithms are -inf."""
+    net, x = torch.nn.Linear(3, 4), torch.ones(2, 3)
+    off = torch.tensor([[False, True, False, False]] * 2)
+    far = torch.tensor([[0.0, -math.inf, 0.0, 0.0]] * 2)
+
+    def loss_of():
+        scores = net(x) + far if mask == "add" else net(x).masked_fill(off, -math.inf)  # the mask
+        logs = torch.log_softmax(scores, -1)
+        return -(logs.exp() * logs).sum()  # 0 * -inf
+
+    return train(torch, net, lr=FIT, loss_of=loss_of)
+
+
+OF_MASK = " is the first to give nan: 2 of 8 values; its input had 2 infinite values of 8, from "
+for mask in ("add", "fill"):
+    not_finite("mul (", OF_MASK, "`scores = net(x) + far", at="# 0 * -inf")(masked_entropy, mask)
+
+
+def hooked(torch, what):
+    """A gradient that a hook, or the caller of `backward`, makes infinite."""
+    net, x = net_and_data(torch)
+
+    def run():
+        h = net(x)
+        if what == "hook":
+            h.register_hook(lambda grad: grad * math.inf)  # the hook
+        h.sum().backward(torch.tensor(math.inf if what == "seed" else 1.0))  # the seed
+
+    return run
+
+
+not_finite(" makes a gradient not finite that was finite before it.", at="# the hook")(hooked, "hook")
+not_finite("A backward (", " is given a gradient to begin with that is not finite.", at="# the seed")(hooked, "seed")
+
+
+@not_finite(
+    *("softmax (", "leave one position of each row unmasked", "it was given the number -inf."),
+    at="# no position",
+    why="net.weight",
+)
+def attention(torch):
+    """Attention in which the third step leaves a row without a position that it may look at."""
+    net, x = torch.nn.Linear(4, 4), torch.ones(2, 3, 4)
+    rows = [torch.zeros(2, 3, 3).bool(), torch.ones(2, 3, 3).bool()]
+    off = [rows[0]]
+
+    def loss_of():
+        scores = (net(x) @ net(x).transpose(-2, -1)).masked_fill(off[0], -math.inf)
+        return (scores.softmax(-1) @ net(x)).mean()  # no position left
+
+    def begin(at, optimizer):
+        off[0] = rows[at == 2]
+
+    return train(torch, net, lr=FIT, loss_of=loss_of, begin=begin)
+
+
+@not_finite("div (", at="# by 0")
+def stopped_before_its_backward(torch):
+    """A training that stops at a result which is nan, and begins no backward there."""
+    net, x = net_and_data(torch)
+
+    def run():
+        for at in range(3):
+            h = net(x)
+            if at == 2:
+                h = (h / (h - h.detach())) * 0  # by 0
+                return
+            h.mean().backward()
+
+    return run
+
+
+@healthy("a step whose loss is infinite is left out", unless="not finite")
+def left_out(torch):
+    net, x = net_and_data(torch)
+
+    def run():
+        for at in range(4):
+            loss = net(x).pow(2).mean()
+            if at == 2:
+                loss = loss / 0.0
+            if math.isfinite(loss.item()):
+                loss.backward()
+
+    return run
+
+
+@not_finite("The backward of sqrt (")
+def gathered(torch):
+    """Gradients of two batches a step, one of which is nan in the first step: weights that stay nan are no updates."""
+    net, x = net_and_data(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=FIT)
+
+    def run():
+        for at in range(2):
+            optimizer.zero_grad()
+            for part in range(2):
+                h = net(x)
+                loss = h.pow(2).mean()
+                if at == 0 and part == 1:
+                    loss = loss + (h * 0).sum().sqrt()  # infinite at 0
+                loss.backward()
+            optimizer.step()
+
+    return run
+
+
+@not_finite(
+    *("What addmm in ", "is given is not finite already: 5 of 20"),
+    " net.0.weight, which takes no gradient, has nan, too: 1 of 12 values.",
+)
+def frozen_layer(torch):
+    """The first layer takes no gradient, and one of its weights is nan."""
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2))
+    freeze(net[0])
+    with torch.no_grad():
+        net[0].weight[0, 0] = math.nan
+    return train(torch, net, lr=FIT, loss_of=lambda: net(torch.ones(5, 3)).pow(2).mean())
+
+
+def of_a_gradient(torch, what):
+    """A gradient that the program divides by 0, or a rate that is nan, in the third step."""
+    net, x = net_and_data(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=FIT)
+
+    def run():
+        for at in range(4):
+            optimizer.zero_grad()
+            net(x).pow(2).mean().backward()
+            if at == 2 and what == "gradient":
+                net.weight.grad.div_(0.0)  # written
+            optimizer.param_groups[0]["lr"] = math.nan if at == 2 and what == "rate" else FIT
+            optimizer.step()
+
+    return run
+
+
+IN_STEP = " makes the gradient of net.weight not finite in step 3: 6 of 6 values"
+not_finite("div_ (", IN_STEP, at="# written")(of_a_gradient, "gradient")
+not_finite("Its learning rate (lr) was nan: look at what sets it.")(of_a_gradient, "rate")
+
+
+@not_finite("mean (", "; its input is empty.", "What it computes of no values is nan: ")
+def of_nothing(torch):
+    """The mean of what a mask has left, which is nothing."""
+    net, x = net_and_data(torch)
+    return train(torch, net, lr=FIT, loss_of=lambda: net(x)[torch.zeros(4).bool()].mean())
+
+
+@not_finite("is the first to give inf", at="# overflows", without="view (")
+def product_of_batches(torch):
+    """Scores of a batch that overflow: the product, not the view that ends it."""
+    net, x = torch.nn.Linear(4, 4), torch.ones(2, 3, 4)
+
+    def loss_of():
+        many = net(x) * 1e30
+        return (many @ many.transpose(-2, -1)).mean()  # overflows
+
+    return train(torch, net, lr=FIT, loss_of=loss_of)
+
+
+def divided(torch, side):
+    """A constant that is made of constants, and is infinite where it is divided by 0, in a function that is over."""
+    net, x = torch.nn.Linear(3, 2), torch.ones(2, 3)
+
+    def weighted(h):
+        far = torch.ones(2) / torch.tensor([1.0, 0.0]) - torch.ones(2) / torch.tensor([1.0, 0.0])
+        return far * h if side == "left" else h - far  # the input
+
+    def run():
+        for _ in range(2):
+            loss = weighted(net(x)).sum()
+            loss.backward()
+
+    return run
+
+
+for side, operation in {"left": "mul", "right": "sub"}.items():
+    fault(
+        *("not finite", f"`far`, which {operation} ", "is not finite already: 1 of 2 values"),
+        at="# the input",
+        beside=ANY,
+    )(divided, side)
+
+
+@fault("not finite", "The backward of mul", "which had grown to", "`e = torch.exp(net(x))`", beside=ANY)
+def weighted_exponentials(torch):
+    """Exponentials that are finite, and small weights whose gradient they make infinite."""
+    net, x = torch.nn.Linear(4, 3), torch.ones(6, 4)
+    filled(torch, net.weight, 20.0)
+    weight = torch.full((3,), 1e-30, requires_grad=True)
+
+    def run():
+        for _ in range(3):
+            e = torch.exp(net(x))  # grows
+            loss = 1e10 * (e * weight).mean()
+            loss.backward()
+
+    return run

@@ -1,0 +1,309 @@
+"""Numbers that vanish, explode, are zero or equal, or too small for their dtype; and custom backwards."""
+
+from __future__ import annotations
+
+import math
+
+from . import ANY, fault, healthy
+from .parts import classes, filled, mlp, train, weights
+
+
+@fault("not finite", "The backward of sqrt", "zero everywhere", "1e-8", at=".sqrt()")
+def root_of_zero(torch):
+    """A distance whose root has an infinite slope at 0."""
+    net, x = torch.nn.Linear(3, 2), torch.randn(4, 3)
+
+    def loss_of():
+        out = net(x)
+        away = ((out - out.detach()) ** 2).sum(1).sqrt()
+        return away.mean() + out.pow(2).mean()
+
+    return train(torch, net, rounds=3, loss_of=loss_of)
+
+
+@fault("not finite", "log (", "its inputs were finite (from 0 to ", "clamp", at="torch.log", beside=ANY)
+def log_of_zero(torch):
+    """Scores that are cut off at 0 before their logarithm."""
+    net, x = torch.nn.Linear(3, 5), torch.randn(4, 3)
+    return train(torch, net, rounds=3, loss_of=lambda: -torch.log(torch.relu(net(x))).mean())
+
+
+MASKED = "is the first to give nan: 4 of 16 values; its input had 6 infinite values"
+
+
+def masked(torch, row):
+    """Scores of which one row is all masked, or none."""
+    net, x = torch.nn.Linear(3, 4), torch.randn(4, 3)
+    mask = torch.tensor([[False, True, False, True], [row] * 4, [False] * 4, [False] * 4])
+
+    def loss_of():
+        scores = net(x).masked_fill(mask, -math.inf)
+        return torch.softmax(scores, -1).pow(2).sum()
+
+    return train(torch, net, rounds=1 if row else 3, loss_of=loss_of)
+
+
+fault("not finite", "softmax (", MASKED, "unmasked", at="torch.softmax", beside=ANY)(masked, True)
+healthy("a mask leaves something of each row")(masked, False)
+
+
+@fault("not finite", "is not finite already: 1 of 12 values", beside=ANY)
+def bad_data(torch):
+    x, y = torch.randn(4, 3), torch.tensor([0, 1, 0, 1])
+    x[1, 2] = math.nan
+    return train(torch, mlp(torch, 3, 4, 2), x, y)
+
+
+@fault("not finite", "had grown to", beside=("large update",))
+def too_fast(torch):
+    x = torch.randn(20, 10) * 50
+    return train(torch, torch.nn.Linear(10, 1), x, x.sum(1, keepdim=True), lr=1e3, rounds=14)
+
+
+def deep(torch, between, layers=8, scale=1.0, head=1.0, **options):
+    net = mlp(torch, *[6] * (layers + 1), 3, between=between)
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.mul_(scale)
+        for parameter in net[-1].parameters():
+            parameter.mul_(head)
+    return train(torch, net, *classes(torch), **options)
+
+
+fault("vanishing", "ROOT/16", "a layer over 9 layers")(deep, "Sigmoid", lr=0.01)
+fault("exploding", "a layer over 9 layers", beside=ANY)(deep, "LeakyReLU", scale=12.0, lr=1e-12)
+for between in ("ReLU", "Tanh", "GELU"):
+    healthy()(deep, between, 3, kind="Adam", lr=1e-3)
+healthy("the head begins with zeros")(deep, "Tanh", 3, head=0.0, kind="Adam", lr=0.01)
+
+
+def recurrent(torch, scale, lr=1e-3, rounds=20):
+    nn = torch.nn
+    w = nn.Parameter(torch.randn(5, 5) * scale)
+    head = nn.Linear(5, 3)
+    x, y = torch.randn(rounds, 4, 5), torch.tensor([0, 1, 2, 0])
+
+    def loss_of():
+        h = torch.zeros(4, 5)
+        for t in range(rounds):
+            h = x[t] + h @ w
+        return nn.functional.cross_entropy(head(h), y)
+
+    return train(torch, None, lr=lr, rounds=3, loss_of=loss_of, given=[w, *head.parameters()])
+
+
+fault("exploding", " a round over 20 rounds", at="h = x[t]", beside=ANY)(recurrent, 1.0, 1e-9)
+fault("vanishing", "first rounds", at="h = x[t]")(recurrent, 0.02)
+healthy()(recurrent, 0.4)
+
+
+def reader(torch, kind, length):
+    """A usual recurrent net, which is asked about only where nothing of the past is left."""
+    nn = torch.nn
+
+    class Reader(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.memory = getattr(nn, kind)(5, 16, batch_first=True)
+            self.head = nn.Linear(16, 3)
+
+        def forward(self, x):
+            return self.head(self.memory(x)[0][:, -1])
+
+    return train(torch, Reader(), torch.randn(6, length, 5), torch.arange(6) % 3, kind="Adam", lr=1e-3)
+
+
+fault("vanishing", "over 80 rounds", asks=True, slow=True)(reader, "RNN", 80)
+healthy(slow=True)(reader, "RNN", 30)
+healthy(slow=True)(reader, "GRU", 40)
+
+
+def relus(torch, dead):
+    net = mlp(torch, 6, 8, 3, between="ReLU")
+    with torch.no_grad():
+        net[0].bias.copy_(torch.tensor([-50.0] * dead + [0.0] * (8 - dead)))
+    return train(torch, net, *classes(torch), lr=0.05)
+
+
+DEAD = "96 of 96 in 4 calls: what it gets is from -5"
+fault("dead units", "Every output of relu in ROOT/1", DEAD)(relus, 8)
+fault("dead units", "5 of 8 units of relu in ROOT/1")(relus, 5)
+healthy()(relus, 0)
+
+
+def chained(torch, places):
+    """ReLUs of which the second gives zeros: two in one line, or one line in a loop."""
+    nn = torch.nn
+    net = nn.Sequential(nn.Linear(6, 8), nn.Linear(8, 8), nn.Linear(8, 3))
+    filled(torch, net[1].bias, -50.0)
+    x, y = classes(torch)
+
+    def loss_of():
+        if places == "line":
+            h = torch.relu(net[1](torch.relu(net[0](x))))
+        else:
+            h = x
+            for layer in (net[0], net[1]):
+                h = torch.relu(layer(h))
+        return nn.functional.cross_entropy(net[2](h), y)
+
+    return train(torch, net, lr=0.05, loss_of=loss_of)
+
+
+for places in ("line", "loop"):
+    fault("dead units", DEAD, at="torch.relu")(chained, places)
+
+
+def dying(torch, samples, below):
+    """A ReLU whose outputs are more than are kept, and most of whose units are below 0 for all samples."""
+    layer, head = torch.nn.Linear(8, 16, bias=False), torch.nn.Linear(16, 1)
+    with torch.no_grad():
+        layer.weight.mul_(0.1)
+        layer.weight[:12] -= below
+        layer.weight[12:] += 0.05 * below
+    x, y = torch.rand(samples, 8) + 0.5, torch.randn(samples, 1)
+
+    def loss_of():
+        h = torch.relu(layer(x))  # the units
+        return torch.nn.functional.mse_loss(head(h), y)
+
+    return train(torch, None, lr=1e-3, rounds=3, loss_of=loss_of, given=weights(layer, head))
+
+
+fault("dead units", "12 of 16 units of relu", "in each of 3 calls", at="# the units", beside=ANY)(dying, 200, 1.0)
+healthy(unless="dead units")(dying, 200, 0.0)
+healthy(unless="dead units")(dying, 5, 1.0)
+
+
+@fault("zero gradient", "net.weight", at="torch.round", asks=True)
+def rounded(torch):
+    """A rounding on the path, whose slope is zero."""
+    net, head = torch.nn.Linear(6, 3), torch.nn.Linear(3, 3)
+    x, y = classes(torch)
+    loss = torch.nn.functional.cross_entropy
+    return train(torch, None, loss_of=lambda: loss(head(torch.round(net(x))), y), given=weights(net, head))
+
+
+def equal(torch, number, wide=8):
+    """Weights that all begin with one number, or that begin at random."""
+    net = mlp(torch, 6, wide, 3)
+    for layer in (net[0], net[2]) if number else ():
+        filled(torch, layer.weight, number)
+    filled(torch, net[0].bias, 0.0)
+    return train(torch, net, *classes(torch))
+
+
+# Of the wider the weights are known by their summaries. A power of two: some processors sum what is left over of a
+# vector in another order, and units that round differently are not equal.
+for wide in (8, 256):
+    fault("equal units", f"All {wide} units", "net.0.weight", "equal gradients in 4 backwards", beside=ANY)(
+        equal, 0.1, wide
+    )
+healthy()(equal, 0.0)
+
+
+@healthy("weights begin at 0, and gradients of classes differ")
+def scores_from_zero(torch):
+    net = torch.nn.Linear(6, 5)
+    for parameter in net.parameters():
+        filled(torch, parameter, 0.0)
+    return train(torch, net, torch.randn(20, 6), torch.arange(20) % 5)
+
+
+# The scale of a loss.
+
+
+def sum_of_all(torch, lr):
+    """A loss that is a sum over all numbers."""
+    net, x, y = mlp(torch, 4, 8, 2), torch.randn(32, 4), torch.randn(32, 2)
+    return train(torch, net, lr=lr, loss_of=lambda: ((net(x) - y) ** 2).sum())
+
+
+fault("large update", "a sum over 64 numbers", beside=("loss is a sum",))(sum_of_all, 1.0)
+healthy()(sum_of_all, 1e-3)
+
+
+def half(torch, scale):
+    """A model in float16 with a small loss."""
+    net, x = mlp(torch, 8, 8, 8, 8).half(), torch.randn(64, 8).half()
+    return train(torch, net, lr=0.1 / scale, rounds=3, loss_of=lambda: scale * 1e-6 * net(x).pow(2).mean())
+
+
+fault("underflow", "underflow in float16", "exact zeros", "GradScaler", beside=ANY, engines=("torch",))(half, 1.0)
+healthy(unless="underflow", engines=("torch",))(half, 65536.0)
+
+
+def mixed(torch, order, scale=1024.0):
+    """A loss that is scaled, with gradients that are clipped before or after they are unscaled."""
+    net, x, y = mlp(torch, 4, 8, 2), torch.randn(32, 4), torch.randn(32, 2)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("cpu", init_scale=scale)
+
+    def run():
+        for _ in range(3):
+            with torch.autocast("cpu", dtype=torch.float16):
+                loss = torch.nn.functional.mse_loss(net(x), y)
+            optimizer.zero_grad()
+            scaler.scale(loss).backward()
+            if order == "unscaled":
+                scaler.unscale_(optimizer)
+            if order == "averaged":
+                for parameter in net.parameters():
+                    parameter.grad.div_(4)
+            else:
+                torch.nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+            scaler.step(optimizer)
+            scaler.update()
+
+    return run
+
+
+CLIPPED = ("still scaled by 1,024", "in 3 steps", "unscale_")
+fault("clipped while scaled", *CLIPPED, at="clip_grad_norm_", engines=("torch",))(mixed, "scaled")
+for order in ("unscaled", "averaged"):
+    healthy(engines=("torch",))(mixed, order)
+healthy("a scaler halves a scale that begins too high", unless="certain", engines=("torch",))(
+    mixed, "unscaled", 2.0**40
+)
+
+# A forward, and what its backward makes of the input and the gradient.
+FUNCTIONS = {
+    "wrong": (lambda x: x * x, lambda x, grad: grad * x),
+    "right": (lambda x: x * x, lambda x, grad: grad * 2 * x),
+    "reversed": (lambda x: x.view_as(x), lambda x, grad: -grad),
+    "spiking": (lambda x: (x > 0).float(), lambda x, grad: grad / (1 + x.abs()) ** 2),
+    "rounded": (lambda x: (8 * x.clamp(-1, 1)).round() / 8, lambda x, grad: grad),
+    "of a row": (lambda x: x - x.mean(1, keepdim=True), lambda x, grad: grad - grad.mean(1, keepdim=True)),
+}
+
+
+def activation(torch, kind, samples=12):
+    """A custom Function between two layers."""
+    ahead, back = FUNCTIONS[kind]
+
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return ahead(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return back(*ctx.saved_tensors, grad)
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.last = torch.nn.Linear(4, 8), torch.nn.Linear(8, 2)
+
+        def forward(self, x):
+            return self.last(Square.apply(self.first(x)))  # applied
+
+    return train(torch, Model(), torch.randn(samples, 4), torch.randn(samples, 2), lr=0.01)
+
+
+DIFFERS = ("They differ", "a factor of 2", "gradcheck(Square.apply")
+fault("not the derivative", *DIFFERS, at="# applied", asks=True)(activation, "wrong")
+fault("not the derivative", at="# applied", asks=True)(activation, "wrong", 64)  # of 512 numbers, as many as are kept
+for kind in ("right", "reversed", "spiking", "rounded", "of a row"):
+    healthy()(activation, kind)

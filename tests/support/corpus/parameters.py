@@ -1,0 +1,411 @@
+"""Parameters: no gradient, no update, twice, a broken tie; what modules hold and optimizers have."""
+
+from __future__ import annotations
+
+import copy
+
+from . import ANY, fault, healthy
+from .parts import classes, filled, freeze, mlp, train, weights
+
+
+def model(torch, cut=""):
+    """An encoder and a head, between which something may happen."""
+    nn = torch.nn
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = mlp(torch, 6, 8, 8)
+            self.head = nn.Linear(8, 3)
+            if cut == "unused":
+                self.spare = nn.Linear(8, 2)
+
+        def forward(self, x):
+            h = self.encoder(x)
+            if cut == "detach":
+                h = h.detach()  # the cut
+            elif cut == "data":
+                h = h.data
+            elif cut == "no_grad":
+                with torch.no_grad():
+                    h = h * 2  # out of sight
+            if cut == "unused":
+                self.spare(h)  # an output that nobody uses
+            return self.head(torch.tanh(h))
+
+    return Model()
+
+
+def cut_model(torch, cut):
+    return train(torch, model(torch, cut), *classes(torch))
+
+
+for cut, line in {"detach": "h.detach()", "data": "h.data", "no_grad": "h = h * 2"}.items():
+    fault("no gradient", "encoder.0.weight", f"`{cut}`" if cut != "data" else ".data", "in 4 backwards", at=line)(
+        cut_model, cut
+    )
+fault("no gradient", "spare.weight", at="self.spare(h)", asks=True)(cut_model, "unused")
+healthy()(cut_model, "")
+
+
+@fault("loss depends on no weight", "loss is a leaf", at="loss.backward()", beside=ANY)
+def wrapped(torch):
+    """A loss whose numbers are put into a new tensor."""
+    net, (x, y) = model(torch), classes(torch)
+
+    def loss_of():
+        loss = torch.nn.functional.cross_entropy(net(x), y)
+        return torch.tensor(loss.item(), requires_grad=True)
+
+    return train(torch, net, rounds=3, loss_of=loss_of)
+
+
+def rewrapped(torch, wrong):
+    """A model whose predictions are put into a new tensor, or beside whose training an input is looked at."""
+    net, other = model(torch), torch.nn.Linear(6, 1)
+    freeze(other)
+    x, y = classes(torch)
+
+    def loss_of():
+        looked_at = torch.randn(1, 6).requires_grad_()
+        other(looked_at).sum().backward()
+        out = net(x)
+        if wrong:
+            out = torch.tensor(out.detach().numpy(), requires_grad=True)
+        return torch.nn.functional.cross_entropy(out, y)
+
+    return train(torch, net, rounds=3, loss_of=loss_of)
+
+
+fault("loss depends on no weight", "comes to no weight", "net.encoder.0.weight", beside=ANY)(rewrapped, True)
+healthy()(rewrapped, False)
+
+
+def part_given(torch, which):
+    """An optimizer that has not all parameters, or some twice."""
+    net = model(torch)
+    head, encoder = weights(net.head), weights(net.encoder)
+    given = {"encoder": encoder, "head": head, "all": [*encoder, *head], "twice": [*encoder, *head, *head]}[which]
+    return train(torch, net, *classes(torch), rounds=3, given=given, begin=lambda at, optimizer: net.zero_grad())
+
+
+fault("not in the optimiser", "head.weight and ", at="optimizer.step()")(part_given, "encoder")
+fault("not in the optimiser", asks=True)(part_given, "head")
+fault("twice in the optimiser", "net.head.weight and net.head.bias twice")(part_given, "twice")
+healthy()(part_given, "all")
+
+
+@fault("not in the optimiser", "a gradient comes to them (of zeros alone).", beside=ANY)
+def zeros_for_a_layer(torch):
+    """A layer that gets zeros alone, and that the optimizer does not have."""
+    net, (x, y) = model(torch), classes(torch)
+
+    def loss_of():
+        net.zero_grad()
+        return torch.nn.functional.cross_entropy(net.encoder(x), y) + 0 * net(x).sum()
+
+    return train(torch, net, rounds=3, loss_of=loss_of, given=net.encoder.parameters())
+
+
+def several_writes(torch, kind):
+    return train(torch, model(torch), *classes(torch), kind=kind, lr=1e-3)
+
+
+for kind in ("Adam", "AdamW"):
+    healthy("a step writes several times")(several_writes, kind)
+
+
+def language(torch, tied):
+    """A model whose first and last weights are meant to be one."""
+    nn = torch.nn
+
+    class Words(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words = nn.Embedding(7, 5)
+            self.middle = nn.Linear(5, 5)
+            self.out = nn.Linear(5, 7, bias=False)
+            if tied == "copied":
+                with torch.no_grad():
+                    self.out.weight.copy_(self.words.weight)
+            elif tied:
+                self.out.weight = self.words.weight
+
+        def forward(self, x):
+            return self.out(torch.tanh(self.middle(self.words(x))))
+
+    x = torch.arange(6)
+    return train(torch, Words(), x, (x + 1) % 7)
+
+
+fault("broken tie", "words.weight and ", "by now they differ", asks=True)(language, "copied")
+for tied in (True, False):
+    healthy()(language, tied)
+
+
+@healthy("layers begin as copies")
+def copied_layers(torch):
+    nn, first = torch.nn, torch.nn.Linear(6, 6)
+    net = nn.Sequential(first, nn.Tanh(), copy.deepcopy(first), nn.Tanh(), nn.Linear(6, 3))
+    return train(torch, net, *classes(torch))
+
+
+def frozen(torch, *layers):
+    net = mlp(torch, 6, 6, 6, 6, 6, last=("Tanh",))
+    freeze(*[net[layer] for layer in layers])
+    return train(torch, net, *classes(torch, count=6))
+
+
+fault("frozen", "net.4.weight", asks=True)(frozen, 4)
+for layers in ((0,), (0, 2, 4), ()):
+    healthy()(frozen, *layers)
+
+
+def frozen_by_a_prefix(torch, prefix):
+    """Twelve blocks, of which those are frozen whose name begins so."""
+    nn = torch.nn
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.blocks = nn.ModuleList([nn.Linear(6, 6) for _ in range(12)])
+            self.head = nn.Linear(6, 3)
+
+        def forward(self, x):
+            for block in self.blocks:
+                x = x + torch.tanh(block(x))
+            return self.head(x)
+
+    net = Model()
+    for name, parameter in net.named_parameters():
+        if name.startswith(("blocks.0", prefix)):
+            parameter.requires_grad_(False)
+    return train(torch, net, *classes(torch))
+
+
+ALIKE = "begin as that of net.blocks.1, which does not train either"
+fault("frozen", ALIKE, asks=True, beside=ANY)(frozen_by_a_prefix, "blocks.1")
+fault("frozen", asks=True, without=ALIKE, beside=ANY)(frozen_by_a_prefix, "blocks.11.")
+
+
+@healthy("low-rank adapters beside frozen layers")
+def adapters(torch):
+    nn = torch.nn
+
+    class Adapted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.base = nn.Linear(6, 6)
+            freeze(self.base)
+            self.down, self.up = nn.Linear(6, 2, bias=False), nn.Linear(2, 6, bias=False)
+            filled(torch, self.up.weight, 0.0)
+
+        def forward(self, x):
+            return self.base(x) + self.up(self.down(x))
+
+    net = nn.Sequential(Adapted(), nn.Tanh(), Adapted(), nn.Tanh(), Adapted())
+    return train(torch, net, *classes(torch, count=6), kind="Adam", lr=1e-3)
+
+
+@healthy("the input of a differential equation requires a gradient")
+def equation(torch):
+    net = mlp(torch, 1, 8, 1)
+    x = torch.linspace(0, 1, 9).reshape(-1, 1).requires_grad_()
+
+    def loss_of():
+        u = net(x)
+        (slope,) = torch.autograd.grad(u.sum(), x, create_graph=True)
+        return ((slope - u) ** 2).mean() + (u[0] - 1).pow(2).sum()
+
+    return train(torch, net, lr=1e-3, rounds=3, kind="Adam", loss_of=loss_of)
+
+
+@healthy("a copy of the network gives targets")
+def target_network(torch):
+    net, (x, _) = model(torch), classes(torch)
+    target = copy.deepcopy(net)
+
+    def loss_of():
+        wanted = target(x).detach() + 1
+        return (net(x) - wanted).pow(2).mean()
+
+    return train(torch, net, lr=0.01, loss_of=loss_of)
+
+
+@healthy("an image is trained by a model")
+def image(torch):
+    net, image = model(torch), torch.randn(2, 6, requires_grad=True)
+    loss = lambda: (net(image) - 1).pow(2).sum()
+    return train(torch, net, lr=0.01, rounds=3, kind="Adam", loss_of=loss, given=[image])
+
+
+def without(torch, given):
+    """A function of the user's whose backward leaves out the weight."""
+
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, w):
+            ctx.save_for_backward(x, w)
+            return x @ w
+
+        @staticmethod
+        def backward(ctx, grad):
+            x, w = ctx.saved_tensors
+            return grad @ w.t(), x.t() @ grad if given else None
+
+    nn = torch.nn
+    w, head = nn.Parameter(torch.randn(6, 8)), nn.Linear(8, 3)
+    optimizer = torch.optim.SGD([w, *head.parameters()], lr=0.01)
+    x, y = classes(torch)
+
+    def run():
+        for _ in range(3):
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(head(Scaled.apply(x, w)), y).backward()
+            optimizer.step()
+
+    return run
+
+
+NONE = "w never gets a gradient in 3 backwards: the backward of Scaled ("
+fault("no gradient", NONE, at="Scaled.apply")(without, False)
+healthy()(without, True)
+
+
+def listed(torch, kind):
+    """A model that holds its layers in a list."""
+    nn = torch.nn
+
+    class Layers(nn.Module):
+        def __init__(self):
+            super().__init__()
+            layers = [nn.Linear(6, 6), nn.Linear(6, 6)]
+            self.layers = layers if kind == "list" else nn.ModuleList(layers)
+            self.out = nn.Linear(6, 3)
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = torch.tanh(layer(x))
+            return self.out(x)
+
+    return train(torch, Layers(), *classes(torch))
+
+
+for engine, first in {"workbench": "the (6, 6) parameter used in ", "torch": "net.layers[0].weight"}.items():
+    fault("not in the optimiser", first, "ModuleList", asks=True, engines=(engine,))(listed, "list")
+healthy()(listed, "ModuleList")
+
+
+def cached(torch, is_frozen):
+    """A head that trains on what an encoder gives under no_grad."""
+    encoder, head = torch.nn.Linear(6, 8), torch.nn.Linear(8, 3)
+    if is_frozen:
+        freeze(encoder)
+    x, y = classes(torch)
+
+    def loss_of():
+        with torch.no_grad():
+            h = torch.tanh(encoder(x))  # under no_grad
+        return torch.nn.functional.cross_entropy(head(h), y)
+
+    return train(torch, head, rounds=3, loss_of=loss_of)
+
+
+fault("under no_grad", at="# under no_grad", asks=True)(cached, False)
+healthy()(cached, True)
+
+
+@healthy("a state is warmed up without gradients, by the weights that train")
+def warmed_up(torch):
+    cell, head = torch.nn.Linear(8, 8), torch.nn.Linear(8, 3)
+    x, y = classes(torch, 8)
+
+    def loss_of():
+        with torch.no_grad():
+            state = torch.tanh(cell(x))
+        for _ in range(3):
+            state = torch.tanh(cell(state))
+        return torch.nn.functional.cross_entropy(head(state), y)
+
+    return train(torch, None, loss_of=loss_of, given=weights(cell, head))
+
+
+# What modules hold and optimizers have.
+
+
+def net_of(torch, second=""):
+    """A net that maybe has a second layer, which it does not use."""
+    nn = torch.nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Linear(4, 6)
+            self.drop = nn.Dropout(0.25)
+            self.last = nn.Linear(6, 2)
+            if second:
+                self.second = nn.Linear(6, 6)
+            if second == "frozen":
+                freeze(self.second)
+
+        def forward(self, x):
+            return self.last(self.drop(torch.tanh(self.first(x))))
+
+    return Net()
+
+
+def optimized(torch, of="all", second="", rounds=3, clears=True, lr=0.05):
+    """A training whose optimizer has all of the model, a part, or another model's parameters."""
+    net, old = net_of(torch, second), net_of(torch)
+    groups = {
+        "all": [{"params": weights(net)}],
+        "first": [{"params": weights(net.first)}],
+        "still": [{"params": weights(net.first)}, {"params": weights(net.last), "lr": 0.0}],
+        "old": [{"params": weights(old)}],
+    }
+    optimizer, spare = (torch.optim.SGD(groups[each], lr=lr) for each in (of.split()[0], "old"))
+    x, y = torch.randn(8, 4), torch.randn(8, 2)
+
+    def run():
+        for _ in range(rounds):
+            if clears:
+                optimizer.zero_grad()
+            torch.nn.functional.mse_loss(net(x), y).backward()  # the training
+            optimizer.step()  # of the optimizer
+        if of == "all and old":
+            spare.step()
+        return old
+
+    return run
+
+
+ALL = "net.first.weight, net.first.bias, net.last.weight and net.last.bias"
+for clears in (True, False):
+    fault(
+        *("optimiser of another model", ALL, "never cleared: the norm of net.first.weight.grad is "),
+        at="# of the optimizer",
+        beside=ANY,
+    )(optimized, "old", clears=clears)
+healthy("an optimizer beside the one of the model")(optimized, "all and old")
+fault("never used", "net.second.weight and net.second.bias", "in 3 backwards", "The optimiser has it too.", asks=True)(
+    optimized, second="unused"
+)
+healthy()(optimized, second="frozen")
+healthy()(optimized)
+healthy()(optimized, second="unused", rounds=1)
+fault("step changes nothing", "the learning rate (lr) is 0")(optimized, lr=0.0)
+fault("step changes nothing", "The learning rate (lr) of its group is 0.", asks=True)(optimized, "still")
+fault("not in the optimiser", "net.last.weight and net.last.bias are never updated: they are in no group of SGD")(
+    optimized, "first"
+)
+
+
+def wide(torch, kind, lr):
+    """A layer whose numbers are too many to be kept."""
+    net, x = torch.nn.Linear(40, 40), torch.randn(8, 40)
+    return train(torch, net, lr=lr, rounds=3, kind=kind, loss_of=lambda: net(x).square().mean())
+
+
+fault("large update", " times its own norm", without="at least", beside=ANY)(wide, "SGD", 3000.0)
+fault("step changes nothing", "weight")(wide, "SGD", 0.0)
+healthy()(wide, "AdamW", 0.01)
