@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from test_view_hooks import details, double, look
+from boxes import details
+from test_view_hooks import double, look
 from trace_samples import leaf
 
 import workbench as torch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import combinations
+from typing import Any
 
 import pytest
 
@@ -93,3 +94,29 @@ def check_graph(board: Storyboard, steps: Iterable[int]) -> None:
         seen = board.at(k)
         check_labels(seen, board.layout)
     assert_in_order(seen, board.layout)
+
+
+def last(board: Storyboard) -> Scene:
+    """Return the picture after the last step."""
+    return board.at(len(board.steps) - 1)
+
+
+def there(board: Storyboard, k: int | None = None) -> dict[str, Box]:
+    """Return the boxes that are seen after a step, by their ids."""
+    return {id: box for id, box in board.at(k).boxes.items() if box.state != "future"}
+
+
+def box_named(scene: Scene, name: str) -> Box:
+    """Return the one box of this name."""
+    (found,) = [box for box in scene.boxes.values() if name_of(box) == name]
+    return found
+
+
+def details(box: Box, heading: str) -> list[Any]:
+    """Return what a click on a box shows under a heading."""
+    return [detail.body for detail in box.details if detail.heading == heading]
+
+
+def titles(boxes: Iterable[Box], *kinds: str) -> list[str]:
+    """Return the titles of the boxes of some kinds, in order."""
+    return [box.title for box in boxes if box.kind in kinds]

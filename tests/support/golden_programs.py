@@ -12,6 +12,19 @@ import workbench as torch
 from workbench.recording import Trace, record
 from workbench.utils.checkpoint import checkpoint
 
+KEPT: list[object] = []  # what a program does not let go of
+
+
+class Careless(torch.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x, ctx.twice = x, 2 * x
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return ctx.twice * grad
+
 
 def exp_of_product() -> Trace:
     with record() as trace:
@@ -72,6 +85,73 @@ def many_leaves() -> Trace:
     return trace
 
 
+def careless() -> Trace:
+    """A Function keeps tensors as attributes of ctx, which nothing frees."""
+    with record() as trace:
+        x = leaf(1.0, 2.0)
+        loss = Careless.apply(x).sum()
+        loss.backward()
+    return trace
+
+
+def let_go() -> Trace:
+    """Graphs of which no backward runs, and what holds each of them goes."""
+    x = torch.ones(1000, requires_grad=True)
+    with record() as trace:
+        for _ in range(3):
+            KEPT[:] = [(x * x).exp().sum()]
+    return trace
+
+
+def kept_by_two() -> Trace:
+    """A result that two nodes keep, and rows that do not keep their most at the same time."""
+    with record() as trace:
+        x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+        h = (x * w).sigmoid()
+        (h * w).sum().backward()
+        w.exp().sum().backward()
+    return trace
+
+
+def begun_before() -> Trace:
+    before = leaf(1.0, 2.0).sigmoid()
+    with record() as trace:
+        KEPT[:] = [before.exp()]
+    return trace
+
+
+def written_through_views() -> Trace:
+    with record() as trace:
+        x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        y = x * 1
+        y[1:].mul_(2)
+        (y * x).sum().backward()
+    return trace
+
+
+def checkpoint_in_checkpoint() -> Trace:
+    def outer(t):
+        return checkpoint(part, t * 2, use_reentrant=False).log()
+
+    with record() as trace:
+        x = leaf(0.5, 0.25)
+        checkpoint(outer, x, use_reentrant=False).sum().backward()
+    return trace
+
+
+def losing(steps: int = 3) -> Trace:
+    """A training loop that clears its gradients."""
+    w, x = leaf(2.0), torch.tensor([1.0, 3.0], dtype=torch.float64)
+    with record() as trace:
+        for _ in range(steps):
+            w.grad = None
+            loss = ((w * x) ** 2).sum()
+            loss.backward()
+            with torch.no_grad():
+                w -= 0.01 * w.grad
+    return trace
+
+
 def run(function, *values: float, **options) -> Trace:
     """Record the sum of what a function makes of some values, and its backward pass."""
     x = torch.tensor(list(values) or [1.0, 2.0], requires_grad=True)
@@ -108,8 +188,11 @@ TAGS: dict[str, list[Callable[[], Trace]]] = {
         samples.descent,
     ],
     "flow": [exp_of_product, samples.twice, many_leaves, transforms.per_sample],
-    "memory": [exp_of_product, packed, checkpointed, retained],
-    "saved": [exp_of_product, packed, checkpointed],
+    "memory": [
+        *(exp_of_product, packed, checkpointed, retained, careless, let_go, kept_by_two, begun_before),
+        *(written_through_views, checkpoint_in_checkpoint, losing),
+    ],
+    "saved": [exp_of_product, packed, checkpointed, careless],
     "versions": [samples.written, samples.descent],
     "function": [samples.square_line, samples.two_outputs],
     "health": [samples.descent, samples.twice],

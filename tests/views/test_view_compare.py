@@ -16,15 +16,6 @@ def told(first, second):
     return [step.caption for step in torch.compare(first, second).storyboard.steps[1:]]
 
 
-def test_the_same_program_twice_has_no_difference():
-    picture = torch.compare(run(lambda x: x * x), run(lambda x: x * x))
-    assert picture.storyboard.title == "Two traces: no difference"
-    assert [step.caption for step in picture.storyboard.steps] == [
-        "Two traces side by side, as they ended: no difference."
-    ]
-    assert {box.state for box in picture.storyboard.at().boxes.values()} == {"idle", "done"}
-
-
 def test_rounding_is_no_difference():
     assert told(run(lambda x: x * 3), run(lambda x: x * 3, 1.0, 2.0 + 4e-7)) == []
     assert len(told(run(lambda x: x * 3), run(lambda x: x * 3, 1.0, 2.0001))) == 3
@@ -180,13 +171,6 @@ def test_empty_traces():
     one_sided = torch.compare(run(lambda x: x * x), nothing)
     assert one_sided.storyboard.steps[1].caption == "Only the first has x."
     assert one_sided.to_svg()
-
-
-def test_traces_that_were_saved_compare_as_well(tmp_path):
-    first, second = run(lambda x: x * x), run(Halved.apply)
-    first.save(tmp_path / "first.json")
-    again = torch.load(tmp_path / "first.json")
-    assert told(again, first) == [] and told(again, second) == told(first, second)
 
 
 def test_only_traces_can_be_compared():

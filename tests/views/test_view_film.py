@@ -17,9 +17,9 @@ from view_names import GRAPHS
 from work_done import calls
 
 import workbench as torch
-from workbench.recording import Trace, load, record
+from workbench.recording import Trace, record
 from workbench.scene.model import Box
-from workbench.scene.picture import MOST_OF_FILM, playing, to_html
+from workbench.scene.picture import MOST_OF_FILM, playing
 from workbench.scene.shortening import LEFT_OUT, Plan, cut
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import to_text
@@ -433,23 +433,6 @@ def test_what_an_earlier_step_freed_is_freed_in_the_next_before_it_fails_there()
 
     freed = ["What was saved is freed: this node cannot run again."]
     assert saved(first[0]) != freed and saved(first[-1]) == saved(second[0]) == saved(second[1]) == freed
-
-
-def test_a_film_from_a_file_is_the_same(tmp_path):
-    trace = odd()[0]
-    trace.save(tmp_path / "trace.json")
-    assert storyboard(load(tmp_path / "trace.json")).to_dict() == storyboard(trace).to_dict()
-
-
-def test_titles_of_loops_are_no_markup(tmp_path):
-    trace = Losing(3).trace
-    trace.save(tmp_path / "trace.json")
-    text = (tmp_path / "trace.json").read_text()
-    assert "for _ in range(steps)" in text
-    (tmp_path / "trace.json").write_text(text.replace("for _ in range(steps)", "</script><b>{}`${1}"))
-    board = storyboard(load(tmp_path / "trace.json"))
-    assert len(parts(board)) == 3
-    assert "</script><b>" not in to_html(board)
 
 
 def test_events_of_transforms_in_a_loop_are_no_film():

@@ -9,7 +9,6 @@ import pytest
 from boxes import name_of
 
 import workbench as torch
-from workbench.recording import Trace
 from workbench.scene.images import to_svg
 from workbench.scene.text import to_dot
 from workbench.utils.checkpoint import checkpoint
@@ -158,22 +157,6 @@ def test_a_second_backward_starts_afresh():
     sums = [[line for line in board.at(k).boxes["t1"].lines if "=" in line] for k in range(len(board.steps))]
     once = ["arrived 2.0 + 2.0 = 4.0"]
     assert sums == [[], [], once, once, once, [], once, once, once]
-
-
-def test_an_empty_trace_says_that_nothing_happened():
-    with torch.record() as trace:
-        pass
-    assert "Nothing joined the graph" in repr(trace.show("flow"))
-
-
-def test_a_saved_trace_tells_the_same(tmp_path):
-    a = torch.tensor(2.0, requires_grad=True)
-    with torch.record() as trace:
-        (a * a + 3 * a).backward()
-    trace.save(tmp_path / "flow.json")
-    again = torch.load(tmp_path / "flow.json")
-    assert isinstance(again, Trace)
-    assert repr(again.show("flow")) == repr(trace.show("flow"))
 
 
 def test_all_faces_have_the_breadths(tmp_path):

@@ -246,12 +246,6 @@ def test_the_graph_does_not_mind():
     assert str(recorded(scaled).show()) == str(plain.show())
 
 
-def test_what_was_recorded_is_saved_and_loaded(tmp_path):
-    trace = recorded(scaled)
-    trace.save(tmp_path / "trace.json")
-    assert str(torch.load(tmp_path / "trace.json").show("function")) == str(trace.show("function"))
-
-
 def test_a_strange_file_is_shown_all_the_same():
     data = recorded(scaled).to_dict()
     events = [event for event in data["events"] if event["kind"] in ("MethodCalled", "LineReached", "MethodEnded")]

@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 import trace_samples as samples
-from boxes import before_backward, name_of
-from trace_samples import leaf
+from boxes import before_backward, details, last, name_of
+from boxes import box_named as box
+from trace_samples import graph_of, leaf
 
 import workbench as torch
-from workbench.recording import Trace, record
-from workbench.trace.recorder import Recorder
+from workbench.recording import record
 from workbench.views import storyboard
-
-
-def last(board):
-    return board.at(len(board.steps) - 1)
-
-
-def box(scene, title):
-    (found,) = [each for each in scene.boxes.values() if name_of(each) == title]
-    return found
-
-
-def graph_of(tensor):
-    """The storyboard of a tensor's graph, as show() makes it."""
-    recorder = Recorder()
-    recorder.show(tensor, sys._getframe(1))
-    return storyboard(Trace(recorder))
-
-
-def details(box, heading):
-    return [detail.body for detail in box.details if detail.heading == heading]
-
 
 # The picture before backward.
 
@@ -54,18 +31,6 @@ def test_a_picture_opens_at_the_end_of_the_backward(line):
     assert all(each.label for each in scene.arrows.values() if each.kind == "edge")
 
 
-def test_it_opens_at_the_end_of_the_last_backward_whatever_comes_after_it():
-    with record() as trace:
-        x = leaf(2.0)
-        (x * 3).backward()
-        (x * 4).backward()
-        y = x * 5
-    board = storyboard(trace)
-    assert board.steps[board.start].caption == "The backward pass is over."
-    assert board.steps[board.start + 1].phase == "forward"
-    assert box(board.at(), "x").lines[-1] == "grad 7.0" and y.requires_grad
-
-
 def test_without_a_backward_it_opens_at_its_end():
     with record() as trace:
         y = leaf(2.0).exp().sin()
@@ -84,25 +49,6 @@ def test_it_is_about_the_node_that_gives_the_first_number_that_is_not_finite():
     step = board.steps[board.start]
     assert board.at().boxes[step.focus].title == "y = x.log()"
     assert step.caption == ("The backward pass is over. The first numbers that are not finite come from LogBackward0.")
-
-
-def test_it_is_about_the_node_that_sends_the_first_gradient_that_is_not_finite():
-    with record() as trace:
-        x = leaf(0.0, 4.0)
-        loss = (x.sqrt() * 2).sum()
-        loss.backward()
-    board = storyboard(trace)
-    step = board.steps[board.start]
-    assert name_of(board.at().boxes[step.focus]) == "SqrtBackward0" and "that are not finite" in step.caption
-
-
-def test_a_mask_of_minus_infinity_is_no_number_that_is_pointed_out():
-    with record() as trace:
-        x = leaf(1.0, 2.0, 3.0)
-        masked = x.masked_fill(torch.tensor([False, False, True]), float("-inf"))
-        (masked.softmax(0) * 2).exp().sum().backward()
-    board = storyboard(trace)
-    assert (board.steps[board.start].focus, board.steps[board.start].caption) == (None, "The backward pass is over.")
 
 
 def test_each_box_says_what_it_is(line):
@@ -237,7 +183,7 @@ def test_a_setup_context_is_shown_where_there_is_one():
             return 3 * x**2 * grad
 
     x = leaf(2.0)
-    shown = box(graph_of(Cube.apply(x)).at(), "CubeBackward")
+    shown = box(storyboard(graph_of(Cube.apply(x))).at(), "CubeBackward")
     assert [detail.heading for detail in shown.details if detail.kind == "code"] == [
         "Forward",
         "setup_context",
@@ -256,7 +202,7 @@ def test_a_function_without_source_is_shown_without_it():
         names,
     )
     x = leaf(2.0)
-    shown = box(graph_of(names["Bare"].apply(x)).at(), "BareBackward")
+    shown = box(storyboard(graph_of(names["Bare"].apply(x))).at(), "BareBackward")
     assert [detail.kind for detail in shown.details if detail.kind == "code"] == []
 
 

@@ -355,12 +355,6 @@ def test_hostile_names_are_shown_harmlessly(name) -> None:
     trace.show("graph", open=[f"{name}2"])
 
 
-def test_a_saved_trace_is_grouped_alike() -> None:
-    trace = layers(3, 8)
-    again = Trace.from_dict(json.loads(trace.to_json()))
-    assert again.show().storyboard.to_dict() == trace.show().storyboard.to_dict()
-
-
 def test_gradient_flow_is_grouped_too() -> None:
     board = chain(100).show("flow", open=[]).storyboard
     arrow = next(arrow for arrow in board.at(len(board.steps) - 1).arrows.values() if arrow.source.startswith("g"))

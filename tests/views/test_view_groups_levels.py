@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -282,12 +281,6 @@ def test_open_groups_end_where_the_trace_does():
     assert len(ended) >= 3 * 20
     for box in ended:
         assert (box.state, box.lines) == (last.boxes[box.id].state, last.boxes[box.id].lines)
-
-
-def test_a_saved_transform_is_grouped_alike():
-    trace = pushed_through_a_gradient(60)
-    again = Trace.from_dict(json.loads(trace.to_json()))
-    assert again.show().storyboard.to_dict() == trace.show().storyboard.to_dict()
 
 
 def per_sample_gradients(x):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -277,13 +276,6 @@ def test_where_nothing_was_trained_it_says_so() -> None:
     with workbench.record() as trace:
         torch.ones(2) + 1
     assert "Nothing was recorded that takes a gradient." in str(trace.show("health"))
-
-
-def test_it_is_the_same_from_a_file(tmp_path: Path) -> None:
-    trace = trained(3, broken_at=1)[0]
-    trace.save(tmp_path / "t.json")
-    loaded = workbench.load(os.fspath(tmp_path / "t.json"))
-    assert str(loaded.show("health")) == str(trace.show("health"))
 
 
 def test_an_option_that_it_has_not_is_refused() -> None:

@@ -7,7 +7,8 @@ import weakref
 
 import numpy as np
 import pytest
-from boxes import before_backward, name_of
+from boxes import before_backward, details
+from boxes import box_named as box
 from trace_samples import leaf
 
 import workbench as torch
@@ -23,15 +24,6 @@ def double(grad):
 
 def look(grad):
     pass
-
-
-def box(scene, title):
-    (found,) = [each for each in scene.boxes.values() if name_of(each) == title]
-    return found
-
-
-def details(box, heading):
-    return [detail.body for detail in box.details if detail.heading == heading]
 
 
 def captions(trace):

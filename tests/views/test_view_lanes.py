@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import pytest
 import transform_samples as samples
-from boxes import name_of
+from boxes import last, name_of
 from test_scene_theme import _contrast
 
 from workbench.scene.images import drawn
-from workbench.scene.text import graph_lines, to_dot, to_text
+from workbench.scene.text import graph_lines, to_dot
 from workbench.scene.theme import THEMES, Stylesheet, flat_css
 from workbench.views import storyboard
 from workbench.views.graph import Graph
-
-
-def last(board):
-    return board.at(len(board.steps) - 1)
 
 
 def whole(trace):
@@ -168,21 +164,6 @@ def test_a_tangent_that_was_recorded_is_the_node_that_computed_it():
     assert beside == [("dual * dual", "AddBackward0"), ("(dual * dual).sin()", "MulBackward0")]
     (add,) = [box for box in scene.boxes.values() if box.title == "AddBackward0"]
     assert add.lines[0] == "the tangent of the result of mul"
-
-
-def test_the_text_face_tells_tangents_under_their_values(pushed):
-    assert to_text(pushed).splitlines()[:10] == [
-        "Autograd graph",
-        Graph.legend,
-        "Levels: jvp (level 1), over",
-        "x.sin() * x (operation without a node): mul (2,) float64  [0. 0.8415]",
-        "├╌ tangent of x.sin() * x: self_t * other + other_t * self, (2,) float64  [0. 2.764]  ‖2.76‖",
-        "├─ x.sin() (operation without a node): sin (2,) float64  [0. 0.8415]",
-        "│  ├╌ tangent of x.sin(): self_t * cos(self), (2,) float64  [1. 1.081]  ‖1.47‖",
-        "│  └─ x (input): (2,) float64  [0. 1.]",
-        "│     └╌ tangent of x: (2,) float64  [1. 2.]  ‖2.24‖",
-        "└─ x (input, see above)",
-    ]
 
 
 @pytest.mark.parametrize("program", samples.PROGRAMS, ids=lambda program: program.__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from boxes import before_backward, name_of
+from boxes import before_backward, last, name_of
 from trace_samples import leaf, two_outputs
 
 import workbench as torch
@@ -16,10 +16,6 @@ from workbench.scene.model import Scene
 from workbench.scene.storyboard import Storyboard
 from workbench.scene.text import graph_lines
 from workbench.views import storyboard
-
-
-def last(board):
-    return board.at(len(board.steps) - 1)
 
 
 def arrows(scene):

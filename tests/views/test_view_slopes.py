@@ -15,7 +15,7 @@ from trace_samples import leaf
 from work_done import calls
 
 import workbench as torch
-from workbench.recording import Trace, load, record
+from workbench.recording import Trace, record
 from workbench.trace.facts import Code
 from workbench.trace.frame import Frame
 from workbench.trace.records import NodeFinished
@@ -267,11 +267,6 @@ def test_a_mean_over_any_dimensions_even_of_one_element_says_its_slope(shape, ke
         found = dict(told(lambda x, dims=dims: (x.mean(dims, keepdim=keepdim) * 2).sum().backward(), x))
         factor = 1 / np.prod([shape[dim] for dim in dims])
         assert f" × {number(factor)}" in found["x"] or (factor == 1 and "grad" in found["x"]), (dims, found["x"])
-
-
-def test_a_saved_trace_says_the_same(tmp_path):
-    line().save(tmp_path / "trace.json")
-    assert labels(load(tmp_path / "trace.json")) == labels(line())
 
 
 def test_a_stepper_says_it_too():

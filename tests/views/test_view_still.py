@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 import trace_samples as samples
@@ -30,14 +28,6 @@ def test_a_graph_that_a_backward_adds_to_is_shown_where_all_of_it_is_there():
         assert board.still == board.start == end
         assert f"the graph is shown after step {end + 1}:" in repr(trace.show(name))
         assert ">p</text>" in trace.show(name).to_svg()
-
-
-def test_only_a_graph_is_called_one_in_words():
-    x = leaf(1.0, 2.0)
-    with record() as trace:
-        (x**3).sum().backward()
-    for name, kind in (("graph", "graph"), ("flow", "graph"), ("memory", "picture")):
-        assert re.search(rf"; the {kind} is shown after step \d+:$", repr(trace.show(name)), re.MULTILINE)
 
 
 def test_it_is_the_end_of_the_last_backward_whatever_comes_after_it():
