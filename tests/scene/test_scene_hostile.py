@@ -42,17 +42,7 @@ HOSTILE = {
 }
 
 
-DOT_ATTRIBUTES = {
-    "color",
-    "fillcolor",
-    "fontcolor",
-    "fontname",
-    "fontsize",
-    "label",
-    "penwidth",
-    "shape",
-    "style",
-}
+DOT_ATTRIBUTES = {*"color fillcolor fontcolor fontname fontsize label penwidth shape style".split()}
 
 
 @pytest.fixture(params=HOSTILE.values(), ids=HOSTILE.keys())

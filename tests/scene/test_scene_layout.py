@@ -10,6 +10,7 @@ from itertools import combinations, pairwise
 
 import pytest
 from arrows import evenly, within
+from boxes import assert_in_order
 from scene_samples import deep, loss, square
 from stand_in import write_program
 
@@ -29,40 +30,19 @@ sys.stdout.buffer.write(AGraph(string=sys.stdin.read()).draw(format="json0", pro
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
-def test_no_two_boxes_or_labels_overlap(sample):
-    layout = sample().layout
+def test_boxes_labels_and_arrows_are_inside_apart_and_lead_down(sample):
+    board = sample()
+    layout = board.layout
+    assert layout == sample().layout
+    assert_in_order(board.scene, layout)
     places = [*layout.boxes.values(), *(way.label for way in layout.arrows.values() if way.label.w)]
     assert not [pair for pair in combinations(places, 2) if pair[0].meets(pair[1])]
-
-
-@pytest.mark.parametrize("sample", SAMPLES)
-def test_everything_lies_inside_the_picture(sample):
-    layout = sample().layout
-    for place in [*layout.boxes.values(), *(way.label for way in layout.arrows.values() if way.label.w)]:
+    for place in places:
         assert place.x >= 0 and place.y >= 0
         assert place.x + place.w <= layout.width and place.y + place.h <= layout.height
-
-
-@pytest.mark.parametrize("sample", SAMPLES)
-def test_arrows_lead_from_box_to_box_and_through_none(sample):
-    board = sample()
-    for id, arrow in board.scene.arrows.items():
-        way, upper, lower = (
-            board.layout.arrows[id],
-            board.layout.boxes[arrow.source],
-            board.layout.boxes[arrow.target],
-        )
-        (x0, y0), (x1, y1) = way.points[0], way.points[-1]
-        assert y0 == pytest.approx(upper.y + upper.h + 3, abs=0.2) and upper.x < x0 < upper.x + upper.w
-        assert y1 == pytest.approx(lower.y - 3, abs=0.2) and lower.x < x1 < lower.x + lower.w
-        x, y = evenly(way.points).T
-        assert [other for other, place in board.layout.boxes.items() if within(place, x, y, 2)] == [], id
-
-
-def test_values_go_down_from_inputs_to_output():
-    board = loss()
-    for arrow in board.scene.arrows.values():
-        assert board.layout.boxes[arrow.source].y < board.layout.boxes[arrow.target].y
+    for id in board.scene.arrows:
+        x, y = evenly(layout.arrows[id].points).T
+        assert [other for other, place in layout.boxes.items() if within(place, x, y, 2)] == [], id
 
 
 def test_inputs_stand_in_the_order_of_the_arguments():
@@ -123,11 +103,6 @@ def test_saved_tensors_hang_at_the_right_of_their_node():
             chip, node = board.layout.boxes[box.id], board.layout.boxes[box.holder]
             assert 0 < chip.x - (node.x + node.w) < 40
             assert chip.y < node.y + node.h and node.y < chip.y + chip.h
-
-
-@pytest.mark.parametrize("sample", SAMPLES)
-def test_two_layouts_are_equal(sample):
-    assert sample().layout == sample().layout
 
 
 def test_layouts_in_threads_are_equal():

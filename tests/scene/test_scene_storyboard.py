@@ -93,7 +93,7 @@ def test_a_step_that_is_not_there_is_refused_in_a_sentence(k):
         loss().at(k)
 
 
-X = {"x": Box("x", "leaf", "x")}
+X, R = {"x": Box("x", "leaf", "x")}, {"r": Box("r", "region", "r")}
 
 
 @pytest.mark.parametrize(
@@ -102,11 +102,7 @@ X = {"x": Box("x", "leaf", "x")}
         (Scene("", {"s": Box("s", "saved", "s", holder="n")}), [], "Box 's' hangs on 'n', which"),
         (Scene("", X, {"a": Arrow("a", "x", "n")}), [], "Arrow 'a' ends at 'n', which"),
         (Scene("", X), [StoryStep("", boxes={"n": {"state": "done"}})], "Step 0 changes 'n', which"),
-        (
-            Scene("", X | {"r": Box("r", "region", "r")}),
-            [StoryStep("", boxes={"x": {"region": "r"}})],
-            "Step 0 moves box 'x' into another",
-        ),
+        (Scene("", X | R), [StoryStep("", boxes={"x": {"region": "r"}})], "Step 0 moves box 'x' into another"),
     ],
 )
 def test_what_hangs_in_the_air_is_refused_in_a_sentence(scene, steps, sentence):

@@ -62,15 +62,7 @@ def test_every_label_has_contrast(theme, state):
 @pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
 def test_lines_and_signs_stand_out_from_the_canvas(theme):
     canvas = theme.colours["canvas"]
-    for role in (
-        "edge-stroke",
-        "gradient",
-        "error",
-        "op-stroke",
-        "leaf-stroke",
-        "constant-stroke",
-        "saved-stroke",
-    ):
+    for role in "edge-stroke gradient error op-stroke leaf-stroke constant-stroke saved-stroke".split():
         assert _contrast(theme.colours[role], canvas) >= 3, role
     assert _contrast(theme.colours["gradient-on"], theme.colours["gradient-fill"]) >= 3
 

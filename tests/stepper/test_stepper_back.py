@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from stepped import leaf
 from trace_samples import nodes_of
 
 import workbench as w
-
-
-def leaf(*numbers: float) -> Any:
-    return w.tensor(numbers, dtype=w.float64, requires_grad=True)
 
 
 class Product(w.autograd.Function):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from oracle import same
+from stepped import leaf
 
 import workbench as w
 
@@ -20,10 +21,6 @@ def no_collector() -> Iterator[None]:
     gc.disable()
     yield
     gc.enable()
-
-
-def leaf(*numbers: float) -> Any:
-    return w.tensor(numbers, dtype=w.float64, requires_grad=True)
 
 
 class Picky(w.autograd.Function):

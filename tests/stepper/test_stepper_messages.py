@@ -212,6 +212,9 @@ def test_long_gradients_that_differ_are_told_in_few_columns() -> None:
     assert len(browser.status["differs"]["told"]) < 90
 
 
+NUMBER = "Choose which output's gradient to change, by its number, not"
+
+
 @pytest.mark.parametrize(
     ("message", "said"),
     [
@@ -220,12 +223,12 @@ def test_long_gradients_that_differ_are_told_in_few_columns() -> None:
         ({"do": "watch", "id": ["n1"]}, "Choose a node of this backward first."),
         ({"do": "edit"}, "Choose a node of this backward first."),
         ({"do": "edit", "id": "no such box", "nr": 0, "text": "1"}, "Choose a node of this backward first."),
-        ({"do": "edit", "id": "MEAN"}, "Choose which output's gradient to change, by its number, not None."),
-        ({"do": "edit", "id": "MEAN", "nr": ""}, "Choose which output's gradient to change, by its number, not ''."),
-        ({"do": "edit", "id": "MEAN", "nr": [0]}, "Choose which output's gradient to change, by its number, not [0]."),
+        ({"do": "edit", "id": "MEAN"}, f"{NUMBER} None."),
+        ({"do": "edit", "id": "MEAN", "nr": ""}, f"{NUMBER} ''."),
+        ({"do": "edit", "id": "MEAN", "nr": [0]}, f"{NUMBER} [0]."),
         (
             {"do": "edit", "id": "MEAN", "nr": math.inf},
-            "Choose which output's gradient to change, by its number, not inf.",
+            f"{NUMBER} inf.",
         ),
         ({"do": "switch"}, "There is no branch called ''; the branches are main."),
         ({"do": "switch", "text": "-1"}, "There is no branch called '-1'; the branches are main."),

@@ -6,26 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from stepped import leaf
 
 import workbench as w
-
-
-def leaf(*numbers: float) -> Any:
-    return w.tensor(numbers, dtype=w.float64, requires_grad=True)
 
 
 def tree() -> Any:
     x, y = leaf(0.5, -1.5), leaf(1.0, 2.0)
     a = (x * y).exp()
     return (a * x.sin() + a / y + (a + x).tanh()).sum(), x, y
-
-
-def shared() -> Any:
-    x = leaf(0.5, -1.5)
-    y = x
-    for _ in range(3):
-        y = y * y + x
-    return y.sum(), x
 
 
 def test_running_over_a_scope_runs_all_of_its_nodes() -> None:
@@ -114,7 +103,7 @@ def test_breakpoints_by_what_gradients_are() -> None:
 
 
 def test_stepping_counts_nodes_and_stops_at_the_end() -> None:
-    loss, *_ = shared()
+    loss, *_ = tree()
     s = w.step(loss)
     assert s.step(0).position == 0
     assert s.step(2).position == 2

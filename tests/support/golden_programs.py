@@ -85,6 +85,59 @@ def many_leaves() -> Trace:
     return trace
 
 
+class Scaled(torch.Function):
+    @staticmethod
+    def forward(ctx, x, k):
+        ctx.save_for_backward(x)
+        y = x * x
+        ctx.k = k
+        return y * k
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        g = 2 * x * grad
+        return g * ctx.k, None
+
+
+def scaled() -> Trace:
+    """A Function of which every line was recorded."""
+    with record(lines=True) as trace:
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        Scaled.apply(x, 3).sum().backward()
+    return trace
+
+
+def hooked() -> Trace:
+    """Hooks of every kind, and what each makes of a gradient."""
+
+    def double(grad):
+        return grad * 2
+
+    def look(grad):
+        pass
+
+    def halve(ins, outs):
+        return tuple(each / 2 for each in ins)
+
+    def clip(tensor):
+        tensor.grad = tensor.grad.clamp(max=1.0)
+
+    with record() as trace:
+        x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+        y = x * w
+        y.register_hook(double)
+        y.register_hook(look)
+        y.retain_grad()
+        y.grad_fn.register_prehook(lambda grads: (grads[0] + 2,))
+        y.grad_fn.register_hook(halve)
+        x.register_hook(lambda grad: grad.mul_(3))
+        w.register_post_accumulate_grad_hook(clip)
+        torch.autograd.graph.register_multi_grad_hook([x], look)
+        y.sum().backward()
+    return trace
+
+
 def careless() -> Trace:
     """A Function keeps tensors as attributes of ctx, which nothing frees."""
     with record() as trace:
@@ -185,16 +238,20 @@ TAGS: dict[str, list[Callable[[], Trace]]] = {
         many_leaves,
         samples.double_backward,
         transforms.pushed,
+        losing,
+        hooked,
+        samples.two_outputs,
+        samples.one_target,
         samples.descent,
     ],
     "flow": [exp_of_product, samples.twice, many_leaves, transforms.per_sample],
     "memory": [
         *(exp_of_product, packed, checkpointed, retained, careless, let_go, kept_by_two, begun_before),
-        *(written_through_views, checkpoint_in_checkpoint, losing),
+        *(written_through_views, checkpoint_in_checkpoint),
     ],
     "saved": [exp_of_product, packed, checkpointed, careless],
     "versions": [samples.written, samples.descent],
-    "function": [samples.square_line, samples.two_outputs],
+    "function": [samples.square_line, samples.two_outputs, scaled],
     "health": [samples.descent, samples.twice],
     "error": [samples.written, samples.twice],
 }

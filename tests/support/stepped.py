@@ -73,3 +73,8 @@ def line() -> tuple[Any, Any, Any]:
         p = w * x + b
     loss = ((p - torch.tensor([3.0, 5.0])) ** 2).mean()
     return w, b, torch.step(loss)
+
+
+def leaf(*numbers: float) -> Any:
+    """A row of float64 that requires grad."""
+    return torch.tensor(numbers, dtype=torch.float64, requires_grad=True)

@@ -22,7 +22,7 @@ from workbench.views.opening import ROOM
 from workbench.views.program_tree import program_tree
 
 OUTLINES: dict[str, tuple[Callable[[], Trace], tuple[str, ...]]] = {
-    "two_blocks": (nets.two_blocks, ("0", "1", "4", "conv1", "conv2", "norm2", "down")),
+    "two_blocks": (nets.two_blocks, ("0", "1", "2", "4", "conv1", "conv2", "norm2", "down")),
     "resnet18": (nets.resnet18, ("0", "3", "4", "5", "6", "conv1", "conv2")),
     "attention": (nets.attention, ("for layer in (self.q, self.k, self.v) × 3", "out")),
     "rnn20": (nets.rnn20, ("ih", "hh", "head")),
@@ -434,6 +434,8 @@ def test_a_row_without_repetition_is_divided() -> None:
     assert all(len(group.items) <= MOST for group in (root, *root.groups()))
     assert {group.kind for group in root.groups()} <= {"stretch", "more"}
     assert list(root.nodes()) == [f"n{number}" for number in range(1, 501)]
+    titles = [box.title for box in trace.show().storyboard.at().boxes.values() if box.kind == "group"]
+    assert len(titles) == 20 and titles[:2] == ["part 1 (1 to 25)", "part 2 (26 to 50)"]
 
 
 def test_every_group_knows_what_it_lies_in() -> None:

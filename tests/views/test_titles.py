@@ -27,14 +27,6 @@ def titles(trace: Trace) -> list[str]:
     return told
 
 
-def test_what_has_room_is_spelled() -> None:
-    w, b, x, y = leaf(2.0), leaf(1.0), torch.tensor(3.0), torch.tensor(4.0)
-    with record() as trace:
-        loss = (w * x + b - y) ** 2
-        loss.backward()
-    assert titles(trace) == ["w * x", "w * x + b", "w * x + b - y", "loss = (w * x + b - y) ** 2"]
-
-
 def test_of_what_has_none_the_innermost_is_left_out_and_something_is_named() -> None:
     mu, logvar, eps = leaf(1.0, 2.0), leaf(0.1, 0.2), torch.ones(2)
     W, U, h, xs = leaf(0.5), leaf(0.25), torch.tensor(0.0), torch.ones(2)

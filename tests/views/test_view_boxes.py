@@ -8,7 +8,6 @@ import pytest
 import workbench as torch
 from workbench.recording import record
 from workbench.scene.labels import box_fields
-from workbench.scene.text import graph_lines
 from workbench.views import storyboard
 from workbench.views.stepper_picture import Stage
 
@@ -102,22 +101,6 @@ def test_a_constant_says_on_its_first_line_that_it_needs_no_gradient():
         x, c = torch.ones(5, 8, requires_grad=True), torch.tensor(np.arange(40.0, dtype=np.float32).reshape(5, 8))
         x * c
     assert told(trace)["c"].lines == ("(5, 8), no gradient",)
-
-
-def test_the_text_tells_what_the_boxes_tell():
-    board = storyboard(polynomial())
-    assert graph_lines(board.at(3)) == [
-        "loss (output)",
-        "└─ loss = ((w * x + b) - 7) ** 2: PowBackward0  0.25",
-        "   ├╌ saved self (the result of sub): -0.5",
-        "   └─ (w * x + b) - 7: SubBackward0  -0.5",
-        "      └─ w * x + b: AddBackward0  6.5",
-        "         ├─ w * x: MulBackward0  6.0",
-        "         │  ├╌ saved other (x): 2.0",
-        "         │  ├─ w (leaf): 3.0",
-        "         │  └─ x (constant): 2.0, no gradient",
-        "         └─ b (leaf): 0.5",
-    ]
 
 
 def test_the_stepper_tells_values_as_the_graph_does():

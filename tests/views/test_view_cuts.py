@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from text_programs import recorded
 
 import workbench as torch
 from workbench.recording import Trace, load
@@ -81,64 +82,6 @@ def test_every_face_says_that_no_gradient_comes_back():
     assert "and no gradient back" in arrow["alt"]
 
 
-def test_a_graph_without_cuts_says_nothing_of_them():
-    w, x = leaf(), torch.ones(2)
-    with torch.record() as trace:
-        loss = (w * x.detach() * (x + 1)).sum()
-        loss.backward()
-    assert cuts(trace) == [] and "cut" not in str(trace.show())
-
-
-def test_what_no_grad_and_integers_end_is_told_by_these_words():
-    w = leaf()
-    with torch.record() as trace:
-        h = w * 3
-        with torch.no_grad():
-            a = (h * 2).exp()
-        b = h > 3
-        c = h.argmax()
-        loss = (w * a).sum() + (w * b).sum() + (w * c).sum()
-        loss.backward()
-    assert cuts(trace) == [("h = w * 3", "a", "no_grad"), ("h = w * 3", "b", "bool"), ("h = w * 3", "c", "int64")]
-    assert told(trace, "a").source.text == "a = (h * 2).exp()"
-
-
-def test_what_is_computed_from_behind_a_cut_lies_behind_it_too():
-    w = leaf()
-    with torch.record() as trace:
-        h = w * 3
-        t = h.detach()
-        first = t[0]
-        more = torch.stack([first * 2 + 1, first])
-        loss = (w * more).sum() * t[1]
-        loss.backward()
-    assert [(source, word) for source, _, word in cuts(trace)] == [("h = w * 3", "detach")] * 2
-    assert told(trace, "more").source.text == "t = h.detach()"
-
-
-def test_the_data_of_a_tensor_are_cut_off_from_it():
-    w = leaf()
-    with torch.record() as trace:
-        h = w * 3
-        t = h.data
-        t.mul_(2.0)  # unseen by h, and nothing for a cut
-        (t * w).sum().backward()
-    assert cuts(trace) == [("h = w * 3", "t", "data")]
-    assert told(trace, "t").source.text == "t = h.data"
-    assert w.grad.tolist() == [6.0, 12.0]
-
-
-def test_a_tensor_that_was_detached_in_place_is_cut_off_from_its_own_node():
-    w = leaf()
-    with torch.record() as trace:
-        h = w * 3
-        s = h.sum()
-        h.detach_()
-        loss = (h * w).sum() + s
-        loss.backward()
-    assert cuts(trace) == [("h = w * 3", "h * w", "detach_")]
-
-
 def test_a_target_that_a_network_computes_is_joined_to_the_network():
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
@@ -150,24 +93,40 @@ def test_a_target_that_a_network_computes_is_joined_to_the_network():
     assert cuts(trace, open=[]) == [("net › Sequential", "target", "no_grad")]
 
 
-def test_a_function_without_a_node_cuts():
-    class Double(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
 
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * 2
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
 
-    w = leaf()
-    with torch.record() as trace:
-        h = w * 3
-        with torch.no_grad():
-            t = Double.apply(h)
-        loss = (t * w).sum()
-        loss.backward()
-    assert cuts(trace) == [("h = w * 3", "t", "no_grad")]
+
+H = "h = w * 3"
+# A program, where its arrows with a mark lead and what is at them, and the line that cut one of its tensors.
+CUTS = [
+    ("loss = (w * x.detach() * (x + 1)).sum()", [], None),
+    ("with torch.no_grad():\n    a = (h * 2).exp()\nloss = (w * a).sum()", [(H, "a", "no_grad")], "a = (h * 2).exp()"),
+    ("with torch.no_grad():\n    a = Double.apply(h)\nloss = (w * a).sum()", [(H, "a", "no_grad")], None),
+    ("a = h > 3\nloss = (w * a).sum()", [(H, "a", "bool")], None),
+    ("a = h.argmax()\nloss = (w * a).sum()", [(H, "a", "int64")], None),
+    ("a = h.data\na.mul_(2.0)  # unseen by h\nloss = (a * w).sum()", [(H, "a", "data")], "a = h.data"),
+    ("s = h.sum()\nh.detach_()\nloss = (h * w).sum() + s", [(H, "h * w", "detach_")], None),
+    (
+        "t = h.detach()\nfirst = t[0]\na = torch.stack([first * 2 + 1, first])\nloss = (w * a).sum() * t[1]",
+        [(H, "a", "detach"), (H, "view of h", "detach")],
+        "t = h.detach()",
+    ),
+]
+
+
+@pytest.mark.parametrize(("program", "found", "line"), CUTS)
+def test_an_arrow_with_a_mark_joins_both_sides_of_a_cut(program, found, line):
+    trace = recorded(f"{H}\n{program}\nloss.backward()", w=leaf(), x=torch.ones(2), Double=Double)
+    assert cuts(trace) == found
+    assert bool(found) == ("cut" in str(trace.show()))
+    assert line is None or told(trace, "a").source.text == line
 
 
 def test_where_the_other_side_is_not_known_the_word_is_told_all_the_same():

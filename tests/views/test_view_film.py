@@ -10,8 +10,9 @@ from itertools import pairwise
 from math import inf
 
 import pytest
-from boxes import name_of
+from boxes import name_of, there
 from kept_story import kept_story
+from text_programs import recorded
 from trace_samples import leaf, of_kind
 from view_names import GRAPHS
 from work_done import calls
@@ -53,10 +54,6 @@ def parts(board: Storyboard) -> list[tuple[str, range]]:
     begins = [at for at, step in enumerate(board.steps) if step.chapter]
     ends = [*begins[1:], len(board.steps)]
     return [(board.steps[at].chapter, range(at, end)) for at, end in zip(begins, ends, strict=True)]
-
-
-def there(board: Storyboard, k: int) -> dict[str, Box]:
-    return {id: box for id, box in board.at(k).boxes.items() if box.state != "future"}
 
 
 def named(board: Storyboard, k: int, title: str) -> Box:
@@ -181,12 +178,6 @@ def test_the_step_that_is_asked_is_told_and_shown():
         storyboard(trace, step=1)
 
 
-def test_the_text_says_the_step():
-    text = to_text(storyboard(Losing(3).trace))
-    assert re.search(r"^ ?\d+\. Step 2 of 3\. w\.grad is cleared\.$", text, re.MULTILINE)
-    assert re.search(r"the graph is shown after step \d+, in step 3 of 3:", text)
-
-
 def odd() -> tuple[Trace, list[float]]:
     """Of eight steps the fifth has a penalty in its loss, and the last a smaller batch."""
     w, x = leaf(0.5), torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
@@ -237,33 +228,71 @@ def test_arrows_lead_from_what_was_used_in_each_step():
         assert reached == seen - hanging, n
 
 
-def test_gradients_of_two_backwards_add_up_in_one_step():
-    w = leaf(3.0)
-    with record() as trace:
-        for _ in range(3):
-            for part in (1.0, 2.0):
-                (w * part).backward()
-            with torch.no_grad():
-                w -= 0.1 * w.grad
-            w.grad = None
-    w = leaf(3.0)
-    with record() as straight:
-        for _ in range(3):
-            first = w * 1.0
-            first.backward()
-            second = w * 2.0
-            second.backward()
-            with torch.no_grad():
-                w -= 0.1 * w.grad
-            w.grad = None
-    board = storyboard(straight)
-    assert [title for title, _ in parts(board)] == ["step 1 of 3", "step 2 of 3", "step 3 of 3"]
-    for _, steps in parts(board):
-        told = " ".join(board.steps[at].caption for at in steps)
-        assert "w.grad was 1.0 and becomes 3.0" in told
-    inner = storyboard(trace)  # the innermost loop whose rounds run a backward
-    told = [f"round {outer}, step {n} ({2 * outer - 2 + n} of 6)" for outer in (1, 2, 3) for n in (1, 2)]
-    assert [title for title, _ in parts(inner)] == told
+def descend(w, x):
+    w.grad = None
+    loss = (w * x) ** 2
+    loss.backward()
+    with torch.no_grad():
+        w.sub_(0.01 * w.grad)
+
+
+def step_by_step(w):
+    for _ in range(3):
+        first = w * 1.0
+        first.backward()
+        second = w * 2.0
+        second.backward()
+        with torch.no_grad():
+            w -= 0.1 * w.grad
+        w.grad = None
+
+
+EPOCHS = "for {} in range(2):\n    for x in (1.0, 2.0, 3.0):\n        descend(w, x)"
+TWO = "for _ in range(3):\n    for part in (1.0, 2.0):\n        (w * part).backward()\n    w.grad = None"
+AROUND = "for _run in range(2):\n  for step, _ in enumerate('ab'):\n    for epoch, _data in enumerate('ab'):\n"
+AROUND += "      for x in (1.0, 2.0):\n        descend(w, x)"
+STEPS = ["step 1 of 3", "step 2 of 3", "step 3 of 3"]
+# Loops, and what the parts of their films are called.
+TITLES = [
+    (EPOCHS.format("_"), [f"round {n // 3 + 1}, step {n % 3 + 1} ({n + 1} of 6)" for n in range(6)]),
+    (EPOCHS.format("epoch"), [f"epoch {n // 3 + 1}, step {n % 3 + 1} ({n + 1} of 6)" for n in range(6)]),
+    (TWO, [f"round {n // 2 + 1}, step {n % 2 + 1} ({n + 1} of 6)" for n in range(6)]),  # the innermost loop
+    ("[descend(w, x) for x in (1.0, 2.0, 3.0)]", STEPS),
+    ("step_by_step(w)", STEPS),
+]
+
+
+@pytest.mark.parametrize(("program", "called"), TITLES)
+def test_the_parts_of_a_film_are_called_by_their_loops(program, called):
+    board = storyboard(recorded(program, w=leaf(3.0), descend=descend, step_by_step=step_by_step))
+    assert [title for title, _ in parts(board)] == called
+    assert len(there(board, len(board.steps) - 1)) == len(board.scene.boxes)
+
+
+def test_many_loops_around_are_told_by_words_only():
+    titles = [title for title, _ in parts(storyboard(recorded(AROUND, w=leaf(0.5), descend=descend)))]
+    assert titles[0] == "round 1, round 1, epoch 1, step 1 (1 of 16)"
+    assert titles[-1] == "round 2, round 2, epoch 2, step 2 (16 of 16)"
+
+
+# Loops, and what one of their steps says of others.
+SAID = [
+    (
+        EPOCHS.format("epoch").replace("2)", "30)", 1).replace(", 3.0", ""),
+        "(12 of 60; epoch 2, step 2 to epoch 6, step 1 are left out; show(step=4) tells epoch 2, step 2).",
+    ),
+    (
+        "for epoch in range(2):\n    for x in (1.0, 2.0):\n        (w * x).backward()",
+        "backward adds to what w.grad has of epoch 1, step 1 to epoch 2, step 1.",
+    ),
+    ("step_by_step(w)", "w.grad was 1.0 and becomes 3.0"),
+]
+
+
+@pytest.mark.parametrize(("program", "said"), SAID)
+def test_a_step_is_told_with_others_by_their_loops(program, said):
+    board = storyboard(recorded(program, w=leaf(0.5), descend=descend, step_by_step=step_by_step))
+    assert said in " ".join(step.caption for step in board.steps)
 
 
 def test_what_is_no_training_loop_is_no_film():
@@ -328,29 +357,6 @@ def test_what_comes_after_the_loop_takes_the_places_of_the_same_model():
     at = parts(board)
     assert there(board, at[-1][1][-1]).keys() < there(board, at[2][1][-1]).keys()
     assert out.requires_grad
-
-
-def test_nested_epochs_and_helpers_in_a_comprehension():
-    w = leaf(1.0)
-
-    def step(x):
-        w.grad = None
-        loss = (w * x) ** 2
-        loss.backward()
-        with torch.no_grad():
-            w.sub_(0.01 * w.grad)
-
-    with record() as epochs:
-        for _ in range(2):
-            for x in (1.0, 2.0, 3.0):
-                step(x)
-    with record() as listed:
-        [step(x) for x in (1.0, 2.0, 3.0)]
-    told = [f"round {epoch}, step {n} ({3 * epoch - 3 + n} of 6)" for epoch in (1, 2) for n in (1, 2, 3)]
-    assert [title for title, _ in parts(storyboard(epochs))] == told
-    board = storyboard(listed)
-    assert [title for title, _ in parts(board)] == [f"step {n} of 3" for n in range(1, 4)]
-    assert len(there(board, len(board.steps) - 1)) == len(board.scene.boxes)
 
 
 def test_an_unrolled_net_inside_a_training_loop_stands_once():
@@ -461,10 +467,11 @@ def test_a_notebook_keeps_the_first_and_last_steps_of_a_long_film():
     assert "too large" not in playing(board)
 
 
-def learning(steps: int, clears: bool = True, batches: int = 1) -> Trace:
-    """A network of two layers and an optimiser; with several batches its loop lies in one over epochs."""
+def learning(steps: int, clears: bool = True, batches: int = 1, wide: bool = False) -> Trace:
+    """A network of two or three layers and an optimizer; with several batches its loop lies in one over epochs."""
     torch.manual_seed(0)
-    net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    middle = [torch.nn.Linear(8, 8), torch.nn.ReLU()] if wide else []
+    net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), *middle, torch.nn.Linear(8, 1))
     rule, data = torch.optim.SGD(net.parameters(), lr=0.1), [(torch.randn(16, 4), torch.randn(16, 1))] * batches
 
     def step(x: torch.Tensor, y: torch.Tensor) -> None:
@@ -486,9 +493,9 @@ def learning(steps: int, clears: bool = True, batches: int = 1) -> Trace:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("steps", [4, 10, 30])
-def test_a_notebook_keeps_every_step_of_a_training_with_all_that_clicks_show(steps):
-    board = storyboard(learning(steps))
+@pytest.mark.parametrize(("steps", "wide"), [(4, False), (10, False), (30, False), (40, True)])
+def test_a_notebook_keeps_every_step_of_a_training_with_all_that_clicks_show(steps, wide):
+    board = storyboard(learning(steps, wide=wide))
     html = playing(board)
     assert len(html.encode()) <= MOST_OF_FILM
     assert LEFT_OUT not in str(kept_story(html)) and len(kept_story(html)["steps"]) == len(board.steps)
@@ -717,17 +724,6 @@ def test_gradients_that_are_cleared_between_two_backwards_of_a_step_are_cleared(
     assert board.chapter(board.start) == ("step 2 of 3" if forgotten else "step 3 of 3")
 
 
-# Loops inside each other.
-
-
-def descend(w, x):
-    w.grad = None
-    loss = (w * x) ** 2
-    loss.backward()
-    with torch.no_grad():
-        w.sub_(0.01 * w.grad)
-
-
 def test_a_step_of_the_second_epoch_is_told_by_the_loops_variable():
     w, batches = leaf(0.5), [torch.tensor(x) for x in (1.0, 2.0, 3.0)]
     with record() as trace:
@@ -736,7 +732,6 @@ def test_a_step_of_the_second_epoch_is_told_by_the_loops_variable():
                 descend(w, batch)
     board = storyboard(trace, step=5)
     titles = [title for title, _ in parts(board)]
-    assert titles == [f"epoch {epoch}, step {n} ({3 * epoch - 3 + n} of 6)" for epoch in (1, 2) for n in (1, 2, 3)]
     assert board.chapter() == titles[4] and board.start == board.still == parts(board)[4][1][-1]
     assert board.steps[board.start].phase == "update"
     for (_, steps), data in zip(parts(board), [*batches, *batches], strict=True):  # which come again in each epoch
@@ -744,39 +739,6 @@ def test_a_step_of_the_second_epoch_is_told_by_the_loops_variable():
         assert gives and float(gives[1]) == pytest.approx(float(data) * number(named(board, steps[0], "w")), rel=1e-3)
     saved = [step.chapter for step in storyboard(trace, "saved").steps if step.chapter]
     assert saved == titles
-
-
-def test_loops_that_lie_around_are_told_by_words_only():
-    w = leaf(0.5)
-    with record() as trace:
-        for _run in range(2):
-            for step, _ in enumerate("ab"):  # noqa: B007
-                for epoch, _data in enumerate("ab"):  # noqa: B007
-                    for x in (1.0, 2.0):
-                        descend(w, x)
-    titles = [title for title, _ in parts(storyboard(trace))]
-    assert titles[0] == "round 1, round 1, epoch 1, step 1 (1 of 16)"
-    assert titles[-1] == "round 2, round 2, epoch 2, step 2 (16 of 16)"
-
-
-def test_what_is_left_out_of_many_epochs_is_told_by_them():
-    w = leaf(0.5)
-    with record() as trace:
-        for epoch in range(30):  # noqa: B007
-            for x in (1.0, 2.0):
-                descend(w, x)
-    told = " ".join(step.caption for step in storyboard(trace).steps)
-    assert "(12 of 60; epoch 2, step 2 to epoch 6, step 1 are left out; show(step=4) tells epoch 2, step 2)." in told
-
-
-def test_gradients_that_were_not_cleared_are_told_by_their_epochs():
-    w = leaf(0.5)
-    with record() as trace:
-        for epoch in range(2):  # noqa: B007
-            for x in (1.0, 2.0):
-                (w * x).backward()
-    told = " ".join(step.caption for step in storyboard(trace).steps)
-    assert "backward adds to what w.grad has of epoch 1, step 1 to epoch 2, step 1." in told
 
 
 @pytest.mark.slow
@@ -855,59 +817,30 @@ def test_a_film_opens_as_much_as_can_be_read_whole():
     assert board.with_open({call, other}).layout.height > 558 / 0.6
 
 
-@pytest.mark.slow
-def test_a_notebook_keeps_every_step_that_the_film_of_a_network_tells():
-    torch.manual_seed(0)
-    layers = (torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
-    net, x, y = torch.nn.Sequential(*layers), torch.ones(5, 4), torch.zeros(5, 3)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    with record() as trace:
-        for _ in range(40):
-            optimizer.zero_grad()
-            loss = ((net(x) - y) ** 2).mean()
-            loss.backward()
-            optimizer.step()
-    board = trace.show().storyboard
-    html = playing(board)
-    assert len(html.encode()) <= MOST_OF_FILM and LEFT_OUT not in str(kept_story(html))
-    assert len(kept_story(html)["steps"]) == len(board.steps)
-
-
-def descent(steps: int, far: float = 0.01) -> Trace:
-    w, x = torch.tensor(2.0, requires_grad=True), torch.tensor([1.0, 3.0])
-    with torch.record() as trace:
-        for _ in range(steps):
-            w.grad = None
-            loss = (w * x).square().mean()
-            loss.backward()
-            with torch.no_grad():
-                w -= far * w.grad
-    return trace
-
-
 def curve_lines(trace: Trace, view: str = "graph") -> list[str]:
     return [line for line in str(trace.show(view)).splitlines() if re.match("[a-z_]+ of steps 1 to ", line)]
 
 
 @pytest.mark.parametrize("view", ["graph", "flow", "saved"])
 def test_the_losses_of_a_training_are_told_in_one_line(view):
-    assert curve_lines(descent(3), view) == ["loss of steps 1 to 3: 20, 16.2, 13.12"]
+    assert curve_lines(Losing(3).trace, view) == ["loss of steps 1 to 3: 40, 25.6, 16.38"]
 
 
 def test_losses_of_steps_that_are_left_out_are_known_too():
-    curves = descent(60).show().storyboard.curves
-    losses = curves.numbers["loss"]
-    assert len(losses) == 60 and losses[0] == 20.0
-    assert all(after == pytest.approx(0.81 * before, rel=1e-5) for before, after in pairwise(losses))
-    told = descent(60).show().storyboard.to_dict()["curves"]["told"]
+    trace = Losing(60).trace
+    board = trace.show().storyboard
+    losses = board.curves.numbers["loss"]
+    assert len(losses) == 60 and losses[0] == 40.0
+    assert all(after == pytest.approx(0.64 * before, rel=1e-5) for before, after in pairwise(losses))
+    told = board.to_dict()["curves"]["told"]
     assert told["step 1 of 60"] == 0 and told["step 60 of 60"] == 59 and len(told) == 12
-    (line,) = curve_lines(descent(60))
-    assert line.startswith("loss of steps 1 to 60: 20, 16.2, 13.12, 10.63, …, ")
-    assert line.endswith("; least 7.973e-05 in step 60")
+    (line,) = curve_lines(trace)
+    assert line.startswith("loss of steps 1 to 60: 40, 25.6, 16.38, 10.49, …, ")
+    assert line.endswith(f"; least {losses[-1]:.4g} in step 60")
 
 
 def test_two_steps_and_losses_of_several_numbers_make_no_curve():
-    assert descent(2).show().storyboard.curves is None
+    assert Losing(2).trace.show().storyboard.curves is None
     w = torch.tensor([1.0, 2.0], requires_grad=True)
     with torch.record() as trace:
         for _ in range(4):

@@ -62,22 +62,6 @@ def state_at(trace, k):
     return {box.title.replace("\xa0", " ").strip(): box for box in boxes}
 
 
-def test_each_line_says_what_is_new_and_what_comes_next():
-    told = [caption.partition("; next is line")[0] for caption in captions(recorded(scaled))]
-    assert told == [
-        "Scaled.forward begins with x = [1. 2.] and k = 3",
-        "Scaled.forward: ctx has saved x now",
-        "Scaled.forward: y is now [1. 4.]",
-        "Scaled.forward: ctx has k now",
-        "Scaled.forward returns [3. 12.].",
-        "Scaled.backward begins with grad = [1. 1.]",
-        "Scaled.backward: x is now [1. 2.]",
-        "Scaled.backward: g is now [2. 4.]",
-        "Scaled.backward returns [6. 12.] and None.",
-        "The node has run: ctx lets x go.",
-    ]
-
-
 def test_the_running_line_is_lit_and_no_other():
     trace = recorded(scaled)
     lit = [

@@ -39,18 +39,6 @@ def test_without_a_backward_it_opens_at_its_end():
     assert {each.state for each in board.at().boxes.values()} == {"idle"} and y.requires_grad
 
 
-def test_it_is_about_the_node_that_gives_the_first_number_that_is_not_finite():
-    with record() as trace:
-        x = leaf(-1.0, 4.0)
-        y = x.log()
-        loss = (y * 2).sum()
-        loss.backward()
-    board = storyboard(trace)
-    step = board.steps[board.start]
-    assert board.at().boxes[step.focus].title == "y = x.log()"
-    assert step.caption == ("The backward pass is over. The first numbers that are not finite come from LogBackward0.")
-
-
 def test_each_box_says_what_it_is(line):
     boxes = [(each.kind, each.title, each.lines, each.holder) for each in before_backward(line).boxes.values()]
     assert boxes == [

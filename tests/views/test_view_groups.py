@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from boxes import there
 
 import workbench as torch
 from workbench.recording import Trace
@@ -54,14 +55,6 @@ def test_what_was_there_before_anybody_listened_has_its_scope() -> None:
     assert scopes(trace) == ["early"]
 
 
-def test_captions_say_in_which_scope_something_happens() -> None:
-    captions = [step.caption for step in two_layers().show().storyboard.steps]
-    assert captions[0].startswith("In layer1: mul(x, w) gives ")
-    assert captions[2].startswith("In layer1/norm: sub(")
-    assert captions[4].startswith("sum(")
-    assert any(caption.startswith("In layer2: ExpBackward0 receives") for caption in captions)
-
-
 def chain(times: int):
     """`mul, add, sin` many times over, and a backward through all of it."""
     x = torch.tensor([0.5, 0.25], requires_grad=True)
@@ -107,10 +100,6 @@ def after_forward(board):
 def gradient(box):
     """What a closed group tells of the gradients that came in and went out."""
     return "".join([detail.body for detail in box.details if detail.heading == "Gradient"])
-
-
-def there(board, k=None):
-    return {id: box for id, box in board.at(k).boxes.items() if box.state != "future"}
 
 
 def test_open_scopes_are_framed() -> None:
@@ -316,43 +305,6 @@ def test_a_failure_inside_is_told_and_shown() -> None:
     assert "no way" in captions(board)[-1]
     (group,) = [box for box in there(board, len(board.steps) - 1).values() if box.kind == "group"]
     assert group.state == "error" and "no way" in group.details[0].body
-
-
-def test_a_row_without_repetition_is_divided_into_stretches() -> None:
-    operations = [torch.sin, torch.cos, torch.tanh]
-    x, state, lines = torch.tensor([0.5], requires_grad=True), 1, []
-    for _ in range(500):
-        state = state * 1103515245 + 12345 & 0x7FFFFFFF
-        lines.append(f"y = operations[{state >> 16 & 3 if state >> 16 & 3 < 3 else 0}](y)\n")
-    with torch.record() as trace:
-        exec("".join(lines), {"operations": operations, "y": x})
-    titles = [box.title for box in there(trace.show().storyboard).values() if box.kind == "group"]
-    assert len(titles) == 20 and titles[:2] == ["part 1 (1 to 25)", "part 2 (26 to 50)"]
-
-
-@pytest.mark.slow
-def test_second_derivatives_are_a_group_of_their_own() -> None:
-    x = torch.tensor([0.5], requires_grad=True)
-    with torch.record() as trace:
-        y = x
-        for _ in range(100):
-            y = (y * 1.1).sin()
-        (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
-        first.sum().backward()
-    board = trace.show().storyboard
-    groups = [box.title for box in board.scene.boxes.values() if box.kind == "group"]
-    assert groups[0] == "for _ in range(100) × 100" and "grad(y.sum(), x, create_graph=True)" in groups
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["</script><b>", "a" * 10_000, "\u202eevil", "__proto__", "x:y"])
-def test_hostile_names_are_shown_harmlessly(name) -> None:
-    trace = layers(3, 8, name + "{}")
-    picture = trace.show()
-    assert "</script><b>" not in picture.to_html().split('id="storyboard"')[1].split("</script>")[0]
-    assert "\u202e" not in repr(picture)
-    assert all(len(line) <= 400 for line in repr(picture).splitlines())
-    trace.show("graph", open=[f"{name}2"])
 
 
 def test_gradient_flow_is_grouped_too() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import net_samples as nets
 import pytest
+from text_programs import recorded
 from work_done import counted
 
 import workbench as torch
@@ -23,10 +24,42 @@ def entering(board):
     return found
 
 
-def test_the_input_of_attention_stands_once_and_goes_into_each_layer_that_reads_it():
+LINEAR = "net(x).sum().backward()"
+# A program, the groups that are open, and what an arrow brings into each closed one.
+ENTERING = [
+    (LINEAR.replace("x", "torch.randn(5, 4)"), [], {"net › Sequential": ["constant"]}),
+    (LINEAR, [], {"net › Sequential": ["x"]}),
+    (
+        "with torch.scope('noisy'):\n    y = layer(x) * torch.full((5, 3), 0.5)\ny.sum().backward()",
+        [],
+        {"noisy": ["x"]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("program", "opened", "given"), ENTERING)
+def test_what_enters_a_closed_group_stands_outside_of_it(program, opened, given):
+    layer = nn.Linear(4, 3)
+    trace = recorded(program, layer=layer, net=nn.Sequential(layer, nn.ReLU(), nn.Linear(3, 2)), x=torch.randn(5, 4))
+    assert entering(storyboard(trace, open=opened)) == given
+
+
+def test_the_input_of_attention_goes_into_each_layer_that_reads_it():
     board = storyboard(nets.attention(), open=["Attention"])
     assert [box.title for box in board.scene.boxes.values() if box.kind == "constant"] == ["x"]
     assert [title for title, given in entering(board).items() if given] == ["for layer in (self.q, self.k, self.v) × 3"]
+
+
+def test_a_part_of_data_has_a_box_of_its_own():
+    trace = recorded("(w * x[0]).sum().backward()", x=torch.ones(2, 3), w=torch.ones(3, requires_grad=True))
+    (box,) = [box for box in storyboard(trace).scene.boxes.values() if box.kind == "constant"]
+    assert box.title == "x[0]" and "shares the memory of x" in box.lines and "(3,)" in " ".join(box.lines)
+
+
+def test_two_results_of_one_operation_are_told_apart_where_a_call_takes_both():
+    trace = recorded("(x * 2 + x * 3).sum().backward()", x=torch.ones(2, requires_grad=True))
+    captions = [step.caption for step in trace.show().storyboard.steps]
+    assert any(each.startswith("add(`x * 2`, `x * 3`) gives") for each in captions)
 
 
 def test_the_inputs_of_a_recurrent_net_are_one_box_with_one_arrow_while_its_cell_is_closed():
@@ -54,32 +87,6 @@ def test_batches_of_one_name_are_one_box_too():
     (box,) = [box for box in board.scene.boxes.values() if box.title == "batch" and "14 tensors" in box.lines]
     assert {titles[0] for titles in entering(board).values()} == {"batch"}
     assert box.region is None
-
-
-def test_what_a_net_is_given_without_a_name_stands_outside_of_it():
-    net = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
-    with torch.record() as trace:
-        net(torch.randn(5, 4)).sum().backward()
-    assert entering(storyboard(trace, open=[])) == {"net › Sequential": ["constant"]}
-
-
-def test_a_constant_of_its_own_stays_in_a_group_that_is_given_data():
-    x = torch.randn(5, 4)
-    layer = nn.Linear(4, 3)
-    with torch.record() as trace:
-        with torch.scope("noisy"):
-            y = layer(x) * torch.full((5, 3), 0.5)
-        y.sum().backward()
-    assert entering(storyboard(trace, open=[])) == {"noisy": ["x"]}
-
-
-def test_data_that_only_part_of_is_used_keep_a_box_of_their_own():
-    x = torch.ones(2, 3)
-    w = torch.ones(3, requires_grad=True)
-    with torch.record() as trace:
-        (w * x[0]).sum().backward()
-    (box,) = [box for box in storyboard(trace).scene.boxes.values() if box.kind == "constant"]
-    assert box.title == "x[0]" and "shares the memory of x" in box.lines and "(3,)" in " ".join(box.lines)
 
 
 def test_data_that_were_reshaped_show_what_is_written_into_them():
@@ -137,14 +144,6 @@ def test_what_has_no_room_is_not_laid_out_and_no_way_is_looked_for_among_very_ma
     assert board.layout.width < 800
     board.to_dict()  # as a page gets it, which can open the group
     assert done["placed"] <= 4 and done["way"] <= 20 and done["_near"] <= 10
-
-
-def test_two_results_of_one_operation_are_told_apart_where_a_call_takes_both():
-    x = torch.ones(2, requires_grad=True)
-    with torch.record() as trace:
-        (x * 2 + x * 3).sum().backward()
-    captions = [step.caption for step in trace.show().storyboard.steps]
-    assert any(each.startswith("add(`x * 2`, `x * 3`) gives") for each in captions)
 
 
 def test_one_node_and_its_leaves_are_one_step_of_their_group_while_it_is_closed():

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import transform_samples as samples
+from boxes import there
 from view_names import GRAPHS
 
 import workbench as torch
@@ -88,10 +89,6 @@ def duals(times: int) -> Trace:
 
 
 PROGRAMS = (pushed, pushed_through_a_gradient, twice, per_sample, batch, forward_over_reverse, duals)
-
-
-def there(board, k=None):
-    return {id: box for id, box in board.at(k).boxes.items() if box.state != "future"}
 
 
 def groups(board, k=None):

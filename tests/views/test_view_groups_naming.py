@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import linecache
-import textwrap
 from typing import Any
 
 import absent
 import pytest
+from text_programs import recorded
 
 import workbench
 import workbench as torch
@@ -62,13 +61,8 @@ RESULTS = {
 
 @pytest.mark.parametrize("line", RESULTS)
 def test_an_expression_has_the_variables_of_all_its_results(line):
-    there = {"torch": torch, "rnn": nn.RNN(2, 3), "lstm": nn.LSTM(2, 3), "x": torch.ones(2, 2, 2), "record": record}
-    program = "with record() as trace:\n" + textwrap.indent(line, "    ")
-    file = f"<{line}>"
-    linecache.cache[file] = (len(program), None, program.splitlines(keepends=True), file)
-    exec(compile(program, file, "exec"), there)
-    picture = there["trace"].show(open=[])
-    titles = [box.title for box in picture.storyboard.at().boxes.values() if box.kind == "group"]
+    trace = recorded(line, rnn=nn.RNN(2, 3), lstm=nn.LSTM(2, 3), x=torch.ones(2, 2, 2))
+    titles = [box.title for box in trace.show(open=[]).storyboard.at().boxes.values() if box.kind == "group"]
     assert RESULTS[line] in titles
 
 
@@ -149,12 +143,3 @@ def test_modules_that_one_variable_calls_are_told_by_it():
         x.sum().backward()
     told = {box.title for box in trace.show().storyboard.scene.boxes.values() if "layer" in box.title}
     assert {"round 1: layer › Sequential", "round 2: layer › Sequential"} <= told
-
-
-def test_the_scope_is_not_said_twice_of_what_is_told_with_it():
-    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
-    with record() as trace:
-        net(torch.ones(3, 2)).sum().backward()
-    captions = [step.caption for step in trace.show(depth=9).storyboard.steps]
-    assert [each for each in captions if each.startswith("AddmmBackward0 in Sequential/1 receives")]
-    assert not [each for each in captions if each.startswith("In ") and "in Sequential/1 receives" in each]

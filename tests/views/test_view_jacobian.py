@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import workbench as torch
-from workbench.tools.jacobian import LEGEND
 
 
 def f(x):
@@ -53,28 +52,6 @@ def test_forward_mode_paints_a_column_at_a_time():
     assert len(board.steps) == 4
     assert {step.phase for step in board.steps} == {"columns"}  # a word that a player has room for
     assert numbers(board, 1) == [["2", None], ["0", None], ["1", None]]
-    assert board.steps[2].caption == (
-        "Pass 2, with the tangent 1 for x[1] and 0 for the others, gives column 2: 1 -12 1."
-    )
-
-
-def test_the_text_has_rows_columns_and_what_it_cost():
-    assert repr(torch.jacobian(f, torch.tensor([1.0, 2.0]))).splitlines() == [
-        "Jacobian of f, row by row",
-        LEGEND,
-        "Rows: y (3,), columns: x (2,)",
-        "y[0]: 2 1",
-        "y[1]: 0 -12",
-        "y[2]: 1 1",
-        "",
-        "5 steps; the picture is shown after step 5:",
-        "1. f takes 2 numbers and gives 3 numbers: its Jacobian has 3 rows and 2 columns, and none is known yet.",
-        "2. Backward 1, from 1 for y[0] and 0 for the others, gives row 1: 2 1.",
-        "3. Backward 2, from 1 for y[1] and 0 for the others, gives row 2: 0 -12.",
-        "4. Backward 3, from 1 for y[2] and 0 for the others, gives row 3: 1 1.",
-        "5. The Jacobian is complete. It takes 3 backwards, one for each output; "
-        "forward mode takes 2 passes with a tangent.",
-    ]
 
 
 def test_the_colour_says_the_sign_and_how_large_a_number_is():

@@ -26,17 +26,6 @@ def line():
 # Other programs.
 
 
-def test_two_outputs_have_a_line_each_and_the_one_without_gradient_is_a_constant():
-    board = storyboard(samples.two_outputs())
-    split = box(board.at(), "SplitBackward")
-    assert split.lines == ("SplitBackward", "p (2,)  [15. 5.]", "q (2,)  [1 0]")
-    (constant,) = [each for each in board.at().arrows.values() if each.kind == "constant"]
-    assert (constant.source, constant.target) == ("n1", "n2")
-    captions = [step.caption for step in board.steps]
-    assert captions[0].startswith("Split.apply(a, 5) gives p = [15. 5.] and q = [1 0]; ")
-    assert "SplitBackward receives the gradients [1. 0.] and no gradient; it sends [1. 0.] to a." in captions
-
-
 def test_a_gradient_that_is_none_is_said():
     class Stop(torch.Function):
         @staticmethod
@@ -57,16 +46,8 @@ def test_a_gradient_that_is_none_is_said():
     assert box(last(board), "x").lines == ("float64  1.0",)
 
 
-def test_values_that_are_not_finite_are_said_in_words():
-    board = storyboard(samples.one_target())
-    end = last(board)
-    assert box(end, "LogBackward0").lines == ("LogBackward0 (2,) float64  [-inf 0.]", "1 of 2 values not finite")
-    assert [each.label for each in end.arrows.values() if each.source == box(end, "b").id and each.kind == "edge"] == [
-        "[-inf 0.]  ‖inf‖\n1 of 2 values not finite"
-    ]
-    caption = board.steps[-2].caption
-    assert caption == "The gradient of b, [-inf 0.] (1 of 2 values not finite), is handed to the caller."
-    assert details(box(end, "b"), "Gradient in")[0]["norm"] is None
+def test_a_norm_that_is_not_finite_is_none():
+    assert details(box(last(storyboard(samples.one_target())), "b"), "Gradient in")[0]["norm"] is None
 
 
 def test_an_error_is_an_error_in_the_picture():
@@ -89,20 +70,6 @@ def test_an_error_is_an_error_in_the_picture():
     )
     assert board.steps[-1].focus == "n2"
     assert details(end.boxes["n2"], "Error")[0].startswith("RuntimeError: one of the variables")
-
-
-def test_the_backward_of_a_backward_is_a_graph_of_its_own():
-    board = storyboard(samples.double_backward())
-    assert board.title == "Graph of y and g"
-    captions = [step.caption for step in board.steps]
-    assert captions[1] == (
-        "Backward starts at y with the gradient 1.0; what it computes is recorded as a graph of its own."
-    )
-    assert captions[2] == (
-        "PowBackward0 receives the gradient 1.0; it sends 27.0 to x; what it computed joins the graph as "
-        "PowBackward0, MulBackward0 and MulBackward0."
-    )
-    assert captions[-2] == "x receives the gradient 18.0; x.grad becomes 18.0."
 
 
 def test_an_arrow_has_no_hook_at_its_end():
