@@ -113,11 +113,7 @@ def test_layouts_in_threads_are_equal():
 
 def test_there_is_room_for_the_longest_text_of_any_step():
     def board(*steps: StoryStep) -> Storyboard:
-        boxes = {
-            "x": Box("x", "leaf", "x"),
-            "n": Box("n", "op", "n"),
-            "s": Box("s", "saved", "s", holder="n"),
-        }
+        boxes = {"x": Box("x", "leaf", "x"), "n": Box("n", "op", "n"), "s": Box("s", "saved", "s", holder="n")}
         return Storyboard(Scene("", boxes, {"a": Arrow("a", "x", "n")}), steps)
 
     long = StoryStep("", boxes={"x": {"lines": ("a line of some length", "two")}, "s": {"state": "freed"}})

@@ -69,12 +69,6 @@ def test_a_box_can_lead_to_a_step():
     assert [step["boxes"].get("row", {}).get("goto") for step in told["steps"]] == [None, 0]
 
 
-def test_the_start_of_a_loss_shows_the_whole_forward():
-    board = loss()
-    assert board.start == 4
-    assert {box.state for box in board.at().boxes.values()} == {"idle"}
-
-
 def test_a_scene_without_steps_is_shown_as_it_is():
     board = Storyboard(Scene("still", {"x": Box("x", "leaf", "x")}))
     assert board.at().boxes["x"].state == "idle" and board.to_dict()["steps"] == []

@@ -226,10 +226,7 @@ NUMBER = "Choose which output's gradient to change, by its number, not"
         ({"do": "edit", "id": "MEAN"}, f"{NUMBER} None."),
         ({"do": "edit", "id": "MEAN", "nr": ""}, f"{NUMBER} ''."),
         ({"do": "edit", "id": "MEAN", "nr": [0]}, f"{NUMBER} [0]."),
-        (
-            {"do": "edit", "id": "MEAN", "nr": math.inf},
-            f"{NUMBER} inf.",
-        ),
+        ({"do": "edit", "id": "MEAN", "nr": math.inf}, f"{NUMBER} inf."),
         ({"do": "switch"}, "There is no branch called ''; the branches are main."),
         ({"do": "switch", "text": "-1"}, "There is no branch called '-1'; the branches are main."),
         ({"do": "switch", "text": {}}, "There is no branch called '{}'; the branches are main."),

@@ -43,14 +43,7 @@ def square() -> Storyboard:
         [
             Box("x", "leaf", "x", ("float64 (3,)",)),
             Box("n1", "function", "SquareBackward", ("y = x * x",), details=code),
-            Box(
-                "s1",
-                "saved",
-                "x",
-                ("float64 (3,)", "[1, 2, 3]"),
-                holder="n1",
-                details=(Detail("x", "value", value),),
-            ),
+            Box("s1", "saved", "x", ("float64 (3,)", "[1, 2, 3]"), holder="n1", details=(Detail("x", "value", value),)),
             Box("y", "output", "y", ("float64 (3,)", "[1, 4, 9]")),
         ],
         [("x", "n1", "edge"), ("n1", "y", "edge")],

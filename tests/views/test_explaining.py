@@ -13,14 +13,7 @@ from contextlib import nullcontext
 
 import pytest
 from boxes import name_of
-from error_samples import (
-    CASES,
-    FORWARD,
-    leaf,
-    modified,
-    own_error,
-    write_leaf,
-)
+from error_samples import CASES, FORWARD, leaf, modified, own_error, write_leaf
 
 import workbench as torch
 from workbench import events

@@ -57,10 +57,7 @@ def test_how_often_and_in_which_order_nodes_run():
         return left + right
 
     (order,) = told(run(one), run(other))
-    assert order in (
-        "SinBackward0 runs 3rd, in the second 4th.",
-        "ExpBackward0 runs 4th, in the second 3rd.",
-    )
+    assert order in ("SinBackward0 runs 3rd, in the second 4th.", "ExpBackward0 runs 4th, in the second 3rd.")
 
     def twice(x):
         y = x * 3
@@ -142,23 +139,39 @@ def test_both_programs_are_in_sight_their_groups_open_as_deep_as_there_is_room(l
         assert step.focus in scene.boxes
 
 
-def test_of_two_trainings_both_are_in_sight_too():
-    traces = []
+def trainings(net, *data, steps):
+    """Two recordings of a net that learns, at different rates."""
     for rate in (0.1, 0.2):
         torch.manual_seed(0)
-        net = torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
-        x, y = torch.randn(32, 4), torch.randn(32, 1)
-        optimizer = torch.optim.SGD(net.parameters(), lr=rate)
+        model = net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+        x, y = data
         with torch.record() as trace:
-            for _ in range(4):
+            for _ in range(steps):
                 optimizer.zero_grad()
-                loss = ((net(x) - y) ** 2).mean()
+                loss = ((model(x) - y) ** 2).mean()
                 loss.backward()
                 optimizer.step()
-        traces.append(trace)
-    board = torch.compare(*traces).storyboard
+        yield trace
+
+
+def small():
+    return torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
+
+
+def deep():
+    block = [each for _ in range(30) for each in (torch.nn.Linear(4, 4), torch.nn.Tanh())]
+    return torch.nn.Sequential(torch.nn.Sequential(*block), torch.nn.Linear(4, 1))
+
+
+@pytest.mark.parametrize("net", [small, pytest.param(deep, marks=pytest.mark.slow)])
+def test_of_two_trainings_both_are_in_sight_in_groups_that_fit(net):
+    board = torch.compare(*trainings(net, torch.ones(8, 4), torch.zeros(8, 1), steps=3)).storyboard
     assert "Of the training, step 2 is drawn" in board.steps[0].caption
-    assert board.layout.width <= 1640
+    assert board.layout.width <= 1640 and board.layout.height <= 1000 and len(board.scene.boxes) < 40
+    assert {id.partition(".")[0] for id, box in board.at(0).boxes.items() if box.state == "differs"} == {"a", "b"}
+    for step in board.steps[1:]:
+        assert step.focus is None or step.focus in board.scene.boxes
 
 
 def test_empty_traces():
@@ -226,29 +239,6 @@ def test_of_two_trainings_the_first_step_that_differs_is_drawn():
     assert titles == ["w * x", "(w * x) ** 2", "((w * x) ** 2).sum()"]
     differing = [box.title for box in board.at(len(board.steps) - 1).boxes.values() if box.state == "differs"]
     assert {"w", *titles} <= {*differing}
-
-
-@pytest.mark.slow
-def test_a_long_step_of_a_training_is_drawn_in_groups_that_fit():
-    traces = []
-    for rate in (0.1, 0.2):
-        torch.manual_seed(0)
-        block = [each for _ in range(30) for each in (torch.nn.Linear(4, 4), torch.nn.Tanh())]
-        net = torch.nn.Sequential(torch.nn.Sequential(*block), torch.nn.Linear(4, 1))
-        optimizer = torch.optim.SGD(net.parameters(), lr=rate)
-        with torch.record() as trace:
-            for _ in range(3):
-                optimizer.zero_grad()
-                (net(torch.ones(8, 4)) ** 2).mean().backward()
-                optimizer.step()
-        traces.append(trace)
-    board = torch.compare(*traces).storyboard
-    assert "Of the training, step 2 is drawn" in board.steps[0].caption
-    assert board.layout.width <= 1640 and board.layout.height <= 1000 and len(board.scene.boxes) < 40
-    marked = {id.partition(".")[0] for id, box in board.at(0).boxes.items() if box.state == "differs"}
-    assert marked == {"a", "b"}
-    for step in board.steps[1:]:
-        assert step.focus is None or step.focus in board.scene.boxes
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2])

@@ -13,7 +13,7 @@ import pytest
 from boxes import name_of, there
 from kept_story import kept_story
 from text_programs import recorded
-from trace_samples import leaf, of_kind
+from trace_samples import leaf
 from view_names import GRAPHS
 from work_done import calls
 
@@ -295,26 +295,44 @@ def test_a_step_is_told_with_others_by_their_loops(program, said):
     assert said in " ".join(step.caption for step in board.steps)
 
 
-def test_what_is_no_training_loop_is_no_film():
-    w = leaf(1.0)
-    with record() as forward:
-        for _ in range(5):
-            y = w * 2
-    with record() as unrolled:
-        h = w
-        for _ in range(5):
-            h = h * 2
-        h.backward()
-    with record() as one:
-        for _ in range(1):
-            (w * 2).backward()
-    with record() as same:
-        y = w * 2
-        for _ in range(3):
-            y.backward(retain_graph=True)
-    for trace in (forward, unrolled, one, same):
-        assert rounds_of(trace.events) == []
-        assert not any(step.chapter for step in storyboard(trace).steps)
+NO_FILMS = [
+    "for _ in range(5):\n    y = w * 2",
+    "h = w\nfor _ in range(5):\n    h = h * 2\nh.backward()",
+    "for _ in range(1):\n    (w * 2).backward()",
+    "y = w * 2\nfor _ in range(3):\n    y.backward(retain_graph=True)",
+]
+LEVELS = "for _ in range(2):\n    torch.func.grad(lambda v: v * v)(w)\n    (w * 2).backward()"
+
+
+@pytest.mark.parametrize("program", [*NO_FILMS, LEVELS])
+def test_what_is_no_training_loop_is_no_film(program):
+    trace = recorded(program, w=leaf(1.0))
+    assert rounds_of(trace.events) == [] or program is LEVELS
+    assert not any(step.chapter for step in storyboard(trace).steps)
+
+
+END = "    with torch.no_grad():\n        w -= 0.1 * w.grad\n    w.grad = None"
+# Loops, what the parts of their films are called, and which nodes each of their steps has, and how many of them.
+ONCE = [
+    (
+        f"for _ in range(3):\n    h = w\n    for _ in range(3):\n        h = (h * w).tanh()\n    h.backward()\n{END}",
+        *(["step 1 of 3", "step 2 of 3", "step 3 of 3"], "TanhBackward0", 3),
+    ),
+    (
+        "shared = scale.exp()\nfor _ in range(3):\n    (w * shared).backward(retain_graph=True)",
+        *(["before step 1", "step 1 of 3", "step 2 of 3", "step 3 of 3"], "ExpBackward0", 1),
+    ),
+]
+
+
+@pytest.mark.parametrize(("program", "called", "node", "count"), ONCE)
+def test_what_is_computed_in_every_step_or_before_them_has_one_place(program, called, node, count):
+    board = storyboard(recorded(program, w=leaf(1.0), scale=leaf(2.0)), depth=9)
+    assert [title for title, _ in parts(board)] == called
+    ends = [there(board, steps[-1]) for _, steps in parts(board)]
+    for boxes in (board.scene.boxes, *ends):
+        assert sum(name_of(box) == node for box in boxes.values()) == count
+    assert ends[1].keys() == ends[-1].keys()
 
 
 def test_steps_that_hang_together_are_told_together():
@@ -330,20 +348,6 @@ def test_steps_that_hang_together_are_told_together():
         storyboard(trace, step=2)
 
 
-def test_what_was_made_before_the_loop_stands_in_every_step():
-    w, scale = leaf(1.0), leaf(2.0)
-    with record() as trace:
-        shared = scale.exp()
-        for _ in range(3):
-            (w * shared).backward(retain_graph=True)
-    board = storyboard(trace)
-    titles = [title for title, _ in parts(board)]
-    assert titles == ["before step 1", "step 1 of 3", "step 2 of 3", "step 3 of 3"]
-    ends = [there(board, steps[-1]) for _, steps in parts(board)]
-    assert all(sum(name_of(box) == "ExpBackward0" for box in end.values()) == 1 for end in ends)
-    assert ends[1].keys() == ends[3].keys()
-
-
 def test_what_comes_after_the_loop_takes_the_places_of_the_same_model():
     net, x = torch.nn.Linear(2, 1), torch.ones(3, 2)
     with record() as trace:
@@ -357,22 +361,6 @@ def test_what_comes_after_the_loop_takes_the_places_of_the_same_model():
     at = parts(board)
     assert there(board, at[-1][1][-1]).keys() < there(board, at[2][1][-1]).keys()
     assert out.requires_grad
-
-
-def test_an_unrolled_net_inside_a_training_loop_stands_once():
-    w = leaf(0.5)
-    with record() as trace:
-        for _ in range(4):
-            h = w
-            for _ in range(3):
-                h = (h * w).tanh()
-            h.backward()
-            with torch.no_grad():
-                w -= 0.1 * w.grad
-            w.grad = None
-    board = storyboard(trace, depth=9)
-    assert [title for title, _ in parts(board)] == [f"step {n} of 4" for n in range(1, 5)]
-    assert sum(name_of(box) == "TanhBackward0" for box in board.scene.boxes.values()) == 3
 
 
 def test_a_leaf_that_each_step_makes_anew_keeps_its_place():
@@ -439,16 +427,6 @@ def test_what_an_earlier_step_freed_is_freed_in_the_next_before_it_fails_there()
 
     freed = ["What was saved is freed: this node cannot run again."]
     assert saved(first[0]) != freed and saved(first[-1]) == saved(second[0]) == saved(second[1]) == freed
-
-
-def test_events_of_transforms_in_a_loop_are_no_film():
-    with record() as trace:
-        for _ in range(2):
-            w = leaf(1.0)
-            torch.func.grad(lambda v: v * v)(w)
-            (w * 2).backward()
-    assert of_kind(trace, "LevelEntered")
-    assert not any(step.chapter for step in storyboard(trace).steps)
 
 
 def test_a_notebook_keeps_the_first_and_last_steps_of_a_long_film():

@@ -217,13 +217,6 @@ def test_two_threads_at_once():
     assert threading.gettrace() is None
 
 
-def test_without_lines_and_without_functions_it_says_so():
-    with torch.record() as trace:
-        scaled()
-    for each in (trace, recorded(lambda: torch.ones(1) + 1)):
-        assert "record(lines=True)" in str(each.show("function"))
-
-
 def test_the_graph_does_not_mind():
     with torch.record() as plain:
         scaled()

@@ -112,15 +112,6 @@ def test_open_scopes_are_framed() -> None:
     assert boxes["n5"].region is None and board.stops == [(k, k, step.caption) for k, step in enumerate(board.steps)]
 
 
-def test_a_graph_without_scopes_and_loops_has_no_groups() -> None:
-    x = torch.tensor([0.5, 0.25], requires_grad=True)
-    with torch.record() as trace:
-        y = (x * 1.01 + 0.1).sin()
-        y = (y * 1.01 + 0.1).sin()
-        y.sum().backward()
-    assert {box.kind for box in there(trace.show().storyboard).values()} == {"leaf", "op", "saved", "output"}
-
-
 def test_a_long_chain_is_one_box_that_says_what_is_inside() -> None:
     picture = chain(300).show(open=[])
     boxes = there(picture.storyboard)

@@ -39,15 +39,6 @@ def test_of_many_groups_an_error_names_some_and_counts_the_rest():
         trace.show(open=["nope"])
 
 
-def test_a_numbered_layer_of_one_node_says_what_it_is():
-    net = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 1), nn.Tanh())
-    with record() as trace:
-        loss = net(torch.ones(3, 2)).mean()
-        loss.backward()
-    shown = str(trace.show(open=["Sequential"]))
-    assert "1 › ReLU (done): ReluBackward0" in shown and "3 › Tanh (done): TanhBackward0" in shown
-
-
 RESULTS = {
     "out, h = rnn(x)": "out, h = rnn › RNN",
     "h, out = reversed(rnn(x))": "h, out = rnn › RNN",  # as the line has them, not as they were computed

@@ -276,8 +276,3 @@ def test_where_nothing_was_trained_it_says_so() -> None:
     with workbench.record() as trace:
         torch.ones(2) + 1
     assert "Nothing was recorded that takes a gradient." in str(trace.show("health"))
-
-
-def test_an_option_that_it_has_not_is_refused() -> None:
-    with pytest.raises(TypeError, match="'step'"):
-        trained(1)[0].show("health", step=1)

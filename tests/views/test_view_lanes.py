@@ -125,11 +125,7 @@ def test_the_derivative_of_a_derivative_stands_in_a_storey_of_its_own():
             inside[regions[box.region]].append(box.title)
     assert inside == {
         "the graph of grad (level 2)": ["y", "y**3", "(y**3).sum()"],
-        "second order: recorded at level 1": [
-            "PowBackward0",
-            "MulBackward0",
-            "MulBackward0",
-        ],
+        "second order: recorded at level 1": ["PowBackward0", "MulBackward0", "MulBackward0"],
     }
     assert graph_lines(last(board))[-1] == (
         "second order: recorded at level 1: PowBackward0, MulBackward0, constant, MulBackward0"

@@ -214,15 +214,3 @@ def test_a_closed_group_names_no_more_tensors_than_a_line_has_room_for():
     assert told("graph") == {f"5 operations{times}, saved: freed, uses first, …" for times in ("", " × 6")}
     named = "uses first, second_weight"
     assert told("flow") == {f"5 operations{times}, {named}, third_weight, …" for times in ("", " × 6")}
-
-
-def test_each_call_of_a_layer_tells_its_parameters_with_the_gradient_that_they_have_in_the_end():
-    torch.manual_seed(0)
-    layer, x = torch.nn.Linear(3, 3), torch.ones(2, 3)
-    with record() as trace:
-        layer(layer(x).tanh()).sum().backward()
-    norms = [f"‖{p.grad.norm().item():.3g}‖" for p in layer.parameters()]
-    row = f"weight (3, 3) {norms[0]}, bias (3,) {norms[1]}"
-    calls = [box for box in trace.show(open=[]).storyboard.at().boxes.values() if box.kind == "group"]
-    assert [box.title for box in calls] == ["layer › Linear", "layer › Linear, 2nd call"]
-    assert [box.lines[1] for box in calls] == [row, row]

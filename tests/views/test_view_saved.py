@@ -143,13 +143,18 @@ def test_the_still_of_many_nodes_shows_those_that_keep_the_most():
     assert sizes == ["320 bytes", "144 bytes"]
 
 
-def test_a_write_chooses_the_node_whose_tensor_is_out_of_date():
+def spoiled() -> Trace:
     with record() as trace:
         x = leaf(1.0, 2.0)
         y = x.exp()
         y.mul_(2)
         with pytest.raises(RuntimeError):
             y.sum().backward()
+    return trace
+
+
+def test_a_write_chooses_the_node_whose_tensor_is_out_of_date():
+    trace = spoiled()
     told = captions(trace)
     step = next(n for n, caption in enumerate(told) if caption.startswith("mul_ writes into y"))
     boxes = at(trace, step)
@@ -317,12 +322,7 @@ def test_it_fits_the_width_that_jupyterlab_has_for_it(array):
 
 
 def test_nothing_covers_what_failed():
-    with record() as trace:
-        x = leaf(1.0, 2.0)
-        y = x.exp()
-        y.mul_(2)
-        with pytest.raises(RuntimeError):
-            y.sum().backward()
+    trace = spoiled()
     boxes = at(trace, len(captions(trace)) - 1)
     failed = boxes["slot0"]
     x, y, w, h = failed.place

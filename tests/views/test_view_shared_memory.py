@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from boxes import before_backward, last, name_of
+from boxes import before_backward, box_named, last, name_of
+from text_programs import recorded
 from trace_samples import leaf, two_outputs
 
 import workbench as torch
@@ -36,12 +37,7 @@ def arrows(scene):
 
 
 def unbound():
-    with record() as trace:
-        x = leaf(1.0, 2.0, 3.0)
-        a, b, c = x.unbind()
-        y = b * c
-        y.backward()
-    return trace
+    return recorded("x = leaf(1.0, 2.0, 3.0)\na, b, c = x.unbind()\ny = b * c\ny.backward()")
 
 
 def test_an_arrow_from_a_node_of_several_outputs_says_which():
@@ -60,16 +56,9 @@ def test_an_arrow_from_a_node_of_several_outputs_says_which():
 
 
 def test_it_is_said_of_the_one_output_that_is_used():
-    with record() as trace:
-        x = leaf(1.0, 2.0)
-        first = x.unbind()[0]
-        first.exp()
+    trace = recorded("x = leaf(1.0, 2.0)\nfirst = x.unbind()[0]\ny = first.exp()")
     assert [label for *_, label, _ in arrows(storyboard(trace).at())] == ["", "output 0"]
-
-
-def test_it_is_said_of_a_graph_from_before_too():
-    y = leaf(1.0, 2.0).unbind()[0].exp()
-    assert "gives output 0" in repr(torch.show(y))
+    assert "gives output 0" in repr(torch.show(leaf(1.0, 2.0).unbind()[0].exp()))
 
 
 def test_a_gradient_keeps_its_label_and_says_for_which_output_it_is():
@@ -97,12 +86,9 @@ def test_an_output_without_a_gradient_is_an_output_too():
 
 
 def test_two_uses_of_one_value_are_told_apart_in_words():
-    with record() as trace:
-        x = leaf(3.0)
-        x / x
+    trace = recorded("x = leaf(3.0)\nx / x")
     assert [alt for *_, alt in arrows(storyboard(trace).at())] == [
-        "from x to x / x: next_functions[0] of DivBackward0",
-        "from x to x / x: next_functions[1] of DivBackward0",
+        f"from x to x / x: next_functions[{n}] of DivBackward0" for n in (0, 1)
     ]
 
 
@@ -119,13 +105,7 @@ def lines(scene):
 
 
 def product():
-    with record() as trace:
-        x = leaf(1.0, 2.0)
-        w = leaf(3.0, 4.0)
-        y = (x * w).exp()
-        z = y * y.exp()
-        z.sum().backward()
-    return trace
+    return recorded("x = leaf(1.0, 2.0)\nw = leaf(3.0, 4.0)\ny = (x * w).exp()\nz = y * y.exp()\nz.sum().backward()")
 
 
 def test_a_saved_tensor_is_joined_to_the_box_of_the_tensor_it_is():
@@ -154,13 +134,13 @@ def test_a_line_goes_with_what_was_saved():
     assert ends[freed] == {"saved other (w)", "saved self (x)"} and not ends[-1]
 
 
-def chain(length):
+def chain(length, **options):
+    x = leaf(1.0, 2.0)
     with record() as trace:
-        x = leaf(1.0, 2.0)
         y = x
         for _ in range(length):
             y = y * x
-        y.sum().backward()
+        y.sum().backward(**options)
     return trace
 
 
@@ -173,13 +153,7 @@ def test_of_many_lines_only_those_of_the_step_are_drawn():
 
 
 def test_they_come_back_with_a_backward_that_keeps_the_graph():
-    with record() as trace:
-        x = leaf(1.0, 2.0)
-        y = x
-        for _ in range(8):
-            y = y * x
-        y.sum().backward(retain_graph=True)
-    board = storyboard(trace, depth=9)
+    board = storyboard(chain(8, retain_graph=True), depth=9)
     running = [k for k, step in enumerate(board.steps) if step.caption.startswith("`y * x` in round")]
     assert [len(lines(board.at(k))) for k in running] == [2] * 8
 
@@ -225,13 +199,7 @@ def test_closed_groups_have_no_loose_ends():
 
 
 def viewed():
-    with record() as trace:
-        x = leaf(1.0, 2.0)
-        y = x.reshape(2, 1)
-        y[0].sin()
-        d = x.detach()
-        d * x
-    return trace
+    return recorded("x = leaf(1.0, 2.0)\ny = x.reshape(2, 1)\ny[0].sin()\nd = x.detach()\nd * x")
 
 
 def test_a_view_says_what_it_is_a_view_of():
@@ -255,12 +223,8 @@ def test_a_view_of_what_it_does_not_come_from_is_joined_to_its_base():
 
 
 def test_several_views_say_so_once():
-    with record() as trace:
-        x = leaf(1.0, 2.0)
-        a, b = x.unbind()
-        a + b
-    unbind = next(each for each in storyboard(trace).at().boxes.values() if name_of(each) == "UnbindBackward0")
-    assert unbind.lines == ("UnbindBackward0", "a  1.0", "b  2.0", "views of x")
+    board = storyboard(recorded("x = leaf(1.0, 2.0)\na, b = x.unbind()\na + b"))
+    assert box_named(board.at(), "UnbindBackward0").lines == ("UnbindBackward0", "a  1.0", "b  2.0", "views of x")
 
 
 def test_a_view_that_an_operation_makes_keeps_the_name_of_what_it_views_and_counts_with_it():
@@ -281,10 +245,8 @@ def test_a_view_that_an_operation_makes_keeps_the_name_of_what_it_views_and_coun
 
 
 def test_a_view_with_a_node_keeps_the_name_too():
-    with record() as trace:
-        x = torch.ones(2, 3, 4, requires_grad=True)
-        y = (x @ torch.ones(4, 5)).sum() + (x[0] * x[1]).sum()
-        y.backward()
+    x = torch.ones(2, 3, 4, requires_grad=True)
+    trace = recorded("y = (x @ torch.ones(4, 5)).sum() + (x[0] * x[1]).sum()\ny.backward()", x=x)
     text = str(trace.show())
     assert "saved other (x[1])" in text and "saved self (x[0])" in text
     memory = str(trace.show("memory"))
