@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from stepped import Browser, fork, line
+from stepped import Browser, browsed, fork, line
 
 import workbench as torch
 from workbench.scene.displays import displays
@@ -65,8 +65,7 @@ def test_where_no_widget_is_an_image_stands_in(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_each_step_says_what_happened_and_marks_it() -> None:
-    a, s = fork()
-    browser = Browser(s)
+    browser, a, s = browsed(fork)
     assert browser.status["sentence"] == "Backward starts at y with the gradient 1.0."
     assert browser.states() == {
         "y": "done",
@@ -88,8 +87,7 @@ def test_each_step_says_what_happened_and_marks_it() -> None:
 
 
 def test_only_what_changed_is_sent() -> None:
-    _, _, s = line()
-    browser = Browser(s)
+    browser, _, _, s = browsed(line)
     browser.ask("step")
     (news,) = browser.heard
     assert set(news["picture"]["boxes"]) == {browser.id("MeanBackward0"), browser.id("PowBackward0")}
@@ -102,8 +100,7 @@ def test_only_what_changed_is_sent() -> None:
 
 
 def test_what_code_does_is_seen_and_what_the_reader_does_is_there_for_code() -> None:
-    w, b, s = line()
-    browser = Browser(s)
+    browser, w, b, s = browsed(line)
     s.step()
     assert browser.status["position"] == 1
     browser.ask("run")
@@ -130,8 +127,7 @@ def test_a_thousand_quick_steps_are_not_a_thousand_messages() -> None:
 
 
 def test_run_until_over_and_breakpoints() -> None:
-    _, _, s = line()
-    browser = Browser(s)
+    browser, _, _, s = browsed(line)
     places = ["accumulate_grad", "add", "mean", "mul", "pow", "sub", "b", "w"]
     assert browser.status["operations"] == [*places, "model", "not finite", "norm > 100", "norm < 1e-6"]
     assert browser.status["scopes"] == ["model"]
@@ -153,8 +149,7 @@ def test_run_until_over_and_breakpoints() -> None:
 
 
 def test_an_edit_makes_a_branch_and_branches_can_be_switched() -> None:
-    w, b, s = line()
-    browser = Browser(s)
+    browser, w, b, s = browsed(line)
     browser.ask("until", text="mul")
     browser.ask("edit", id=browser.id("MulBackward0"), nr=0, text="[0, 0]")
     assert browser.lines("MulBackward0")[-1] == "changed to [0. 0.], was [-2. -3.]"
@@ -172,8 +167,7 @@ def test_an_edit_makes_a_branch_and_branches_can_be_switched() -> None:
 
 
 def test_what_is_typed_wrongly_is_answered_with_a_sentence() -> None:
-    _, _, s = line()
-    browser = Browser(s)
+    browser, _, _, s = browsed(line)
     place = {"id": browser.id("MeanBackward0"), "nr": 0}
     assert browser.ask("edit", text="import os", **place)["said"].startswith("Type a number such as 0.5")
     assert "has the shape [], but the new value has [2]" in browser.ask("edit", text="[1, 2]", **place)["said"]
@@ -218,8 +212,7 @@ def test_a_prediction_of_another_shape_is_told_the_shape_and_has_another_try() -
     [("norm > 3", "a norm over 3"), ("norm<0.6", "a norm under 0.6"), ("not finite", "a gradient that is not finite")],
 )
 def test_a_run_stops_at_what_is_typed_of_a_gradient(text: str, stopped: str) -> None:
-    w, b, s = line()
-    browser = Browser(s)
+    browser, w, b, s = browsed(line)
     browser.ask("edit", id=browser.id("MeanBackward0"), nr=0, text="0.5" if "<" in text else "1")
     browser.ask("step")
     if text == "not finite":
@@ -282,8 +275,7 @@ def test_inputs_are_captured_and_freed_tensors_stay_with_retain_graph() -> None:
 
 @pytest.mark.slow
 def test_with_the_stepper_the_view_closes_and_the_memory_goes() -> None:
-    a, s = fork()
-    browser = Browser(s)
+    browser, a, s = browsed(fork)
     browser.ask("run")
     view = browser.view
     gone, stage = weakref.ref(s), weakref.ref(view._stage)
@@ -327,8 +319,7 @@ def test_no_number_in_a_box_is_cut_in_two() -> None:
 
 
 def test_what_is_watched_is_told_as_it_comes() -> None:
-    a, s = fork()
-    browser = Browser(s)
+    browser, a, s = browsed(fork)
     (leaf,) = [id for id, box in browser.boxes.items() if box["title"] == "a"]
     product = browser.id("AddBackward0")
     assert browser.ask("watch", id=leaf)["watched"] == [[leaf, "a", "nothing yet"]]
@@ -360,8 +351,7 @@ def test_of_a_long_course_the_last_values_are_told_and_each_output_has_a_row() -
 
 
 def test_each_breakpoint_is_told_and_taken_off() -> None:
-    w, _, s = line()
-    browser = Browser(s)
+    browser, w, _, s = browsed(line)
     s.breakpoint("mul")
     s.breakpoint(over=100)
     s.breakpoint(w)

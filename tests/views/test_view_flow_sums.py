@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from text_programs import recorded
 
 import workbench as torch
 from workbench.recording import Trace
@@ -50,45 +51,24 @@ def said(trace: Trace) -> list[str]:
     return [arrow.label.replace("\n", ", ") for arrow in scene.arrows.values() if arrow.source in leaves]
 
 
-def test_what_grad_hands_to_the_caller_is_no_part_of_the_leafs_own():
-    x = leaf(2.0)
-    with torch.record() as trace:
-        y = x**3
-        (g,) = torch.autograd.grad(y, x, create_graph=True)
-        g.sum().backward()
-    assert said(trace) == ["12.0, handed to the caller", "12.0"]
-    assert kept(trace) == {"x": 12.0}
+HANDED = "y = x**3\n(g,) = torch.autograd.grad(y, x, create_graph=True)\ng.sum().backward()"
+CLEARED = "def step(number):\n    x.grad = None\n    (x * number**2).backward()\nstep(1.0)\nstep(2.0)\nstep(3.0)"
+KEEPS = "y.backward(retain_graph=True)"
+AGAIN = f"y = x * 3\n{KEEPS}\n{KEEPS}"
+LATER = f"y = x * 3\n{KEEPS}\nx.grad = None\n{KEEPS}\ntorch.autograd.grad(y, x)"
+# A program, what is said at the arrows from x, and the sum of those that are part of its grad.
+ARROWS = [
+    (HANDED, ["12.0, handed to the caller", "12.0"], 12.0),
+    (CLEARED, ["1.0, cleared since", "4.0, cleared since", "9.0"], 9.0),
+    (AGAIN, ["3.0, + 3.0 earlier"], 6.0),
+    (LATER, ["3.0, handed to the caller, + 3.0 earlier"], 3.0),
+]
 
 
-def test_what_was_cleared_between_the_steps_says_so():
-    w = leaf(2.0)
-
-    def step(number):
-        w.grad = None
-        (w * number**2).backward()
-
-    with torch.record() as trace:
-        step(1.0)
-        step(2.0)
-        step(3.0)
-    assert said(trace) == ["1.0, cleared since", "4.0, cleared since", "9.0"]
-    assert kept(trace) == {"w": 9.0}
-
-
-def test_what_the_same_arrow_brought_before_is_told_until_it_is_cleared():
-    x = leaf(2.0)
-    with torch.record() as trace:
-        y = x * 3
-        y.backward(retain_graph=True)
-        y.backward(retain_graph=True)
-    assert said(trace) == ["3.0, + 3.0 earlier"]
-    with torch.record() as trace:
-        y = x * 3
-        y.backward(retain_graph=True)
-        x.grad = None
-        y.backward(retain_graph=True)
-        torch.autograd.grad(y, x)
-    assert said(trace) == ["3.0, handed to the caller, + 3.0 earlier"]
+@pytest.mark.parametrize(("program", "arrows", "total"), ARROWS)
+def test_an_arrow_says_why_it_is_no_part_of_grad(program, arrows, total):
+    trace = recorded(program, x=leaf(2.0))
+    assert said(trace) == arrows and kept(trace) == {"x": total}
 
 
 def test_what_no_arrow_brought_is_told_at_the_leaf():

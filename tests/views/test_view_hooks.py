@@ -58,6 +58,9 @@ def test_every_kind_has_a_badge_where_gradients_flow_too():
         graph, flow = (box(storyboard(hooked(), view).at(), title).lines for view in ("graph", "flow"))
         badges = [line for line in graph if "↪" in line]
         assert [line for line in flow if "↪" in line] == badges and bool(badges) == (title != "SumBackward0")
+        assert title != "MulBackward0" or [badge.partition(": ")[0] for badge in badges] == [
+            *("↪ hook", "↪ retains its grad", "↪ pre-hook", "↪ post-hook")
+        ]
 
 
 def test_the_leaf_has_the_grad_that_the_hook_left():

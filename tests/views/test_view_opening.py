@@ -297,7 +297,7 @@ def test_a_run_tells_what_joined_and_what_came_and_went():
     inner, outer = ids["inner"], ids["outer"]
     assert [(first, last) for first, last, _ in board.runs[outer]] == [(0, 3), (5, 8)]
     forward, backward = (caption for _, _, caption in board.runs[inner])
-    assert forward == ("outer/inner: 2 operations join the graph: mul 1, exp 1; it keeps 16 bytes for backward.")
+    assert forward == ("outer/inner: 2 operations join the graph: mul 1, exp 1; it keeps 24 bytes for backward.")
     assert backward == (
         "outer/inner runs backward: it receives the gradient [3. 3.]; 2 nodes run, ExpBackward0 first, "
         "`x * 2.0` last; it sends [44.33 327.6] to x."
