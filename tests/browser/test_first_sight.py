@@ -1,21 +1,20 @@
-"""What is seen first of forty programs in a notebook: the share in sight, the height of the text, the boxes of work."""
+"""What is seen first of many programs in a notebook: the share in sight, the height of the text, the boxes of work."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-import fresh_programs
-import listed_programs
 import pytest
 from browser_page import open_page
+from corpus import ENTRIES
 from player_page import show
 from test_player_window import NOTEBOOKS
 
 import workbench as torch
 from workbench.views import storyboard
 
-PROGRAMS: tuple[Callable[[Any], None], ...] = (*listed_programs.PROGRAMS, *fresh_programs.PROGRAMS)
+PROGRAMS = [each.program for each in ENTRIES if "models" in each.tags]
 LEAST = 12 * 0.59  # px of a box's lines: at a smaller scale nobody reads them
 # The boxes that are there, how many of them lie whole in the window, those of work, the scale, and the labels of arrows
 # that stand on another, on a box or on a heading.
@@ -45,10 +44,11 @@ def page():
         yield page
 
 
-def seen_first(page, program: Callable[[Any], None], size: tuple[int, int]) -> dict[str, Any]:
+def seen_first(page, program: Callable[[Any], Callable[[], None]], size: tuple[int, int]) -> dict[str, Any]:
     """How a program's picture opens in a browser's window of this size."""
+    torch.manual_seed(0)
     with torch.record(lines=True) as trace:
-        program(torch)
+        program(torch)()
     page.set_viewport_size({"width": size[0], "height": size[1]})
     show(page, storyboard(trace).to_dict(), notebook=NOTEBOOKS[size])
     page.evaluate(FRAMES)
@@ -62,7 +62,6 @@ TOO_LARGE = {
     "physics_informed_heat_equation",
     "matrix_factorisation",
     "differentiable_cannon",
-    "maml_sine_tasks",
     "per_sample_gradients_functional",
 }
 

@@ -235,8 +235,8 @@ def target_network(torch):
 @healthy("an image is trained by a model")
 def image(torch):
     net, image = model(torch), torch.randn(2, 6, requires_grad=True)
-    loss = lambda: (net(image) - 1).pow(2).sum()
-    return train(torch, net, lr=0.01, rounds=3, kind="Adam", loss_of=loss, given=[image])
+    optimizer = {"lr": 0.01, "kind": "Adam", "given": [image]}
+    return train(torch, net, rounds=3, loss_of=lambda: (net(image) - 1).pow(2).sum(), **optimizer)
 
 
 def without(torch, given):

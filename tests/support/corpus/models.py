@@ -1,15 +1,479 @@
-"""Twenty small programs written the way people write PyTorch in lectures, homework and at work."""
+"""Programs as people write them in lectures, homework and at work, each run forward and backward: all are healthy."""
+
+from __future__ import annotations
 
 import copy
 import math
-from typing import Any
+from functools import partial, wraps
+
+from . import healthy
 
 
-def cnn_digit_classifier(torch: Any) -> None:
-    """A small convolutional net with batch norm and dropout, two SGD steps."""
+def whole(program):
+    """Enter a program that is recorded from its first line on."""
+
+    @wraps(program)
+    def begun(torch):
+        return partial(program, torch)
+
+    return healthy()(begun)
+
+
+@whole
+def scalars(torch):
+    """A few scalars, one of them used more than once."""
+    a = torch.tensor(2.0, requires_grad=True)
+    b = torch.tensor(3.0, requires_grad=True)
+    c = a * b
+    d = c + a**2
+    e = d / (b - 1)
+    loss = e.exp() + c
+    loss.backward()
+
+
+@whole
+def mlp_trained(torch):
+    """A multilayer perceptron trained for ten steps with SGD."""
     nn = torch.nn
+    inputs = torch.randn(16, 4)
+    targets = inputs.sum(dim=1, keepdim=True)
+    model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 1))
+    criterion = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    for _ in range(10):
+        optimizer.zero_grad()
+        predictions = model(inputs)
+        loss = criterion(predictions, targets)
+        loss.backward()
+        optimizer.step()
+
+
+@whole
+def small_resnet(torch):
+    """A small residual network for images, with projection shortcuts."""
+    nn, F = torch.nn, torch.nn.functional
+
+    class ResidualBlock(nn.Module):
+        def __init__(self, in_channels, out_channels, stride=1):
+            super().__init__()
+            self.conv1 = nn.Conv2d(in_channels, out_channels, 3, stride=stride, padding=1, bias=False)
+            self.bn1 = nn.BatchNorm2d(out_channels)
+            self.conv2 = nn.Conv2d(out_channels, out_channels, 3, padding=1, bias=False)
+            self.bn2 = nn.BatchNorm2d(out_channels)
+            if stride != 1 or in_channels != out_channels:
+                self.shortcut = nn.Sequential(
+                    nn.Conv2d(in_channels, out_channels, 1, stride=stride, bias=False),
+                    nn.BatchNorm2d(out_channels),
+                )
+            else:
+                self.shortcut = nn.Identity()
+
+        def forward(self, x):
+            out = F.relu(self.bn1(self.conv1(x)))
+            out = self.bn2(self.conv2(out))
+            return F.relu(out + self.shortcut(x))
+
+    class SmallResNet(nn.Module):
+        def __init__(self, num_classes=10):
+            super().__init__()
+            self.conv = nn.Conv2d(3, 8, 3, padding=1, bias=False)
+            self.bn = nn.BatchNorm2d(8)
+            self.pool = nn.MaxPool2d(2)
+            self.layer1 = ResidualBlock(8, 8)
+            self.layer2 = ResidualBlock(8, 16, stride=2)
+            self.fc = nn.Linear(16, num_classes)
+
+        def forward(self, x):
+            x = self.pool(F.relu(self.bn(self.conv(x))))
+            x = self.layer2(self.layer1(x))
+            x = x.mean(dim=(2, 3))
+            return self.fc(x)
+
+    images = torch.randn(2, 3, 16, 16)
+    labels = torch.tensor([3, 7])
+    model = SmallResNet()
+    loss = F.cross_entropy(model(images), labels)
+    loss.backward()
+
+
+@whole
+def unet(torch):
+    """A U-Net with two levels down, two up, and concatenated skips."""
+    nn, F = torch.nn, torch.nn.functional
+
+    class DoubleConv(nn.Module):
+        def __init__(self, in_channels, out_channels):
+            super().__init__()
+            self.layers = nn.Sequential(
+                nn.Conv2d(in_channels, out_channels, 3, padding=1),
+                nn.BatchNorm2d(out_channels),
+                nn.ReLU(),
+                nn.Conv2d(out_channels, out_channels, 3, padding=1),
+                nn.BatchNorm2d(out_channels),
+                nn.ReLU(),
+            )
+
+        def forward(self, x):
+            return self.layers(x)
+
+    def upsample(x):
+        batch_size, channels, height, width = x.shape
+        x = x[:, :, :, None, :, None].repeat(1, 1, 1, 2, 1, 2)
+        return x.reshape(batch_size, channels, 2 * height, 2 * width)
+
+    class UNet(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.down1 = DoubleConv(1, 4)
+            self.down2 = DoubleConv(4, 8)
+            self.bottleneck = DoubleConv(8, 16)
+            self.up2 = DoubleConv(16 + 8, 8)
+            self.up1 = DoubleConv(8 + 4, 4)
+            self.head = nn.Conv2d(4, 1, 1)
+
+        def forward(self, x):
+            skip1 = self.down1(x)
+            skip2 = self.down2(F.max_pool2d(skip1, 2))
+            x = self.bottleneck(F.max_pool2d(skip2, 2))
+            x = self.up2(torch.cat([upsample(x), skip2], dim=1))
+            x = self.up1(torch.cat([upsample(x), skip1], dim=1))
+            return self.head(x)
+
+    images = torch.randn(2, 1, 16, 16)
+    masks = (torch.rand(2, 1, 16, 16) > 0.5).float()
+    model = UNet()
+    loss = F.binary_cross_entropy_with_logits(model(images), masks)
+    loss.backward()
+
+
+@whole
+def lstm_tagger(torch):
+    """A part-of-speech tagger: an embedding, an LSTM and a linear layer."""
+    nn, F = torch.nn, torch.nn.functional
+
+    class LSTMTagger(nn.Module):
+        def __init__(self, vocab_size, embedding_dim, hidden_dim, num_tags):
+            super().__init__()
+            self.embedding = nn.Embedding(vocab_size, embedding_dim)
+            self.lstm = nn.LSTM(embedding_dim, hidden_dim, batch_first=True)
+            self.hidden_to_tag = nn.Linear(hidden_dim, num_tags)
+
+        def forward(self, sentences):
+            embedded = self.embedding(sentences)
+            hidden_states, _ = self.lstm(embedded)
+            return self.hidden_to_tag(hidden_states)
+
+    sentences = torch.randint(0, 20, (3, 6))
+    tags = torch.randint(0, 5, (3, 6))
+    model = LSTMTagger(vocab_size=20, embedding_dim=8, hidden_dim=12, num_tags=5)
+    scores = model(sentences)
+    loss = F.cross_entropy(scores.reshape(-1, 5), tags.reshape(-1))
+    loss.backward()
+
+
+@whole
+def attention(torch):
+    """Multi-head self-attention by hand, with a causal mask."""
+    nn, F = torch.nn, torch.nn.functional
+
+    class MultiHeadAttention(nn.Module):
+        def __init__(self, embed_dim, num_heads):
+            super().__init__()
+            self.num_heads = num_heads
+            self.head_dim = embed_dim // num_heads
+            self.query, self.key, self.value, self.out = (nn.Linear(embed_dim, embed_dim) for _ in range(4))
+
+        def split_heads(self, x):
+            batch_size, length, _ = x.shape
+            return x.view(batch_size, length, self.num_heads, self.head_dim).transpose(1, 2)
+
+        def forward(self, x):
+            batch_size, length, embed_dim = x.shape
+            q = self.split_heads(self.query(x))
+            k = self.split_heads(self.key(x))
+            v = self.split_heads(self.value(x))
+            scores = q @ k.transpose(-2, -1) / self.head_dim**0.5
+            mask = torch.triu(torch.ones(length, length), diagonal=1).bool()
+            scores = scores.masked_fill(mask, float("-inf"))
+            weights = F.softmax(scores, dim=-1)
+            context = (weights @ v).transpose(1, 2).contiguous().view(batch_size, length, embed_dim)
+            return self.out(context)
+
+    x = torch.randn(2, 5, 8, requires_grad=True)
+    target = torch.randn(2, 5, 8)
+    model = MultiHeadAttention(embed_dim=8, num_heads=2)
+    loss = F.mse_loss(model(x), target)
+    loss.backward()
+
+
+@whole
+def gan_step(torch):
+    """One training step of a GAN: first the discriminator, then the generator."""
+    nn = torch.nn
+    generator = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 2))
+    discriminator = nn.Sequential(nn.Linear(2, 8), nn.LeakyReLU(0.2), nn.Linear(8, 1))
+    optimizer_g = torch.optim.Adam(generator.parameters(), lr=2e-4, betas=(0.5, 0.999))
+    optimizer_d = torch.optim.Adam(discriminator.parameters(), lr=2e-4, betas=(0.5, 0.999))
+    criterion = nn.BCEWithLogitsLoss()
+    real = torch.randn(6, 2) + 2.0
+    noise = torch.randn(6, 3)
+    real_labels = torch.ones(6, 1)
+    fake_labels = torch.zeros(6, 1)
+
+    optimizer_d.zero_grad()
+    fake = generator(noise)
+    loss_real = criterion(discriminator(real), real_labels)
+    loss_fake = criterion(discriminator(fake.detach()), fake_labels)
+    loss_d = loss_real + loss_fake
+    loss_d.backward()
+    optimizer_d.step()
+
+    optimizer_g.zero_grad()
+    loss_g = criterion(discriminator(fake), real_labels)
+    loss_g.backward()
+    optimizer_g.step()
+
+
+@whole
+def gradient_penalty(torch):
+    """The critic's loss of a WGAN-GP: the gradient's norm is part of the loss."""
+    nn = torch.nn
+    critic = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+    real = torch.randn(5, 2) + 1.0
+    fake = torch.randn(5, 2)
+    alpha = torch.rand(5, 1)
+    interpolated = (alpha * real + (1 - alpha) * fake).requires_grad_(True)
+    scores = critic(interpolated)
+    (gradients,) = torch.autograd.grad(
+        outputs=scores,
+        inputs=interpolated,
+        grad_outputs=torch.ones_like(scores),
+        create_graph=True,
+    )
+    penalty = ((gradients.norm(2, dim=1) - 1) ** 2).mean()
+    loss = critic(fake).mean() - critic(real).mean() + 10 * penalty
+    loss.backward()
+
+
+@whole
+def hessian_of_two(torch):
+    """The second derivatives of a function of two scalars."""
+    x = torch.tensor(1.5, requires_grad=True)
+    y = torch.tensor(-0.5, requires_grad=True)
+    z = x**3 * y + torch.sin(x * y)
+    dz_dx, dz_dy = torch.autograd.grad(z, (x, y), create_graph=True)
+    rows = []
+    for first_derivative in (dz_dx, dz_dy):
+        second_derivatives = torch.autograd.grad(first_derivative, (x, y), retain_graph=True)
+        rows.append(torch.stack(second_derivatives))
+    torch.stack(rows)
+
+
+@whole
+def maml_step(torch):
+    """One step of MAML: the outer loss is differentiated through the inner step."""
     F = torch.nn.functional
-    torch.manual_seed(0)
+    inner_lr = 0.1
+
+    def predict(x, params):
+        w1, b1, w2, b2 = params
+        hidden = torch.tanh(F.linear(x, w1, b1))
+        return F.linear(hidden, w2, b2)
+
+    params = [
+        torch.randn(8, 1, requires_grad=True),
+        torch.zeros(8, requires_grad=True),
+        torch.randn(1, 8, requires_grad=True),
+        torch.zeros(1, requires_grad=True),
+    ]
+    meta_optimizer = torch.optim.Adam(params, lr=1e-3)
+
+    meta_optimizer.zero_grad()
+    outer_loss = 0.0
+    for amplitude in (0.5, 2.0):
+        x_support, x_query = torch.randn(5, 1), torch.randn(5, 1)
+        y_support, y_query = amplitude * torch.sin(x_support), amplitude * torch.sin(x_query)
+        inner_loss = F.mse_loss(predict(x_support, params), y_support)
+        grads = torch.autograd.grad(inner_loss, params, create_graph=True)
+        adapted = [p - inner_lr * g for p, g in zip(params, grads, strict=True)]
+        outer_loss = outer_loss + F.mse_loss(predict(x_query, adapted), y_query)
+    outer_loss.backward()
+    meta_optimizer.step()
+
+
+@whole
+def recursive_tree(torch):
+    """A network that follows the shape of a parse tree by recursion."""
+    nn, F = torch.nn, torch.nn.functional
+
+    class TreeNet(nn.Module):
+        def __init__(self, vocab_size, dim, num_classes):
+            super().__init__()
+            self.embedding = nn.Embedding(vocab_size, dim)
+            self.combine = nn.Linear(2 * dim, dim)
+            self.classify = nn.Linear(dim, num_classes)
+
+        def encode(self, tree):
+            if isinstance(tree, int):
+                return self.embedding(torch.tensor(tree))
+            left, right = tree
+            children = torch.cat([self.encode(left), self.encode(right)])
+            return torch.tanh(self.combine(children))
+
+        def forward(self, tree):
+            return self.classify(self.encode(tree))
+
+    model = TreeNet(vocab_size=10, dim=6, num_classes=2)
+    tree = ((0, (1, 2)), ((3, 4), (5, (6, 7))))
+    logits = model(tree)
+    loss = F.cross_entropy(logits.unsqueeze(0), torch.tensor([1]))
+    loss.backward()
+
+
+@whole
+def rnn_by_hand(torch):
+    """A recurrent network written out by hand, for twenty rounds."""
+    input_size, hidden_size, batch_size, num_steps = 3, 5, 2, 20
+    W_xh = (torch.randn(input_size, hidden_size) * 0.3).requires_grad_()
+    W_hh = (torch.randn(hidden_size, hidden_size) * 0.3).requires_grad_()
+    b_h = torch.zeros(hidden_size, requires_grad=True)
+    W_hy = (torch.randn(hidden_size, 1) * 0.3).requires_grad_()
+    inputs = torch.randn(num_steps, batch_size, input_size)
+    targets = torch.randn(num_steps, batch_size, 1)
+
+    h = torch.zeros(batch_size, hidden_size)
+    loss = 0.0
+    for t in range(num_steps):
+        h = torch.tanh(inputs[t] @ W_xh + h @ W_hh + b_h)
+        y = h @ W_hy
+        loss = loss + ((y - targets[t]) ** 2).mean()
+    loss = loss / num_steps
+    loss.backward()
+
+
+@whole
+def straight_through(torch):
+    """Custom functions: a straight-through sign, and one with three outputs."""
+
+    class BinarizeSTE(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return torch.where(x >= 0, torch.ones_like(x), -torch.ones_like(x))
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output * (x.abs() <= 1).float()
+
+    class SplitBySign(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            mask = x > 0
+            positive = x * mask
+            negative = x * ~mask
+            ctx.save_for_backward(mask)
+            ctx.mark_non_differentiable(mask)
+            return positive, negative, mask
+
+        @staticmethod
+        def backward(ctx, grad_positive, grad_negative, grad_mask):
+            (mask,) = ctx.saved_tensors
+            return torch.where(mask, grad_positive, grad_negative)
+
+    x = torch.randn(4, 3)
+    weight = torch.randn(3, 2, requires_grad=True)
+    binary_weight = BinarizeSTE.apply(weight)
+    output = x @ binary_weight
+    positive, negative, mask = SplitBySign.apply(output)
+    loss = positive.sum() + 0.1 * (negative**2).sum() + mask.float().mean()
+    loss.backward()
+
+
+@whole
+def per_sample_gradients(torch):
+    """The gradient of every sample's own loss, with vmap of grad."""
+    nn, F = torch.nn, torch.nn.functional
+    model = nn.Sequential(nn.Linear(3, 6), nn.Tanh(), nn.Linear(6, 2))
+    params = {name: p.detach() for name, p in model.named_parameters()}
+    inputs = torch.randn(5, 3)
+    labels = torch.randint(0, 2, (5,))
+
+    def compute_loss(params, sample, label):
+        logits = torch.func.functional_call(model, params, (sample.unsqueeze(0),))
+        return F.cross_entropy(logits, label.unsqueeze(0))
+
+    per_sample_grad = torch.func.vmap(torch.func.grad(compute_loss), in_dims=(None, 0, 0))
+    gradients = per_sample_grad(params, inputs, labels)
+    sum(g.flatten(1).pow(2).sum(dim=1) for g in gradients.values()).sqrt()
+
+
+@whole
+def spring(torch):
+    """A mass on a spring over sixty steps; how far it lands depends on the stiffness."""
+    stiffness = torch.tensor(4.0, requires_grad=True)
+    mass, damping, dt = 1.0, 0.1, 0.05
+    position = torch.tensor(1.0)
+    velocity = torch.tensor(0.0)
+    for _ in range(60):
+        force = -stiffness * position - damping * velocity
+        velocity = velocity + force / mass * dt
+        position = position + velocity * dt
+    loss = (position - 0.5) ** 2
+    loss.backward()
+
+
+@whole
+def branch_on_data(torch):
+    """A loop whose branch, and whose length, depends on the values."""
+    x = torch.tensor([0.5, -1.0, 0.2], requires_grad=True)
+    scale = torch.tensor(1.7, requires_grad=True)
+    y = x * 2
+    steps = 0
+    while y.norm() < 20 and steps < 12:
+        if y.sum() < 0:
+            y = y.abs() + 1
+        elif y.max() > 4:
+            y = y - 2 * y.mean()
+        else:
+            y = y * scale
+        steps += 1
+    loss = y.pow(2).mean()
+    loss.backward()
+
+
+@whole
+def held_model(torch):
+    """A trainer that holds its network and takes a step with Adam and clipping."""
+    nn = torch.nn
+
+    class Trainer:
+        def __init__(self, lr=1e-2, max_norm=1.0):
+            self.net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+            self.optimizer = torch.optim.Adam(self.net.parameters(), lr=lr)
+            self.criterion = nn.CrossEntropyLoss()
+            self.max_norm = max_norm
+            self.losses = []
+
+        def training_step(self, inputs, labels):
+            self.net.train()
+            self.optimizer.zero_grad()
+            loss = self.criterion(self.net(inputs), labels)
+            loss.backward()
+            nn.utils.clip_grad_norm_(self.net.parameters(), self.max_norm)
+            self.optimizer.step()
+            self.losses.append(loss.item())
+
+    inputs = torch.randn(6, 4)
+    labels = torch.randint(0, 3, (6,))
+    trainer = Trainer()
+    trainer.training_step(inputs, labels)
+
+
+@whole
+def cnn_digit_classifier(torch):
+    """A small convolutional net with batch norm and dropout, two SGD steps."""
+    nn, F = torch.nn, torch.nn.functional
 
     class SmallCNN(nn.Module):
         def __init__(self):
@@ -47,11 +511,10 @@ def cnn_digit_classifier(torch: Any) -> None:
     assert 0.0 <= accuracy <= 1.0
 
 
-def lstm_cell_by_hand(torch: Any) -> None:
+@whole
+def lstm_cell_by_hand(torch):
     """An LSTM cell from the four gate equations, unrolled over time on an embedded sequence."""
-    nn = torch.nn
-    F = torch.nn.functional
-    torch.manual_seed(0)
+    nn, F = torch.nn, torch.nn.functional
 
     class MyLSTMCell(nn.Module):
         def __init__(self, input_size, hidden_size):
@@ -91,11 +554,10 @@ def lstm_cell_by_hand(torch: Any) -> None:
             p -= 0.1 * p.grad
 
 
-def tiny_gpt(torch: Any) -> None:
+@whole
+def tiny_gpt(torch):
     """Causal multi-head self-attention in two pre-norm blocks with the output head tied to the embedding."""
-    nn = torch.nn
-    F = torch.nn.functional
-    torch.manual_seed(0)
+    nn, F = torch.nn, torch.nn.functional
 
     class CausalSelfAttention(nn.Module):
         def __init__(self, n_embd, n_head, block_size):
@@ -107,10 +569,8 @@ def tiny_gpt(torch: Any) -> None:
 
         def forward(self, x):
             B, T, C = x.size()
-            q, k, v = self.qkv(x).split(C, dim=2)
-            q = q.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
-            k = k.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
-            v = v.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
+            parts = self.qkv(x).split(C, dim=2)
+            q, k, v = (each.view(B, T, self.n_head, C // self.n_head).transpose(1, 2) for each in parts)
             att = (q @ k.transpose(-2, -1)) / math.sqrt(k.size(-1))
             att = att.masked_fill(self.mask[:, :, :T, :T] == 0, float("-inf"))
             att = F.softmax(att, dim=-1)
@@ -170,52 +630,10 @@ def tiny_gpt(torch: Any) -> None:
             context = torch.cat([context, next_token], dim=1)
 
 
-def binary_code_straight_through(torch: Any) -> None:
-    """Binary latent autoencoder whose custom Function rounds forward and passes a clipped gradient backward."""
-    nn = torch.nn
-    F = torch.nn.functional
-    torch.manual_seed(0)
-
-    class BinarizeSTE(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return (x > 0).float() * 2 - 1
-
-        @staticmethod
-        def backward(ctx, grad_output):
-            (x,) = ctx.saved_tensors
-            return grad_output * (x.abs() <= 1).float()
-
-    class BinaryAutoencoder(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.encoder = nn.Sequential(nn.Linear(12, 16), nn.LeakyReLU(0.1), nn.Linear(16, 5))
-            self.decoder = nn.Sequential(nn.Linear(5, 16), nn.LeakyReLU(0.1), nn.Linear(16, 12), nn.Sigmoid())
-
-        def forward(self, x):
-            pre_code = self.encoder(x)
-            code = BinarizeSTE.apply(pre_code)
-            return self.decoder(code), pre_code, code
-
-    model = BinaryAutoencoder()
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    data = torch.rand(8, 12)
-    for _ in range(3):
-        reconstruction, pre_code, code = model(data)
-        reconstruction_loss = F.binary_cross_entropy(reconstruction, data)
-        commitment_loss = F.mse_loss(pre_code, code.detach())
-        loss = reconstruction_loss + 0.25 * commitment_loss
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-
-
-def two_tower_contrastive(torch: Any) -> None:
+@whole
+def two_tower_contrastive(torch):
     """CLIP-like symmetric InfoNCE of an image tower and a text tower with a learned temperature."""
-    nn = torch.nn
-    F = torch.nn.functional
-    torch.manual_seed(0)
+    nn, F = torch.nn, torch.nn.functional
 
     class TextTower(nn.Module):
         def __init__(self, vocab_size, dim):
@@ -260,11 +678,10 @@ def two_tower_contrastive(torch: Any) -> None:
         model.logit_scale.clamp_(0, math.log(100))
 
 
-def mixture_of_experts(torch: Any) -> None:
+@whole
+def mixture_of_experts(torch):
     """Top-2 routed experts gathered with index_add and a load-balancing penalty."""
-    nn = torch.nn
-    F = torch.nn.functional
-    torch.manual_seed(0)
+    nn, F = torch.nn, torch.nn.functional
 
     class MoELayer(nn.Module):
         def __init__(self, dim, num_experts=4, top_k=2):
@@ -301,12 +718,10 @@ def mixture_of_experts(torch: Any) -> None:
     loss.backward()
 
 
-def diffusion_training_step(torch: Any) -> None:
+@whole
+def diffusion_training_step(torch):
     """DDPM noise prediction with sinusoidal time embedding, then a few reverse sampling steps."""
-    nn = torch.nn
-    F = torch.nn.functional
-    torch.manual_seed(0)
-
+    nn, F = torch.nn, torch.nn.functional
     num_steps = 20
     betas = torch.linspace(1e-4, 0.02, num_steps)
     alphas = 1.0 - betas
@@ -353,11 +768,10 @@ def diffusion_training_step(torch: Any) -> None:
             x = mean + betas[step].sqrt() * torch.randn_like(x)
 
 
-def reinforce_with_baseline(torch: Any) -> None:
+@whole
+def reinforce_with_baseline(torch):
     """Policy gradient on a toy corridor with a learned value baseline and an entropy bonus."""
-    nn = torch.nn
-    F = torch.nn.functional
-    torch.manual_seed(0)
+    nn, F = torch.nn, torch.nn.functional
 
     class ActorCritic(nn.Module):
         def __init__(self, obs_dim, num_actions):
@@ -405,21 +819,15 @@ def reinforce_with_baseline(torch: Any) -> None:
     optimizer.step()
 
 
-def physics_informed_heat_equation(torch: Any) -> None:
+@whole
+def physics_informed_heat_equation(torch):
     """PINN for u_t = k u_xx: first and second derivatives of the network enter the loss."""
     nn = torch.nn
-    torch.manual_seed(0)
 
     class PINN(nn.Module):
         def __init__(self):
             super().__init__()
-            self.net = nn.Sequential(
-                nn.Linear(2, 10),
-                nn.Tanh(),
-                nn.Linear(10, 10),
-                nn.Tanh(),
-                nn.Linear(10, 1),
-            )
+            self.net = nn.Sequential(nn.Linear(2, 10), nn.Tanh(), nn.Linear(10, 10), nn.Tanh(), nn.Linear(10, 1))
 
         def forward(self, x, t):
             return self.net(torch.cat([x, t], dim=1))
@@ -449,11 +857,10 @@ def physics_informed_heat_equation(torch: Any) -> None:
         optimizer.step()
 
 
-def hypernetwork_curves(torch: Any) -> None:
+@whole
+def hypernetwork_curves(torch):
     """A hypernetwork writes the weights of a small per-task net, applied with bmm and einsum."""
-    nn = torch.nn
-    F = torch.nn.functional
-    torch.manual_seed(0)
+    nn, F = torch.nn, torch.nn.functional
 
     class HyperNetwork(nn.Module):
         def __init__(self, num_tasks, task_dim=4, hidden=5):
@@ -483,12 +890,10 @@ def hypernetwork_curves(torch: Any) -> None:
         scheduler.step()
 
 
-def gradient_accumulation(torch: Any) -> None:
+@whole
+def gradient_accumulation(torch):
     """Micro-batches accumulate into .grad and are checked against the gradient of the full batch."""
-    nn = torch.nn
-    F = torch.nn.functional
-    torch.manual_seed(0)
-
+    nn, F = torch.nn, torch.nn.functional
     features = torch.randn(12, 5)
     targets = (features[:, 0] * features[:, 1] > 0).float()
     model = nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 8), nn.ELU(), nn.Linear(8, 1))
@@ -514,11 +919,10 @@ def gradient_accumulation(torch: Any) -> None:
     optimizer.step()
 
 
-def ema_teacher_self_distillation(torch: Any) -> None:
+@whole
+def ema_teacher_self_distillation(torch):
     """BYOL-like student that predicts a detached EMA teacher on two noisy views."""
-    nn = torch.nn
-    F = torch.nn.functional
-    torch.manual_seed(0)
+    nn, F = torch.nn, torch.nn.functional
 
     def make_encoder():
         return nn.Sequential(nn.Linear(6, 12), nn.BatchNorm1d(12), nn.ReLU(), nn.Linear(12, 4))
@@ -552,10 +956,9 @@ def ema_teacher_self_distillation(torch: Any) -> None:
                 teacher_param.mul_(momentum).add_(student_param, alpha=1 - momentum)
 
 
-def matrix_factorisation(torch: Any) -> None:
+@whole
+def matrix_factorisation(torch):
     """Movie ratings from user and item factors with biases, raw tensors and manual descent."""
-    torch.manual_seed(0)
-
     num_users, num_items, rank = 5, 7, 3
     user_factors = (0.1 * torch.randn(num_users, rank)).requires_grad_()
     item_factors = (0.1 * torch.randn(num_items, rank)).requires_grad_()
@@ -585,10 +988,9 @@ def matrix_factorisation(torch: Any) -> None:
         scores.topk(2, dim=1)
 
 
-def differentiable_cannon(torch: Any) -> None:
+@whole
+def differentiable_cannon(torch):
     """Launch velocity optimised through a drag simulation with a bouncing floor."""
-    torch.manual_seed(0)
-
     target = torch.tensor([3.0, 0.5])
     velocity_guess = torch.tensor([1.5, 2.0], requires_grad=True)
     drag = torch.tensor(0.05, requires_grad=True)
@@ -619,11 +1021,10 @@ def differentiable_cannon(torch: Any) -> None:
         optimizer.step()
 
 
-def knowledge_distillation(torch: Any) -> None:
+@whole
+def knowledge_distillation(torch):
     """A frozen wide teacher gives soft targets to a narrow student, with a feature hint loss."""
-    nn = torch.nn
-    F = torch.nn.functional
-    torch.manual_seed(0)
+    nn, F = torch.nn, torch.nn.functional
 
     class Classifier(nn.Module):
         def __init__(self, hidden):
@@ -661,52 +1062,10 @@ def knowledge_distillation(torch: Any) -> None:
     assert all(p.grad is None for p in teacher.parameters())
 
 
-def maml_sine_tasks(torch: Any) -> None:
-    """MAML: an inner gradient step with create_graph, outer loss backpropagated through it."""
-    nn = torch.nn
-    F = torch.nn.functional
-    torch.manual_seed(0)
-
-    hidden = 8
-    meta_params = {
-        "w1": nn.Parameter(torch.randn(hidden, 1)),
-        "b1": nn.Parameter(torch.zeros(hidden)),
-        "w2": nn.Parameter(torch.randn(1, hidden) / math.sqrt(hidden)),
-        "b2": nn.Parameter(torch.zeros(1)),
-    }
-    meta_optimizer = torch.optim.Adam(meta_params.values(), lr=1e-3)
-
-    def forward(params, x):
-        h = torch.tanh(F.linear(x, params["w1"], params["b1"]))
-        return F.linear(h, params["w2"], params["b2"])
-
-    def sample_task():
-        amplitude = 0.5 + 2 * torch.rand(1)
-        phase = math.pi * torch.rand(1)
-        x = 6 * torch.rand(10, 1) - 3
-        y = amplitude * torch.sin(x + phase)
-        return x[:5], y[:5], x[5:], y[5:]
-
-    inner_lr = 0.05
-    meta_optimizer.zero_grad()
-    meta_loss = 0.0
-    for _ in range(3):
-        x_support, y_support, x_query, y_query = sample_task()
-        fast = dict(meta_params)
-        for _ in range(2):
-            inner_loss = F.mse_loss(forward(fast, x_support), y_support)
-            grads = torch.autograd.grad(inner_loss, list(fast.values()), create_graph=True)
-            fast = {name: p - inner_lr * g for (name, p), g in zip(fast.items(), grads, strict=True)}
-        meta_loss = meta_loss + F.mse_loss(forward(fast, x_query), y_query)
-    (meta_loss / 3).backward()
-    meta_optimizer.step()
-
-
-def variational_autoencoder(torch: Any) -> None:
+@whole
+def variational_autoencoder(torch):
     """VAE with the reparameterisation trick, KL term and an annealed beta."""
-    nn = torch.nn
-    F = torch.nn.functional
-    torch.manual_seed(0)
+    nn, F = torch.nn, torch.nn.functional
 
     class VAE(nn.Module):
         def __init__(self, data_dim=10, hidden=12, latent=3):
@@ -747,9 +1106,9 @@ def variational_autoencoder(torch: Any) -> None:
         torch.sigmoid(model.decoder(torch.randn(2, 3)))
 
 
-def per_sample_gradients_functional(torch: Any) -> None:
+@whole
+def per_sample_gradients_functional(torch):
     """Per-example gradients with func.grad and vmap, clipped as in DP-SGD, plus a Jacobian and a jvp."""
-    torch.manual_seed(0)
     grad, vmap = torch.func.grad, torch.func.vmap
     jvp, jacrev = torch.func.jvp, torch.func.jacrev
 
@@ -783,11 +1142,10 @@ def per_sample_gradients_functional(torch: Any) -> None:
     assert torch.allclose(jacobian @ direction, directional, atol=1e-5)
 
 
-def graph_attention_layer(torch: Any) -> None:
+@whole
+def graph_attention_layer(torch):
     """Message passing over an edge list with a segment softmax by scatter, two checkpointed layers."""
-    nn = torch.nn
-    F = torch.nn.functional
-    torch.manual_seed(0)
+    nn, F = torch.nn, torch.nn.functional
     run_checkpointed = torch.utils.checkpoint.checkpoint
 
     class GraphAttention(nn.Module):
@@ -821,10 +1179,9 @@ def graph_attention_layer(torch: Any) -> None:
     loss.backward()
 
 
-def gaussian_process_likelihood(torch: Any) -> None:
+@whole
+def gaussian_process_likelihood(torch):
     """GP regression: RBF hyperparameters by marginal likelihood through a hand-written Cholesky, then a posterior."""
-    torch.manual_seed(0)
-
     n = 6
     x = torch.linspace(0, 4, n, dtype=torch.float64)
     y = torch.sin(x) + 0.1 * torch.randn(n, dtype=torch.float64)
@@ -879,27 +1236,3 @@ def gaussian_process_likelihood(torch: Any) -> None:
         mean = half_solved.T @ forward_substitution(lower, y)
         variance = torch.exp(2 * log_signal) - (half_solved**2).sum(dim=0)
         assert mean.shape == (2,) and bool((variance > 0).all())
-
-
-PROGRAMS = (
-    cnn_digit_classifier,
-    lstm_cell_by_hand,
-    tiny_gpt,
-    binary_code_straight_through,
-    two_tower_contrastive,
-    mixture_of_experts,
-    diffusion_training_step,
-    reinforce_with_baseline,
-    physics_informed_heat_equation,
-    hypernetwork_curves,
-    gradient_accumulation,
-    ema_teacher_self_distillation,
-    matrix_factorisation,
-    differentiable_cannon,
-    knowledge_distillation,
-    maml_sine_tasks,
-    variational_autoencoder,
-    per_sample_gradients_functional,
-    graph_attention_layer,
-    gaussian_process_likelihood,
-)

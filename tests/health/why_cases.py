@@ -1,0 +1,460 @@
+"""Reasons for a gradient that is None, zero, not finite or a sum: each asks `why` and returns what it answers.
+
+`@asks("none", "relu")` says the verdict of the last answer, and names that all answers together must have.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import workbench
+from workbench import why
+
+Case = Callable[..., Any]
+CASES: dict[Case, tuple[str, tuple[str, ...]]] = {}  # the verdict, and names
+
+
+def asks(verdict: str, *names: str) -> Callable[[Case], Case]:
+    """Enter a case: a function of the engine, two weights and data."""
+
+    def enter(case: Case) -> Case:
+        CASES[case] = verdict, names
+        return case
+
+    return enter
+
+
+def recorded(engine):
+    return workbench.record(engine) if engine is not workbench else workbench.record()
+
+
+def of_recording(engine, w, loss_of):
+    """Record the backward of a loss, and ask about a weight."""
+    with recorded(engine) as trace:
+        loss = loss_of()
+        loss.backward()
+    return [trace.why(w)]
+
+
+# Asked of the graph alone.
+
+
+@asks(
+    "none", "SumBackward0 → MulBackward0 → ReluBackward0 → MmBackward0 → w", "none has freed", "record(", "trace.why(w)"
+)
+def no_backward_yet(engine, w, v, x):
+    loss = (engine.relu(x @ w) * v).sum()
+    return [why(w), why(w, loss)]
+
+
+@asks("none", "A backward has run through this graph", "zero_grad()")
+def cleared_since(engine, w, v, x):
+    loss = engine.relu(x @ w).sum()
+    loss.backward()
+    w.grad = None
+    return [why(w, loss)]
+
+
+@asks("none", "int64", "frozen does not require a gradient", "requires_grad_(False)")
+def takes_none(engine, w, v, x):
+    n, frozen = engine.tensor([1, 2, 3]), engine.ones(3)
+    return [why(n), why(frozen)]
+
+
+@asks("there", "from before: w does not require a gradient now", "no way leads from this loss to w")
+def requires_none_any_more(engine, w, v, x):
+    w.sum().backward()
+    of_integers = why(w, engine.tensor([1, 2]))
+    w.requires_grad_(False)
+    return [of_integers, why(w)]
+
+
+@asks("none", "It shows the memory of h")
+def detached_from_what_lives(engine, w, v, x):
+    h = w * 2
+    d = h.detach()
+    return [why(d)]
+
+
+@asks("none", "u is not a leaf, MulBackward0 made it", "It was computed from w.", "u.retain_grad()", "ToCopyBackward0")
+def no_leaf(engine, w, v, x):
+    converted = w.to(engine.float16)
+    u = w * 2
+    loss = (u * v).sum()
+    loss.backward()
+    return [why(converted), why(u, loss)]
+
+
+@asks("there", "u.grad is there and finite:")
+def no_leaf_but_retained(engine, w, v, x):
+    u = w * 2
+    u.retain_grad()
+    with recorded(engine) as trace:
+        loss = (u * v).sum()
+        loss.backward()
+    return [trace.why("u"), trace.why(u), why(u, loss)]
+
+
+@asks("none", "MulBackward0 was given the memory of h, which depends on w")
+def cut_while_what_is_before_lives(engine, w, v, x):
+    h = engine.relu(x @ w)
+    detached, data = h.detach(), h.data
+    return [why(w, (detached * v).sum()), why(w, (data * v).sum())]
+
+
+def lost(engine, kind, w, v, x):
+    """A loss whose way to w is cut so that no graph tells where."""
+    if kind == "detach":
+        return (engine.relu(x @ w).detach() * v).sum()
+    if kind == "no_grad":
+        with engine.no_grad():
+            h = engine.relu(x @ w)
+        return (h * v).sum()
+    if kind == "item":
+        return (v * (x @ w).sum().item()).sum()
+    if kind == "numpy":
+        return (engine.from_numpy((x @ w).detach().numpy()) * v).sum()
+    if kind == "argmax":
+        return ((x @ w).argmax(1).float() * v.sum()).sum()
+    return (v * 2).sum()
+
+
+# What a recording tells of each; without one they look alike.
+LOST = {
+    "detach": "The way is cut between the result of relu and what MulBackward0 was given: detach() ends it at ",
+    "no_grad": "The way is cut between w and what MulBackward0 was given: no_grad() ends it at line ",
+    "item": "What was computed from w ends at ",
+    "numpy": "What was computed from w ends at MmBackward0 ",
+    "argmax": "The way is cut between the result of mm and what MulBackward0 was given: the dtype int64, ",
+    "not used": "Nothing that was recorded has used w with its gradient",
+}
+
+
+@asks("none", "From loss ways lead to v.", "detach()", "no_grad()", "item()", "argmax", "before requires_grad was set")
+def cut_where_no_graph_tells(engine, w, v, x):
+    answers = []
+    for kind in LOST:
+        loss = lost(engine, kind, w, v, x)
+        answers.append(why(w, loss))
+    assert len({repr(each) for each in answers}) == 1 and len(answers[0].possible) == 6
+    return answers[:1]
+
+
+@asks("none", *LOST.values())
+def cut_in_a_recording(engine, w, v, x):
+    answers = []
+    for kind in LOST:
+        with recorded(engine) as trace:
+            loss = lost(engine, kind, w, v, x)
+            loss.backward()
+        answers.append(trace.why(w))
+        assert not answers[-1].possible and "record" not in answers[-1].advice
+        assert LOST[kind] in repr(answers[-1])
+    return answers
+
+
+@asks("none", "loss is a leaf itself", "loss itself does not require a gradient", "total", "detach() ends it at line ")
+def loss_without_a_way(engine, w, v, x):
+    loss = engine.tensor((x @ w).sum().item(), requires_grad=True)
+    answers = [why(w, loss)]
+    total = (x @ w).sum()
+    loss = total.detach()
+    answers.append(why(w, loss))
+    with recorded(engine) as trace:
+        total = (x @ w).sum()
+        loss = total.detach()
+    return [*answers, trace.why(w, loss)]
+
+
+@asks("none", "over the same memory: another tensor than new", "perhaps new is a copy")
+def replaced_or_copied(engine, w, v, x):
+    loss = (x @ w).sum()
+    new = engine.nn.Parameter(w.detach())
+    replaced = why(new, loss)
+    new = engine.nn.Parameter(w.detach().clone())
+    return [replaced, why(new, loss)]
+
+
+@asks("none", "used u while it did not require a gradient yet", "or it was used before u required a gradient")
+def required_too_late(engine, w, v, x):
+    u = engine.ones(3)
+    with recorded(engine) as trace:
+        loss = (u * v).sum()
+        u.requires_grad_()
+        loss.backward()
+    of_trace = trace.why(u)
+    u = engine.ones(3)
+    loss = (u * v).sum()
+    u.requires_grad_()
+    return [of_trace, why(u, loss)]
+
+
+# Zero.
+
+
+@asks("zero", "RoundBackward0: the derivative of round is 0 everywhere.")
+def zero_derivative(engine, w, v, x):
+    loss = engine.round(x @ w).sum()
+    loss.backward()
+    return [why(w, loss)]
+
+
+@asks("zero", "ReluBackward0 (", "sent only zeros towards w: all its outputs are 0")
+def zero_by_dead_units(engine, w, v, x):
+    return of_recording(engine, w, lambda: (engine.relu(x @ w - 1000) + 1).sum())
+
+
+@asks("zero", "sent only zeros towards w: all of other, which it had saved, is 0.")
+def zero_by_a_factor(engine, w, v, x):
+    gate = engine.zeros(3)
+    return of_recording(engine, w, lambda: ((x @ w) * gate).sum())
+
+
+@asks(
+    "zero", "towards w: all of other, which", "towards v: all of self, which", "towards v: all of other, which it had"
+)
+def zero_factors_of_each_other(engine, w, v, x):
+    w, v = (engine.zeros(3, requires_grad=True) for _ in range(2))
+    with recorded(engine) as trace:
+        h = w * 1
+        loss = (h * v).sum()
+        loss.backward()
+    answers = [trace.why(w), trace.why(v)]
+    v.grad = None
+    with recorded(engine) as trace:
+        loss = (v * v).sum()
+        loss.backward()
+    return [*answers, trace.why(v)]
+
+
+@asks("zero", "Hook <lambda> on w made ", "zero_ made it that at line ")
+def zero_by_a_hook_and_by_hand(engine, w, v, x):
+    w.register_hook(lambda grad: grad * 0)
+    with recorded(engine) as trace:
+        loss = ((x @ w) * v).sum()
+        loss.backward()
+        v.grad.zero_()
+    return [trace.why(w), trace.why(v)]
+
+
+@asks("zero", "The gradients that came to w cancel each other.")
+def zero_as_they_cancel(engine, w, v, x):
+    return of_recording(engine, w, lambda: (x @ w).sum() - (x @ w).sum())
+
+
+@asks("zero", "a backward brought zeros", "zero_grad(set_to_none=False) or zero_()")
+def zeros_that_may_have_been_set(engine, w, v, x):
+    loss = (x @ w).sum()
+    loss.backward()
+    w.grad.zero_()
+    return [why(w, loss)]
+
+
+# Not finite.
+
+
+@asks(
+    "not finite", "SqrtBackward0 (", "y = engine.sqrt(x @ w * 0)", "its result has a 0", "SqrtBackward0 may have made"
+)
+def root_of_zero(engine, w, v, x):
+    with recorded(engine) as trace:
+        y = engine.sqrt(x @ w * 0)
+        loss = y.sum()
+        loss.backward()
+    of_trace = trace.why(w)
+    loss = engine.sqrt(x @ w * 0).sum()
+    loss.backward(retain_graph=True)
+    return [of_trace, why(w, loss)]
+
+
+@asks("not finite", "NegBackward0", " has a result in forward that is not finite; what it was given is not known")
+def loss_not_finite_of_what_is_freed(engine, w, v, x):
+    loss = -(engine.log(x @ w * 0) * 0).sum()
+    loss.backward()
+    return [why(w, loss)]
+
+
+@asks("not finite", "ExpBackward0 (", "made a value in forward that is not finite", "was given bad in forward")
+def forward_not_finite(engine, w, v, x):
+    with recorded(engine) as trace:
+        big = engine.exp(x @ w * 0 + 1000)
+        loss = (big / big).sum()
+        loss.backward()
+    of_exp = trace.why(w)
+    bad = engine.tensor([float("nan"), 1.0, 2.0])
+    w.grad = None
+    with recorded(engine) as trace:
+        loss = (x @ w * bad).sum()
+        loss.backward()
+    return [of_exp, trace.why(w)]
+
+
+@asks("not finite", "It has been so since the backward at line ")
+def not_finite_since_an_earlier_backward(engine, w, v, x):
+    with recorded(engine) as trace:
+        engine.sqrt(x @ w * 0).sum().backward()
+        (x @ w).sum().backward()
+    return [trace.why(w)]
+
+
+def trained(engine, broken_in, lr=0.1):
+    """Four steps of a training, in one of which the gradient of `s` is not finite."""
+    net = engine.nn.Sequential(engine.nn.Linear(3, 4), engine.nn.Tanh(), engine.nn.Linear(4, 1))
+    s, x = engine.zeros(1, requires_grad=True), engine.ones(5, 3)
+    optimizer = engine.optim.SGD([*net.parameters(), s], lr=lr)
+    with recorded(engine) as trace:
+        for at in range(4):
+            optimizer.zero_grad()
+            if at == broken_in:
+                loss = net(x).mean() + (s * 0).sqrt().sum()  # the cause
+            else:
+                loss = (net(x) * (s + 1)).mean() * 1e6
+            loss.backward()
+            optimizer.step()
+    return trace
+
+
+@asks("not finite", " in step 3 of 4.", "the gradient of s in step 2 of 4.", "# the cause", "`s + 1` in round 3 (")
+def first_cause_of_a_training(engine, w, v, x):
+    answer = trained(engine, 1).why("net.0.weight")
+    assert len(answer.sentences) == 5 and "made s not finite" in answer.sentences[4]
+    assert [box.title for box in answer.show().storyboard.at().boxes.values() if box.state == "error"]
+    return [answer]
+
+
+@asks(
+    "not finite", " in step 2 of 4.", "The step of SGD at line ", " in step 1 of 4, although its gradient was finite: "
+)
+def first_cause_is_an_update(engine, w, v, x):
+    return [trained(engine, None, 1e38).why("net.0.weight")]
+
+
+# Sums.
+
+
+@asks(
+    "sum", "what 2 backwards brought", "(2 times)", "An optimizer took a step between them", "Call zero_grad() before"
+)
+def sum_with_a_step_between(engine, w, v, x):
+    optimizer = engine.optim.SGD([w], lr=0.1)
+    with recorded(engine) as trace:
+        for _ in range(2):
+            loss = (x @ w).sum()
+            loss.backward()
+            optimizer.step()
+    return [trace.why(w)]
+
+
+@asks("there", "If each backward is to count alone, call zero_grad() before it.", "The backward at line ")
+def accumulated_or_cleared(engine, w, v, x):
+    optimizer = engine.optim.SGD([w], lr=0.1)
+    with recorded(engine) as trace:
+        (x @ w).sum().backward()
+        (x @ w).mean().backward()
+    accumulated = trace.why(w)
+    assert accumulated.verdict == "sum"
+    with recorded(engine) as trace:
+        for _ in range(2):
+            optimizer.zero_grad()
+            loss = (x @ w).sum()
+            loss.backward()
+            optimizer.step()
+    return [accumulated, trace.why(w)]
+
+
+@asks("sum", "which was there before what was recorded")
+def gradient_from_before(engine, w, v, x):
+    (x @ w).sum().backward()
+    return of_recording(engine, w, lambda: (x @ w).sum())
+
+
+@asks("there", "2 nodes use w, and their gradients add up: ")
+def several_uses(engine, w, v, x):
+    return of_recording(engine, w, lambda: (x @ w).sum() + (w * 2).sum())
+
+
+# What became of it.
+
+
+@asks("none", "it was cleared at line ", "cleared after the recording", "as autograd.grad() does", "of w alone")
+def cleared_captured_and_left_out(engine, w, v, x):
+    with recorded(engine) as trace:
+        loss = ((x @ w) * v).sum()
+        loss.backward()
+        w.grad = None
+    v.grad = None
+    answers = [trace.why(w), trace.why(v)]
+    with recorded(engine) as trace:
+        loss = ((x @ w) * v).sum()
+        engine.autograd.grad(loss, [w])
+    return [*answers, trace.why(w), trace.why(v)]
+
+
+@asks("none", "HalfBackward (", "received a gradient and sent None", "failed at BrokenBackward (", "broken word", "wo…")
+def functions_that_return_none_or_fail(engine, w, v, x):
+    class Half(engine.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            return a * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None
+
+    class Broken(Half):
+        @staticmethod
+        def backward(ctx, grad):
+            raise RuntimeError("broken " + 100 * "word " + "\nHint")
+
+    answers = []
+    for function in (Half, Broken):
+        with recorded(engine) as trace, contextlib.suppress(RuntimeError):
+            loss = function.apply(x @ w).sum()
+            loss.backward()
+        answers.append(trace.why(w))
+    assert trace.findings()[0].sentence.endswith("wo…")
+    return answers
+
+
+@asks("there", "brought it.", "the last, did not lead to it.", "The graph of loss itself does not lead to v.")
+def several_backwards(engine, w, v, x):
+    with recorded(engine) as trace:
+        loss = (x @ w).sum()
+        loss.backward()
+        other = (v * 2).sum()
+        other.backward()
+    return [trace.why(w), trace.why(v, loss)]
+
+
+@asks("none", "No backward was recorded.", "no backward of loss was recorded.")
+def nothing_recorded(engine, w, v, x):
+    with recorded(engine) as trace:
+        x = x + 1
+    nothing = trace.why(w)
+    with recorded(engine) as trace:
+        loss = (x @ w).sum()
+    return [nothing, trace.why(w, loss)]
+
+
+@asks("none", "no way leads from loss to first.bias", "no_grad()")
+def cut_of_several_tensors(engine, w, v, x):
+    """Of a result of several tensors the trace knows one way that is cut."""
+    x, first = x.clone().requires_grad_(), engine.nn.Linear(3, 3)
+    with recorded(engine) as trace:
+        with engine.no_grad():
+            h = first(x)
+        loss = (h * v).sum()
+        loss.backward()
+    return [trace.why(first.bias)]
+
+
+@asks("there", "runs its part again in backward")
+def hidden_by_a_checkpoint(engine, w, v, x):
+    layer, x = engine.nn.Linear(3, 3), engine.ones(2, 3, requires_grad=True)
+    with recorded(engine) as trace:
+        loss = engine.utils.checkpoint.checkpoint(layer, x, use_reentrant=True).sum()
+        before = why(layer.weight, loss)
+        loss.backward()
+    return [before, trace.why(layer.weight)]
