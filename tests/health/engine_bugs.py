@@ -5,34 +5,15 @@ A fault is in the line that ends in `# planted: <name>`, or that line is the fir
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Iterator
-from typing import Any
 
-from planted_entries import NO_GRADIENT, NOT_FINITE, NOT_THE_DERIVATIVE, planted
+from planted_entries import NO_GRADIENT, NOT_FINITE, planted
 
 import workbench as torch
 import workbench.nn.functional as F
 from workbench import Tensor, nn
-from workbench.utils.data import DataLoader, Dataset, TensorDataset
-
-
-class Spirals(Dataset):
-    """Points on two arms."""
-
-    def __init__(self, count: int) -> None:
-        turn = torch.linspace(0.5, 3.0, count)
-        arm = torch.arange(count) % 2
-        angle = 2 * turn + math.pi * arm
-        self.x = torch.stack([turn * angle.cos(), turn * angle.sin()], dim=1)
-        self.y = arm
-
-    def __len__(self) -> int:
-        return len(self.x)
-
-    def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
-        return self.x[index], self.y[index]
+from workbench.utils.data import DataLoader, TensorDataset
 
 
 def count_up(batches: int, size: int, length: int, vocabulary: int) -> Iterator[tuple[Tensor, Tensor]]:
@@ -40,125 +21,6 @@ def count_up(batches: int, size: int, length: int, vocabulary: int) -> Iterator[
     for _ in range(batches):
         tokens = (torch.randint(0, vocabulary, (size, 1)) + torch.arange(length + 1)) % vocabulary
         yield tokens[:, :-1], tokens[:, 1:]
-
-
-# MLP classifiers
-
-
-class MLP(nn.Module):
-    def __init__(self, *sizes: int) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList([nn.Linear(a, b) for a, b in zip(sizes, sizes[1:], strict=False)])
-
-    def forward(self, x):
-        for layer in self.layers[:-1]:
-            x = F.relu(layer(x))
-        return self.layers[-1](x)
-
-
-@planted(
-    "clear", "zero_grad", "before the step", "without a gradient", "changes nothing", "change nothing", "did not change"
-)
-def cleared_before_the_step() -> None:
-    """The gradients are cleared between backward and step, so that no step changes anything."""
-    torch.manual_seed(31)
-    model = MLP(2, 16, 16, 2)
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    for x, y in DataLoader(Spirals(64), batch_size=16, shuffle=True):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.zero_grad()  # planted: cleared_before_the_step
-        optimizer.step()
-
-
-def init_weights(module: Any) -> None:
-    if isinstance(module, nn.Linear):
-        nn.init.constant_(module.weight, 0.1)  # planted: equal_from_the_start
-        nn.init.zeros_(module.bias)
-
-
-@planted(
-    "identical", "equal gradient", "same gradient", "symmetr", "equal rows", "are equal", "equal units", "same value"
-)
-def equal_from_the_start() -> None:
-    """All weights begin at 0.1, so the units of a layer get equal gradients and stay equal for ever."""
-    torch.manual_seed(32)
-    model = MLP(2, 16, 16, 2)
-    model.apply(init_weights)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-    for x, y in DataLoader(Spirals(64), batch_size=16, shuffle=True):
-        optimizer.zero_grad()
-        F.cross_entropy(model(x), y).backward()
-        optimizer.step()
-
-
-@torch.no_grad()
-def average(teacher: nn.Module, student: nn.Module, decay: float) -> None:
-    for slow, fast in zip(teacher.parameters(), student.parameters(), strict=True):
-        slow.mul_(decay).add_(fast, alpha=1 - decay)
-        fast.copy_(slow)  # planted: teacher_over_student
-
-
-@planted(
-    *("overwrit", "overwrote", "undone", "undo", "written back", "reset", "restor", "copied", "after the step"),
-    *("outside the optimi", "outside of the optimi", "other than the optimi", "besides the optimi", "taken back"),
-    prepared=True,
-)
-def teacher_over_student():
-    """The average of the weights is copied back over the student, which takes back 99 % of each step."""
-    torch.manual_seed(33)
-    student = MLP(2, 16, 2)
-    teacher = copy.deepcopy(student)
-    for parameter in teacher.parameters():
-        parameter.requires_grad_(False)
-    optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
-    loader = DataLoader(Spirals(64), batch_size=16, shuffle=True)
-
-    def train() -> None:
-        for x, y in loader:
-            with torch.no_grad():
-                soft = F.softmax(teacher(x), dim=1)
-            logits = student(x)
-            loss = F.cross_entropy(logits, y) + F.mse_loss(F.softmax(logits, dim=1), soft)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            average(teacher, student, decay=0.99)
-
-    return train
-
-
-# A conv net
-
-
-class DigitNet(nn.Module):
-    def __init__(self, classes: int = 4) -> None:
-        super().__init__()
-        self.conv1, self.bn1 = nn.Conv2d(1, 6, 3, padding=1), nn.BatchNorm2d(6)
-        self.conv2, self.bn2 = nn.Conv2d(6, 12, 3, padding=1), nn.BatchNorm2d(12)
-        self.pool = nn.MaxPool2d(2)
-        self.fc = nn.Linear(12 * 2 * 2, classes)
-        self.softmax = nn.Softmax(dim=1)
-
-    def forward(self, x):
-        x = self.pool(F.relu(self.bn1(self.conv1(x))))
-        x = self.pool(F.relu(self.bn2(self.conv2(x))))
-        return self.softmax(self.fc(x.flatten(1)))  # planted: softmax_before_cross_entropy
-
-
-@planted("softmax")
-def softmax_before_cross_entropy() -> None:
-    """The network ends with a softmax, and the loss takes the softmax of that once more."""
-    torch.manual_seed(34)
-    model, criterion = DigitNet(), nn.CrossEntropyLoss()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    for _ in range(3):
-        y = torch.randint(0, 4, (8,))
-        x = 0.2 * torch.randn(8, 1, 8, 8) + y.view(8, 1, 1, 1) / 4
-        optimizer.zero_grad()
-        loss = criterion(model(x), y)
-        loss.backward()
-        optimizer.step()
 
 
 # Language models: attention, recurrence
@@ -340,21 +202,6 @@ class PriceModel(nn.Module):
         return self.out(self.activation(self.hidden(x)))
 
 
-@planted("broadcast", "shapes differ", "different shape", "two shapes", "(16, 16)", "16 × 16", "16x16")
-def targets_are_broadcast() -> None:
-    """Predictions are (16, 1) and targets (16,): the loss broadcasts them and compares each with every other."""
-    torch.manual_seed(39)
-    model = PriceModel()
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    scale = torch.tensor([2500.0, 80.0, 2e6])
-    for x, y in DataLoader(houses(), batch_size=16, shuffle=True):
-        prediction = model(x / scale)
-        loss = F.mse_loss(prediction, y / 100)  # planted: targets_are_broadcast
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-
-
 @planted(
     "saturat",
     "vanish",
@@ -391,37 +238,6 @@ def update_makes_a_new_tensor() -> None:
         loss.backward()
         with torch.no_grad():
             w, b = w - lr * w.grad, b - lr * b.grad  # planted: update_makes_a_new_tensor
-
-
-class CubeFunction(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**3
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output * x**2  # planted: cube_without_its_factor
-
-
-class Cube(nn.Module):
-    def forward(self, x):
-        return CubeFunction.apply(x)
-
-
-@planted(*NOT_THE_DERIVATIVE, places=("CubeFunction",))
-def cube_without_its_factor() -> None:
-    """The backward of a custom Function for x³ disagrees with differences: it forgets the factor 3."""
-    torch.manual_seed(42)
-    model = PriceModel(activation=Cube)
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    scale = torch.tensor([2500.0, 80.0, 2e6])
-    for x, y in DataLoader(houses(), batch_size=16, shuffle=True):
-        optimizer.zero_grad()
-        loss = F.huber_loss(model(x / scale).squeeze(1), y / 100)
-        loss.backward()
-        optimizer.step()
 
 
 # A graph network
@@ -502,36 +318,3 @@ def fakes_always_detached() -> None:
         real = torch.randn(12, 2) * 0.5 + 1
         trainer.critic_step(real)
         trainer.generator_step(12)
-
-
-class QuantizedAutoEncoder(nn.Module):
-    def __init__(self, levels: int = 8) -> None:
-        super().__init__()
-        self.levels = levels
-        self.encoder = nn.Sequential(nn.Linear(10, 16), nn.ReLU(), nn.Linear(16, 4), nn.Sigmoid())
-        self.decoder = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 10))
-
-    def quantize(self, z):
-        return torch.round(z * self.levels) / self.levels  # planted: rounding_has_no_slope
-
-    def forward(self, x):
-        return self.decoder(self.quantize(self.encoder(x)))
-
-
-@planted("round", places=("encoder", "quantize", "slope", "zero"), prepared=True)
-def rounding_has_no_slope():
-    """The code is rounded to eight levels, and the gradient of `round` is 0, so the encoder is never trained."""
-    torch.manual_seed(45)
-    model = QuantizedAutoEncoder()
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    mix = torch.randn(3, 10)
-
-    def train() -> None:
-        for _ in range(4):
-            x = torch.randn(16, 3) @ mix
-            loss = F.mse_loss(model(x), x)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-
-    return train

@@ -10,16 +10,6 @@ from planted_entries import healthy
 import workbench as torch
 import workbench.nn.functional as F
 from workbench import Tensor, nn
-from workbench.utils.data import DataLoader, TensorDataset
-
-
-def moons(count: int = 64) -> TensorDataset:
-    """Two half circles, one in the other."""
-    y = torch.arange(count) % 2
-    angle = math.pi * torch.rand(count)
-    sign = (1 - 2 * y).float()
-    x = torch.stack([sign * angle.cos() + y, sign * angle.sin() + 0.3 * y], dim=1)
-    return TensorDataset(x + 0.1 * torch.randn(count, 2), y)
 
 
 def ring(count: int) -> Tensor:
@@ -33,71 +23,6 @@ def rising(batches: int, size: int, length: int, vocabulary: int) -> Iterator[Te
 
 
 # Plain ones
-
-
-@healthy()
-def moons_classifier() -> None:
-    torch.manual_seed(81)
-    model = nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 2))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-    for x, y in DataLoader(moons(), batch_size=16, shuffle=True):
-        optimizer.zero_grad()
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-    model.eval()
-    with torch.no_grad():
-        x, y = moons(32)[:]
-        (model(x).argmax(1) == y).float().mean().item()
-
-
-class ShapeNet(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.conv1, self.bn1 = nn.Conv2d(1, 6, 3, padding=1, bias=False), nn.BatchNorm2d(6)
-        self.conv2, self.bn2 = nn.Conv2d(6, 12, 3, padding=1, bias=False), nn.BatchNorm2d(12)
-        self.pool, self.fc = nn.MaxPool2d(2), nn.Linear(12 * 2 * 2, 2)
-
-    def forward(self, x):
-        x = self.pool(F.relu(self.bn1(self.conv1(x))))
-        x = self.pool(F.relu(self.bn2(self.conv2(x))))
-        return self.fc(x.flatten(1))
-
-
-@healthy(prepared=True)
-def conv_net():
-    torch.manual_seed(82)
-    model, criterion = ShapeNet(), nn.CrossEntropyLoss(label_smoothing=0.1)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.01)
-
-    def train() -> None:
-        model.train()
-        for _ in range(3):
-            y = torch.randint(0, 2, (8,))
-            x = 0.3 * torch.randn(8, 1, 8, 8)
-            x[:, :, 3:5, :] += (1 - y).float().view(8, 1, 1, 1)
-            x[:, :, :, 3:5] += y.float().view(8, 1, 1, 1)
-            loss = criterion(model(x), y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-
-    return train
-
-
-@healthy()
-def denoising_autoencoder() -> None:
-    torch.manual_seed(83)
-    encoder = nn.Sequential(nn.Linear(10, 24), nn.GELU(), nn.Dropout(0.1), nn.Linear(24, 4))
-    decoder = nn.Sequential(nn.Linear(4, 24), nn.GELU(), nn.Linear(24, 10))
-    optimizer = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=3e-3)
-    mix = torch.randn(3, 10)
-    for _ in range(4):
-        clean = torch.randn(32, 3) @ mix
-        loss = F.mse_loss(decoder(encoder(clean + 0.2 * torch.randn_like(clean))), clean)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
 
 
 class GraphConvolution(nn.Module):
@@ -123,35 +48,6 @@ def graph_network() -> None:
     for _epoch in range(4):
         scores = second(F.relu(first(x, adjacency)), adjacency)
         loss = F.cross_entropy(scores[labelled], group[labelled])
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-
-
-class Mish(torch.autograd.Function):
-    """x * tanh(softplus(x)), which keeps only x."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * torch.tanh(F.softplus(x))
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        t = torch.tanh(F.softplus(x))
-        return grad_output * (t + x * (1 - t * t) * torch.sigmoid(x))
-
-
-@healthy()
-def custom_activation() -> None:
-    torch.manual_seed(85)
-    inner, outer = nn.Linear(2, 16), nn.Linear(16, 1)
-    optimizer = torch.optim.Adam([*inner.parameters(), *outer.parameters()], lr=5e-3)
-    for _ in range(4):
-        x = 2 * torch.rand(32, 2) - 1
-        y = (x[:, 0] * x[:, 1]).unsqueeze(1)
-        loss = F.mse_loss(outer(Mish.apply(inner(x))), y)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

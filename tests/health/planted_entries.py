@@ -124,11 +124,16 @@ def run(entry: Entry) -> tuple[workbench.Trace, Exception | None]:
     """
     error = None
     train = entry.program() if entry.prepared else entry.program
-    recording = workbench.record(entry.program.__globals__["torch"])
-    with warnings.catch_warnings(), recording as trace:
+    torch = entry.program.__globals__["torch"]
+    threads = torch.get_num_threads() if entry.engine == "torch" else 0
+    if threads:
+        torch.set_num_threads(1)  # small programs are faster so
+    with warnings.catch_warnings(), workbench.record(torch) as trace:
         warnings.simplefilter("ignore")
         try:
             train()
         except Exception as caught:
             error = caught
+    if threads:
+        torch.set_num_threads(threads)
     return trace, error

@@ -1,4 +1,4 @@
-"""Programs that the engine refuses, one for each sort of error, and what the picture of each must tell."""
+"""Programs that the engine refuses, one for each kind of error, and what the picture of each must say."""
 
 from __future__ import annotations
 
@@ -6,6 +6,20 @@ import copy
 
 import workbench as torch
 from workbench.autograd.function import once_differentiable
+
+CASES = []  # programs, each with what its picture's title says, and what else it must say
+FORWARD = []  # those that are refused before a backward
+
+
+def refused(title, *says, forward=False):
+    """Enter a program that the engine refuses."""
+
+    def enter(program):
+        CASES.append((program, title, [*says]))
+        FORWARD.extend([program] * forward)
+        return program
+
+    return enter
 
 
 def leaf(*values):
@@ -58,6 +72,7 @@ class ViewOut(torch.Function):
         return grad
 
 
+@refused("RuntimeError at ExpBackward0", "ExpBackward0 saved y at version 0", "y.mul_(2)", "y.clone()")
 def modified():
     x = leaf(0.1, 0.2)
     y = x.exp()
@@ -65,6 +80,7 @@ def modified():
     y.sum().backward()
 
 
+@refused("RuntimeError at ExpBackward0", "ExpBackward0 saved y at version 0", "y[0].mul_(2)")
 def modified_through_a_view():
     x = leaf(0.1, 0.2)
     y = x.exp()
@@ -72,6 +88,7 @@ def modified_through_a_view():
     y.sum().backward()
 
 
+@refused("RuntimeError at OnceBackward", "OnceBackward saved h", "h.add_(1)", "ctx.saved_tensors")
 def modified_in_a_function():
     x = leaf(1.0, 2.0)
     h = x * 1
@@ -80,50 +97,60 @@ def modified_in_a_function():
     y.sum().backward()
 
 
+@refused("RuntimeError at ExpBackward0", "has run in an earlier", "retain_graph=True", "loss.backward()")
 def twice():
     loss = (leaf(1.0, 2.0).exp()).sum()
     loss.backward()
     loss.backward()
 
 
+@refused("RuntimeError", "w is a leaf", "no_grad", "w.add_(1)", forward=True)
 def write_leaf():
     w = leaf(1.0, 2.0)
     w.add_(1)
 
 
+@refused("RuntimeError", "a view of a leaf", "no_grad", "w[0].add_(1)", forward=True)
 def write_view_of_leaf():
     w = leaf(1.0, 2.0)
     w[0].add_(1)
 
 
+@refused("RuntimeError", "total has no history", "requires_grad=True", "total.backward()")
 def no_history():
     frozen = torch.tensor([1.0, 2.0])
     total = frozen.sum()
     total.backward()
 
 
+@refused("RuntimeError", "many has more than one element", "y.sum().backward()")
 def many_elements():
     many = leaf(1.0, 2.0) * 2
     many.backward()
 
 
+@refused("RuntimeError", "another shape than many")
 def seed_shape():
     many = leaf(1.0, 2.0) * 2
     many.backward(torch.ones(3))
 
 
+@refused("RuntimeError at WrongBackward", "more or fewer gradients", "None where there is none")
 def too_many_gradients():
     Wrong.apply(leaf(1.0), (torch.ones(1), None, torch.ones(1))).backward()
 
 
+@refused("RuntimeError at WrongBackward", "another shape than the input")
 def wrong_shape():
     Wrong.apply(leaf(1.0, 2.0), (torch.ones(3), None)).sum().backward()
 
 
+@refused("RuntimeError at WrongBackward", "neither a tensor nor None")
 def gradient_for_a_number():
     Wrong.apply(leaf(1.0), (3, None)).backward()
 
 
+@refused("RuntimeError at Error", "the backward of Once, which is marked @once_differentiable")
 def once():
     x = leaf(3.0)
     y = Once.apply(x).exp()
@@ -131,16 +158,19 @@ def once():
     g.backward()
 
 
+@refused("RuntimeError", "left was not used", "allow_unused=True")
 def unused():
     used, left = leaf(1.0), leaf(2.0)
     torch.autograd.grad(used * 2, left)
 
 
+@refused("RuntimeError", "plain does not require grad")
 def needs_no_grad():
     used, plain = leaf(1.0), torch.tensor([1.0])
     torch.autograd.grad(used * 2, plain)
 
 
+@refused("RuntimeError", "part is a view that was made in no_grad mode", "part.mul_(2)", forward=True)
 def view_without_grad():
     base = leaf(1.0, 2.0) * 1
     with torch.no_grad():
@@ -148,58 +178,68 @@ def view_without_grad():
     part.mul_(2)
 
 
+@refused("RuntimeError", "first is one of several views", "first.mul_(2)", forward=True)
 def several_views():
     base = leaf(1.0, 2.0) * 1
     first, _ = base.unbind()
     first.mul_(2)
 
 
+@refused("RuntimeError", "seen is a view that a custom Function returned", "Clone", forward=True)
 def custom_view():
     seen = ViewOut.apply(leaf(1.0, 2.0) * 1)
     seen.mul_(2)
 
 
+@refused("RuntimeError at SqrtBackward0", "made nan of it")
 def anomaly():
     x = leaf(0.0)
     with torch.autograd.set_detect_anomaly(True):
         (x.sqrt() * 0.0).backward()
 
 
+@refused("LookupError at RaisingBackward", "the backward of RaisingBackward", "raise LookupError")
 def own_error():
     Raising.apply(leaf(1.0)).backward()
 
 
-# The program, what the picture's title says, and what else it must tell.
+@refused("RuntimeError", "plain does not require grad", "plain.register_hook(print)", forward=True)
 def hook_on_a_constant():
     plain = torch.ones(2)
     plain.register_hook(print)
 
 
+@refused("RuntimeError", "plain does not require grad", "plain.retain_grad()", forward=True)
 def retain_on_a_constant():
     plain = torch.ones(2)
     plain.retain_grad()
 
 
+@refused("RuntimeError", "plain does not require grad", "get_gradient_edge(plain)", forward=True)
 def edge_of_a_constant():
     plain = torch.ones(2)
     torch.autograd.graph.get_gradient_edge(plain)
 
 
+@refused("RuntimeError", "made was computed", "register_hook", forward=True)
 def accumulate_hook_on_a_result():
     made = leaf(1.0) * 2
     made.register_post_accumulate_grad_hook(print)
 
 
+@refused("RuntimeError", "made was computed", "detach()", "made.requires_grad = False", forward=True)
 def flag_of_a_result():
     made = leaf(1.0) * 2
     made.requires_grad = False
 
 
+@refused("RuntimeError", "whole has whole numbers", "torch.float32", forward=True)
 def flag_of_integers():
     whole = torch.tensor([1, 2])
     whole.requires_grad_()
 
 
+@refused("RuntimeError", "does not fit w", "w.grad = torch.ones(3)", forward=True)
 def grad_of_another_shape():
     w = leaf(1.0, 2.0)
     w.grad = torch.ones(3)
@@ -215,115 +255,61 @@ class Tripled(torch.Function):
         return grad * 3
 
 
+@refused("GradcheckError", "When other is moved", "workbench.check(f, inputs)", "Jacobian mismatch")
 def wrong_gradient():
     one, other = (torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True) for _ in range(2))
     torch.autograd.gradcheck(lambda a, b: a * 2.0 + Tripled.apply(b), (one, other))
 
 
+@refused("ValueError", "which numbers to move", "requires_grad=True")
 def check_of_constants():
     plain = torch.ones(2, dtype=torch.float64)
     torch.autograd.gradcheck(torch.sin, (plain,))
 
 
+@refused("GradcheckError", "expected to be zero", "compute with tensors throughout")
 def check_of_what_hides_its_input():
     x = torch.ones(2, dtype=torch.float64, requires_grad=True)
     torch.autograd.gradcheck(lambda t: t.detach() * 2, (x,))
 
 
+@refused("RuntimeError", "`inputs` holds no tensor", "backward(inputs=[])")
 def backward_for_no_inputs():
     x = leaf(1.0, 2.0)
     (x * 2).sum().backward(inputs=[])
 
 
+@refused("RuntimeError", "`inputs` holds no tensor", "torch.autograd.grad(loss, [])")
 def grad_for_no_inputs():
     loss = leaf(1.0, 2.0).sum()
     torch.autograd.grad(loss, [])
 
 
+@refused("RuntimeError", "a tensor with dimensions", "jacrev", "torch.func.grad", forward=True)
 def transform_of_many_elements():
     x = torch.ones(3)
     torch.func.grad(lambda a: a * 2)(x)
 
 
+@refused("RuntimeError", "no tensor", "leave the graph", forward=True)
 def transform_of_a_number():
     x = torch.ones(3)
     torch.func.grad(lambda a: 1.0)(x)
 
 
+@refused("TypeError", "no tensor", "leave the graph", "functional.jacobian(lambda a: 1, x)", forward=True)
 def jacobian_of_a_number():
     x = torch.ones(3)
     torch.autograd.functional.jacobian(lambda a: 1, x)
 
 
+@refused("RuntimeError", "made was computed", "t.detach().clone()", "copy.deepcopy(made)", forward=True)
 def deep_copy_of_a_result():
     made = leaf(1.0) * 2
     copy.deepcopy(made)
 
 
+@refused("RuntimeError", "w requires grad", "t.detach().numpy()", forward=True)
 def array_of_what_requires_grad():
     w = leaf(1.0, 2.0)
     w.numpy()
-
-
-FORWARD = (
-    transform_of_many_elements,
-    transform_of_a_number,
-    jacobian_of_a_number,
-    deep_copy_of_a_result,
-    array_of_what_requires_grad,
-    write_leaf,
-    write_view_of_leaf,
-    view_without_grad,
-    several_views,
-    custom_view,
-    hook_on_a_constant,
-    retain_on_a_constant,
-    edge_of_a_constant,
-    accumulate_hook_on_a_result,
-    flag_of_a_result,
-    flag_of_integers,
-    grad_of_another_shape,
-)
-CASES = [
-    (modified, "RuntimeError at ExpBackward0", ["ExpBackward0 saved y at version 0", "y.mul_(2)", "y.clone()"]),
-    (modified_through_a_view, "RuntimeError at ExpBackward0", ["ExpBackward0 saved y at version 0", "y[0].mul_(2)"]),
-    (
-        modified_in_a_function,
-        "RuntimeError at OnceBackward",
-        ["OnceBackward saved h", "h.add_(1)", "ctx.saved_tensors"],
-    ),
-    (twice, "RuntimeError at ExpBackward0", ["has run in an earlier", "retain_graph=True", "loss.backward()"]),
-    (write_leaf, "RuntimeError", ["w is a leaf", "no_grad", "w.add_(1)"]),
-    (write_view_of_leaf, "RuntimeError", ["a view of a leaf", "no_grad", "w[0].add_(1)"]),
-    (no_history, "RuntimeError", ["total has no history", "requires_grad=True", "total.backward()"]),
-    (many_elements, "RuntimeError", ["many has more than one element", "y.sum().backward()"]),
-    (seed_shape, "RuntimeError", ["another shape than many"]),
-    (too_many_gradients, "RuntimeError at WrongBackward", ["more or fewer gradients", "None where there is none"]),
-    (wrong_shape, "RuntimeError at WrongBackward", ["another shape than the input"]),
-    (gradient_for_a_number, "RuntimeError at WrongBackward", ["neither a tensor nor None"]),
-    (once, "RuntimeError at Error", ["the backward of Once, which is marked @once_differentiable"]),
-    (unused, "RuntimeError", ["left was not used", "allow_unused=True"]),
-    (needs_no_grad, "RuntimeError", ["plain does not require grad"]),
-    (view_without_grad, "RuntimeError", ["part is a view that was made in no_grad mode", "part.mul_(2)"]),
-    (several_views, "RuntimeError", ["first is one of several views", "first.mul_(2)"]),
-    (custom_view, "RuntimeError", ["seen is a view that a custom Function returned", "Clone"]),
-    (anomaly, "RuntimeError at SqrtBackward0", ["made nan of it"]),
-    (hook_on_a_constant, "RuntimeError", ["plain does not require grad", "plain.register_hook(print)"]),
-    (retain_on_a_constant, "RuntimeError", ["plain does not require grad", "plain.retain_grad()"]),
-    (edge_of_a_constant, "RuntimeError", ["plain does not require grad", "get_gradient_edge(plain)"]),
-    (accumulate_hook_on_a_result, "RuntimeError", ["made was computed", "register_hook"]),
-    (flag_of_a_result, "RuntimeError", ["made was computed", "detach()", "made.requires_grad = False"]),
-    (flag_of_integers, "RuntimeError", ["whole has whole numbers", "torch.float32"]),
-    (grad_of_another_shape, "RuntimeError", ["does not fit w", "w.grad = torch.ones(3)"]),
-    (wrong_gradient, "GradcheckError", ["When other is moved", "workbench.check(f, inputs)", "Jacobian mismatch"]),
-    (check_of_constants, "ValueError", ["which numbers to move", "requires_grad=True"]),
-    (check_of_what_hides_its_input, "GradcheckError", ["expected to be zero", "compute with tensors throughout"]),
-    (backward_for_no_inputs, "RuntimeError", ["`inputs` holds no tensor", "backward(inputs=[])"]),
-    (grad_for_no_inputs, "RuntimeError", ["`inputs` holds no tensor", "torch.autograd.grad(loss, [])"]),
-    (transform_of_many_elements, "RuntimeError", ["a tensor with dimensions", "jacrev", "torch.func.grad"]),
-    (transform_of_a_number, "RuntimeError", ["no tensor", "leave the graph"]),
-    (jacobian_of_a_number, "TypeError", ["no tensor", "leave the graph", "functional.jacobian(lambda a: 1, x)"]),
-    (deep_copy_of_a_result, "RuntimeError", ["made was computed", "t.detach().clone()", "copy.deepcopy(made)"]),
-    (array_of_what_requires_grad, "RuntimeError", ["w requires grad", "t.detach().numpy()"]),
-    (own_error, "LookupError at RaisingBackward", ["the backward of RaisingBackward", "raise LookupError"]),
-]
