@@ -8,8 +8,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import answers
 import pytest
-import test_classroom_wrong_answers as answers
 from lab import CHECKOUT
 
 from workbench.classroom.registry import exercises, find, registered, run
