@@ -10,7 +10,6 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ import absent  # noqa: E402
 import newer_torch  # noqa: E402
 import pytest  # noqa: E402
 import recorded  # noqa: E402
+import torch_lessons  # noqa: E402
 from hypothesis import settings  # noqa: E402
 from tables import together  # noqa: E402
 
@@ -159,16 +159,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items.sort(key=lambda item: _place(item.path))
     paths = {item.path for item in items}
     comparing = {path for path in paths if path.suffix == ".py" and _compares(path)}
-    lessons = {path.stem for path in (CHECKOUT / "notebooks").glob("*.ipynb") if _needs_torch(path)}
-    no_torch, too_new = find_spec("torch") is None, newer_torch.too_new()
+    lessons = {path.stem for path in (CHECKOUT / "notebooks").glob("*.ipynb") if torch_lessons.needs_torch(path)}
+    too_new = newer_torch.too_new()
     for item in items:
-        needing = item.path.stem in lessons or RUNS_LESSONS.fullmatch(item.name) and any(map(item.name.count, lessons))
-        if item.path in comparing or needing:
+        if item.path in comparing:
             item.add_marker("oracle")
+        if RUNS_LESSONS.fullmatch(item.name) and any(map(item.name.count, lessons)):
+            torch_lessons.mark(item)
         if item.name in too_new or item.name.partition("[")[0] in too_new:
             item.add_marker(pytest.mark.skip(reason=absent.NEWER))
-        if needing and no_torch:
-            item.add_marker(pytest.mark.skip(reason=absent.TORCH))
 
 
 def _shuffle(items: list[pytest.Item], seed: str) -> None:
@@ -192,11 +191,6 @@ def _part(path: Path) -> str:
 def _place(path: Path) -> int:
     """The place of a test file's room in the order in which they run: the engine first, a browser last."""
     return ROOMS.index(_part(path))
-
-
-def _needs_torch(lesson: Path) -> bool:
-    """Whether a lesson imports PyTorch itself."""
-    return '"import torch' in lesson.read_text(encoding="utf-8")
 
 
 def _compares(path: Path) -> bool:
