@@ -38,100 +38,12 @@ from workbench.views import VIEWS
 DOCS = CHECKOUT / "assets" / "docs"
 PAGES = sorted((DOCS / "how-to").glob("*.md"))
 GUIDES = [page for page in sorted((DOCS / "guides").glob("*.md")) if "```{code-cell}" in page.read_text("utf-8")]
+EVERY_PAGE = sorted(DOCS.rglob("*.md"))
+
 LOOKED_UP = sorted((DOCS / "reference").glob("*.md"))
 
-# What the cells of a page print, in this order; what stands between is left out.
-SAID: dict[str, tuple[str, ...]] = {
-    "a-class-of-three-hundred": (),
-    "my-gradient-is-none": (
-        "None\nnet.body.weight.grad is None: no way leads from loss to net.body.weight.\nThe way is cut between the "
-        "result of relu and what AddmmBackward0 of `self.head(features.detach())` in Net/head was given: detach()",
-        "the norm of the gradient of body.weight: 0.",
-        "w.grad is None: w is not a leaf, MulBackward0 made it",
-        "tensor([2., 2., 2.])",
-        "w.grad is None: no way leads from loss to w.\nThe way is cut between w and what MvBackward0 was given: no_",
-        "x.grad is None: no way leads from loss to x.",
-        "If its value went on, it did so as a number: item()",
-        "w.grad is None: w does not require a gradient",
-        "net.extra.weight.grad is None: no way leads from loss to net.extra.weight.",
-        "- net.extra.weight was not used",
-    ),
-    "my-loss-is-nan": (
-        "'nan', 'nan'",
-        "1. The backward of sqrt (cell:8 `return ((a - b) ** 2).sum(1).sqrt()`) is the first to give gradients that "
-        "are not finite: 1 of 6 values where its inputs were from 0 to",
-        "the gradient that it received was finite, and so was the loss.",
-        "nan\n1. log (cell:4 `entropy = -(p * p.log()).sum()`) is the first to give inf",
-        "0.5822",
-        "inf\n1. ",
-        "is the first to give inf",
-        "197.0",
-        "2.0 tensor([   nan,    nan, 0.2500])\n1. The backward of sqrt",
-        "tensor([0.0000, 0.0000, 0.2500])",
-        "1. softmax",
-        "A row whose scores are all -inf has no softmax",
-        "'inf', 'nan'",
-        "The step of SGD (cell:11 `optimizer.step()`) is too large",
-    ),
-    "my-rnn-does-not-learn": (
-        "1. The gradient vanishes on its way to the first rounds",
-        "a factor of 0.073 a round over 12 rounds",
-        "findings: 0",
-        "1. The gradient explodes on its way to the first rounds",
-        "a factor of 2 a round over 20 rounds",
-        "detached in each round: ['0', '0', '0', '0', '0.",
-        "not detached:           ['0.",
-        "Trying to backward through the graph a second time",
-        "and with detach() it runs",
-    ),
-    "why-so-much-memory": (
-        "256.5 KiB",
-        "1. Graphs of steps that are over are kept: at each backward 0, 9, 18, 27 nodes",
-        "findings: 0",
-        "broadcasts predictions and targets, and compares each with every other",
-        "1,024 KiB kept, and 2 KiB with equal shapes",
-        "True False",
-        "256 KiB without a checkpoint",
-    ),
-    "is-my-custom-backward-right": (
-        "Jacobian mismatch",
-        "1. Is the backward of Swish meant to be something else than its derivative?",
-        "right\nloss after 60 steps",
-        "Jacobian mismatch",
-        "right\n",
-        "tensor([ 3., 12.], dtype=torch.float64) and that is right;\ntensor([ 3., 12.], dtype=torch.float64) and that",
-        "Jacobian mismatch",
-        "right\nJacobian mismatch",
-        "Jacobian mismatch",
-        "right",
-    ),
-}
-
-SAID |= {
-    "custom-function": (
-        "tensor([3., 3.])\ntensor([4., 5., 6.]) None\nTrue True\ntensor([0., 1., 0.]) False\n",
-        "tensor([ 3., 12.])\ntensor([ 3., 12.])",
-    ),
-    "per-sample-gradients": (
-        "torch.Size([5, 4, 3])\n{'0.weight': (5, 4, 3), '0.bias': (5, 4), '2.weight': (5, 1, 4), '2.bias': (5, 1)}\n",
-        "True\n",
-        "the largest: 3\n",
-        " at most 1",
-    ),
-    "real-pytorch": (
-        "<Trace of ",
-        "5 nodes have run; net[0].weight.grad is None\ndone; net[0].weight.grad has the shape (4, 3)",
-        "1. Gradients are not cleared between updates",
-    ),
-    "a-class": (
-        "Not yet (0 of 2 points). grad_output is forgotten: what arrives takes no part in yours.",
-        "Right. (2 points)",
-        "['cube.exercises.py', 'cube.ipynb']\n# exercise: backward-of-a-cube\nclass Mine(",
-        "Right. (2 points)\nThe solution of 'backward-of-a-cube' is not in the file that was handed out",
-    ),
-}
-
-SAID["your-own-engine"] = ("Stepper on main: 4 of 4 nodes run", "20.0 4.0", "None None")
+# What the cells of a page print, in this order, and what its pictures have, told as text, of that of which it speaks.
+GOLDEN = CHECKOUT / "tests" / "golden"
 
 # What a page says of the numbers that its programs compute.
 HOLDS = {
@@ -139,20 +51,11 @@ HOLDS = {
     "is-my-custom-backward-right": "train(Mended.apply, 60) < train(Swish.apply, 60)",
 }
 
-# What its pictures have, told as text, of that of which the page speaks.
-SHOWN: dict[str, list[str]] = {
-    "a-class-of-three-hundred": [],
-    "my-gradient-is-none": ["no gradient back: detach", "The backward pass is over."],
-    "my-loss-is-nan": ["1 of 6 values not finite", "is too large: it changes"],
-    "my-rnn-does-not-learn": ["(12)"],
-    "why-so-much-memory": ["where forward ends", "at most, in backward"],
-    "is-my-custom-backward-right": ["return grad_output * (s - x * s * (1 - s))"],
-    "custom-function": ["return grad_a, grad_b", "MultiplyBackward"],
-    "per-sample-gradients": ["Levels: vmap of 3 (level 1) › grad (level 2)"],
-    "real-pytorch": ["MseLossBackward0", "it is at version 1 now"],
-    "a-class": ["gets the gradient 12.0"],
-    "your-own-engine": ["MulBackward0"],
-}
+
+def expected(page: Path) -> tuple[list[str], list[str]]:
+    """What a page prints, without what its file leaves out by a line of dots, and a part of each of its pictures."""
+    printed, _, pictures = (GOLDEN / f"{page.stem}.txt").read_text(encoding="utf-8").partition("# pictures\n")
+    return printed.removesuffix("\n").split("\n...\n") if printed else [], pictures.splitlines()
 
 
 def cells(page: Path) -> list[str]:
@@ -186,12 +89,23 @@ def test_the_programs_of_a_page_print_what_it_says(page: Path, tmp_path: Path, m
     with redirect_stdout(StringIO()) as printed:
         pictures = [each.show() if isinstance(each, Why) else each for each in results(page, names)]
     rest = printed.getvalue()
-    for said in SAID[page.stem]:
+    prints, shows = expected(page)
+    for said in prints:
         _, found, rest = rest.partition(said)
         assert found, f"not printed after those before it: {said}"
     assert eval(HOLDS.get(page.stem, "True"), names)
     told = [repr(picture) for picture in pictures if isinstance(picture, Picture)]
-    assert [text in picture for picture, text in zip(told, SHOWN[page.stem], strict=True)] == [True] * len(told)
+    assert [text in picture for picture, text in zip(told, shows, strict=True)] == [True] * len(told)
+
+
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: str(page.relative_to(DOCS)))
+def test_a_link_of_a_page_leads_to_a_file(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$|`[^`\n]+`", "", page.read_text("utf-8"), flags=re.M | re.S)
+    links = re.findall(r"\]\(([^)\s#]+)", text)
+    inside = [link for link in links if not re.match(r"[a-z]+:", link)]
+    files = [page.parent / link for link in inside]
+    copied = [CHECKOUT / "notebooks" / file.name if file.suffix == ".ipynb" else file for file in files]
+    assert [file for file in copied if not file.exists()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -356,7 +270,7 @@ def test_sphinx_makes_a_site_that_asks_no_other_host(site: Path) -> None:
         made = (site / page.parent.name / f"{page.stem}.html").read_text(encoding="utf-8")
         if page.stem == "real-pytorch" and importlib.util.find_spec("torch") is None:
             continue
-        assert made.count('class="wb-play-') >= len(SHOWN[page.stem])
+        assert made.count('class="wb-play-') >= len(expected(page)[1])
         assert "Traceback" not in made
 
 

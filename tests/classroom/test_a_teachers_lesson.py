@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import absent
 import nbformat
 import pytest
-from lab import CHECKOUT
+from classroom_submissions import CHECKOUT, ran
 
 from workbench.classroom.registry import registered
 from workbench.classroom.sealed import Sealed
@@ -62,14 +59,6 @@ def hand_in(released: Path, who: str, place: Path) -> None:
     nbformat.write(notebook, place)
 
 
-def ran(folder: Path, program: str, *words: str) -> None:
-    beside = str(Path(sys.executable).parent)  # where its own tools lie
-    places = {"PATH": f"{beside}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(CHECKOUT), "HOME": str(folder)}
-    command = [sys.executable, "-m", program, *words]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=os.environ | places)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.mark.scheduled
 def test_it_is_released_and_graded(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(nbformat.read("cube.ipynb", as_version=4).cells) == 7
@@ -104,13 +93,13 @@ def test_nbgrader_grades_it(own: Path) -> None:
         pytest.skip(absent.GRADER)
     course = own / "course"
     assert main(["release", "cube.ipynb", "--nbgrader", "course"]) == 0
-    ran(course, "nbgrader", "generate_assignment", "cube")
+    ran("nbgrader", course, "generate_assignment", "cube")
     assert sorted(path.name for path in (course / "release" / "cube").iterdir()) == BOTH
     assert isinstance(registered(course / "release" / "cube" / BOTH[0])["backward-of-a-cube"], Sealed)
     for who in HANDED_IN:
         hand_in(course / "release" / "cube" / BOTH[1], who, course / "submitted" / who / "cube" / BOTH[1])
-    ran(course, "nbgrader", "autograde", "cube")
-    ran(course, "nbgrader", "export")
+    ran("nbgrader", course, "autograde", "cube")
+    ran("nbgrader", course, "export")
     head, *rows = [line.split(",") for line in (course / "grades.csv").read_text().splitlines()]
     of, points = head.index("student_id"), head.index("raw_score")
     assert {row[of]: float(row[points]) for row in rows} == POINTS
@@ -121,13 +110,13 @@ def test_otter_grades_it(own: Path) -> None:
         pytest.skip(absent.GRADER)
     assert main(["release", "cube.ipynb", "--otter", "otter"]) == 0
     folder = own / "otter"
-    ran(folder, "otter", "assign", "cube.ipynb", "dist", "--no-pdfs")
+    ran("otter", folder, "assign", "cube.ipynb", "dist", "--no-pdfs")
     students = folder / "dist" / "student"
     assert isinstance(registered(students / BOTH[0])["backward-of-a-cube"], Sealed)
     (autograder,) = (folder / "dist" / "autograder").glob("*.zip")
     for who in ("ada", "ben"):
         hand_in(students / BOTH[1], who, folder / who / BOTH[1])
-        ran(folder, "otter", "run", "-a", str(autograder), "-o", who, f"{who}/cube.ipynb")
+        ran("otter", folder, "run", "-a", str(autograder), "-o", who, f"{who}/cube.ipynb")
         results = json.loads((folder / who / "results.json").read_text())
         assert sum(test.get("score", 0) for test in results["tests"]) == pytest.approx(POINTS[who])
 

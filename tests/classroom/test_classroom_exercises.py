@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lab import CHECKOUT
+from answers import CHECKOUT, verdict_of
+from answers import WRONG as WRONG_ANSWERS
 
 import workbench as torch
-from workbench.classroom import check, grade
+from workbench.classroom import check, grade, results
 from workbench.classroom.judging import _MEANINGS, NOT_A_FUNCTION, NOTHING_CAME, Exercise, Raised
 from workbench.classroom.registry import exercises, lessons
 
@@ -36,96 +37,28 @@ def test_a_name_is_used_once_and_looks_like_one() -> None:
     assert [name for name in names if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", name)] == []
 
 
-# The best-known misconceptions, each as a learner writes it: where, and what the hint must speak of.
-WELL_KNOWN = {
-    "gradients overwrite instead of add": ("three-backwards", "4", "does not replace what is in .grad"),
-    "retain_graph everywhere": (
-        "train-without-retaining",
-        """def train(w, x, steps):
-    loss = ((w * x - 1) ** 2).sum()
-    for _ in range(steps):
-        loss.backward(retain_graph=True)
-        with torch.no_grad():
-            w -= 0.1 * w.grad
-            w.grad = None
-    return loss""",
-        "A step needs the loss of the weights as they are now",
-    ),
-    ".grad of a non-leaf": ("who-has-a-grad", '["out", "a", "b", "w"]', "it is not kept there"),
-    "detach against no_grad": (
-        "update-a-weight",
-        "def step(w, rate):\n    w = w.detach() - w.grad.detach() * rate",
-        "the caller's weight has not moved",
-    ),
-    "the operation that is named has written": ("read-the-error", '"a"', "It does not say which line wrote into it"),
-    "writing through a view": ("version-of-a-view", "(1, 1)", "one memory, which has one counter"),
-    "an output kept as an attribute of ctx": (
-        "sigmoid-function",
-        """class Sigmoid(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.out = 1 / (1 + torch.exp(-x))
-        return ctx.out
-
-    @staticmethod
-    def backward(ctx, g):
-        return g * ctx.out * (1 - ctx.out)""",
-        "its memory is never free again",
-    ),
-    "wrong number of gradients": (
-        "scale-backward",
-        """class Scale(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, factor):
-        ctx.factor = factor
-        return factor * x
-
-    @staticmethod
-    def backward(ctx, g):
-        return ctx.factor * g""",
-        "backward returns a value for each of them",
-    ),
-    "broadcasting needs no sum": ("bias-backward", "lambda g, rows, bias: (g, g)", "repeated for each row"),
-    "an intermediate breaks double backward": (
-        "tanh-twice",
-        """class Tanh(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        e = torch.exp(2 * x)
-        out = (e - 1) / (e + 1)
-        ctx.save_for_backward(1 - out**2)
-        return out
-
-    @staticmethod
-    def backward(ctx, g):
-        return ctx.saved_tensors[0] * g""",
-        "inside forward, where nothing is recorded",
-    ),
-    "the local slope without the chain": (
-        "cube-backward",
-        """class Cube(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x * x
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return 3 * x * x""",
-        "what arrives takes no part in yours",
-    ),
-    "a forgotten fork": ("grad-at-a-fork", "5.0", "the gradients of both paths are added"),
-}
+# The best-known misconceptions: where they are met, and what the hint must speak of. Answers that show them are in
+# tests/answers/.
+WELL_KNOWN = [
+    ("three-backwards", "gradients overwrite instead of add", "does not replace what is in .grad"),
+    ("train-without-retaining", "retain_graph everywhere", "A step needs the loss of the weights as they are now"),
+    ("who-has-a-grad", ".grad of a non-leaf", "it is not kept there"),
+    ("update-a-weight", "detach against no_grad", "the caller's weight has not moved"),
+    ("read-the-error", "the operation that is named has written", "It does not say which line wrote into it"),
+    ("version-of-a-view", "writing through a view", "one memory, which has one counter"),
+    ("sigmoid-function", "an output kept as an attribute of ctx", "its memory is never free again"),
+    ("scale-backward", "wrong number of gradients", "backward returns a value for each of them"),
+    ("bias-backward", "broadcasting needs no sum", "repeated for each row"),
+    ("tanh-twice", "an intermediate breaks double backward", "inside forward, where nothing is recorded"),
+    ("cube-backward", "the local slope without the chain", "what arrives takes no part in yours"),
+    ("grad-at-a-fork", "a forgotten fork", "the gradients of both paths are added"),
+]
 
 
-@pytest.mark.parametrize("name", WELL_KNOWN)
-def test_a_well_known_misconception_is_recognised_in_what_a_learner_writes(name: str) -> None:
-    exercise, written, hint = WELL_KNOWN[name]
-    names: dict[str, Any] = {"torch": torch}
-    lines = f"answer = {written}" if "\n" not in written else written
-    exec(lines, names)
-    verdict = check(exercise, names.get("answer", list(names.values())[-1]))
+@pytest.mark.parametrize(("exercise", "name", "hint"), WELL_KNOWN)
+def test_a_well_known_misconception_is_recognized_in_what_a_learner_writes(exercise: str, name: str, hint: str) -> None:
+    written = next(answer for answer, shown in WRONG_ANSWERS[exercise] if shown == name)
+    verdict = verdict_of(exercise, written)
     assert (verdict.misconception, verdict.right) == (name, False), verdict
     assert hint in verdict.says
 
@@ -186,38 +119,33 @@ def test_an_error_of_python_names_the_line_and_says_what_it_means() -> None:
     assert said.endswith("It came from your line `return loss.grad * 2`. " + dict(_MEANINGS)["NoneType"])
 
 
-class Shouting(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        while True:
-            print("on and on")
-
-
 class Rude(Exception):
     def __str__(self) -> str:
         raise ValueError
 
 
+def changed(name: str, method: Any) -> type:
+    """The right Function with another method."""
+    return type("Cube", (COURSE["cube-backward"].solution,), {name: staticmethod(method)})
+
+
 def raising(error: BaseException) -> type:
     """A Function whose backward raises."""
 
-    class Cube(COURSE["cube-backward"].solution):
-        @staticmethod
-        def backward(ctx: Any, grad_output: Any) -> Any:
-            raise error
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        raise error
 
-    return Cube
+    return changed("backward", backward)
 
 
 def returning(value: Any) -> type:
     """A Function whose forward returns this, whatever it is given."""
+    return changed("forward", lambda ctx, x: value(x))
 
-    class Cube(COURSE["cube-backward"].solution):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            return value(x)
 
-    return Cube
+def shouting(ctx: Any, x: Any) -> Any:
+    while True:
+        print("on and on")
 
 
 def _itself() -> list[Any]:
@@ -226,31 +154,20 @@ def _itself() -> list[Any]:
     return found
 
 
+NO_TENSOR = "returned a value of the type {}, and a tensor is asked for."
 FAILING = {
-    "prints without an end": (Shouting, "RuntimeError: it prints without an end."),
+    "prints without an end": (changed("forward", shouting), "RuntimeError: it prints without an end."),
     "raises": (raising(NameError("name 'y' is not defined")), "raised NameError: name 'y' is not defined."),
     "leaves Python": (raising(SystemExit(3)), "raised SystemExit: 3."),
     "raises what cannot be told": (raising(Rude()), "raised Rude."),
     "raises many lines": (raising(ValueError("one\ntwo" * 500)), "raised ValueError: one."),
     "raises a long line": (raising(ValueError("x" * 5000)), f"raised ValueError: {'x' * 200}…."),
-    "returns itself": (
-        returning(lambda x: _itself()),
-        "returned a value of the type list, and a tensor is asked for.",
-    ),
-    "returns a word": (
-        returning(lambda x: "six"),
-        "returned a value of the type str, and a tensor is asked for.",
-    ),
+    "returns itself": (returning(lambda x: _itself()), NO_TENSOR.format("list")),
+    "returns a word": (returning(lambda x: "six"), NO_TENSOR.format("str")),
     "returns infinity": (returning(lambda x: x * float("inf")), "Not right: the value"),
-    "returns no tensor": (
-        returning(lambda x: object()),
-        "returned a value of the type object, and a tensor is asked for.",
-    ),
+    "returns no tensor": (returning(lambda x: object()), NO_TENSOR.format("object")),
     "returns lists in lists": (returning(lambda x: [[x, [None]], None]), "returned a value of the type list"),
-    "returns a long list": (
-        returning(lambda x: range(10**9)),
-        "returned a value of the type range, and a tensor is asked for.",
-    ),
+    "returns a long list": (returning(lambda x: range(10**9)), NO_TENSOR.format("range")),
 }
 
 
@@ -264,19 +181,15 @@ def test_a_failing_answer_is_told_in_a_sentence(name: str, capsys: pytest.Captur
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
 def test_an_answer_is_judged_alike_in_every_mode(mode: Any) -> None:
-    class Wrong(COURSE["cube-backward"].solution):
-        @staticmethod
-        def backward(ctx: Any, grad_output: Any) -> Any:
-            return grad_output
-
-    said = Exercise(**vars_of("cube-backward")).judge(Wrong).says
+    wrong = changed("backward", lambda ctx, grad_output: grad_output)
+    said = Exercise(**vars_of("cube-backward")).judge(wrong).says
     with mode():
         exercise = Exercise(**vars_of("cube-backward"))  # which has not been judged before
-        assert exercise.judge(Wrong).says == said
+        assert exercise.judge(wrong).says == said
         assert exercise.judge(exercise.solution).right
     torch.set_default_dtype(torch.float64)
     try:
-        assert Exercise(**vars_of("train-without-retaining")).judge(Wrong).answered
+        assert Exercise(**vars_of("train-without-retaining")).judge(wrong).answered
         assert torch.get_default_dtype() is torch.float64
     finally:
         torch.set_default_dtype(torch.float32)
@@ -294,40 +207,34 @@ def test_no_solution_raises_in_a_probe(exercise: Exercise) -> None:
 
 
 def test_an_answer_leaves_no_mode_and_no_random_number_behind() -> None:
-    class Meddling(COURSE["cube-backward"].solution):
-        @staticmethod
-        def backward(ctx: Any, grad_output: Any) -> Any:
-            torch.set_grad_enabled(False)
-            torch.manual_seed(1)
-            return grad_output
+    def meddling(ctx: Any, grad_output: Any) -> Any:
+        torch.set_grad_enabled(False)
+        torch.manual_seed(1)
+        return grad_output
 
     torch.manual_seed(7)
     wanted = torch.rand(1).item()
     torch.manual_seed(7)
-    COURSE["cube-backward"].judge(Meddling)
+    COURSE["cube-backward"].judge(changed("backward", meddling))
     assert torch.is_grad_enabled() and torch.rand(1).item() == wanted
 
 
 def test_a_function_without_a_body_is_not_answered_and_one_with_a_constant_is() -> None:
-    class Empty(COURSE["cube-backward"].solution):
-        @staticmethod
-        def backward(ctx: Any, grad_output: Any) -> Any:
-            """What is to be done."""
-            ...  # your code
+    def unwritten(*given: Any) -> Any:
+        """What is to be done."""
+        ...  # your code
 
-    assert check("cube-backward", Empty).says == "Not answered yet (2 points)."
+    assert check("cube-backward", changed("backward", unwritten)).says == "Not answered yet (2 points)."
     exercise = Exercise("a-function", "", lambda: 2.5, {"the value": lambda answer: answer()})
     assert exercise.judge(lambda: 2.5).right
 
-    def unwritten() -> None: ...
-
     assert not exercise.judge(unwritten).answered
+    assert check("cube-backward", changed("jvp", unwritten)).right
 
-    class WithMore(COURSE["cube-backward"].solution):
-        @staticmethod
-        def jvp(ctx: Any, tangent: Any) -> Any: ...
 
-    assert check("cube-backward", WithMore).right
+def test_an_answer_whose_derivative_is_its_own_alone_is_not_partly_right() -> None:
+    asked = Exercise("a-double", "", lambda x: 2 * x, {"the value": results([1.0]), "gradcheck": lambda answer: True})
+    assert not asked.judge(lambda x: 3 * x).partly and not asked.judge(lambda x: 3 * x).right
 
 
 def test_none_is_an_answer_where_somebody_says_it() -> None:
@@ -372,42 +279,11 @@ class _Quarrelsome:
 
 
 def _odd_answers() -> list[Any]:
-    made = [
-        _itself(),
-        10**400,
-        1 + 2j,
-        "six",
-        "",
-        b"6",
-        {},
-        {"a": 1},
-        {1, 2},
-        object(),
-        _Quarrelsome(),
-        float("nan"),
-        -1,
-    ]
-    made += [
-        True,
-        np.float32(2.5),
-        np.array("x"),
-        np.array([object()]),
-        torch.ones(0),
-        torch.ones(2, 3),
-        iter([1]),
-        [[1], 2],
-    ]
-    return [
-        *made,
-        _Quarrelsome,
-        Exception,
-        print,
-        lambda: 1,
-        lambda *given: given,
-        lambda *given: object(),
-        lambda *given: [[1.0, [None]], None],
-        lambda *given: [list(given), [list(given)]],
-    ]
+    values = [_itself(), 10**400, 1 + 2j, "six", "", b"6", {}, {"a": 1}, {1, 2}, object(), _Quarrelsome(), float("nan")]
+    values += [-1, True, np.float32(2.5), np.array("x"), np.array([object()]), torch.ones(0), torch.ones(2, 3)]
+    values += [iter([1]), [[1], 2], _Quarrelsome, Exception, print, lambda: 1]
+    returned = (lambda *given: given, lambda *given: object(), lambda *given: [[1.0, [None]], None])
+    return [*values, *returned, lambda *given: [list(given), [list(given)]]]
 
 
 @pytest.mark.parametrize("exercise", ALL)

@@ -1,7 +1,8 @@
-"""The exercises in the lessons' notebooks: solved they score full, handed out they score nothing and raise nothing."""
+"""The exercises and predictions in the lessons' notebooks: what is right is told so; handed out, nothing is solved."""
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import re
@@ -13,10 +14,10 @@ from typing import Any
 import matplotlib.pyplot as plt
 import nbformat
 import pytest
-from lab import CHECKOUT
+from answers import CHECKOUT, PREDICTIONS
 
 import workbench.classroom
-from workbench.classroom.handout import YOUR_CODE, name_of, nbgrader, otter, solved, student
+from workbench.classroom.handout import YOUR_CODE, name_of, nbgrader, otter, solution, solved, student
 from workbench.classroom.judging import Verdict
 from workbench.classroom.registry import file_of, registered
 
@@ -29,38 +30,14 @@ def lesson(request: pytest.FixtureRequest) -> Path:
     return request.param
 
 
-@pytest.fixture(autouse=True)
-def beside_the_notebooks(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def beside_the_notebooks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """`check` finds the exercises in the current folder, and a lesson the files that it imports."""
     monkeypatch.chdir(CHECKOUT / "notebooks")
     monkeypatch.syspath_prepend(CHECKOUT / "notebooks")
-
-
-@pytest.fixture(autouse=True)
-def figures_closed() -> Iterator[None]:
     plt.switch_backend("agg")
     yield
     plt.close("all")
-
-
-def verdicts(notebook: Any, monkeypatch: pytest.MonkeyPatch) -> list[Verdict]:
-    """What is said of each exercise's answer when all cells of a notebook are run."""
-    said: list[Verdict] = []
-    check = workbench.classroom.check
-
-    def hearing(*given: Any) -> Any:
-        verdict = check(*given)
-        if isinstance(verdict, Verdict):
-            said.append(verdict)
-        return verdict
-
-    monkeypatch.setattr(workbench.classroom, "check", hearing)
-    names: dict[str, Any] = {}
-    with contextlib.redirect_stdout(io.StringIO()):
-        for cell in notebook.cells:
-            if cell.cell_type == "code":
-                exec(compile(cell.source, cell.id, "exec"), names)
-    return said
 
 
 def test_a_lesson_asks_each_of_its_exercises_once(lesson: Path) -> None:
@@ -74,31 +51,58 @@ def test_a_lesson_asks_each_of_its_exercises_once(lesson: Path) -> None:
     assert len(set(answers)) == len(answers)
 
 
-@pytest.mark.slow
-def test_the_solutions_score_full_within_20_seconds(lesson: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    notebook, began = nbformat.read(lesson, as_version=4), process_time()
-    said = verdicts(notebook, monkeypatch)
-    assert [verdict for verdict in said if not verdict.right] == []
-    assert process_time() - began <= MOST_SECONDS
-    assert {verdict.exercise for verdict in said} == {name_of(cell) for cell in notebook.cells} - {None}
+def test_the_solutions_score_full_and_the_solved_copy_is_the_same_code_without_markers(lesson: Path) -> None:
+    """`pytest notebooks` finds these outputs again."""
+    notebook = nbformat.read(lesson, as_version=4)
+    for cell, copy in zip(notebook.cells, solved(notebook).cells, strict=True):
+        if cell.cell_type == "code":
+            assert ast.dump(ast.parse(copy.source)) == ast.dump(ast.parse(cell.source))
+        if name := name_of(cell):
+            points = registered(file_of(lesson))[name].points
+            assert f"Right. ({points:g} point{'s' * (points != 1)})" in str(cell.outputs), name
+            assert "###" not in copy.source
 
 
 @pytest.mark.slow
-def test_the_students_copy_scores_nothing_and_raises_nothing(lesson: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("beside_the_notebooks")
+def test_the_students_copy_scores_nothing_and_right_predictions_are_right_however_often_checked(
+    lesson: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, said = process_time(), list[Verdict]()
+    check = workbench.classroom.check
+
+    def hearing(*given: Any) -> Any:
+        verdict = check(*given)
+        if isinstance(verdict, Verdict):
+            said.append(verdict)
+        return verdict
+
+    monkeypatch.setattr(workbench.classroom, "check", hearing)
     notebook = student(nbformat.read(lesson, as_version=4))
-    said = verdicts(notebook, monkeypatch)
-    assert [verdict for verdict in said if verdict.answered or verdict.points] == []
-    for cell in notebook.cells:
-        assert "SOLUTION" not in cell.source and "HIDDEN" not in cell.source
-        if name_of(cell):
-            assert YOUR_CODE in cell.source and cell.outputs == []
+    exercises = {cell.id: name for cell in notebook.cells if (name := name_of(cell))}
+    cells = {cell.id: cell for cell in notebook.cells if cell.cell_type == "code"}
+    for cell in cells.values():
+        assert "SOLUTION" not in cell.source and "HIDDEN" not in cell.source and cell.outputs == []
+        assert cell.id not in exercises or YOUR_CODE in cell.source
+    predictions = PREDICTIONS[lesson.stem]
+    asked = {id for id in cells.keys() - exercises if re.search(r"^\w+ = None", cells[id].source, re.MULTILINE)}
+    assert asked == {id for id, _, _ in predictions}
+    sources = {id: cell.source for id, cell in cells.items()} | {id: typed for id, typed, _ in predictions}
+    names: dict[str, Any] = {}
 
+    def run(several: list[str]) -> str:
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            for id in several:
+                exec(compile(sources[id], id, "exec"), names)
+        return printed.getvalue()
 
-@pytest.mark.slow
-def test_the_solved_copy_scores_full_and_shows_no_marker(lesson: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    notebook = solved(nbformat.read(lesson, as_version=4))
-    assert all(verdict.right for verdict in verdicts(notebook, monkeypatch))
-    assert not [cell for cell in notebook.cells if "###" in cell.source and name_of(cell)]
+    run(order := list(sources))
+    assert {each.exercise for each in said} == {*exercises.values()}
+    for first, _, last in predictions:
+        printed = run(order[order.index(first) : order.index(last) + 1])
+        assert printed.count("Right.") == sources[last].count("check("), last
+    assert [each for each in said if each.answered or each.points] == []
+    assert process_time() - began <= MOST_SECONDS
 
 
 def test_the_assignment_gives_the_points_of_the_course(lesson: Path) -> None:
@@ -121,3 +125,67 @@ def test_the_master_notebook_of_otter_gives_the_points_of_the_course(lesson: Pat
         (name, f"{known[name].points:g}") for name in map(name_of, nbformat.read(lesson, as_version=4).cells) if name
     ]
     assert "###" not in "".join(cell.source for cell in notebook.cells if name_of(cell))
+
+
+def test_no_output_of_a_section_shows_a_number_that_is_asked_for_later_in_it(lesson: Path) -> None:
+    cells = nbformat.read(lesson, as_version=4).cells
+    places = {cell.id: place for place, cell in enumerate(cells)}
+    for first, typed, last in PREDICTIONS[lesson.stem]:
+        names: dict[str, Any] = {}
+        exec(typed, {}, names)
+        section = next(place for place in range(places[first], -1, -1) if is_heading(cells[place]))
+        seen = " ".join(shown(cell) for cell in cells[section : places[last]])
+        assert [value for value in names.values() if as_shown(value).search(seen)] == [], typed
+
+
+def test_no_cell_of_the_students_copy_holds_a_solution(lesson: Path) -> None:
+    given = nbformat.read(lesson, as_version=4)
+    copy = student(given).cells
+    for place, cell in enumerate(given.cells):
+        if name := name_of(cell):
+            exercise = registered(file_of(lesson))[name]
+            told = [f"{each.name} {each.hint}" for each in exercise.misconceptions]
+            if exercise.is_code:
+                told += [exercise.asks, *(f"{each.source}\n{shown(each)}" for each in copy[:place] + copy[place + 1 :])]
+                assert [text for text in told if holds(text, solution(cell), copy[place].source)] == [], name
+            else:
+                begins = next(at for at in range(place, -1, -1) if is_heading(copy[at]))
+                told += [shown(each) for each in copy[begins:place]]
+                assert [text for text in told if as_shown(exercise.solution).search(text)] == [], name
+
+
+def holds(text: str, answer: str, handed_out: str) -> bool:
+    """Whether all that a solution adds to what is handed out stands in a text, in its order, whatever it is called."""
+    pressed = [re.sub(r"\s+", "", each) for each in (text, *answer.splitlines())]
+    scaffold = {re.sub(r"\s+", "", line) for line in handed_out.splitlines()}
+    at = 0
+    for line in (line for line in pressed[1:] if line not in scaffold):
+        # A result may have another name there, but not what is computed.
+        computed = re.sub(r"^(?:return|[\w.,()\[\]]+=(?!=))(?=.*[(*+/-])", "", line)
+        found = pressed[0].find(computed, at)
+        if found < 0:
+            return False
+        at = found + len(computed)
+    return True
+
+
+def is_heading(cell: Any) -> bool:
+    return cell.cell_type == "markdown" and re.search("^## ", cell.source, re.M) is not None
+
+
+def shown(cell: Any) -> str:
+    """What stands below a cell when a lesson is opened: what it printed, and its pictures without their next steps."""
+    said = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", [])]
+    return " ".join(re.split(r"^\d+ steps", each, flags=re.M)[0] for each in said)
+
+
+def as_shown(value: Any) -> re.Pattern[str]:
+    """How an answer looks in an output; truth values, letters, counts of bytes and rounds stand anywhere."""
+    if isinstance(value, bool) or (isinstance(value, str) and len(value) == 1):
+        return re.compile("(?!)")
+    words = [value] if isinstance(value, str) else value
+    if isinstance(words, list) and all(isinstance(each, str) for each in words):
+        return re.compile(r"[\s,;\"'\[\]]+".join(rf"(?<![\w.]){re.escape(each)}(?!\w)" for each in words))
+    numbers = [re.escape(f"{float(number):g}") for number in re.findall(r"-?[\d.]+", str(value))]
+    begin, between, end = r"(?<![\w.-])(?<!round )", r"(?:\.0*)?[\s,\[\]]+", r"(?:\.0*)?(?![\w.]| bytes| KiB)"
+    return re.compile(begin + between.join(numbers) + end)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,8 +9,7 @@ from pathlib import Path
 import absent
 import nbformat
 import pytest
-from classroom_submissions import LESSON, SCORES, SUBMISSIONS, submit
-from lab import CHECKOUT
+from classroom_submissions import CHECKOUT, LESSON, SCORES, SUBMISSIONS, ran, submit
 
 from workbench.cli import main
 
@@ -23,14 +19,8 @@ pytestmark = [
 ]
 
 
-def nbgrader(course: Path, command: str, *words: str) -> str:
-    """What nbgrader says while it carries out a command in the folder of the course."""
-    beside = str(Path(sys.executable).parent)  # where its own tools lie
-    places = {"PATH": f"{beside}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(CHECKOUT), "HOME": str(course)}
-    line = [sys.executable, "-m", "nbgrader", command, f"--course-dir={course}", *words]
-    done = subprocess.run(line, capture_output=True, text=True, cwd=course, env=os.environ | places)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
+def nbgrader(course: Path, command: str) -> None:
+    ran("nbgrader", course, command, f"--course-dir={course}", LESSON)
 
 
 def named_by_a_browser(path: Path) -> None:
@@ -45,15 +35,15 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A course whose three submissions are graded, with feedback."""
     course = tmp_path_factory.mktemp("course")
     assert main(["release", str(CHECKOUT / "notebooks" / f"{LESSON}.ipynb"), "--nbgrader", str(course)]) == 0
-    nbgrader(course, "generate_assignment", LESSON)
+    nbgrader(course, "generate_assignment")
     for student in SUBMISSIONS:
         released = course / "release" / LESSON / f"{LESSON}.ipynb"
         handed_in = course / "submitted" / student / LESSON / f"{LESSON}.ipynb"
         submit(released, student, handed_in)
         if student == "right":  # and in a browser
             named_by_a_browser(handed_in)
-    nbgrader(course, "autograde", LESSON)
-    nbgrader(course, "generate_feedback", LESSON)
+    nbgrader(course, "autograde")
+    nbgrader(course, "generate_feedback")
     yield course
 
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import absent
 import pytest
-from classroom_submissions import LESSON, SCORES, SUBMISSIONS, submit
-from lab import CHECKOUT
+from classroom_submissions import CHECKOUT, LESSON, SCORES, SUBMISSIONS, ran, submit
 
 from workbench.cli import main
 
@@ -22,21 +18,12 @@ pytestmark = [
 ]
 
 
-def otter(folder: Path, *words: str) -> None:
-    """Carry out a command of otter in a folder."""
-    beside = str(Path(sys.executable).parent)  # where its own tools lie
-    places = {"PATH": f"{beside}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(CHECKOUT), "HOME": str(folder)}
-    line = [sys.executable, "-m", "otter", *words]
-    done = subprocess.run(line, capture_output=True, text=True, cwd=folder, env=os.environ | places)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An assignment whose solutions passed all tests, or else otter had refused it."""
     course = tmp_path_factory.mktemp("course")
     assert main(["release", str(CHECKOUT / "notebooks" / f"{LESSON}.ipynb"), "--otter", str(course)]) == 0
-    otter(course, "assign", f"{LESSON}.ipynb", "dist", "--no-pdfs")
+    ran("otter", course, "assign", f"{LESSON}.ipynb", "dist", "--no-pdfs")
     return course
 
 
@@ -49,7 +36,7 @@ def test_what_students_get_has_neither_solutions_nor_hidden_tests(course: Path) 
 def test_the_scores_are_as_they_should_be(course: Path, student: str) -> None:
     submit(course / "dist" / "student" / f"{LESSON}.ipynb", student, course / student / "handed-in.ipynb")
     (autograder,) = (course / "dist" / "autograder").glob("*.zip")
-    otter(course, "run", "-a", str(autograder), "-o", student, f"{student}/handed-in.ipynb")
+    ran("otter", course, "run", "-a", str(autograder), "-o", student, f"{student}/handed-in.ipynb")
     results = json.loads((course / student / "results.json").read_text())
     scores = {test["name"]: test["score"] for test in results["tests"] if "score" in test}
     assert [scores[name] for name in SUBMISSIONS["right"]] == pytest.approx(SCORES[student])

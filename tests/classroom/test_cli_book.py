@@ -169,7 +169,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 def test_the_book_of_the_course_is_small_and_every_page_lives(whole: Path) -> None:
     require_chromium()
     names = [path.stem for path in sorted((CHECKOUT / "notebooks").glob("*.ipynb"))]

@@ -13,6 +13,8 @@ import pytest
 from classroom_submissions import LESSON, SCORES, SUBMISSIONS, submit
 from lab import CHECKOUT
 from nbformat.v4 import new_code_cell, new_notebook
+from patience import PATIENCE
+from run_here import run_here
 
 from workbench.classroom.handout import name_of, student
 from workbench.cli import grading, main
@@ -35,6 +37,17 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.fixture(scope="module")
+def small(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same copy with nothing but imports and the exercises."""
+    place = tmp_path_factory.mktemp("small") / released.name
+    notebook = nbformat.read(released, as_version=4)
+    first = new_code_cell("import workbench as torch\nfrom workbench.classroom import check")
+    notebook.cells = [first, *(cell for cell in notebook.cells if name_of(cell))]
+    nbformat.write(notebook, place)
+    return place
+
+
 def changed(released: Path, place: Path, change: Callable[[Any], None]) -> None:
     """Hand in the right answers in a notebook that was changed otherwise."""
     submit(released, "right", place)
@@ -48,10 +61,23 @@ def rows_of(path: Path) -> dict[tuple[str, str], dict[str, str]]:
         return {(row["notebook"], row["exercise"]): row for row in csv.DictReader(file)}
 
 
-@pytest.mark.slow
-def test_a_folder_of_notebooks_from_a_browser_is_graded(
-    released: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def teachers(tmp_path: Path) -> Path:
+    """A folder of one lesson and its exercises, as a teacher has of a lesson of their own."""
+    folder = tmp_path / "lessons"
+    folder.mkdir()
+    for name in (f"{LESSON}.ipynb", f"{LESSON}.exercises.py"):
+        shutil.copy(SOURCE / name, folder)
+    return folder
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notebooks run in this process."""
+    monkeypatch.setattr(grading, "_run", run_here)
+
+
+def folder_is_graded(released: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "in"
     for name in SUBMISSIONS:
         submit(released, name, folder / name / f"{LESSON} (1).ipynb")
@@ -73,8 +99,22 @@ def test_a_folder_of_notebooks_from_a_browser_is_graded(
     assert "A forgotten fork" in rows[f"wrong/{LESSON} (1).ipynb", "grad-at-a-fork"]["what is said"]
 
 
+def test_a_folder_of_notebooks_is_graded(
+    small: Path, here: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder_is_graded(small, tmp_path, capsys)
+
+
 @pytest.mark.slow
-def test_what_students_do_to_a_notebook_does_not_take_their_points(released: Path, tmp_path: Path) -> None:
+def test_a_folder_of_notebooks_from_a_browser_is_graded_in_kernels(
+    released: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder_is_graded(released, tmp_path, capsys)
+
+
+def test_what_students_do_to_a_notebook_does_not_take_their_points(
+    released: Path, here: None, teachers: Path, tmp_path: Path
+) -> None:
     def change(notebook: Any) -> None:
         fork, three, bias = (cell for cell in notebook.cells if name_of(cell))
         again = new_code_cell(fork.source.replace("9", "5"))  # a second try, which is wrong
@@ -90,66 +130,49 @@ def test_what_students_do_to_a_notebook_does_not_take_their_points(released: Pat
 
     handed_in = tmp_path / "in" / "mine.ipynb"
     changed(released, handed_in, change)
-    (lesson,) = grading._lessons(_alone(tmp_path))
+    (lesson,) = grading._lessons(teachers)
     found, said = grading.graded(handed_in, [lesson])
     assert found is lesson
     assert [(each.exercise, each.points) for each in said] == list(zip(EXERCISES, SCORES["right"], strict=True))
 
 
-@pytest.mark.slow
-def test_what_is_left_out_or_kills_the_kernel_is_said(released: Path, tmp_path: Path) -> None:
-    def change(notebook: Any) -> None:
-        fork, _, bias = (cell for cell in notebook.cells if name_of(cell))
-        notebook.cells = [fork, new_code_cell("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)"), bias]
-
-    handed_in = tmp_path / "in" / "mine.ipynb"
-    changed(released, handed_in, change)
-    _, (fork, three, bias) = grading.graded(handed_in, grading._lessons(_alone(tmp_path)))
-    assert (fork.points, three.points, bias.points) == (1, 0, 0)
-    assert three.says == "Not in this notebook (1 point)."
-    assert bias.says == "The kernel died before this was judged (2 points)."
+# What a cell is written over with, by exercise, in which order the cells stand, and the points.
+ENDLESS = "import time\nwhile True:\n    time.sleep(0.1)"
+UNSTOPPABLE = "import time\nwhile True:\n    try:\n        time.sleep(0.1)\n    except:\n        pass"
+KILLS = "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)"
+FATES = {
+    "kills the kernel": (KILLS, ["grad-at-a-fork", None, "bias-backward"], [1, 0, 0]),
+    "never ends": (ENDLESS, [None, "grad-at-a-fork"], [1, 0, 0]),
+    "cannot be interrupted": (UNSTOPPABLE, ["grad-at-a-fork", None, "bias-backward"], [1, 0, 0]),
+}
 
 
 @pytest.mark.slow
-def test_a_cell_that_never_ends_costs_its_own_points_alone(
-    released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "fate", [pytest.param(each, marks=[pytest.mark.scheduled] * each.startswith("cannot")) for each in FATES]
+)
+def test_a_cell_that_goes_wrong_costs_what_comes_after_it_at_most(
+    fate: str, released: Path, teachers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    source, order, points = FATES[fate]
+
     def change(notebook: Any) -> None:
-        fork, three, _ = (cell for cell in notebook.cells if name_of(cell))
-        three.source = "# exercise: three-backwards\nwhile True:\n    pass\nw_grad = 12"
-        notebook.cells = [three, fork]
+        cells = {name_of(cell): cell for cell in notebook.cells if name_of(cell)}
+        head = "" if source == KILLS else "# exercise: three-backwards\n"
+        notebook.cells = [cells[name] if name else new_code_cell(f"{head}{source}\nw_grad = 12") for name in order]
 
-    monkeypatch.setattr(grading, "SECONDS", 20)
-    handed_in = tmp_path / "in" / "mine.ipynb"
-    changed(released, handed_in, change)
-    _, (fork, three, _) = grading.graded(handed_in, grading._lessons(_alone(tmp_path)))
-    assert (fork.points, three.points) == (1, 0)
-
-
-@pytest.mark.slow
-def test_a_cell_that_cannot_be_interrupted_ends_with_its_kernel(
-    released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def change(notebook: Any) -> None:
-        fork, three, bias = (cell for cell in notebook.cells if name_of(cell))
-        loop = "import time\nwhile True:\n    try:\n        time.sleep(1)\n    except:\n        pass"
-        three.source = f"# exercise: three-backwards\n{loop}"
-        notebook.cells = [fork, three, bias]
-
-    monkeypatch.setattr(grading, "SECONDS", 20)
-    handed_in = tmp_path / "in" / "mine.ipynb"
-    changed(released, handed_in, change)
-    _, (fork, three, bias) = grading.graded(handed_in, grading._lessons(_alone(tmp_path)))
-    assert (fork.points, three.points, bias.points) == (1, 0, 0)
-
-
-def _alone(place: Path) -> Path:
-    """A folder of one lesson and its exercises, as a teacher has of a lesson of their own."""
-    folder = place / "lessons"
-    folder.mkdir()
-    for name in (f"{LESSON}.ipynb", f"{LESSON}.exercises.py"):
-        shutil.copy(SOURCE / name, folder)
-    return folder
+    if source == ENDLESS:  # this cell alone has no time
+        client_of = grading.client_of
+        at_most = {"timeout_func": lambda cell: 1 if ENDLESS in cell.source else PATIENCE}
+        monkeypatch.setattr(grading, "client_of", lambda *given, **how: client_of(*given, **how | at_most))
+    elif source == UNSTOPPABLE:
+        monkeypatch.setattr(grading, "SECONDS", 20)
+    changed(released, tmp_path / "in" / "mine.ipynb", change)
+    _, said = grading.graded(tmp_path / "in" / "mine.ipynb", grading._lessons(teachers))
+    assert [each.points for each in said] == points
+    if source == KILLS:
+        assert said[1].says == "Not in this notebook (1 point)."
+        assert said[2].says == "The kernel died before this was judged (2 points)."
 
 
 def test_a_lesson_is_known_by_its_exercises_and_not_by_the_name_of_the_file() -> None:
@@ -206,8 +229,9 @@ def test_names_of_files_move_no_cursor(tmp_path: Path, capsys: pytest.CaptureFix
     assert said.startswith(r"a\x1b[2Jb\r\u202e.ipynb: ") and said.rstrip("\n").isprintable()
 
 
-@pytest.mark.slow
-def test_a_notebook_finds_no_solution_where_it_is_graded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_notebook_finds_no_solution_where_it_is_graded(
+    here: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     lesson = tmp_path / "lessons" / "one.ipynb"
     lesson.parent.mkdir()
     cell = '# exercise: a-number\nanswer = {}\ncheck("a-number", answer)'

@@ -10,6 +10,7 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import urlopen
@@ -169,6 +170,36 @@ def shipped(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(lab, "PACKAGE", made.parent)
     monkeypatch.setattr(lab, "SHIPPED", made)
     return made
+
+
+def test_the_command_serves_the_readers_copies_on_this_machine_behind_a_token(
+    clone: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options: list[str] = []
+
+    class Server:
+        local_url = "http://127.0.0.1:8888/lab/tree/a.ipynb"
+        io_loop = SimpleNamespace(add_callback=lambda call, *words, **how: call(*words, **how))
+
+        def start(self) -> None:
+            """Return at once, as after Ctrl-C."""
+
+    def server(words: list[str]) -> Server:
+        options.extend(words)
+        return Server()
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr("jupyterlab.labapp.LabApp.initialize_server", server)
+    for variable in ("JUPYTER_PREFER_ENV_PATH", "JUPYTER_CONFIG_PATH"):
+        monkeypatch.setenv(variable, "")
+    assert main(["lab", "--no-browser"]) == 0
+    signal.signal(signal.SIGINT, before)
+    given = dict(word.removeprefix("--").split("=", 1) for word in options)
+    token = given["IdentityProvider.token"]
+    assert (given["ServerApp.ip"], given["ServerApp.open_browser"], len(token)) == ("127.0.0.1", "False", 48)
+    assert given["ServerApp.root_dir"] == str(clone / "workbench-lessons") and "ServerApp.port" not in given
+    said = capsys.readouterr().out
+    assert f"{Server.local_url}?token={token}\nPress Ctrl-C to stop.\nStopped.\n" in said
 
 
 def git(clone: Path, *words: str) -> str:

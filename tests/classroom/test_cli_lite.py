@@ -123,6 +123,7 @@ def test_graphviz_that_cannot_be_had_is_one_sentence(capsys, monkeypatch, tmp_pa
     assert sorted(tmp_path.iterdir()) == [lessons]
 
 
+@pytest.mark.usefixtures("installed")
 def test_a_site_goes_into_the_folder_that_is_there_also_the_current_one(capsys, monkeypatch, tmp_path: Path) -> None:
     def built(place: Path, source: Path, graphviz: Path | None) -> Path:
         (place / "site" / "lab").mkdir(parents=True)
@@ -140,7 +141,7 @@ def test_a_site_goes_into_the_folder_that_is_there_also_the_current_one(capsys, 
     lite.lite(linked, CHECKOUT / "notebooks", None, None)
     assert linked.is_symlink() and {each.name for each in (tmp_path / "far").iterdir()} == {"lab", "index.html"}
     capsys.readouterr()
-    lite.lite(tmp_path / "new" / "the site", CHECKOUT / "notebooks", None, None)
+    assert main(["lite", str(tmp_path / "new" / "the site"), "--lessons", str(CHECKOUT / "notebooks")]) == 0
     quote = "'" if os.name == "posix" else '"'
     assert f" --directory {quote}{tmp_path / 'new' / 'the site'}{quote}\n" in capsys.readouterr().out
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a folder here", "far", "linked", "new"]

@@ -9,9 +9,10 @@ from typing import Any
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from run_here import run_here
 
 from workbench.classroom.registry import registered
-from workbench.cli import lite, main
+from workbench.cli import grading, lite, main
 from workbench.cli.lab import MARK, prepare
 from workbench.cli.notebooks import beside, place_to_run
 
@@ -92,8 +93,10 @@ def test_exercises_may_import_what_lies_beside_them(lessons: Path, monkeypatch: 
     assert sys.path == before
 
 
-@pytest.mark.slow
-def test_a_handed_in_notebook_is_graded_with_its_own_modules_and_the_lessons(lessons: Path, tmp_path: Path) -> None:
+def test_a_handed_in_notebook_is_graded_with_its_own_modules_and_the_lessons(
+    lessons: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grading, "_run", run_here)
     handed_in = tmp_path / "handed-in"
     handed_in.mkdir()
     notebook = nbformat.read(lessons / "lesson.ipynb", as_version=4)

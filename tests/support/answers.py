@@ -1,9 +1,10 @@
 """What learners answer, right and wrong: read from tests/answers/, and judged as in the cells of the lessons.
 
-A file holds the answers to one lesson. `# exercise: NAME` begins an exercise. Under it, `# right` begins an answer that
-is right, other than the lesson's own; `# wrong: NAME` a wrong one with the misconception that it shows; `# wrong` one
-that no hint is about; `# wrong, and told: TEXT` one whose verdict contains the text; `# or` another one of the same
-kind. An answer replaces the solution in the lesson's cell: `---` parts two places, and a value stands alone.
+A file holds the answers to one lesson. `# prediction: CELL to CELL` begins what is typed into the first of these cells,
+and is right where the second one checks it. `# exercise: NAME` begins an exercise. Under it, `# right` begins an answer
+that is right, other than the lesson's own; `# wrong: NAME` a wrong one with the misconception that it shows; `# wrong`
+one that no hint is about; `# wrong, and told: TEXT` one whose verdict contains the text; `# or` another one of the same
+kind. An answer replaces the solution in the lesson's cell: `---` separates two places, and a value is written alone.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from workbench.classroom.registry import exercises
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 EXERCISES = exercises(CHECKOUT / "notebooks")
-HEAD = re.compile(r"^# (exercise|right|wrong, and told|wrong|or)(?:: (.+))?\n", re.M)
+HEAD = re.compile(r"^# (prediction|exercise|right|wrong, and told|wrong|or)(?:: (.+))?\n", re.M)
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION\n", re.S | re.M)
 CELL = "<a learner's cell>"
 ABSENT = re.compile("import (torch|matplotlib)")  # not installed, or slow: no answer needs it
@@ -33,10 +34,12 @@ ENGINES = {"Value", "in_order", "Node", "data_of", "AccumulateGrad", "written_ov
 RIGHT: list[tuple[str, str]] = []  # the exercise and the answer
 WRONG: dict[str, list[tuple[str, str | None]]] = {}  # by exercise: the answers and their misconceptions
 TOLD: list[tuple[str, str, str]] = []  # the exercise, the answer and what its verdict contains
+PREDICTIONS: dict[str, list[tuple[str, str, str]]] = {}  # by lesson: the cell, what is typed and the cell that checks
 
 
-def _read(text: str) -> None:
+def _read(lesson: str, text: str) -> None:
     _, *parts = HEAD.split(text)
+    PREDICTIONS[lesson] = []
     name = kind = detail = ""
     for each, more, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
         if each == "exercise":
@@ -46,7 +49,10 @@ def _read(text: str) -> None:
         if each != "or":
             kind, detail = each, more
         written = body.removesuffix("\n")
-        if kind == "right":
+        if kind == "prediction":
+            first, last = detail.split(" to ")
+            PREDICTIONS[lesson].append((first, written, last))
+        elif kind == "right":
             RIGHT.append((name, written))
         elif kind == "wrong":
             WRONG[name].append((written, detail))
@@ -55,7 +61,7 @@ def _read(text: str) -> None:
 
 
 for _path in sorted((CHECKOUT / "tests" / "answers").glob("*.txt")):
-    _read(_path.read_text(encoding="utf-8"))
+    _read(_path.stem, _path.read_text(encoding="utf-8"))
 
 
 @cache

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
 
 from workbench.classroom.handout import name_of
 
+CHECKOUT = Path(__file__).resolve().parents[2]
 LESSON = "02-backward-one-node-at-a-time"
 SUBMISSIONS = {
     "right": {
@@ -23,6 +27,15 @@ SUBMISSIONS = {
     "empty": {},
 }
 SCORES = {"right": [1, 1, 2], "wrong": [0, 0, 0], "empty": [0, 0, 0]}
+
+
+def ran(program: str, folder: Path, *words: str) -> None:
+    """Carry out a command of a grader in a folder, which is its home."""
+    beside = str(Path(sys.executable).parent)  # where its own tools are
+    places = {"PATH": f"{beside}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(CHECKOUT), "HOME": str(folder)}
+    command = [sys.executable, "-m", program, *words]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=os.environ | places)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def submit(released: Path, student: str, place: Path) -> None:

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -83,7 +83,7 @@ class Lab:
     def ask(self, path: str, method: str = "GET") -> object:
         """What the server's REST interface answers, as JSON."""
         request = Request(f"{self.address}{path}", method=method, headers={"Authorization": f"token {self.token}"})
-        with urlopen(request, timeout=30) as answer:
+        with urlopen(request, timeout=PATIENCE) as answer:
             text = answer.read()
         return json.loads(text) if text else None
 
@@ -127,7 +127,9 @@ def serve(folder: Path, home: Path, site: Path | None = None) -> Iterator[Lab]:
     (places["CONFIG"] / "jupyter_lab_config.json").write_text(json.dumps(settings))
     command = [sys.executable, "-m", "workbench", "lab", str(folder), "--no-browser"]
     with open(home / "log", "w") as log:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment, cwd=home)
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment, cwd=home, start_new_session=True
+        )
         try:
             assert process.stdout is not None
             said = ""
@@ -145,6 +147,8 @@ def serve(folder: Path, home: Path, site: Path | None = None) -> Iterator[Lab]:
             except subprocess.TimeoutExpired:  # a kernel that doesn't end keeps the server, whose test is over
                 process.kill()
                 process.wait()
+            with suppress(ProcessLookupError):  # nothing that the server has started outlives its test
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def is_ours(said: str, origin: str) -> bool:
