@@ -1,4 +1,4 @@
-"""The engines that are built in four sittings: each against the workbench, against slopes, and in what it refuses."""
+"""The engines that are built in four sittings: each against the workbench, and in what it refuses."""
 
 from __future__ import annotations
 
@@ -49,16 +49,6 @@ def gradients(torch: Any, program: Callable[..., Any], given: list[np.ndarray]) 
     return [None if each.grad is None else np.array(each.grad.numpy()) for each in leaves]
 
 
-def slope(program: Callable[..., float], given: list[np.ndarray], which: int, at: tuple[int, ...]) -> float:
-    """How fast a number moves with one element, by a nudge to both sides."""
-    found = []
-    for nudge in (1e-6, -1e-6):
-        moved = [each.copy() for each in given]
-        moved[which][at] += nudge
-        found.append(program(*moved))
-    return (found[0] - found[1]) / 2e-6
-
-
 # What they compute.
 
 
@@ -71,20 +61,6 @@ def test_gradients_are_those_of_the_workbench(torch: Any, name: str) -> None:
         if own is not None:
             np.testing.assert_allclose(own, other, rtol=1e-10, atol=1e-12)
             assert own.shape == other.shape and own.dtype == other.dtype
-
-
-@named(TENSORS)
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if "nothing" not in name])
-def test_gradients_are_slopes(torch: Any, name: str) -> None:
-    given, program = values(), PROGRAMS[name]
-    for which, grad in enumerate(gradients(torch, program, given)):
-        for at in np.ndindex(given[which].shape):
-
-            def number(*arrays: np.ndarray) -> float:
-                return program(*map(torch.tensor, arrays)).item()
-
-            have = 0.0 if grad is None else grad[at]
-            assert have == pytest.approx(slope(number, given, which, at), rel=1e-5, abs=1e-7)
 
 
 @named(TENSORS)
@@ -394,17 +370,13 @@ def test_a_write_into_a_view_gives_the_base_a_node(torch: Any) -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_tangents_are_slopes_and_those_of_the_workbench(name: str) -> None:
+def test_tangents_are_those_of_the_workbench(name: str) -> None:
     given, program = values(), PROGRAMS[name]
     directions = [np.random.default_rng(4).normal(size=each.shape) for each in given]
     inputs, tangents = ([LAST.tensor(each) for each in several] for several in (given, directions))
     value, tangent = LAST.jvp(program, inputs, tangents)
     assert value.item() == pytest.approx(program(*inputs).item())
-    steps = (1e-6, -1e-6)
-    moved = [[each + step * way for each, way in zip(given, directions, strict=True)] for step in steps]
-    up, down = (program(*map(LAST.tensor, each)).item() for each in moved)
     if "nothing" not in name:
-        assert tangent.item() == pytest.approx((up - down) / 2e-6, rel=1e-4)
         theirs = workbench.func.jvp(program, *(tuple(map(workbench.tensor, each)) for each in (given, directions)))[1]
         assert tangent.item() == pytest.approx(theirs.item(), rel=1e-9)
 

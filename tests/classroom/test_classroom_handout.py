@@ -195,26 +195,3 @@ def test_a_course_folders_own_settings_stay(tmp_path: Path, capsys: pytest.Captu
         assert main(["release", str(tmp_path / "lesson.ipynb"), "--nbgrader", str(tmp_path / "course")]) == 0
     assert (tmp_path / "course" / "nbgrader_config.py").read_text() == "mine"
     assert (tmp_path / "course" / "source" / "lesson" / "lesson.ipynb").is_file()
-
-
-REFUSED = {
-    "release . --student .": "lesson.ipynb would be written over itself: give another folder.",
-    "release empty --student out": "there is no notebook in empty.",
-    "release none.ipynb --student out": "there is no notebook none.ipynb.",
-    "release . --student lesson.ipynb": "cannot write into lesson.ipynb: File exists.",
-    "release .": "one of the arguments --student --solutions --nbgrader --otter is required",
-}
-
-
-@pytest.mark.parametrize("words", REFUSED)
-def test_what_cannot_be_released_is_refused_in_a_sentence(
-    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "empty").mkdir()
-    nbformat.write(notebook(OWN), tmp_path / "lesson.ipynb")
-    before = (tmp_path / "lesson.ipynb").read_bytes()
-    assert main(words.split()) in (1, 2)
-    said = capsys.readouterr()
-    assert said.out == "" and said.err.startswith("workbench: ") and REFUSED[words] in said.err
-    assert (tmp_path / "lesson.ipynb").read_bytes() == before

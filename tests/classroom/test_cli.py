@@ -77,7 +77,39 @@ REFUSED = {
     "lab --port http": "argument --port: 'http' is not a port",
     "--port=-5": "argument --port: '-5' is not a port",
     "--port {taken}": "port {taken} is taken: give another one with --port.",
+    "present good.ipynb --handout paper.docx": "paper.docx does not end in .html or .pdf.",
+    "book text.ipynb": "cannot write into text.ipynb: File exists.",
+    "grade folder/empty": "there is no notebook in folder/empty.",
+    "grade folder/empty --lessons folder": "there is no notebook in folder with a file of exercises beside it.",
+    "grade folder/empty -o folder": "cannot write folder: ",
+    "progress folder/empty -o a.html": "there is no notebook in folder/empty.",
+    "progress folder/empty -o folder": "cannot write folder: ",
+    "release good.ipynb --student .": "good.ipynb would be written over itself: give another folder.",
+    "release folder/empty --student out": "there is no notebook in folder/empty.",
+    "release none.ipynb --student out": "there is no notebook none.ipynb.",
+    "release good.ipynb --student text.ipynb": "cannot write into text.ipynb: File exists.",
+    "release good.ipynb": "one of the arguments --student --solutions --nbgrader --otter is required",
+    "trace": "say which script to trace, as in workbench trace train.py",
+    "trace none.py": "there is no script none.py.",
+    "trace folder": "folder is a folder: give the script in it that is to run.",
+    "trace -o page.htm good.py": "use a name that ends in .html",
+    "trace -o none/page.html good.py": "cannot write none/page.html: there is no such folder",
+    "trace -o folder.html good.py": "cannot write folder.html: a folder has this name",
+    "trace -o taken.html taken.html": "taken.html would be written over itself: give another name with -o.",
+    "trace taken.py": "taken.html is there already and is no page of the workbench: give another name with -o.",
+    "trace --steps 0 good.py": "argument --steps: '0' is not a number of steps: give a whole number from 1 up",
+    "trace --from-step -1 good.py": "argument --from-step: '-1' is not a number of steps",
+    "trace --view pie good.py": "argument --view: there is no view 'pie': give one of error, flow, ",
+    "trace --view saved -o good.json good.py": "good.json holds the trace itself, so leave --view out",
+    "show none.json": "there is no file none.json.",
+    "show good.py": "good.py",
+    "show -o shown.html folder": "cannot read folder: ",
 }
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    """What each file holds."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize("words", REFUSED)
@@ -86,7 +118,10 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "taken" / "good.html").mkdir(parents=True)
-    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "empty").mkdir(parents=True)
+    (tmp_path / "folder.html").mkdir()
+    for name in ("good.py", "taken.py", "taken.html"):
+        (tmp_path / name).write_text("raise SystemExit('it ran')")
     write(tmp_path / "good.ipynb", "1 + 1")
     write(tmp_path / "folder" / "good.ipynb", "1 + 1")
     write(tmp_path / "bad.ipynb", "print('so far')", "\nraise ValueError('wrong shape\\nand more')", "2")
@@ -97,6 +132,7 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(
     (tmp_path / "empty.ipynb").write_text("{}")
     (tmp_path / "cellless.ipynb").write_text('{"nbformat": 4, "nbformat_minor": 5, "metadata": {}}')
     (tmp_path / "binary.ipynb").write_bytes(b"\xff\xfe\x00")
+    before = contents(tmp_path)
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -106,19 +142,21 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(
     assert said == ""
     assert complaint.startswith("workbench: ") and complaint.count("\n") == 1
     assert REFUSED[words].format(taken=taken) in complaint
-    assert list(tmp_path.rglob("*.html")) == [tmp_path / "taken" / "good.html"]
+    assert contents(tmp_path) == before
 
 
-@pytest.mark.slow
 def test_a_folder_that_is_not_ones_own_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (other := tmp_path / "other").mkdir()
     notebook = write(tmp_path / "good.ipynb", "1 + 1")
+    monkeypatch.setattr("workbench.cli.lab.checkout", lambda: None)
+    monkeypatch.setattr("workbench.cli.lab.SHIPPED", tmp_path)
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    said = f"workbench: cannot write into {tmp_path}: "
-    assert main(["lab", str(tmp_path)]) == 1
+    said = f"workbench: cannot write into {other}: "
+    assert main(["lab", str(other)]) == 1
     assert capsys.readouterr().err == f"{said}choose a folder of your own for the lessons.\n"
-    assert main(["run", str(notebook), "--html", str(tmp_path)]) == 1
+    assert main(["run", str(notebook), "--html", str(other)]) == 1
     assert capsys.readouterr().err == f"{said}give a folder of your own for the pages.\n"
 
 

@@ -14,7 +14,6 @@ from browser_page import open_page, require_chromium, wait_until
 from lab import CHECKOUT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from workbench.cli import main
 from workbench.cli.pages import book, readable
 
 MOST_BYTES = 900_000  # of a page, on average
@@ -199,12 +198,6 @@ def test_the_book_of_the_course_is_small_and_every_page_lives(whole: Path) -> No
             if following.count():
                 following.click()
         assert (page.requests_outside, page.console_errors) == ([], [])
-
-
-def test_a_lesson_that_fails_is_told_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "file").write_text("")
-    assert main(["book", str(tmp_path / "file")]) == 1
-    assert capsys.readouterr().err == f"workbench: cannot write into {tmp_path / 'file'}: File exists.\n"
 
 
 def test_a_solution_of_two_functions_is_folded_whole() -> None:

@@ -196,21 +196,6 @@ def _file() -> Path:
     return SOURCE / f"{LESSON}.exercises.py"
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ([], "there is no notebook in {}."),
-        (["--lessons", "{}"], "there is no notebook in {} with a file of exercises beside it."),
-        (["-o", "{}"], "cannot write {}: "),
-    ],
-)
-def test_what_cannot_be_graded_is_one_sentence(
-    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["grade", str(tmp_path), *(word.format(tmp_path) for word in words)]) == 1
-    assert capsys.readouterr().err.startswith(f"workbench: {said.format(tmp_path)}")
-
-
 def test_a_table_never_computes_what_a_student_has_written(tmp_path: Path) -> None:
     grading._write([["=1+1", "plain"]], tmp_path / "table.csv")
     assert (tmp_path / "table.csv").read_text() == "'=1+1,plain\n"

@@ -492,12 +492,6 @@ def test_a_handout_is_printed_by_a_browser_that_is_installed(
     assert not (tmp_path / "other.pdf").exists()
 
 
-@pytest.mark.slow
-def test_a_handout_of_another_kind_is_refused(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["present", str(made / f"{NAME}.ipynb"), "--handout", "paper.docx"]) == 1
-    assert capsys.readouterr().err == "workbench: paper.docx does not end in .html or .pdf.\n"
-
-
 @pytest.mark.parametrize(
     ("truth", "said"),
     [

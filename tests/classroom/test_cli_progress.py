@@ -225,14 +225,6 @@ def test_whose_a_notebook_is(lesson: Assignment) -> None:
     assert [row[0] for row in page.rows[1:4]] == ["ada/1.ipynb", "ada/2.ipynb", "bo"]
 
 
-@pytest.mark.parametrize(("output", "said"), [("a.html", "there is no notebook in"), (".", "cannot write")])
-def test_what_cannot_be_shown_is_one_sentence(
-    output: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["progress", str(tmp_path), "-o", str(tmp_path / output)]) == 1
-    assert capsys.readouterr().err.startswith(f"workbench: {said} {tmp_path}")
-
-
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_in_the_page(lesson: Assignment, scheme: Any, tmp_path: Path) -> None:

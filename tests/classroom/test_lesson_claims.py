@@ -78,19 +78,11 @@ def leaf_under_no_grad() -> bool:
         return leaf().requires_grad
 
 
-def freezing_a_result() -> bool:
-    return not works(lambda: (leaf() * 2).requires_grad_(False))
-
-
 def walked_twice() -> bool:
     kept, nothing_kept = leaf() ** 2, leaf() + 1
     kept.backward()
     nothing_kept.backward()
     return not works(kept.backward) and works(nothing_kept.backward)
-
-
-def flags_are_not_counted() -> bool:
-    return torch.ones(2).requires_grad_()._version == 0 and torch.ones(2).zero_()._version == 1
 
 
 def unseen_writes() -> bool:
@@ -159,10 +151,6 @@ def the_order_of_the_factors() -> bool:
     return torch.equal(pushed, table @ along) and torch.equal(pulled, back @ table)
 
 
-def the_second_derivative_of_a_root() -> bool:
-    return torch.func.grad(torch.func.grad(lambda x: x.sqrt()))(torch.tensor(4.0)) == -1 / (4 * 4 * 2) == -0.03125
-
-
 class Fused(torch.autograd.Function):
     """A loss that keeps the probabilities, as lesson 11 writes it."""
 
@@ -205,10 +193,6 @@ def a_bias_behind_dead_units() -> bool:
     first, last = model[0], model[2]
     zero = [each.grad.any().item() for each in (first.weight, first.bias, last.weight)]
     return zero == [False, False, False] and last.bias.grad == 3
-
-
-def a_rounded_number_without_a_slope() -> bool:
-    return not works(lambda: torch.tensor(float(round(leaf(2.4).item()))).backward())
 
 
 def emptied() -> bool:
@@ -339,10 +323,6 @@ def no_way_back_from_a_rounded_one() -> bool:
     return y.item() == 1.0 and (y * (1 - y)).item() == 0.0
 
 
-def a_draw_without_history() -> bool:
-    return not Bernoulli(leaf(0.5)).sample().requires_grad
-
-
 def straight_through_has_no_bias_on_a_line() -> bool:
     logit = leaf()
     p = logit.sigmoid()
@@ -391,10 +371,6 @@ class Itself(torch.autograd.Function):
         return grad
 
 
-def unrecorded_forward() -> bool:
-    return Itself.apply(leaf()).requires_grad and not Itself.recorded.pop()
-
-
 def another_object_than_the_input() -> bool:
     x = leaf()
     result = Itself.apply(x)
@@ -420,18 +396,6 @@ def chain_of(pieces: int, length: int = 16) -> tuple[int, int]:
         runs.clear()
         total.backward()
     return len(runs), Ledger(trace).peak // 1024
-
-
-def computed_again() -> bool:
-    return all(chain_of(pieces)[0] == 16 for pieces in (1, 2, 4, 8, 16))
-
-
-def six_at_the_peak() -> bool:
-    return chain_of(4)[1] == 6
-
-
-def two_parts_of_a_peak() -> bool:
-    return all(chain_of(pieces)[1] + 1 == pieces + 16 // pieces - 1 for pieces in (1, 2, 4, 8, 16))
 
 
 def too_large_a_rate() -> bool:
@@ -479,20 +443,28 @@ CLAIMS = [
     ("04", "So the writes into it are not counted", uncounted_in_inference),
     ("04", "Under `no_grad` the engine still counts the writes into every tensor", counted_under_no_grad),
     ("04", "still requires a gradient", leaf_under_no_grad),
-    ("04", "Only a leaf can be frozen", freezing_a_result),
+    ("04", "Only a leaf can be frozen", lambda: not works(lambda: (leaf() * 2).requires_grad_(False))),
     ("04", "`.item()`, `.tolist()`, `float(...)` and `torch.tensor(old)` all do that", numbers_outside),
     ("05", "A graph that has kept nothing allows a second backward", walked_twice),
     ("05", "a second backward over what they had kept needs `retain_graph=True`", walked_twice),
-    ("06", "`requires_grad_` writes no number, only a flag", flags_are_not_counted),
+    (
+        "06",
+        "`requires_grad_` writes no number, only a flag",
+        lambda: torch.ones(2).requires_grad_()._version == 0 and torch.ones(2).zero_()._version == 1,
+    ),
     ("06", "`.data` and NumPy write into the memory, and the counter does not count it", unseen_writes),
     ("06", "what was saved before it would be refused afterwards", step_before_backward),
     ("07", "the engine passes zeros there", zeros_for_an_output_without_slope),
     ("08", "returns a part of the second derivative", a_part_of_the_second_derivative),
     ("09", "forward mode computes `J @ tangent`, and backward computes `grad_output @ J`", the_order_of_the_factors),
-    ("10", "It brings -0.03125 to `x`", the_second_derivative_of_a_root),
+    (
+        "10",
+        "It brings -0.03125 to `x`",
+        lambda: torch.func.grad(torch.func.grad(lambda x: x.sqrt()))(torch.tensor(4.0)) == -1 / (4 * 4 * 2) == -0.03125,
+    ),
     ("11", "so its bars go up once and come down once", bars_that_go_up_once),
     ("12", "Only the bias of that layer still learns", a_bias_behind_dead_units),
-    ("12", "Rounding has no slope", a_rounded_number_without_a_slope),
+    ("12", "Rounding has no slope", lambda: not works(lambda: torch.tensor(float(round(leaf(2.4).item()))).backward())),
     ("12", "`zero_grad()` empties their `.grad`", emptied),
     ("14", "*grad can be implicitly created only for scalar outputs*", only_single_numbers),
     ("14", "This is the same as `(v * y).sum().backward()`", weights_in_place_of_a_gradient),
@@ -506,19 +478,31 @@ CLAIMS = [
     ("17", "so `backward` gets `None`. Without this call the engine makes a tensor", none_for_an_output_without_slope),
     ("17", "(`gradcheck` tries this.)", none_for_all_in_gradcheck),
     ("17", "There the speed is 0, and no way back leads to 0.5", no_way_back_from_a_rounded_one),
-    ("17", "`Bernoulli(p).sample()` does not require grad", a_draw_without_history),
+    ("17", "`Bernoulli(p).sample()` does not require grad", lambda: not Bernoulli(leaf(0.5)).sample().requires_grad),
     ("17", "If the loss is a straight line in `b`, this bias is 0", straight_through_has_no_bias_on_a_line),
     ("19", "The engine takes the **newest**", newest_first),
     ("19", "it runs as soon as it is ready", a_leaf_as_soon_as_it_is_ready),
-    ("20", "while `forward` runs, nothing is recorded", unrecorded_forward),
+    (
+        "20",
+        "while `forward` runs, nothing is recorded",
+        lambda: Itself.apply(leaf()).requires_grad and not Itself.recorded.pop(),
+    ),
     (
         "20",
         "If `forward` returns one of its inputs itself, the result is a new `Tensor`",
         another_object_than_the_input,
     ),
-    ("18", "Each `sin` is computed again once, in whatever way the chain is cut", computed_again),
-    ("18", "So the bars reach 6 KiB", six_at_the_peak),
-    ("18", "**the inputs of all pieces**, and **what one piece holds**", two_parts_of_a_peak),
+    (
+        "18",
+        "Each `sin` is computed again once, in whatever way the chain is cut",
+        lambda: all(chain_of(pieces)[0] == 16 for pieces in (1, 2, 4, 8, 16)),
+    ),
+    ("18", "So the bars reach 6 KiB", lambda: chain_of(4)[1] == 6),
+    (
+        "18",
+        "**the inputs of all pieces**, and **what one piece holds**",
+        lambda: all(chain_of(pieces)[1] + 1 == pieces + 16 // pieces - 1 for pieces in (1, 2, 4, 8, 16)),
+    ),
     ("18", "So the rate must be smaller than `2 / c`", too_large_a_rate),
     (
         "18",
