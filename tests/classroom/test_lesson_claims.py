@@ -123,22 +123,9 @@ def a_part_of_the_second_derivative() -> bool:
 
 
 def zeros_for_an_output_without_slope() -> bool:
-    arrived = []
-
-    class Sort(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            values, index = x.sort()
-            ctx.mark_non_differentiable(index)
-            return values, index
-
-        @staticmethod
-        def backward(ctx: Any, grad_values: Any, grad_index: Any) -> Any:
-            arrived.append(grad_index)
-            return grad_values
-
-    Sort.apply(torch.tensor([2.0, 1.0], requires_grad=True))[0].sum().backward()
-    return arrived[0].tolist() == [0, 0]
+    seen = Doubled.which("mark")
+    seen.apply(leaf())[0].backward()
+    return seen.arrived[1] == 0
 
 
 def the_order_of_the_factors() -> bool:
