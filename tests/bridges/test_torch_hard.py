@@ -1,4 +1,4 @@
-"""Whatever a PyTorch program does, a recording changes nothing of it, and its trace is sound."""
+"""A recording changes nothing of a PyTorch program, whatever it does; its trace is kept, shown, asked and stepped."""
 
 from __future__ import annotations
 
@@ -16,39 +16,62 @@ from workbench.trace.records import GradCaptured, NodeCreated
 if torch is None:
     pytest.skip(absent.TORCH, allow_module_level=True)
 
-from torch_hard import HARD  # noqa: E402
+from torch_programs import PROGRAMS  # noqa: E402
+
+VIEWS = ("graph", "flow", "saved", "memory", "versions", "function")
 
 
-def shown(program: Any) -> Any:
-    """What a program returns, or raises."""
+def run(name: str) -> tuple[Any, list[str]]:
+    """What a program returns, or raises, and the first lines of its warnings: others tell where it was recorded."""
     torch.manual_seed(0)
-    try:
-        return program()
-    except Exception as error:
-        return type(error).__name__, str(error)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            returned = PROGRAMS[name]()
+        except Exception as error:
+            returned = type(error).__name__, str(error)
+    return returned, [str(each.message).partition("\n")[0] for each in caught]
 
 
-def are_same(one: Any, other: Any) -> bool:
-    if isinstance(one, tuple | list):
-        return all(are_same(a, b) for a, b in zip(one, other, strict=True))
+def parts(thing: Any) -> list[Any]:
+    """A program's tensors, numbers and texts."""
+    if isinstance(thing, dict):
+        thing = [*thing.values()]
+    return [each for part in thing for each in parts(part)] if isinstance(thing, list | tuple) else [thing]
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Bit by bit, nan equal to nan."""
     if isinstance(one, torch.Tensor):
-        return torch.equal(one, other)
+        return one.shape == other.shape and torch.allclose(one, other, 0, 0, equal_nan=True)
     return one == other
 
 
-@pytest.mark.parametrize("name", HARD)
-def test_a_hard_program_does_not_notice_and_its_trace_is_sound(name: str) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        plain = shown(HARD[name])
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with workbench.record(torch) as trace:
-            recorded = shown(HARD[name])
-    assert are_same(plain, recorded)
-    assert [str(each.message) for each in caught if "The recording lost" in str(each.message)] == []
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_does_not_notice_and_its_trace_is_sound_shown_and_asked(name: str) -> None:
+    plain, warned = run(name)
+    with workbench.record(torch) as trace:
+        recorded, told = run(name)
+    assert told == warned
+    assert all(is_same(one, other) for one, other in zip(parts(plain), parts(recorded), strict=True))
     again = type(trace).from_dict(json.loads(trace.to_json()))
     assert len(again.events) == len(trace.events)
+    for view in VIEWS if name != "deep_chain" else ():
+        assert repr(trace.show(view))
+    left = [each for each in parts(recorded) if isinstance(each, torch.Tensor)][:4]
+    for each in left:
+        assert workbench.why(each).sentences and workbench.why(left[0], each).sentences
+        assert trace.why(each).sentences
+    for called in {seen.name for event in trace.events for seen in getattr(event, "tensors", ()) if seen.name}:
+        assert trace.why(called).sentences
+    if isinstance(plain, dict) and "loss" in plain:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            s = workbench.step(plain["loss"])
+            while not s.done:
+                s.step()
+            assert repr(s)
+            s.back(len(s.steps)).run()
 
 
 def made(program: Any) -> tuple[Any, list[tuple[str, Any]]]:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Timer
 
 import absent
 import pytest
 from lab import CHECKOUT
 from oracle import torch
-from test_cli_trace import traced, typed
+from patience import PATIENCE
+from test_cli_trace import traced
 
 import workbench
 from workbench.trace.records import BackwardFinished, NodeCreated, TensorWritten
@@ -17,7 +24,7 @@ from workbench.trace.records import BackwardFinished, NodeCreated, TensorWritten
 if torch is None:
     pytest.skip(absent.TORCH, allow_module_level=True)
 
-pytest_plugins = ("pytester",)
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 # Each takes six steps; in between are all ways to count them, and modes and recordings of the program's own.
 LOOPS = {
@@ -104,8 +111,6 @@ for data in DataLoader(Data(), num_workers=1, multiprocessing_context="fork"):
 """,
 }
 SCRIPT = """
-import sys
-assert "torch" not in sys.modules
 import torch
 torch.manual_seed(0)
 net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
@@ -118,63 +123,101 @@ print([p.tolist() for p in net.parameters()], torch._C._len_torch_function_stack
 QUICK = {"an optimiser", "by hand, in a mode"}
 
 
-@pytest.mark.parametrize("first", [0, 3])
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    """Run a command line of Python in a folder; PyTorch is imported once for all of them."""
+    folders = os.pathsep.join([str(CHECKOUT), str(CHECKOUT / "assets" / "pytest")])
+    words = [sys.executable, str(Path(__file__).with_name("torch_forks.py"))]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, env=os.environ | {"PYTHONPATH": folders}, **pipes) as server:  # type: ignore[call-overload]
+
+        def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+            timer = Timer(PATIENCE, server.kill)
+            timer.start()
+            print(json.dumps([str(folder), words]), file=server.stdin, flush=True)
+            code = server.stdout.readline()
+            timer.cancel()
+            said = [(folder / name).read_text() for name in ("out.txt", "err.txt")]
+            return subprocess.CompletedProcess(words, int(code), *said)
+
+        yield run
+
+
 @pytest.mark.parametrize("loop", [pytest.param(each, marks=[pytest.mark.slow] * (each not in QUICK)) for each in LOOPS])
 def test_the_steps_that_are_asked_for_are_recorded_and_nothing_else_changes(
-    loop: str, first: int, tmp_path: Path
+    loop: str, run: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "train.py").write_text(SCRIPT.format(LOOPS[loop]))
-    plain = typed(tmp_path, "train.py")
-    seen = traced(tmp_path, "--from-step", str(first), "--steps", "2", "-o", "two.json", "train.py")
-    assert seen.returncode == plain.returncode == 0, seen.stderr
-    assert seen.stdout == plain.stdout
-    told = "workbench: wrote two.json: 2 steps of train.py, recorded from PyTorch; the script goes on unrecorded.\n"
-    assert told in seen.stderr and "lost" not in seen.stderr
-    trace = workbench.load(tmp_path / "two.json")
-    backwards = {"gradients that add up": 4, "a closure": 4}.get(loop, 2)
-    assert sum(isinstance(event, BackwardFinished) for event in trace.events) == backwards
-    written = sum(isinstance(event, TensorWritten) for event in trace.events)
-    # With no optimiser the last step ends with its backward, before the parameters are written.
-    assert written >= (4 if loop in ("by hand, in a mode", "grad()") else 8)
-    made = next(event for event in trace.events if isinstance(event, NodeCreated))
-    assert [part.kind for part in made.path[:2]] == ["loop", "round"]
+    plain = run(tmp_path, "train.py")
+    for first in ("0", "3"):
+        options = ("--from-step", first, "--steps", "2", "-o", "two.json")
+        seen = run(tmp_path, "-m", "workbench", "trace", *options, "train.py")
+        assert seen.returncode == plain.returncode == 0, seen.stderr
+        assert seen.stdout == plain.stdout
+        told = "workbench: wrote two.json: 2 steps of train.py, recorded from PyTorch; the script goes on unrecorded.\n"
+        assert told in seen.stderr and "lost" not in seen.stderr
+        trace = workbench.load(tmp_path / "two.json")
+        backwards = {"gradients that add up": 4, "a closure": 4}.get(loop, 2)
+        assert sum(isinstance(event, BackwardFinished) for event in trace.events) == backwards
+        written = sum(isinstance(event, TensorWritten) for event in trace.events)
+        # With no optimiser the last step ends with its backward, before the parameters are written.
+        assert written >= (4 if loop in ("by hand, in a mode", "grad()") else 8)
+        made = next(event for event in trace.events if isinstance(event, NodeCreated))
+        assert [part.kind for part in made.path[:2]] == ["loop", "round"]
 
 
 def test_a_script_of_both_engines_is_told_by_the_one_that_takes_most_steps(tmp_path: Path) -> None:
     own = "import workbench\n(workbench.ones(2, requires_grad=True) ** 2).sum().backward()\n"
+    own += "import sys\nassert 'torch' not in sys.modules\n"
     (tmp_path / "train.py").write_text(own + SCRIPT.format(LOOPS["an optimiser"]))
     assert "3 steps of train.py, recorded from PyTorch" in traced(tmp_path, "train.py").stderr
     assert (tmp_path / "train.html").exists()
 
 
-def test_an_error_in_a_backward_has_its_page_and_its_own_traceback(tmp_path: Path) -> None:
+def test_an_error_in_a_backward_has_its_page_and_its_own_traceback(run: Run, tmp_path: Path) -> None:
     (tmp_path / "fails.py").write_text(
         "import torch\nx = torch.ones(2, requires_grad=True)\ny = x.exp()\ny += 1\ny.sum().backward()\n"
     )
-    seen = traced(tmp_path, "fails.py", "--lr", "0.1")
+    seen = run(tmp_path, "-m", "workbench", "trace", "fails.py", "--lr", "0.1")
     assert seen.returncode == 1 and "workbench: wrote fails.html: no whole step of fails.py" in seen.stderr
     assert 'fails.py", line 5, in <module>' in seen.stderr
     assert str(CHECKOUT / "workbench") not in seen.stderr
     assert "modified by an inplace operation" in seen.stderr
 
 
-def test_a_failing_test_of_pytorch_has_its_page(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(CHECKOUT), str(CHECKOUT / "assets" / "pytest")]))
-    pytester.makepyfile(
-        test_torch="""
-        def test_fails():
-            import torch
-            (torch.ones(2, requires_grad=True) ** 2).sum().backward()
-            assert False
+TESTS = """
+import torch
 
-        def teardown_function():
-            import torch
-            from torch.optim.optimizer import _global_optimizer_post_hooks
-            assert not torch._C._len_torch_function_stack()
-            assert torch.autograd.graph._engine_run_backward.__module__.startswith("torch")
-            assert not _global_optimizer_post_hooks
-        """
-    )
-    result = pytester.runpytest_subprocess("-p", "pytest_workbench", "-p", "no:cacheprovider", "--workbench-on-failure")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines("What it recorded of PyTorch: *test_torch.py+test_fails.html")
+def test_operation():
+    x = torch.ones(2, requires_grad=True)
+    x.sum().backward()
+    torch.nn.Linear(3, 2)(x)
+
+def test_backward():
+    y = torch.ones(2, requires_grad=True).exp()
+    y += 1
+    y.sum().backward()
+
+def test_fails():
+    (torch.ones(2, requires_grad=True) ** 2).sum().backward()
+    assert False
+
+def teardown_function():
+    from torch.optim.optimizer import _global_optimizer_post_hooks
+    assert not torch._C._len_torch_function_stack()
+    assert torch.autograd.graph._engine_run_backward.__module__.startswith("torch")
+    assert not _global_optimizer_post_hooks
+"""
+
+
+def test_a_failing_test_of_pytorch_has_its_page_and_no_frame_of_what_records(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "test_torch.py").write_text(TESTS)
+    shown = []
+    for option in ([], ["--workbench-on-failure"]):
+        words = ["-p", "pytest_workbench", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", "."]
+        seen = run(tmp_path, "-m", "pytest", *words, "test_torch.py", *option)
+        assert "= 3 failed in " in seen.stdout, seen
+        shown.append(set(re.findall(r"^(\S+\.py):\d+: ", seen.stdout, re.M)))
+    plain, recorded = shown
+    assert recorded and recorded - plain <= {name for name in recorded if name.endswith("overrides.py")}
+    assert re.search(r"^What it recorded of PyTorch: .*test_torch\.py\+test_fails\.html$", seen.stdout, re.M)

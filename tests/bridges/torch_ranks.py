@@ -1,9 +1,10 @@
-"""One of two processes that train together, with something planted in the second: `torch_ranks.py STORE`."""
+"""One of two processes that train together, by themselves, traced, and with something planted in the second."""
 
 from __future__ import annotations
 
+import contextlib
 import os
-import sys
+import runpy
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 import workbench
+from workbench.cli import main
 
 PLANTED = ("nothing", "forward", "backward", "changed gradient", "shards", "alone", "error")
 
@@ -47,12 +49,24 @@ def train(how: str, rank: int) -> None:
             optimizer.step()
 
 
-def main() -> None:
+def run() -> None:
+    """Run train.py plain and traced, and then every training with something planted."""
     rank = int(os.environ["RANK"])
-    distributed.init_process_group("gloo", init_method=f"file://{sys.argv[1]}", rank=rank, world_size=2)
+    distributed.init_process_group("gloo")
+    for name in ("plain", "traced"):
+        with open(f"{name}.rank{rank}.txt", "w", encoding="utf-8") as said, contextlib.ExitStack() as redirected:
+            for redirect in (contextlib.redirect_stdout, contextlib.redirect_stderr):
+                redirected.enter_context(redirect(said))
+            if name == "plain":
+                runpy.run_path("train.py", run_name="__main__")
+            else:
+                main(["trace", "-o", "out.json", "train.py"])
     for how in PLANTED:
-        train(how, rank)
+        # The error that is planted in one rank ends the other's connection.
+        with contextlib.suppress(*([ArithmeticError, RuntimeError] if how == "error" else [])):
+            train(how, rank)
 
 
 if __name__ == "__main__":
-    main()
+    run()
+    os._exit(0)  # a rank that leaves while PyTorch's own threads run can end in an abort

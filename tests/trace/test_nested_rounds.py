@@ -42,25 +42,14 @@ def check(seed: int, torch: Any) -> None:
         assert found == rounds, (seed, text)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(100, 900, quick=range(40)))
 def test_rounds_are_those_in_which_a_program_was(seed: int) -> None:
     check(seed, workbench)
 
 
-@pytest.mark.parametrize("seed", seeds(100, 900))
-def test_rounds_of_many_programs_are_those_in_which_they_were(seed: int) -> None:
-    check(seed, workbench)
-
-
 @pytest.mark.oracle
-@pytest.mark.parametrize("seed", range(14, 22))
+@pytest.mark.parametrize("seed", seeds(12, 288, quick=range(14, 22)))
 def test_rounds_of_pytorchs_programs_are_those_in_which_they_were(seed: int) -> None:
-    check(seed, pytest.importorskip("torch", reason=absent.TORCH))
-
-
-@pytest.mark.oracle
-@pytest.mark.parametrize("seed", seeds(30, 270))
-def test_rounds_of_many_of_pytorchs_programs_are_those_in_which_they_were(seed: int) -> None:
     check(seed, pytest.importorskip("torch", reason=absent.TORCH))
 
 

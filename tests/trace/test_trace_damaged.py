@@ -179,48 +179,52 @@ def _events(program, kind):
     return data, [event for event in data["events"] if event["kind"] == kind]
 
 
-def test_what_was_reported_is_refused_with_a_sentence(tmp_path):
-    def refused(data):
-        path = tmp_path / "damaged.json"
-        path.write_text(json.dumps(data))
-        with pytest.raises(ValueError, match=r"^Event \d+ of this trace .*\.$") as refusal:
-            load(path)
-        return str(refusal.value).partition(" of this trace ")[2]
-
-    data, (started, *_) = _events(samples.twice, "BackwardStarted")
-    started["roots"] = []
-    assert refused(data) == "cannot have happened after those before it."
-    data, (finished, *_) = _events(samples.twice, "NodeFinished")
-    finished["node"] = "n77"
-    assert refused(data) == "speaks of an unknown 'n77'."
-    data, (made, *_) = _events(samples.twice, "NodeCreated")
-    made["args"][0]["tensor"] = "t77"
-    assert refused(data) == "speaks of an unknown 't77'."
-    data, (made, *_) = _events(samples.twice, "NodeCreated")
-    data["events"].insert(1, made)
-    assert refused(data) == "makes 'n1' again."
-    data, (made, *_) = _events(transforms, "NodeCreated")
+def below_itself(made):
     tensor = next(each for each in made["tensors"] if each.get("below"))
     tensor["below"] = tensor["id"]
-    assert refused(data) == f"has {tensor['id']!r} stand below itself."
-    data, (ran, *_) = _events(transforms, "OperationRan")
-    ran["outputs"] = []
-    assert refused(data) == "computes nothing."
-    data, (captured, *_) = _events(samples.one_target, "GradCaptured")
-    captured["output_nr"] = 10**9
-    assert refused(data) == "has a wrong GradCaptured.output_nr."
+
+
+# What was reported once: a program, the kind of its first event that is changed, how, and what is said then.
+REPORTED = [
+    (samples.twice, "BackwardStarted", lambda e: e.update(roots=[]), "cannot have happened after those before it."),
+    (samples.twice, "NodeFinished", lambda e: e.update(node="n77"), "speaks of an unknown 'n77'."),
+    (samples.twice, "NodeCreated", lambda e: e["args"][0].update(tensor="t77"), "speaks of an unknown 't77'."),
+    (samples.twice, "NodeCreated", lambda e: e.update(pushing="l7"), "speaks of an unknown level 'l7'."),
+    (transforms, "NodeCreated", below_itself, r"has 't\d+' stand below itself."),
+    (transforms, "OperationRan", lambda e: e.update(outputs=[]), "computes nothing."),
+    (samples.one_target, "GradCaptured", lambda e: e.update(output_nr=10**9), "has a wrong GradCaptured.output_nr."),
+    (samples.twice, "BackwardStarted", lambda e: seed_of(e).update(norm=-1.0), "has a value without a norm."),
+    (
+        samples.twice,
+        "BackwardStarted",
+        lambda e: seed_of(e).update(values=[10**30]),
+        r"has a wrong BackwardStarted.roots\[0\].seed.values\[0\].",
+    ),
+    (lines, "MethodCalled", lambda e: e.update(method="sideways"), "is of the unknown method 'sideways'."),
+]
+
+
+def seed_of(started):
+    return started["roots"][0]["seed"]
+
+
+def refused(data, path, said):
+    path.write_text(json.dumps(data))
+    with pytest.raises(ValueError, match=rf"^Event \d+ of this trace {said}$"):
+        load(path)
+
+
+@pytest.mark.parametrize(("program", "kind", "change", "said"), REPORTED)
+def test_what_was_reported_is_refused_with_a_sentence(program, kind, change, said, tmp_path):
+    data, (event, *_) = _events(program, kind)
+    change(event)
+    refused(data, tmp_path / "damaged.json", said)
+
+
+def test_a_node_that_is_made_again_is_refused(tmp_path):
     data, (made, *_) = _events(samples.twice, "NodeCreated")
-    made["pushing"] = "l7"
-    assert refused(data) == "speaks of an unknown level 'l7'."
-    data, (started, *_) = _events(samples.twice, "BackwardStarted")
-    started["roots"][0]["seed"]["norm"] = -1.0
-    assert refused(data) == "has a value without a norm."
-    data, (started, *_) = _events(samples.twice, "BackwardStarted")
-    started["roots"][0]["seed"]["values"] = [10**30]
-    assert refused(data) == "has a wrong BackwardStarted.roots[0].seed.values[0]."
-    data, (called, *_) = _events(lines, "MethodCalled")
-    called["method"] = "sideways"
-    assert refused(data) == "is of the unknown method 'sideways'."
+    data["events"].insert(1, made)
+    refused(data, tmp_path / "damaged.json", "makes 'n1' again.")
 
 
 def test_views_of_what_nobody_has_seen_are_drawn_as_those_of_the_first():

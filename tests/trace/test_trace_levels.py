@@ -15,8 +15,15 @@ from workbench.recording import Trace, record
 from workbench.views import storyboard
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("program", samples.PROGRAMS, ids=lambda program: program.__name__)
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(
+            each, marks=[pytest.mark.slow] * (each not in (samples.pushed, samples.per_sample)), id=each.__name__
+        )
+        for each in samples.PROGRAMS
+    ],
+)
 def test_a_recorded_transform_loses_no_event_and_has_every_face(program):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -49,77 +49,50 @@ def test_the_rows_of_ranks_stand_below_each_other_and_healthy_ones_have_no_findi
     assert [step.caption for step in board.steps] == ["Step 1.", "Step 2.", "Step 3.", "Step 4."]
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        (
-            ({"step3": {"grad": ["nan", "nan"]}}, {"step3": {"output": ["nan"], "grad": ["nan", "nan"]}}),
-            "Step 3: rank 1 went wrong first: the norm of the output of fc is nan; rank 0 in step 3 followed.",
-        ),
-        (
-            ({"step2": {"grad": ["nan"] * 2}}, {"step2": {"own": ["nan"] * 2, "grad": ["nan"] * 2}}),
-            "Step 2: rank 1 went wrong first: the norm of the gradient of fc.b, before ranks average it, is nan; "
-            "rank 0 in step 2 followed.",
-        ),
-        (
-            ({"step4": {"output": ["inf"]}}, {}),
-            "Step 4: rank 0 went wrong first: the norm of the output of fc is inf; ",
-        ),
-        (
-            ({"step2": {"output": ["nan"]}}, {"step2": {"output": ["nan"]}}),
-            "Step 2: ranks 0 and 1 went wrong at once: the norm of the output of fc is nan.",
-        ),
-        (
-            ({"step2": {"grad": ["nan"] * 2}}, {"step2": {"grad": ["nan"] * 2}}),
-            "Step 2: the norm of the gradient of fc.b is nan on ranks 0 and 1: averaging brings it from one to all, "
-            "and the files do not say from which.",
-        ),
-        (
-            ({}, {"step3": {"grad": [0.3, 0.2]}}),
-            "Step 3: the gradients of 1 of 2 parameters differ between the ranks: the norm of fc.w is 0.1 on rank 0 "
-            "and 0.3 on rank 1. They are those of fc.w; DistributedDataParallel made them equal.",
-        ),
-        (
-            ({}, {"step3": {"grad": [None, 0.2]}}),
-            "Step 3: the gradients of 1 of 2 parameters differ between the ranks: the norm of fc.w is 0.1 on rank 0 "
-            "and none on rank 1. They are ",
-        ),
-        (
-            ({"head": {"averaged": False}}, {"step1": {"grad": [0.3, 0.5]}}),
-            "Step 1: the gradients of 2 of 2 parameters differ between the ranks: the norm of fc.w is 0.1 on rank 0 "
-            "and 0.3 on rank 1. Are they to be averaged?",
-        ),
-        (
-            ({}, {"step2": {"weight": [1.5, 1.0]}}),
-            "Step 2: 1 of 2 parameters differ between the ranks: the norm of fc.w is 1 on rank 0 and 1.5 on rank 1.",
-        ),
-        (
-            ({"end": {"ended": 4, "at": 12.5, "error": "RuntimeError: closed"}}, {"end": {}, "steps": 3}),
-            "Rank 1 wrote no end: it was killed, or still runs. Stopped rank 0 after 4 steps: RuntimeError: closed",
-        ),
-        (
-            (
-                {"end": {"ended": 4, "at": 12.5, "error": "RuntimeError: closed"}},
-                {"end": {"ended": 3, "at": 12.1, "error": "ValueError: no data"}, "steps": 3},
-            ),
-            "Rank 1 stopped first: rank 1 after 3 steps: ValueError: no data; then rank 0 after 4 steps: RuntimeError: "
-            "closed",
-        ),
-        (({}, {"steps": 2}), "The last of rank 1 is step 2, and others went on to step 4."),
-        (
-            ({"end": {}}, {"end": {}, "steps": 2}),
-            "The last of rank 1 is step 2, and others went on to step 4; of rank 1 no end is written: it was killed, "
-            "or still runs.",
-        ),
-        (
-            ({"part": True}, {"part": True, "step1": {"grad": [0.5, 0.6], "weight": [3.0, 1.0]}}),
-            "2 parameters are spread over the ranks, as FSDP does it: each rank has the norms of its own part, so that "
-            "these differ means nothing.",
-        ),
-    ],
-)
-def test_what_is_wrong_between_ranks_is_told_first(changed: tuple[Any, Any], said: str, tmp_path: Path) -> None:
-    found = told(*[written(tmp_path, rank, **more) for rank, more in enumerate(changed)])
+NAN = {"grad": ["nan", "nan"]}
+CLOSED = {"ended": 4, "at": 12.5, "error": "RuntimeError: closed"}
+NO_DATA = {"ended": 3, "at": 12.1, "error": "ValueError: no data"}
+DIFFER = "parameters differ between the ranks: the norm of fc.w is"
+# What is wrong, and what is changed in the files of both ranks.
+WRONG = {
+    "Step 3: rank 1 went wrong first: the norm of the output of fc is nan; rank 0 in step 3 followed.": (
+        ({"step3": NAN}, {"step3": {"output": ["nan"], **NAN}})
+    ),
+    "Step 2: rank 1 went wrong first: the norm of the gradient of fc.b, before ranks average it, is nan; "
+    "rank 0 in step 2 followed.": ({"step2": NAN}, {"step2": {"own": ["nan"] * 2, **NAN}}),
+    "Step 4: rank 0 went wrong first: the norm of the output of fc is inf; ": ({"step4": {"output": ["inf"]}}, {}),
+    "Step 2: ranks 0 and 1 went wrong at once: the norm of the output of fc is nan.": (
+        ({"step2": {"output": ["nan"]}}, {"step2": {"output": ["nan"]}})
+    ),
+    "Step 2: the norm of the gradient of fc.b is nan on ranks 0 and 1: averaging brings it from one to all, "
+    "and the files do not say from which.": ({"step2": NAN}, {"step2": NAN}),
+    f"Step 3: the gradients of 1 of 2 {DIFFER} 0.1 on rank 0 and 0.3 on rank 1. They are those of fc.w; "
+    "DistributedDataParallel made them equal.": ({}, {"step3": {"grad": [0.3, 0.2]}}),
+    f"Step 3: the gradients of 1 of 2 {DIFFER} 0.1 on rank 0 and none on rank 1. They are ": (
+        ({}, {"step3": {"grad": [None, 0.2]}})
+    ),
+    f"Step 1: the gradients of 2 of 2 {DIFFER} 0.1 on rank 0 and 0.3 on rank 1. Are they to be averaged?": (
+        ({"head": {"averaged": False}}, {"step1": {"grad": [0.3, 0.5]}})
+    ),
+    f"Step 2: 1 of 2 {DIFFER} 1 on rank 0 and 1.5 on rank 1.": ({}, {"step2": {"weight": [1.5, 1.0]}}),
+    "Rank 1 wrote no end: it was killed, or still runs. Stopped rank 0 after 4 steps: RuntimeError: closed": (
+        ({"end": CLOSED}, {"end": {}, "steps": 3})
+    ),
+    "Rank 1 stopped first: rank 1 after 3 steps: ValueError: no data; then rank 0 after 4 steps: RuntimeError: "
+    "closed": ({"end": CLOSED}, {"end": NO_DATA, "steps": 3}),
+    "The last of rank 1 is step 2, and others went on to step 4.": ({}, {"steps": 2}),
+    "The last of rank 1 is step 2, and others went on to step 4; of rank 1 no end is written: it was killed, "
+    "or still runs.": ({"end": {}}, {"end": {}, "steps": 2}),
+    "2 parameters are spread over the ranks, as FSDP does it: each rank has the norms of its own part, so that "
+    "these differ means nothing.": (
+        ({"part": True}, {"part": True, "step1": {"grad": [0.5, 0.6], "weight": [3.0, 1.0]}})
+    ),
+}
+
+
+@pytest.mark.parametrize("said", WRONG)
+def test_what_is_wrong_between_ranks_is_told_first(said: str, tmp_path: Path) -> None:
+    found = told(*[written(tmp_path, rank, **dict(more)) for rank, more in enumerate(WRONG[said])])
     assert found[0].startswith(said), found
     assert len(found) == 1, found
 
