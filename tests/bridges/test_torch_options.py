@@ -14,12 +14,13 @@ import pytest
 from oracle import torch
 
 import workbench
-from workbench.trace.call_records import HooksFound, LineReached
+from workbench.trace.call_records import LineReached
 from workbench.trace.records import NodeCreated
 
 if torch is None:
     pytest.skip(absent.TORCH, allow_module_level=True)
 
+from small_programs import square_of  # noqa: E402
 from test_optim_recording import OPTIMIZERS, assert_told_by_its_class  # noqa: E402
 from torch_models import made  # noqa: E402
 
@@ -33,23 +34,9 @@ def test_an_update_is_told_by_the_class_of_its_optimiser(kind: str, tmp_path: Pa
     assert_told_by_its_class(torch, kind, tmp_path)
 
 
-def square(torch: Any) -> Any:
-    class Square(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            ctx.factor = 2
-            y = x * x
-            return y
-
-        @staticmethod
-        def backward(ctx, grad):
-            (x,) = ctx.saved_tensors
-            slope = ctx.factor * x
-            return slope * grad
-
+def square(torch: Any) -> None:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
-    Square.apply(x).sum().backward()
+    square_of(torch).apply(x).sum().backward()
 
 
 def test_the_lines_of_a_function_are_told_as_the_workbench_tells_its_own() -> None:
@@ -107,20 +94,13 @@ def test_large_tensors_are_summed_up_and_what_has_no_numbers_is_told_by_its_kind
     assert ("float32 on meta", None, None) in told
 
 
-@pytest.mark.parametrize(
-    ("dtype", "size", "kind"),
-    [
-        ("bfloat16", 2, "bfloat16"),
-        ("float16", 2, "float16"),
-        ("complex64", 8, "complex64 (absolute values)"),
-        ("complex128", 16, "complex128 (absolute values)"),
-        ("float64", 8, "float64"),
-    ],
-)
+SIZES = {"bfloat16": 2, "float16": 2, "complex64": 8, "complex128": 16, "float64": 8}
+
+
+@pytest.mark.parametrize("dtype", SIZES)
 @pytest.mark.parametrize("count", [3, 200, 3000])
-def test_tensors_of_any_dtype_are_summed_up_and_their_bytes_counted(
-    dtype: str, size: int, kind: str, count: int
-) -> None:
+def test_tensors_of_any_dtype_are_summed_up_and_their_bytes_counted(dtype: str, count: int) -> None:
+    kind = f"{dtype} (absolute values)" if "complex" in dtype else dtype
     numbers = torch.arange(count).to(getattr(torch, dtype)) / count
     x = numbers.clone().requires_grad_()
     with workbench.record(torch) as trace:
@@ -132,7 +112,7 @@ def test_tensors_of_any_dtype_are_summed_up_and_their_bytes_counted(
     assert value.norm == pytest.approx(float(plain.norm()), rel=1e-3)
     assert (value.min, value.max) == (float(plain.min()), float(plain.max()))
     assert value.mean == pytest.approx(float(plain.mean()), rel=1e-3) and value.nonfinite == 0
-    assert bytes_of(value) == count * size
+    assert bytes_of(value) == count * SIZES[dtype]
 
 
 def test_what_is_not_finite_is_counted_in_every_dtype_and_a_meta_tensor_has_a_size() -> None:
@@ -179,27 +159,6 @@ def test_a_recording_of_the_workbench_does_not_mind_a_module_of_torch_beside_it(
         (x * 2).backward()
     assert x.grad is not None and layer is not None
     assert [type(event).__name__ for event in trace.events][1:2] == ["BackwardStarted"]
-
-
-def test_hooks_on_tensors_are_told_as_the_workbench_tells_them() -> None:
-    def hooked(torch: Any) -> Any:
-        def double(grad: Any) -> Any:
-            return grad * 2
-
-        x = torch.tensor([1.0, 2.0], requires_grad=True)
-        y = x * 3
-        y.register_hook(double)
-        y.retain_grad()
-        y.sum().backward()
-
-    found = []
-    for engine in (workbench, torch):
-        with workbench.record(engine) as trace:
-            hooked(engine)
-        places = [place for event in trace.events if isinstance(event, HooksFound) for place in event.places]
-        hooks = [hook for place in places for hook in place.hooks if hook.source is not None]
-        found.append([(hook.kind, hook.name, hook.source.text) for hook in hooks])
-    assert found[0] == found[1] == [("tensor", "double", "def double(grad: Any) -> Any:")]
 
 
 def test_what_hooks_make_of_gradients_is_told_and_they_stay_as_they_are() -> None:
@@ -268,23 +227,16 @@ def test_without_torch_a_sentence_says_what_to_install() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: torch.arange(6.0).reshape(2, 3),
-        lambda: torch.arange(6.0).reshape(2, 3).T,
-        lambda: torch.arange(6.0)[2:4],
-        lambda: torch.arange(8.0)[::3],
-        lambda: torch.tensor(2.5),
-        lambda: torch.zeros(0, 3),
-        lambda: torch.tensor([True, False]),
-        lambda: torch.tensor([[1], [-2]], dtype=torch.int16),
-        lambda: torch.tensor([0.5, math.inf], dtype=torch.float16),
-        lambda: torch.nn.Parameter(torch.arange(150.0).double()),
-    ],
-)
-def test_what_is_kept_of_a_tensor_is_what_it_holds(make: Any) -> None:
-    tensor = make()
+TENSORS = """
+torch.arange(6.0).reshape(2, 3) | torch.arange(6.0).reshape(2, 3).T | torch.arange(6.0)[2:4] | torch.arange(8.0)[::3]
+torch.tensor(2.5) | torch.zeros(0, 3) | torch.tensor([True, False]) | torch.tensor([[1], [-2]], dtype=torch.int16)
+torch.tensor([0.5, math.inf], dtype=torch.float16) | torch.nn.Parameter(torch.arange(150.0).double())
+"""
+
+
+@pytest.mark.parametrize("text", [each.strip() for each in TENSORS.strip().replace("\n", "|").split("|")])
+def test_what_is_kept_of_a_tensor_is_what_it_holds(text: str) -> None:
+    tensor = eval(text)
     found, want = read(kept_of(tensor, 100)), tensor.detach().clone()
     few = tuple(want.flatten().tolist()) if want.numel() <= 100 else None
     assert (found.shape, found.dtype, found.values) == (tuple(want.shape), str(want.dtype)[6:], few)

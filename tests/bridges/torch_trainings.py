@@ -95,7 +95,12 @@ def convolutions() -> Training:
 @training
 def lstm() -> Training:
     model, x = nn.LSTM(3, 4, batch_first=True), torch.randn(2, 5, 3)
-    return of(model, lambda: model(x)[0].square().mean())
+
+    def loss() -> Any:
+        out, (h, c) = model(x)
+        return out.square().mean() + h.sum() + c.sum()
+
+    return of(model, loss)
 
 
 @training
@@ -114,7 +119,7 @@ def gru_cells() -> Training:
 @training
 def attention() -> Training:
     model, x = nn.MultiheadAttention(8, 2, batch_first=True), torch.randn(2, 4, 8)
-    return of(model, lambda: model(x, x, x)[0].square().mean())
+    return of(model, lambda: sum(each.square().mean() for each in model(x, x, x)))
 
 
 @training

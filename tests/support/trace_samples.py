@@ -46,7 +46,8 @@ class Split(torch.Function):
 
 
 def leaf(*values: float):
-    """A float64 leaf that requires grad; a number alone makes a 0-d one."""
+    """A float64 leaf that requires grad; a number alone makes a 0-d one, and no number two."""
+    values = values or (1.0, 2.0)
     return torch.tensor(values[0] if len(values) == 1 else list(values), dtype=torch.float64, requires_grad=True)
 
 

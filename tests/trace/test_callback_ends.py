@@ -10,8 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from lab import CHECKOUT
 
+import workbench
 from workbench.callbacks.training_watch import Watches
 
 SCRIPT = """
@@ -46,30 +48,20 @@ def test_a_program_that_an_error_ends_tells_it_in_the_last_line(tmp_path: Path) 
     assert last["ended"] == 2 and last["error"] == "ValueError: no more"
 
 
-def test_a_callback_that_is_gone_watches_no_longer(tmp_path: Path, monkeypatch: Any) -> None:
-    import workbench
-
+@pytest.mark.parametrize("over", [False, True])
+def test_a_callback_that_is_gone_watches_no_longer(over: bool, tmp_path: Path, monkeypatch: Any) -> None:
+    """One whose training is over adds nothing."""
     monkeypatch.delattr(sys, "last_value", raising=False)
-    net = workbench.nn.Linear(3, 2)
-    callback = Watches(every=1, path=tmp_path / "run.jsonl")
+    net, path = workbench.nn.Linear(3, 2), tmp_path / "run.jsonl"
+    callback = Watches(every=1, path=path)
     callback._watch.begin(net, workbench.optim.SGD(net.parameters(), lr=0.1))
     assert callback.watched is not None
+    if over:
+        callback._watch.end()
+    before = path.read_text(encoding="utf-8")
     del callback
     gc.collect()
-    last = last_line(tmp_path / "run.jsonl")
-    assert last["ended"] == 0 and last["error"] == "RuntimeError: the training did not come to its end"
-
-
-def test_one_whose_training_is_over_adds_nothing(tmp_path: Path) -> None:
-    import workbench
-
-    net = workbench.nn.Linear(3, 2)
-    callback = Watches(every=1, path=tmp_path / "run.jsonl")
-    callback._watch.begin(net, workbench.optim.SGD(net.parameters(), lr=0.1))
-    callback._watch.end()
-    before = (tmp_path / "run.jsonl").read_text(encoding="utf-8")
-    del callback
-    gc.collect()
-    assert (tmp_path / "run.jsonl").read_text(encoding="utf-8") == before and last_line(tmp_path / "run.jsonl")[
-        "error"
-    ] == ""
+    assert (path.read_text(encoding="utf-8") == before) == over
+    error = "" if over else "RuntimeError: the training did not come to its end"
+    last = last_line(path)
+    assert (last["ended"], last["error"]) == (0, error)

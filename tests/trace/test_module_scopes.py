@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from module_samples import batch, mlp
+from patience import PATIENCE
 
 import workbench as w
 from workbench import nn
@@ -148,9 +149,9 @@ def test_each_thread_has_its_own_modules() -> None:
 
     class Waits(nn.Module):
         def forward(self, x: Any) -> Any:
-            meet.wait(10)
+            meet.wait(PATIENCE)
             out = x.sin()
-            meet.wait(10)
+            meet.wait(PATIENCE)
             return out
 
     class Also(Waits):

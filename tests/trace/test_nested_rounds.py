@@ -9,6 +9,7 @@ import absent
 import nested_programs
 import pytest
 from program_seeds import seeds
+from trace_samples import leaf
 
 import workbench
 from workbench.autograd.scopes import scope
@@ -62,10 +63,6 @@ def counted(trace: Any) -> list[tuple[str, int]]:
                 if around.kind == "loop":
                     loops[around.key] = around.title, max(turn.number, loops.get(around.key, ("", 0))[1])
     return [*loops.values()]
-
-
-def leaf() -> Any:
-    return workbench.ones(2, requires_grad=True)
 
 
 def test_an_outer_loop_may_do_nothing_but_its_inner_one() -> None:

@@ -15,15 +15,12 @@ from typing import Any
 
 import pytest
 import trace_samples as samples
+from trace_samples import leaf
 
 import workbench as torch
 from workbench import nn
 from workbench.recording import Trace, load, record
 from workbench.trace.records import NodeCreated
-
-
-def leaf(*values: float) -> Any:
-    return torch.tensor(list(values) or [1.0, 2.0], dtype=torch.float64, requires_grad=True)
 
 
 def told(trace: Any) -> list[str]:

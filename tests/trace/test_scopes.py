@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import threading
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
+from trace_samples import Square, leaf
 
 import workbench as w
 from workbench.autograd.scopes import current_scope, scope_of
 from workbench.events import listeners
-
-
-def leaf(*numbers: float) -> Any:
-    return w.tensor(numbers, dtype=w.float64, requires_grad=True)
-
-
-class Square(w.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return x * x
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        return 2 * g * ctx.saved_tensors[0]
 
 
 def test_nodes_are_named_after_the_scopes_they_were_made_in() -> None:
@@ -74,17 +60,6 @@ def test_a_scope_may_be_entered_again_and_ends_with_an_error() -> None:
     assert listeners == []
 
 
-def test_every_thread_has_its_own_scopes() -> None:
-    x = leaf(1.0)
-    found = []
-    with w.scope("here"):
-        thread = threading.Thread(target=lambda: found.append(scope_of(x.exp().grad_fn)))
-        thread.start()
-        thread.join()
-        assert scope_of(x.exp().grad_fn) == "here"
-    assert found == [None]
-
-
 def test_whoever_hears_of_a_node_can_ask_for_its_scope() -> None:
     x = leaf(1.0)
     heard = []
@@ -104,18 +79,14 @@ def test_whoever_hears_of_a_node_can_ask_for_its_scope() -> None:
 
 
 def test_results_and_gradients_are_those_without_a_scope() -> None:
-    def run(named: bool) -> Any:
+    def run(around: Any) -> Any:
         x = leaf(1.0, 2.0)
-        if named:
-            with w.scope("all"):
-                y = (Square.apply(x) * x.exp()).sum()
-                y.backward()
-        else:
+        with around:
             y = (Square.apply(x) * x.exp()).sum()
             y.backward()
         return y.item(), x.grad.tolist()
 
-    assert run(True) == run(False)
+    assert run(w.scope("all")) == run(nullcontext())
 
 
 def test_a_node_with_a_scope_takes_hooks_like_any_other() -> None:

@@ -16,57 +16,26 @@ def cleared(clear):
         x = leaf(1.0, 2.0)
         loss = (x * x).sum()
         loss.backward()
-        clear(x)
+        exec(clear)
     return trace
 
 
-def to_none(x):
-    x.grad = None
+# What is done to a gradient, the step that tells of it, and the numbers that are left.
+CHANGES = {
+    "x.grad = None": ("x.grad is cleared.", None),
+    "del x.grad": ("x.grad is cleared.", None),
+    "x.grad.zero_()": ("x.grad is cleared: zero_ makes it [0. 0.].", (0.0, 0.0)),
+    "x.grad.data.zero_()": ("x.grad is cleared: zero_ makes it [0. 0.].", (0.0, 0.0)),
+    "x.grad.detach_().zero_()": ("x.grad is cleared: zero_ makes it [0. 0.].", (0.0, 0.0)),
+    "x.grad /= 2": ("div_ writes into x.grad: now [1. 2.].", (1.0, 2.0)),
+    "x.grad[0] = 7.0": ("copy_ writes into x.grad: now [7. 4.].", (7.0, 4.0)),
+    "x.grad = torch.ones(2, dtype=torch.float64)": ("x.grad is set to [1. 1.].", (1.0, 1.0)),
+}
 
 
-def deleted(x):
-    del x.grad
-
-
-def to_zero(x):
-    x.grad.zero_()
-
-
-def through_data(x):
-    x.grad.data.zero_()
-
-
-def detached(x):
-    x.grad.detach_().zero_()
-
-
-def halved(x):
-    x.grad /= 2
-
-
-def in_part(x):
-    x.grad[0] = 7.0
-
-
-def replaced(x):
-    x.grad = torch.ones(2, dtype=torch.float64)
-
-
-@pytest.mark.parametrize(
-    ("clear", "caption", "left"),
-    [
-        (to_none, "x.grad is cleared.", None),
-        (deleted, "x.grad is cleared.", None),
-        (to_zero, "x.grad is cleared: zero_ makes it [0. 0.].", (0.0, 0.0)),
-        (through_data, "x.grad is cleared: zero_ makes it [0. 0.].", (0.0, 0.0)),
-        (detached, "x.grad is cleared: zero_ makes it [0. 0.].", (0.0, 0.0)),
-        (halved, "div_ writes into x.grad: now [1. 2.].", (1.0, 2.0)),
-        (in_part, "copy_ writes into x.grad: now [7. 4.].", (7.0, 4.0)),
-        (replaced, "x.grad is set to [1. 1.].", (1.0, 1.0)),
-    ],
-)
-def test_a_gradient_that_is_cleared_or_written_is_a_step_and_its_leaf_shows_no_other(clear, caption, left, tmp_path):
-    trace = cleared(clear)
+@pytest.mark.parametrize("clear", CHANGES)
+def test_a_gradient_that_is_cleared_or_written_is_a_step_and_its_leaf_shows_no_other(clear, tmp_path):
+    trace, (caption, left) = cleared(clear), CHANGES[clear]
     trace.save(tmp_path / "trace.json")
     for each in (trace, load(tmp_path / "trace.json")):
         board = storyboard(each)
@@ -183,18 +152,12 @@ def test_labels_of_short_phases_do_not_cover_each_other():
     assert all(one.x + one.w <= next.x for one, next in zip(labels, labels[1:], strict=False))
 
 
-def twice(x):
-    x.grad = None
-    x.grad = None
-
-
-@pytest.mark.parametrize("clear", [to_none, deleted, twice])
+@pytest.mark.parametrize("clear", ["x.grad = None", "del x.grad", "x.grad = None; x.grad = None"])
 def test_the_details_of_a_leaf_tell_a_cleared_gradient_from_one_that_never_came(clear, tmp_path):
     trace = cleared(clear)
     trace.save(tmp_path / "trace.json")
     for each in (trace, load(tmp_path / "trace.json")):
         board = storyboard(each)
-        (first,) = [detail for detail in board.at(0).boxes["t1"].details if detail.heading == "Grad"]
-        (last,) = [detail for detail in board.at(len(board.steps) - 1).boxes["t1"].details if detail.heading == "Grad"]
-        assert first.body == "None: no backward has added to it yet."
-        assert last.body == "None: it was cleared."
+        first, last = [board.at(step).boxes["t1"].details for step in (0, len(board.steps) - 1)]
+        assert [each.body for each in first if each.heading == "Grad"] == ["None: no backward has added to it yet."]
+        assert [each.body for each in last if each.heading == "Grad"] == ["None: it was cleared."]

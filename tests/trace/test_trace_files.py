@@ -64,6 +64,7 @@ def test_a_file_is_known_by_its_content_and_not_by_its_name(tmp_path: Path) -> N
     (tmp_path / "packed.json").write_bytes(gzip.compress(trace.to_json().encode()))
     (tmp_path / "plain.json.gz").write_text(trace.to_json())
     (tmp_path / "marked.json").write_bytes(gzip.compress(trace.to_json().encode("utf-8-sig")))
+    (tmp_path / "text.json").write_text(trace.to_json(), encoding="utf-8-sig")
     for path in tmp_path.iterdir():
         assert load(path).to_json() == trace.to_json()
 

@@ -8,16 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from trace_samples import leaf
 
 import workbench as torch
 from workbench.autograd.scopes import scope
 from workbench.recording import load, record
 
 LONG = 2_000_000  # characters
-
-
-def leaf() -> Any:
-    return torch.ones(2, requires_grad=True)
 
 
 def named(length: int) -> None:

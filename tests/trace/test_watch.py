@@ -6,7 +6,6 @@ import inspect
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,17 +29,13 @@ def test_a_process_that_is_killed_has_written_its_lines(tmp_path: Path) -> None:
         "import sys, workbench; sys.path.insert(0, sys.argv[2]); from watched import model_of, train\n"
         "model, optimizer = model_of(workbench)\n"
         "workbench.watch(model, optimizer, every=1, path=sys.argv[1])\n"
-        "while True: train(workbench, model, optimizer, 100)"
+        "while True: train(workbench, model, optimizer, 20); print('trained', flush=True)"
     )
     path, support = tmp_path / "run.jsonl", Path(__file__).parents[1] / "support"
-    process = subprocess.Popen([sys.executable, "-c", code, str(path), str(support)])
-    try:
-        end = time.monotonic() + 60
-        while time.monotonic() < end and not (path.exists() and path.stat().st_size > 10_000):
-            time.sleep(0.05)
-    finally:
+    words = [sys.executable, "-c", code, str(path), str(support)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "trained\n"
         process.kill()
-        process.wait()
     whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
     path.write_text(whole, encoding="utf-8")
     header, *watched = lines(path)
@@ -124,20 +119,13 @@ def test_what_was_told_stands_first_and_the_last_run_counts(tmp_path: Path) -> N
     assert boxes["r1.2"].state == "error"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "no JSON",
-        "[1]",
-        '{"format": "workbench.watch", "version": 99}',
-        '{"format": "workbench.watch", "version": 1}',
-        '{"format": "workbench.watch", "version": 1, "layers": 3, "parameters": []}',
-        '{"format": "workbench.watch", "version": 1, "layers": [], "parameters": [{"name": "w", "shape": [2]}]}\n'
-        '{"step": 0, "grad": [], "weight": [], "update": [], "output": [], "dead": []}',
-        "[" * 100_000,
-    ],
-)
+HEAD = '{"format": "workbench.watch", "version": '
+NO_LINE = '{"step": 0, "grad": [], "weight": [], "update": [], "output": [], "dead": []}'
+NO_FILE = ["", "no JSON", "[1]", HEAD + "99}", HEAD + "1}", HEAD + '1, "layers": 3, "parameters": []}', "[" * 100_000]
+NO_FILE.append(HEAD + '1, "layers": [], "parameters": [{"name": "w", "shape": [2]}]}\n' + NO_LINE)
+
+
+@pytest.mark.parametrize("text", NO_FILE)
 def test_what_is_no_such_file_is_refused_in_a_sentence(text: str, tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.write_text(text, encoding="utf-8")
