@@ -1,28 +1,25 @@
-"""The lesson that the page for teachers makes: released, presented, graded in each of the ways, and put into a site."""
+"""The lesson that the page for teachers makes: released, graded and presented."""
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
-from importlib.util import find_spec
 from pathlib import Path
 
-import absent
 import nbformat
 import pytest
-from classroom_submissions import CHECKOUT, ran
+from lab import CHECKOUT
+from run_here import run_here
 
 from workbench.classroom.registry import registered
 from workbench.classroom.sealed import Sealed
-from workbench.cli import lite, main
+from workbench.cli import grading, main
 
 PAGE = (CHECKOUT / "assets" / "docs" / "guides" / "a-class.md").read_text("utf-8")
 CELLS = re.findall(r"^```\{code-cell\}\n(.*?)^```$", PAGE, flags=re.M | re.S)
 BOTH = ["cube.exercises.py", "cube.ipynb"]
 RIGHT = "(x,) = ctx.saved_tensors\n        return 3 * x**2 * grad_output"
 HANDED_IN = {"ada": RIGHT, "ben": RIGHT.replace(" * grad_output", ""), "cyd": None}
-POINTS = {"ada": 2.0, "ben": 0.0, "cyd": 0.0}
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +56,10 @@ def hand_in(released: Path, who: str, place: Path) -> None:
     nbformat.write(notebook, place)
 
 
-@pytest.mark.scheduled
-def test_it_is_released_and_graded(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_released_and_graded(
+    own: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(grading, "_run", run_here)
     assert len(nbformat.read("cube.ipynb", as_version=4).cells) == 7
     assert main(["release", "cube.ipynb", "--student", "handout"]) == 0
     assert sorted(path.name for path in Path("handout").iterdir()) == BOTH
@@ -86,51 +85,3 @@ def test_it_is_presented(own: Path) -> None:
     slides, paper = Path("cube-slides.html").read_text("utf-8"), Path("cube.html").read_text("utf-8")
     assert "The answer: 12" in slides and "wb-play-" in slides and "SOLUTION" not in slides
     assert re.search(r"Your prediction \((\w+: )?a number\):", paper) and "3 * x**2 * grad_output" in paper
-
-
-def test_nbgrader_grades_it(own: Path) -> None:
-    if find_spec("nbgrader") is None:
-        pytest.skip(absent.GRADER)
-    course = own / "course"
-    assert main(["release", "cube.ipynb", "--nbgrader", "course"]) == 0
-    ran("nbgrader", course, "generate_assignment", "cube")
-    assert sorted(path.name for path in (course / "release" / "cube").iterdir()) == BOTH
-    assert isinstance(registered(course / "release" / "cube" / BOTH[0])["backward-of-a-cube"], Sealed)
-    for who in HANDED_IN:
-        hand_in(course / "release" / "cube" / BOTH[1], who, course / "submitted" / who / "cube" / BOTH[1])
-    ran("nbgrader", course, "autograde", "cube")
-    ran("nbgrader", course, "export")
-    head, *rows = [line.split(",") for line in (course / "grades.csv").read_text().splitlines()]
-    of, points = head.index("student_id"), head.index("raw_score")
-    assert {row[of]: float(row[points]) for row in rows} == POINTS
-
-
-def test_otter_grades_it(own: Path) -> None:
-    if find_spec("otter") is None:
-        pytest.skip(absent.GRADER)
-    assert main(["release", "cube.ipynb", "--otter", "otter"]) == 0
-    folder = own / "otter"
-    ran("otter", folder, "assign", "cube.ipynb", "dist", "--no-pdfs")
-    students = folder / "dist" / "student"
-    assert isinstance(registered(students / BOTH[0])["backward-of-a-cube"], Sealed)
-    (autograder,) = (folder / "dist" / "autograder").glob("*.zip")
-    for who in ("ada", "ben"):
-        hand_in(students / BOTH[1], who, folder / who / BOTH[1])
-        ran("otter", folder, "run", "-a", str(autograder), "-o", who, f"{who}/cube.ipynb")
-        results = json.loads((folder / who / "results.json").read_text())
-        assert sum(test.get("score", 0) for test in results["tests"]) == pytest.approx(POINTS[who])
-
-
-def test_it_is_put_into_the_site(own: Path) -> None:
-    if find_spec("jupyterlite_core") is None:
-        pytest.skip(absent.LITE)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lite, "graphviz_wheel", lambda package, folder: None)
-        lite.lite(own / "site", own, None, own / "viz.tgz")
-    assert (own / "site" / "files" / "cube.ipynb").is_file()
-    start = json.loads((own / "site" / "workbench" / "site.json").read_text())
-    assert [*start["exercises"]] == BOTH[:1]
-    place = own / "kernel"
-    place.mkdir()
-    (place / BOTH[0]).write_text(start["exercises"][BOTH[0]], encoding="utf-8")
-    assert isinstance(registered(place / BOTH[0])["backward-of-a-cube"], Sealed)

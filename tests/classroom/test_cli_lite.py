@@ -262,6 +262,7 @@ def test_a_site_has_relative_addresses_readers_copies_and_no_name_of_this_machin
         assert not any(cell.get("outputs") for cell in json.loads(text)["cells"])
     start = json.loads((site / "workbench" / "site.json").read_text())
     assert start["pyodide"] == "../pyodide/" and len(start["exercises"]) == 2
+    assert all("SEALED" in text for text in start["exercises"].values())
     assert all((site / "workbench" / wheel).is_file() for wheel in start["wheels"])
     packages = {Path(wheel).name.partition("-")[0] for wheel in start["wheels"]}
     assert {"autograd_workbench", "anywidget", "ipython", "piplite", "pyodide_kernel", "typing_extensions"} <= packages

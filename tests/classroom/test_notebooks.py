@@ -37,10 +37,6 @@ def outputs(notebook: NotebookNode) -> list[NotebookNode]:
     return [output for cell in code(notebook) for output in cell.outputs]
 
 
-def test_there_are_lessons() -> None:
-    assert NOTEBOOKS
-
-
 def test_every_code_cell_was_run_once_from_top_to_bottom(lesson: NotebookNode) -> None:
     cells = code(lesson)
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
