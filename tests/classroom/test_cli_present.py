@@ -185,9 +185,10 @@ LONG = "document.querySelector('main').scrollHeight > document.querySelector('ma
 
 # fit() ends in a timer of 50 ms, which was set before this one.
 FITTED = "() => new Promise((done) => setTimeout(done, 60))"
+LONG_LESSONS = ["02-backward-one-node-at-a-time", "07-your-own-function", "12-a-model-that-learns"]
+LONG_LESSONS += ["14-matrices-and-partial-derivatives"]
 ONE_AND_OTHERS = [
-    pytest.param(name, marks=[pytest.mark.scheduled] * (number > 0))
-    for number, name in enumerate(["02-backward-one-node-at-a-time", "07-your-own-function", "12-a-model-that-learns"])
+    pytest.param(name, marks=[pytest.mark.scheduled] * (number > 0)) for number, name in enumerate(LONG_LESSONS)
 ]
 
 
