@@ -270,6 +270,14 @@ class Programs:
         y.grad_fn.register_prehook(double)
         torch.autograd.grad(y.sum(), y)
 
+    def not_cut(torch, w):
+        """Nothing is cut where nothing takes gradients."""
+        x = torch.ones(2)
+        loss = (w * x.detach() * (x + 1)).sum()
+        loss.backward()
+        with torch.no_grad():
+            w -= 0.1 * w.grad
+
     def not_asked(torch, x):
         """Backwards that are refused before anything runs."""
         c = torch.ones(2)

@@ -9,15 +9,11 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-import absent
 import pytest
 from oracle import torch
 
 import workbench
 from workbench.trace.records import NodeCreated, NodeFinished
-
-if torch is None:
-    pytest.skip(absent.TORCH, allow_module_level=True)
 
 
 @pytest.fixture(autouse=True)

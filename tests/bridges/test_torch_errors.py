@@ -7,14 +7,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import absent
 import pytest
 from oracle import torch
 
 import workbench
-
-if torch is None:
-    pytest.skip(absent.TORCH, allow_module_level=True)
 
 
 def caught(program: Callable[[], Any]) -> BaseException:

@@ -6,17 +6,12 @@ import json
 import warnings
 from typing import Any
 
-import absent
 import pytest
 from oracle import torch
+from torch_programs import PROGRAMS
 
 import workbench
 from workbench.trace.records import GradCaptured, NodeCreated
-
-if torch is None:
-    pytest.skip(absent.TORCH, allow_module_level=True)
-
-from torch_programs import PROGRAMS  # noqa: E402
 
 VIEWS = ("graph", "flow", "saved", "memory", "versions", "function")
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import absent
 import pytest
 from oracle import torch
 
 import workbench
 from workbench.trace.call_records import HookRan, HooksFound
-
-if torch is None:
-    pytest.skip(absent.TORCH, allow_module_level=True)
 
 Registered = tuple[Any, list[Any]]
 

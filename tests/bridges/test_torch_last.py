@@ -7,7 +7,6 @@ import tracemalloc
 import warnings
 from typing import Any
 
-import absent
 import pytest
 from oracle import torch
 from watched import model_of, train
@@ -15,9 +14,6 @@ from watched import model_of, train
 from workbench import record
 from workbench.recording import Trace
 from workbench.trace.records import EventsLetGo
-
-if torch is None:
-    pytest.skip(absent.TORCH, allow_module_level=True)
 
 
 def trained(steps: int, **options: Any) -> tuple[Trace, Any]:

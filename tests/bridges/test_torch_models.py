@@ -7,18 +7,13 @@ import time
 import weakref
 from typing import Any
 
-import absent
 import pytest
 from oracle import torch
+from torch_models import MODELS, made, nodes_behind
 
 import workbench
 from workbench.trace.records import BackwardStarted, NodeCreated, NodeStarted
 from workbench.views.memory import Ledger
-
-if torch is None:
-    pytest.skip(absent.TORCH, allow_module_level=True)
-
-from torch_models import MODELS, made, nodes_behind  # noqa: E402
 
 SMALL = [name for name in MODELS if name != "resnet"]
 

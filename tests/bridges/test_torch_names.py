@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import absent
 import pytest
 from oracle import torch
 
 import workbench
 from workbench.trace.records import NodeCreated
-
-if torch is None:
-    pytest.skip(absent.TORCH, allow_module_level=True)
 
 x = torch.linspace(-1, 1, 12).reshape(4, 3)
 

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import absent
 import nbformat
-import pytest
 from nbclient import NotebookClient
-from oracle import torch
-
-if torch is None:
-    pytest.skip(absent.TORCH, allow_module_level=True)
 
 CELLS = (
     "import torch, workbench\nx = torch.ones(2, requires_grad=True)\ny = x * 2\nz = y * y\nworkbench.show(z)",

@@ -9,24 +9,18 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-import absent
 import pytest
 from oracle import torch
+from small_programs import square_of
+from test_optim_recording import OPTIMIZERS, assert_told_by_its_class
+from torch_models import made
 
 import workbench
+from workbench.bridges.torch.describe import kept_of
 from workbench.trace.call_records import LineReached
 from workbench.trace.records import NodeCreated
-
-if torch is None:
-    pytest.skip(absent.TORCH, allow_module_level=True)
-
-from small_programs import square_of  # noqa: E402
-from test_optim_recording import OPTIMIZERS, assert_told_by_its_class  # noqa: E402
-from torch_models import made  # noqa: E402
-
-from workbench.bridges.torch.describe import kept_of  # noqa: E402
-from workbench.trace.values import read  # noqa: E402
-from workbench.views.memory import bytes_of  # noqa: E402
+from workbench.trace.values import read
+from workbench.views.memory import bytes_of
 
 
 @pytest.mark.parametrize("kind", OPTIMIZERS)

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import absent
 import pytest
 from newer_torch import version
 from oracle import torch
@@ -17,9 +16,6 @@ import workbench
 from workbench.trace.records import NodesGone, NodeStarted
 from workbench.trace.schema import Known, Record
 from workbench.trace.values import Value
-
-if torch is None:
-    pytest.skip(absent.TORCH, allow_module_level=True)
 
 # Where the workbench's node tells more than the call had: what an argument is by default, or which power a square is.
 TELLS_MORE = ("x.square()", "x.norm()", "torch.stack([x, y])", "torch.cat([x, y])")

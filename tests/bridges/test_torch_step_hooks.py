@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import absent
 import pytest
 from oracle import torch
+from torch.optim import optimizer as optimizers
 
 import workbench
-
-if torch is None:
-    pytest.skip(absent.TORCH, allow_module_level=True)
-
-from torch.optim import optimizer as optimizers
 
 ROUNDS = 5
 

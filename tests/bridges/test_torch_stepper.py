@@ -6,17 +6,12 @@ import gc
 import threading
 from typing import Any
 
-import absent
 import pytest
 from oracle import torch
+from torch_models import made, nodes_behind
 
 import workbench
 from workbench.views.stepper_picture import Stage
-
-if torch is None:
-    pytest.skip(absent.TORCH, allow_module_level=True)
-
-from torch_models import made, nodes_behind  # noqa: E402
 
 
 def net_and_loss() -> tuple[Any, Any]:

@@ -7,20 +7,14 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import absent
 import pytest
 from oracle import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.checkpoint import checkpoint
 
 import workbench
+from workbench.bridges.torch import describe
 from workbench.trace.values import read
-
-if torch is None:
-    pytest.skip(absent.TORCH, allow_module_level=True)
-
-from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
-from torch.utils.checkpoint import checkpoint  # noqa: E402
-
-from workbench.bridges.torch import describe  # noqa: E402
 
 TASK = torch._C._current_graph_task_id
 

@@ -11,18 +11,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Timer
 
-import absent
 import pytest
 from lab import CHECKOUT
-from oracle import torch
 from patience import PATIENCE
 from test_cli_trace import traced
 
 import workbench
 from workbench.trace.records import BackwardFinished, NodeCreated, TensorWritten
-
-if torch is None:
-    pytest.skip(absent.TORCH, allow_module_level=True)
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

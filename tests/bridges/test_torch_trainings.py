@@ -8,16 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import absent
 import pytest
 from oracle import torch
+from torch_trainings import TRAININGS
 
 import workbench
-
-if torch is None:
-    pytest.skip(absent.TORCH, allow_module_level=True)
-
-from torch_trainings import TRAININGS  # noqa: E402
 
 # A stepper runs one backward: it is refused where that gives the memory away that it needs to run again.
 STEPS = 2

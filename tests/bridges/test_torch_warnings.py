@@ -6,14 +6,10 @@ import inspect
 import warnings
 from typing import Any
 
-import absent
 import pytest
 from oracle import torch
 
 import workbench
-
-if torch is None:
-    pytest.skip(absent.TORCH, allow_module_level=True)
 
 
 def warned(engine: Any) -> None:

@@ -9,15 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import absent
 import pytest
 from oracle import torch
 from watched import CHECKS, lines, model_of, train
 
 import workbench
-
-if torch is None:
-    pytest.skip(absent.TORCH, allow_module_level=True)
 
 
 @pytest.mark.parametrize("check", CHECKS)

@@ -14,40 +14,26 @@ import workbench as torch
 from workbench import events
 from workbench.recording import record
 
-# What is kept.
-
 
 def test_the_events_of_a_program_in_order():
-    run = ["NodeStarted", "NodeFinished"]
-    leaf_run = ["NodeStarted", "GradAccumulated"]
-    assert kinds(samples.square_line()) == [
-        *["NodeCreated"] * 4,
-        "BackwardStarted",
-        *run,  # sum
-        *run,  # add
-        *run,  # mul
-        "SavedFreed",
-        *leaf_run,  # w
-        *run,  # Square
-        "SavedFreed",
-        *leaf_run,  # x
-        "BackwardFinished",
-    ]
+    run, into_leaf = ["NodeStarted", "NodeFinished"], ["NodeStarted", "GradAccumulated"]
+    runs = [*run * 3, "SavedFreed", *into_leaf, *run, "SavedFreed", *into_leaf]  # sum, add, mul, w, Square, x
+    assert kinds(samples.square_line()) == [*["NodeCreated"] * 4, "BackwardStarted", *runs, "BackwardFinished"]
 
 
-@pytest.mark.parametrize(
-    ("name", "operation"),
-    [
-        ("MaxPool2DWithIndicesBackward0", "max_pool2d_with_indices"),
-        ("UpsampleNearest2DBackward0", "upsample_nearest2d"),
-        ("Log1PBackward0", "log1p"),
-        ("SmoothL1LossBackward0", "smooth_l1_loss"),
-        ("Log2Backward0", "log2"),
-    ],
-)
-def test_an_operation_with_a_number_in_its_name(name, operation):
+OPERATIONS = {
+    "MaxPool2DWithIndicesBackward0": "max_pool2d_with_indices",
+    "UpsampleNearest2DBackward0": "upsample_nearest2d",
+    "Log1PBackward0": "log1p",
+    "SmoothL1LossBackward0": "smooth_l1_loss",
+    "Log2Backward0": "log2",
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_operation_with_a_number_in_its_name(name):
     node = of_kind(samples.square_line(), "NodeCreated")[0]
-    assert replace(node, name=name, custom=False).operation == operation
+    assert replace(node, name=name, custom=False).operation == OPERATIONS[name]
 
 
 def test_a_node_is_kept_with_its_edges_arguments_saved_tensors_and_code():
@@ -144,9 +130,6 @@ def test_the_users_own_locals_are_left_alone():
     with record():
         y.backward()
     assert mine["x"] is x and mine["y"] is y
-
-
-# Recording.
 
 
 def test_a_recording_begins_and_ends_with_its_block():

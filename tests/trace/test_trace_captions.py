@@ -143,10 +143,5 @@ def test_the_same_expression_again_is_told_with_its_place():
         y = y.sin()
         y.backward()
     told = " ".join(step.caption for step in storyboard(trace).steps[5:])
-    for words in (
-        "`y.sin()` receives",
-        "`y.sin()` in late receives",
-        "`y * 3.0` in round 2 receives",
-        "`y * 3.0` in round 1 receives",
-    ):
-        assert words in told
+    for words in ("`y.sin()`", "`y.sin()` in late", "`y * 3.0` in round 2", "`y * 3.0` in round 1"):
+        assert f"{words} receives" in told

@@ -65,12 +65,7 @@ def test_writes_through_views_of_what_takes_no_gradient_are_heard():
     (write,) = of_kind(trace, "TensorWritten")
     frame = trace.frame(len(trace.events))
     assert frame.tensors[frame.tensors[write.tensor].base].name == "m" and write.source.text == "m[0] = 5.0"
-    assert frame.stale(y_node(frame), 0) and y._version == 0
-
-
-def y_node(frame):
-    (node,) = frame.nodes
-    return node
+    assert frame.stale(*frame.nodes, 0) and y._version == 0
 
 
 def test_what_a_hook_packed_is_told_with_the_hook_and_its_line():
@@ -213,7 +208,7 @@ def test_a_write_is_heard_although_only_a_view_was_known():
         constant.mul_(2)
     (write,) = of_kind(trace, "TensorWritten")
     frame = trace.frame(len(trace.events))
-    assert frame.stale_holders(write.tensor) == [y_node(frame)] and product.requires_grad
+    assert frame.stale_holders(write.tensor) == [*frame.nodes] and product.requires_grad
     assert names_of_those_sharing(frame, write.tensor) == {"constant", "part"}
 
 
