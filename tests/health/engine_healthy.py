@@ -67,26 +67,23 @@ class CharLSTM(nn.Module):
         return self.out(hidden), state
 
 
-@healthy("a long text in pieces: the state goes on, detached from the piece before", prepared=True)
+@healthy("a long text in pieces: the state goes on, detached from the piece before")
 def truncated_backward():
     torch.manual_seed(86)
     model = CharLSTM()
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
     text = next(rising(1, 4, 25, 10))
-
-    def train() -> None:
-        state = None
-        for start in range(0, 24, 6):
-            if state is not None:
-                state = tuple(part.detach() for part in state)
-            logits, state = model(text[:, start : start + 6], state)
-            loss = F.cross_entropy(logits.reshape(-1, 10), text[:, start + 1 : start + 7].reshape(-1))
-            optimizer.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-
-    return train
+    yield
+    state = None
+    for start in range(0, 24, 6):
+        if state is not None:
+            state = tuple(part.detach() for part in state)
+        logits, state = model(text[:, start : start + 6], state)
+        loss = F.cross_entropy(logits.reshape(-1, 10), text[:, start + 1 : start + 7].reshape(-1))
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
 
 
 class MaskedAttention(nn.Module):
@@ -119,7 +116,7 @@ def masked_attention() -> None:
         optimizer.step()
 
 
-@healthy("a penalty on the norm of the critic's gradient, differentiated through with create_graph", prepared=True)
+@healthy("a penalty on the norm of the critic's gradient, differentiated through with create_graph")
 def gradient_penalty():
     torch.manual_seed(88)
     generator = nn.Sequential(nn.Linear(3, 16), nn.ReLU(), nn.Linear(16, 2))
@@ -133,19 +130,17 @@ def gradient_penalty():
         slope = torch.autograd.grad(critic(between).sum(), between, create_graph=True)[0]
         return ((slope.norm(dim=1) - 1) ** 2).mean()
 
-    def train() -> None:
-        for step in range(4):
-            real, fake = ring(16), generator(torch.randn(16, 3)).detach()
-            loss = critic(fake).mean() - critic(real).mean() + 10 * penalty(real, fake)
-            c_optimizer.zero_grad()
-            loss.backward()
-            c_optimizer.step()
-            if step % 2:
-                g_optimizer.zero_grad()
-                (-critic(generator(torch.randn(16, 3))).mean()).backward()
-                g_optimizer.step()
-
-    return train
+    yield
+    for step in range(4):
+        real, fake = ring(16), generator(torch.randn(16, 3)).detach()
+        loss = critic(fake).mean() - critic(real).mean() + 10 * penalty(real, fake)
+        c_optimizer.zero_grad()
+        loss.backward()
+        c_optimizer.step()
+        if step % 2:
+            g_optimizer.zero_grad()
+            (-critic(generator(torch.randn(16, 3))).mean()).backward()
+            g_optimizer.step()
 
 
 @healthy("a hinge: triplets that are far enough apart give exactly zero")

@@ -6,8 +6,8 @@ import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from inspect import cleandoc
+from functools import cached_property, wraps
+from inspect import cleandoc, isgeneratorfunction, unwrap
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +23,22 @@ class Entry:
     name: str
     program: Callable[[], Any]
     prepared: bool
-    """Whether the program makes model and optimiser, and returns the function that trains."""
+    """Whether the program makes model and optimizer, and returns the function that trains."""
+
+    @property
+    def torch(self) -> Any:
+        """The engine of the program."""
+        return unwrap(self.program).__globals__["torch"]
 
     @property
     def engine(self) -> str:
         """Which of both: "torch" or "workbench"."""
-        return self.program.__globals__["torch"].__name__
+        return self.torch.__name__
 
     @property
     def path(self) -> str:
         """The file of the program."""
-        return self.program.__code__.co_filename
+        return unwrap(self.program).__code__.co_filename
 
 
 @dataclass(frozen=True)
@@ -93,24 +98,37 @@ BUGS: list[Bug] = []
 HEALTHY: list[Healthy] = []
 
 
+def _prepared(program: Steps) -> tuple[str, Steps, bool]:
+    """Return the name of a program, and it as one that returns its training where it yields after what it prepares."""
+    if not isgeneratorfunction(program):
+        return program.__name__, program, False
+
+    @wraps(program)
+    def prepared() -> Steps:
+        parts = program()
+        next(parts)
+        return lambda: next(parts, None)
+
+    return program.__name__, prepared, True
+
+
 def planted(
-    *words: str, places: tuple[str, ...] = (), prepared: bool = False, raises: type[Exception] | None = None
+    *words: str, places: tuple[str, ...] = (), raises: type[Exception] | None = None
 ) -> Callable[[Steps], Steps]:
-    """One of the programs with a fault, which its docstring tells."""
+    """Enter a program with a fault, which its docstring says."""
 
     def enter(program: Steps) -> Steps:
-        what = cleandoc(program.__doc__ or "")
-        BUGS.append(Bug(program.__name__, program, prepared, what, words, places, raises))
+        BUGS.append(Bug(*_prepared(program), cleandoc(program.__doc__ or ""), words, places, raises))
         return program
 
     return enter
 
 
-def healthy(awkward: str = "", prepared: bool = False) -> Callable[[Steps], Steps]:
-    """One of the programs without a fault."""
+def healthy(awkward: str = "") -> Callable[[Steps], Steps]:
+    """Enter a program without a fault."""
 
     def enter(program: Steps) -> Steps:
-        HEALTHY.append(Healthy(program.__name__, program, prepared, awkward))
+        HEALTHY.append(Healthy(*_prepared(program), awkward))
         return program
 
     return enter
@@ -124,7 +142,7 @@ def run(entry: Entry) -> tuple[workbench.Trace, Exception | None]:
     """
     error = None
     train = entry.program() if entry.prepared else entry.program
-    torch = entry.program.__globals__["torch"]
+    torch = entry.torch
     threads = torch.get_num_threads() if entry.engine == "torch" else 0
     if threads:
         torch.set_num_threads(1)  # small programs are faster so

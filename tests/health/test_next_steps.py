@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus import each_engine, recorded
+from corpus import Entry, chosen, each_engine, recorded
 
 import workbench
 from workbench import nn, optim
@@ -117,41 +117,14 @@ def test_the_picture_of_what_is_not_finite_can_be_asked_for(engine: str, way: st
     assert follow(trace, text) == 1
 
 
-def failing(torch: Any) -> Any:
-    """A second backward through a graph that is freed."""
-    net, x = torch.nn.Linear(3, 2), torch.ones(4, 3)
-
-    def run() -> None:
-        loss = net(x).pow(2).sum()
-        loss.backward()
-        with pytest.raises(RuntimeError):
-            loss.backward()
-
-    return run
+LOOKED_AT = ("stopped", "saved tensors")
+SAID = [each for each in chosen("loop", "layers") if {each.values[1].rule, *each.values[1].beside} & {*LOOKED_AT}]
 
 
-@each_engine
-def test_an_error_that_stopped_the_program_can_be_looked_at(engine: str) -> None:
-    trace = recorded(engine, failing)
-    (stopped,) = [each for each in trace.findings() if each.rule == "stopped"]
-    assert follow(trace, stopped.next_step) == 1
-    assert "error" in {box.state for box in trace.show("error").storyboard.at().boxes.values()}
-
-
-def heavy(torch: Any) -> Any:
-    """A node that keeps most of the memory."""
-    w = torch.ones(1, requires_grad=True)
-    x = torch.ones(4500, 4500)
-
-    def run() -> None:
-        ((w * x).sum() * w).sum().backward()
-
-    return run
-
-
-@pytest.mark.slow
-@each_engine
-def test_what_keeps_most_memory_can_be_looked_at(engine: str) -> None:
-    trace = recorded(engine, heavy)
-    text = next((each.next_step for each in trace.findings() if each.rule == "saved tensors"), "")
-    assert follow(trace, text) == 1
+@pytest.mark.parametrize(("engine", "entry"), SAID)
+def test_what_a_finding_says_to_look_at_can_be_looked_at(engine: str, entry: Entry) -> None:
+    trace = recorded(engine, entry.program)
+    (found,) = [each for each in trace.findings() if each.rule in LOOKED_AT]
+    assert follow(trace, found.next_step) == 1
+    if found.rule == "stopped":
+        assert "error" in {box.state for box in trace.show("error").storyboard.at().boxes.values()}

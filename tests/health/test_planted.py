@@ -74,7 +74,7 @@ def test_a_program_runs_as_it_says_and_only_its_fault_is_found(entry: Entry) -> 
 @pytest.mark.parametrize("entry", programs(HEALTHY))
 def test_in_no_step_of_a_healthy_training_is_anything_found(entry: Healthy) -> None:
     kind = {"torch": TorchSteps, "workbench": WorkbenchSteps}[entry.engine]
-    entry.program.__globals__["torch"].manual_seed(0)
+    entry.torch.manual_seed(0)
     train = entry.program() if entry.prepared else entry.program
     search = UntilFinding(2)
     steps = kind(sys._getframe(), 1, None, False, lambda: None, search.took)
@@ -91,7 +91,7 @@ def test_in_no_step_of_a_healthy_training_is_anything_found(entry: Healthy) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", programs([*BUGS, *HEALTHY]))
 def test_a_program_is_quick_and_draws_the_same_numbers_each_time(entry: Entry) -> None:
-    module = entry.program.__globals__["torch"]
+    module = entry.torch
     seconds, states = [], []
     for _ in range(2):
         module.rand(1)

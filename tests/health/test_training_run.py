@@ -6,6 +6,8 @@ import math
 
 import pytest
 from corpus import ROOT, each_engine, recorded
+from corpus.loop import loop
+from corpus.not_finite import of_a_gradient
 
 import workbench
 from workbench.health.measures import distance, is_nothing, is_same, is_zero, share_of_zeros
@@ -66,20 +68,7 @@ def test_each_round_is_a_step_with_its_loss_gradients_and_updates(engine):
 
 @each_engine
 def test_gradients_gathered_over_several_rounds_are_one_step(engine):
-    def program(torch):
-        w = torch.ones(2, requires_grad=True)
-        optimizer = torch.optim.SGD([w], lr=0.1)
-
-        def run():
-            for at in range(4):
-                (w * w).sum().backward()
-                if at % 2:
-                    optimizer.step()
-                    optimizer.zero_grad()
-
-        return run
-
-    run = TrainingRun(recorded(engine, program).events)
+    run = TrainingRun(recorded(engine, lambda torch: loop(torch, "after", gathered=2)).events)
     assert [len(step.backwards) for step in run.steps] == [2, 2]
     first, second = run.trained[0].gradients[:2]
     assert first.before is None and is_same(second.before, first.after)
@@ -188,26 +177,10 @@ def test_rules_look_at_a_trace_once_and_anew_when_it_has_grown(monkeypatch):
         assert len(looked) == 2 and looked[1] > looked[0]
 
 
-def written_now_and_then(torch, when):
-    """Gradients are made smaller in one step only."""
-    net, x = torch.nn.Linear(3, 2), torch.ones(4, 3)
-
-    def run():
-        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-        for at in range(4):
-            optimizer.zero_grad()
-            net(x).pow(2).mean().backward()
-            if at == when:
-                net.weight.grad.div_(2.0)
-            optimizer.step()
-
-    return run
-
-
 @each_engine
 @pytest.mark.parametrize("when", [0, 2, 3])
 def test_a_write_in_one_step_only_ends_no_step_before_its_updates(engine, when):
-    run = TrainingRun(recorded(engine, lambda torch: written_now_and_then(torch, when)).events)
+    run = TrainingRun(recorded(engine, lambda torch: of_a_gradient(torch, "gradient", when, 2.0)).events)
     assert [(len(step.backwards), len(step.updates)) for step in run.steps] == [(1, 2)] * 4
 
 

@@ -106,21 +106,18 @@ class PlottedNet(ImageNet):
         return super().embed(x).detach()  # planted: features_detached
 
 
-@planted("detach", places=("embed", "features", "conv", "mean"), prepared=True)
+@planted("detach", places=("embed", "features", "conv", "mean"))
 def features_detached():
     """`embed()`, which was written for a plot, detaches the features, so that no conv layer is trained."""
     torch.manual_seed(2)
     model = PlottedNet()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-
-    def train() -> None:
-        for x, y in images(4, 12):
-            optimizer.zero_grad()
-            loss = F.cross_entropy(model(x), y)
-            loss.backward()
-            optimizer.step()
-
-    return train
+    yield
+    for x, y in images(4, 12):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
 
 
 def accuracy_of(model: nn.Module, batches) -> float:
@@ -171,7 +168,6 @@ class PlainConvNet(nn.Module):
     *("dead", "always zero", "never active", "all zero", "only zero", "zero for ever", "nothing but zero", "died"),
     *("outputs zero", "zeros only", "output of 0", "outputs 0", "never above 0", "is zero"),
     places=("fc1", "relu"),
-    prepared=True,
 )
 def bias_far_below_zero():
     """The biases of `fc1` begin at -4, so all units behind its ReLU are dead and nothing before them is trained."""
@@ -179,15 +175,12 @@ def bias_far_below_zero():
     model = PlainConvNet()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     criterion = nn.CrossEntropyLoss()
-
-    def train() -> None:
-        for x, y in images(4, 12):
-            optimizer.zero_grad()
-            loss = criterion(model(x), y)
-            loss.backward()
-            optimizer.step()
-
-    return train
+    yield
+    for x, y in images(4, 12):
+        optimizer.zero_grad()
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
 
 
 # Residual blocks, of which some are frozen
@@ -347,7 +340,6 @@ class RecurrentModel(nn.Module):
     *("rate is 0", "rate of 0", "rate 0", "rate was 0", "rate of zero", "rate is zero", "rate was zero", "zero rate"),
     *("lr=0", "lr is 0", "lr of 0", "lr 0", "changes nothing", "change nothing", "changed nothing", "did not change"),
     *("does not change", "no parameter change", "unchanged"),
-    prepared=True,
 )
 def warm_up_divides_integers():
     """The warm-up divides by `//`, so that the learning rate is 0 in every step and not only in the first."""
@@ -356,16 +348,13 @@ def warm_up_divides_integers():
     model = RecurrentModel(nn.LSTM)
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1, step // warmup))
-
-    def train() -> None:
-        for tokens in sentences(5, 8, 10, 16):
-            optimizer.zero_grad()
-            logits, _ = model(tokens[:, :-1])
-            F.cross_entropy(logits.transpose(1, 2), tokens[:, 1:]).backward()
-            optimizer.step()  # planted: warm_up_divides_integers
-            scheduler.step()
-
-    return train
+    yield
+    for tokens in sentences(5, 8, 10, 16):
+        optimizer.zero_grad()
+        logits, _ = model(tokens[:, :-1])
+        F.cross_entropy(logits.transpose(1, 2), tokens[:, 1:]).backward()
+        optimizer.step()  # planted: warm_up_divides_integers
+        scheduler.step()
 
 
 class LanguageLoss(nn.Module):
@@ -402,7 +391,6 @@ def loss_is_a_sum() -> None:
 @planted(
     *("detach", "second time", "earlier step", "previous step", "step before", "last step", "freed"),
     raises=RuntimeError,
-    prepared=True,
 )
 def state_carried_with_its_graph():
     """The state of the LSTM is carried into the next piece of the text and not detached from the graph of the last."""
@@ -410,18 +398,15 @@ def state_carried_with_its_graph():
     model = RecurrentModel(nn.LSTM)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
     text = next(sentences(1, 4, 41, 16))
-
-    def train() -> None:
-        state = None
-        for start in range(0, 40, 10):
-            x, y = text[:, start : start + 10], text[:, start + 1 : start + 11]
-            logits, state = model(x, state)  # planted: state_carried_with_its_graph
-            loss = F.cross_entropy(logits.flatten(0, 1), y.flatten())
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-
-    return train
+    yield
+    state = None
+    for start in range(0, 40, 10):
+        x, y = text[:, start : start + 10], text[:, start + 1 : start + 11]
+        logits, state = model(x, state)  # planted: state_carried_with_its_graph
+        loss = F.cross_entropy(logits.flatten(0, 1), y.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
 
 
 class AddingNet(nn.Module):
@@ -570,25 +555,22 @@ class Siamese(nn.Module):
         return (same * distance.pow(2) + (1 - same) * F.relu(self.margin - distance).pow(2)).mean()
 
 
-@planted(*NOT_FINITE, places=("sqrt", "distance"), prepared=True)
+@planted(*NOT_FINITE, places=("sqrt", "distance"))
 def distance_of_a_twin():
     """A pair holds the same point twice: their distance is the root of 0, and its gradient 0 times infinity."""
     torch.manual_seed(15)
     model = Siamese()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     batches = list(blobs(4, 16))
-
-    def train() -> None:
-        for step, (x, y) in enumerate(batches):
-            pair = torch.randperm(16).roll(1)
-            if step == 1:
-                pair[3] = 3
-            loss = model(x, x[pair], (y == y[pair]).float())
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-
-    return train
+    yield
+    for step, (x, y) in enumerate(batches):
+        pair = torch.randperm(16).roll(1)
+        if step == 1:
+            pair[3] = 3
+        loss = model(x, x[pair], (y == y[pair]).float())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
 
 
 # A policy gradient
@@ -689,21 +671,18 @@ class MixtureOfExperts(nn.Module):
         return (weights * torch.stack([expert(x) for expert in self.experts], dim=-1)).sum(-1)
 
 
-@planted(*NOT_UPDATED, "regist", "modulelist", prepared=True)
+@planted(*NOT_UPDATED, "regist", "modulelist")
 def experts_in_a_list():
     """The experts stand in a Python list, so the model does not register them, and the optimiser has only the gate."""
     torch.manual_seed(19)
     model = MixtureOfExperts()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-
-    def train() -> None:
-        for x, y in surface(4):
-            optimizer.zero_grad()
-            loss = F.smooth_l1_loss(model(x), y)
-            loss.backward()
-            optimizer.step()
-
-    return train
+    yield
+    for x, y in surface(4):
+        optimizer.zero_grad()
+        loss = F.smooth_l1_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
 
 
 class ExactSwish(torch.autograd.Function):
@@ -835,22 +814,19 @@ def half_without_a_scaler() -> None:
         optimizer.step()
 
 
-@planted("unscale", "clip", prepared=True)
+@planted("unscale", "clip")
 def clipped_before_unscaling():
     """The gradients are clipped while they are still scaled by 65,536, so almost nothing is left of them."""
     torch.manual_seed(25)
     model = Classifier(hidden=24)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     scaler = torch.amp.GradScaler("cpu", init_scale=2.0**16)
-
-    def train() -> None:
-        for x, y in blobs(4, 16):
-            optimizer.zero_grad()
-            with torch.autocast("cpu", dtype=torch.bfloat16):
-                loss = F.cross_entropy(model(x), y)
-            scaler.scale(loss).backward()
-            nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)  # planted: clipped_before_unscaling
-            scaler.step(optimizer)
-            scaler.update()
-
-    return train
+    yield
+    for x, y in blobs(4, 16):
+        optimizer.zero_grad()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            loss = F.cross_entropy(model(x), y)
+        scaler.scale(loss).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)  # planted: clipped_before_unscaling
+        scaler.step(optimizer)
+        scaler.update()

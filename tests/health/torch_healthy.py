@@ -77,22 +77,19 @@ class WordModel(nn.Module):
         return self.out(self.drop(hidden))
 
 
-@healthy(prepared=True)
+@healthy()
 def gru_language_model():
     torch.manual_seed(52)
     model = WordModel()
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
-
-    def train() -> None:
-        for tokens in songs(4, 8, 11):
-            logits = model(tokens[:, :-1])
-            loss = F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
-            optimizer.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-
-    return train
+    yield
+    for tokens in songs(4, 8, 11):
+        logits = model(tokens[:, :-1])
+        loss = F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
 
 
 class VariationalAutoEncoder(nn.Module):
@@ -177,7 +174,7 @@ class LoRALinear(nn.Module):
         return self.base(x) + (x @ self.lora_A.T @ self.lora_B.T) * self.scaling
 
 
-@healthy("low-rank adapters on frozen layers: B begins at zero, so the first gradient of A is zero", prepared=True)
+@healthy("low-rank adapters on frozen layers: B begins at zero, so the first gradient of A is zero")
 def lora_adapters():
     torch.manual_seed(55)
     model = mlp(8, 24, 24, 3, activation=nn.GELU)
@@ -185,15 +182,12 @@ def lora_adapters():
         if isinstance(layer, nn.Linear):
             model[index] = LoRALinear(layer)
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=5e-3)
-
-    def train() -> None:
-        for x, y in clusters(4, 32):
-            loss = F.cross_entropy(model(x), y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-
-    return train
+    yield
+    for x, y in clusters(4, 32):
+        loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
 
 
 class BYOL(nn.Module):
@@ -270,22 +264,19 @@ def gradient_reversal() -> None:
 # Steps that come late, begin with nothing, or are taken in turn
 
 
-@healthy("gradients of four small batches are added up before each step", prepared=True)
+@healthy("gradients of four small batches are added up before each step")
 def gradient_accumulation():
     torch.manual_seed(58)
     model, every = mlp(8, 24, 24, 3, activation=nn.Tanh), 4
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-
-    def train() -> None:
-        optimizer.zero_grad()
-        for index, (x, y) in enumerate(clusters(12, 8)):
-            loss = F.cross_entropy(model(x), y) / every
-            loss.backward()
-            if (index + 1) % every == 0:
-                optimizer.step()
-                optimizer.zero_grad()
-
-    return train
+    yield
+    optimizer.zero_grad()
+    for index, (x, y) in enumerate(clusters(12, 8)):
+        loss = F.cross_entropy(model(x), y) / every
+        loss.backward()
+        if (index + 1) % every == 0:
+            optimizer.step()
+            optimizer.zero_grad()
 
 
 @healthy("the learning rate warms up from 0, so the first step changes nothing")
@@ -341,7 +332,7 @@ def l_bfgs_regression() -> None:
 # Physics, and what begins at zero
 
 
-@healthy("derivatives of the network by its inputs are part of the loss, with create_graph", prepared=True)
+@healthy("derivatives of the network by its inputs are part of the loss, with create_graph")
 def heat_equation():
     torch.manual_seed(62)
     net = mlp(2, 20, 20, 1, activation=nn.Tanh)
@@ -350,19 +341,17 @@ def heat_equation():
     def derivative(u: Tensor, by: Tensor) -> Tensor:
         return torch.autograd.grad(u.sum(), by, create_graph=True)[0]
 
-    def train() -> None:
-        for _ in range(4):
-            t, x = (torch.rand(32, 1, requires_grad=True) for _ in range(2))
-            u = net(torch.cat([t, x], dim=1))
-            residual = derivative(u, t) - 0.1 * derivative(derivative(u, x), x)
-            start = torch.rand(32, 1)
-            at_start = net(torch.cat([torch.zeros_like(start), start], dim=1))
-            loss = residual.pow(2).mean() + F.mse_loss(at_start, torch.sin(math.pi * start))
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-
-    return train
+    yield
+    for _ in range(4):
+        t, x = (torch.rand(32, 1, requires_grad=True) for _ in range(2))
+        u = net(torch.cat([t, x], dim=1))
+        residual = derivative(u, t) - 0.1 * derivative(derivative(u, x), x)
+        start = torch.rand(32, 1)
+        at_start = net(torch.cat([torch.zeros_like(start), start], dim=1))
+        loss = residual.pow(2).mean() + F.mse_loss(at_start, torch.sin(math.pi * start))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
 
 
 class ReZeroBlock(nn.Module):
@@ -454,20 +443,17 @@ def tied_transformer() -> None:
         optimizer.step()
 
 
-@healthy("layers are checkpointed, so their forward runs again in the backward", prepared=True)
+@healthy("layers are checkpointed, so their forward runs again in the backward")
 def checkpointed_transformer():
     torch.manual_seed(65)
     model = Decoder(remember=False)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-
-    def train() -> None:
-        for tokens in songs(3, 4, 8):
-            loss = F.cross_entropy(model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-
-    return train
+    yield
+    for tokens in songs(3, 4, 8):
+        loss = F.cross_entropy(model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
 
 
 # Sequences, and embeddings
@@ -583,20 +569,17 @@ class SwitchLayer(nn.Module):
         return x + out
 
 
-@healthy("a mixture of experts: in a small batch some experts are not used and get no gradient", prepared=True)
+@healthy("a mixture of experts: in a small batch some experts are not used and get no gradient")
 def switch_transformer():
     torch.manual_seed(64)
     model = nn.Sequential(nn.Linear(8, 16), SwitchLayer(), nn.LayerNorm(16), nn.Linear(16, 3))
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
-
-    def train() -> None:
-        for x, y in clusters(5, 6):
-            loss = F.cross_entropy(model(x), y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-
-    return train
+    yield
+    for x, y in clusters(5, 6):
+        loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
 
 
 @healthy("bfloat16 autocast; the loss is scaled by 65,536, and gradients are unscaled before they are clipped")

@@ -263,8 +263,8 @@ def frozen_layer(torch):
     return train(torch, net, lr=FIT, loss_of=lambda: net(torch.ones(5, 3)).pow(2).mean())
 
 
-def of_a_gradient(torch, what):
-    """A gradient that the program divides by 0, or a rate that is nan, in the third step."""
+def of_a_gradient(torch, what, when=2, by=0.0):
+    """A gradient that the program divides, or a rate that is nan, in one step."""
     net, x = net_and_data(torch)
     optimizer = torch.optim.SGD(net.parameters(), lr=FIT)
 
@@ -272,9 +272,9 @@ def of_a_gradient(torch, what):
         for at in range(4):
             optimizer.zero_grad()
             net(x).pow(2).mean().backward()
-            if at == 2 and what == "gradient":
-                net.weight.grad.div_(0.0)  # written
-            optimizer.param_groups[0]["lr"] = math.nan if at == 2 and what == "rate" else FIT
+            if at == when and what == "gradient":
+                net.weight.grad.div_(by)  # written
+            optimizer.param_groups[0]["lr"] = math.nan if at == when and what == "rate" else FIT
             optimizer.step()
 
     return run
