@@ -37,9 +37,6 @@ def torch() -> Iterator[Any]:
         yield engine
 
 
-# Lesson 2 runs on it.
-
-
 def run_lesson(engine: str) -> tuple[list[str], list[Any]]:
     """What each code cell of the lesson prints and shows as text, and its recordings."""
     said: list[str] = []
@@ -127,9 +124,6 @@ def test_every_view_draws_its_recording(both: Any, view: str) -> None:
         assert said(mine) == said(other)
 
 
-# Recordings.
-
-
 def test_a_node_shows_the_code_that_its_author_wrote(torch: Any) -> None:
     a = torch.tensor(2.0, requires_grad=True)
     with workbench.record() as trace:
@@ -212,9 +206,6 @@ def test_the_graph_of_a_tensor_is_drawn_without_a_recording(torch: Any) -> None:
     a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0)
     out = a * b + a
     assert "out" in repr(workbench.show(out)) and "MulBackward0" in repr(workbench.show(out))
-
-
-# Stepping.
 
 
 def loss_of(torch: Any) -> tuple[Any, Any, Any]:
@@ -344,9 +335,6 @@ def test_an_error_in_a_backward_is_the_steps(torch: Any) -> None:
     assert s.error is not None
     s.back()
     assert s.error is None
-
-
-# What an engine has to have.
 
 
 def test_what_is_no_engine_is_told_what_it_lacks() -> None:

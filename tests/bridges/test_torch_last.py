@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from oracle import torch
+from small_programs import square_of
 from watched import model_of, train
 
 from workbench import record
@@ -24,6 +25,10 @@ def trained(steps: int, **options: Any) -> tuple[Trace, Any]:
         with record(torch, **options) as trace:
             train(torch, model, optimizer, steps)
     return trace, model
+
+
+def of_kind(trace: Trace, kind: str) -> list[Any]:
+    return [event for event in trace.events if type(event).__name__ == kind]
 
 
 def leaves(trace: Trace) -> dict[str, tuple[Any, Any]]:
@@ -50,15 +55,13 @@ def test_what_is_kept_ends_as_the_whole_does(last: int) -> None:
 
 def test_it_begins_with_a_whole_step_and_says_how_many_were_let_go() -> None:
     trace, _ = trained(30, last=300)
-    kinds = [type(event).__name__ for event in trace.events]
-    assert kinds.count("BackwardStarted") == kinds.count("BackwardFinished") >= 3
-    made: list[Any] = [event for event in trace.events if type(event).__name__ == "NodeCreated"]
+    assert len(of_kind(trace, "BackwardStarted")) == len(of_kind(trace, "BackwardFinished")) >= 3
+    made = of_kind(trace, "NodeCreated")
     assert made and not any(event.found for event in made), "each node with its line"
     assert not trace.findings(), "gradients were cleared in each step"
     said = trace.show().storyboard.steps[0].caption
-    assert isinstance(trace.events[0], EventsLetGo) and said.startswith(
-        f"{trace.events[0].count:,} earlier events were"
-    )
+    (gone,) = of_kind(trace, "EventsLetGo")
+    assert trace.events[0] is gone and said.startswith(f"{gone.count:,} earlier events were")
 
 
 def test_a_node_that_lives_on_is_the_same_and_so_is_a_tensor_that_is_used_again() -> None:
@@ -74,10 +77,10 @@ def test_a_node_that_lives_on_is_the_same_and_so_is_a_tensor_that_is_used_again(
                 w -= 0.01 * w.grad
                 w.grad.zero_()
         kept.backward()
-    events: Any = trace.events
-    nodes = [event.node for event in events if type(event).__name__ == "NodeCreated"]
+    made = of_kind(trace, "NodeCreated")
+    nodes = [event.node for event in made]
     assert nodes.count(max(nodes, key=nodes.count)) <= 4, "again in each chapter, as the same node"
-    assert sum(event.found for event in events if type(event).__name__ == "NodeCreated") < 20
+    assert sum(event.found for event in made) < 20
     ends = leaves(trace)
     assert ends["w"][0].values == pytest.approx(tuple(w.detach().tolist()))
     assert ends["spare"][1].values == pytest.approx(tuple(spare.grad.tolist()))
@@ -114,26 +117,13 @@ def test_the_memory_of_a_long_training_is_bounded() -> None:
 
 
 def test_with_lines_a_method_is_kept_whole() -> None:
-    class Square(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            (x,) = ctx.saved_tensors
-            return 2 * x * grad
-
-    layer = torch.nn.Linear(2, 2)
+    square, layer = square_of(torch), torch.nn.Linear(2, 2)
     with record(torch, lines=True, last=120) as trace:
         for _ in range(30):
-            Square.apply(layer(torch.ones(3, 2))).sum().backward()
-    kinds = [type(event).__name__ for event in trace.events]
-    assert len(kinds) < 250 and kinds.count("MethodCalled") == kinds.count("MethodEnded") > 0
-    events: Any = trace.events
-    scopes = {event.scope for event in events if type(event).__name__ == "NodeCreated"}
-    assert "layer" in scopes, "with lines, too, modules are known"
+            square.apply(layer(torch.ones(3, 2))).sum().backward()
+    assert len(trace.events) < 250
+    assert len(of_kind(trace, "MethodCalled")) == len(of_kind(trace, "MethodEnded")) > 0
+    assert "layer" in {event.scope for event in of_kind(trace, "NodeCreated")}, "with lines, too, modules are known"
 
 
 @pytest.mark.parametrize(("last", "kind"), [(0, ValueError), (-3, ValueError), ("9", TypeError), (True, TypeError)])

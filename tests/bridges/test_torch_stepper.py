@@ -12,6 +12,7 @@ from torch_models import made, nodes_behind
 
 import workbench
 from workbench.views.stepper_picture import Stage
+from workbench.widgets.stepper import StepperView
 
 
 def net_and_loss() -> tuple[Any, Any]:
@@ -22,6 +23,10 @@ def net_and_loss() -> tuple[Any, Any]:
 
 def grads(net: Any) -> list[Any]:
     return [None if each.grad is None else each.grad.clone() for each in net.parameters()]
+
+
+def are_equal(one: list[Any], other: list[Any]) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 def threads() -> int:
@@ -40,7 +45,7 @@ def test_all_steps_are_the_backward_bit_by_bit_and_in_its_order() -> None:
     while not s.done:
         s.step()
     assert [step.node.name() for step in s.steps if step.leaf is None] == hooked
-    assert all(torch.equal(a, b) for a, b in zip(plain, grads(net), strict=True))
+    assert are_equal(plain, grads(net))
     assert threads() == 0
 
 
@@ -56,7 +61,7 @@ def test_what_others_wrote_is_stepped_to_the_same_bits(name: str, monkeypatch: p
     monkeypatch.setattr(torch.Tensor, "backward", step)
     _, parameters = made(name)()
     assert stepped[0].done
-    assert all(torch.equal(a, b.grad) for a, b in zip(plain, parameters, strict=True))
+    assert are_equal(plain, [each.grad for each in parameters])
 
 
 def test_between_steps_all_is_as_the_engine_has_it() -> None:
@@ -89,7 +94,7 @@ def test_back_runs_again_up_to_there_and_says_so() -> None:
     assert torch.equal(net[0].weight.grad, before[0]) and torch.equal(net[2].bias.grad, 2 * before[3])
     assert "PyTorch's backward was stopped and run again up to here" in repr(s)
     s.run()
-    assert all(torch.equal(each.grad, 2 * old) for each, old in zip(net.parameters(), before, strict=True))
+    assert are_equal(grads(net), [2 * old for old in before])
 
 
 def test_breakpoints_watch_and_conditions_take_tensors_and_nodes_of_torch() -> None:
@@ -176,9 +181,6 @@ def test_what_no_module_made_has_no_scope_and_one_called_twice_is_one() -> None:
 
 
 def test_a_prediction_of_a_torch_backward_is_judged_and_another_shape_has_another_try() -> None:
-    from workbench.views.stepper_picture import Stage
-    from workbench.widgets.stepper import StepperView
-
     w = torch.tensor([1.0, 2.0], requires_grad=True)
     s = workbench.step((w * torch.tensor([3.0, 4.0])).sum())
     view = StepperView(s, Stage(s))
@@ -198,9 +200,12 @@ def test_a_prediction_of_a_torch_backward_is_judged_and_another_shape_has_anothe
 
 def test_gradients_are_handed_to_the_caller_as_grad_does() -> None:
     net, loss = net_and_loss()
-    (plain,) = torch.autograd.grad(loss, net[0].weight, retain_graph=True)
-    s = workbench.step(loss, inputs=[net[0].weight]).run()
-    assert torch.equal(s.grads[net[0].weight], plain) and net[0].weight.grad is None
+    z = torch.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+    for root, given in ((loss, net[0].weight), ((z * z).real.sum(), z)):
+        (plain,) = torch.autograd.grad(root, given, retain_graph=True)
+        s = workbench.step(root, inputs=[given])
+        assert s.grads[given] is None
+        assert torch.equal(s.run().grads[given], plain) and given.grad is None
 
 
 def test_hooks_run_and_what_they_make_of_gradients_is_told() -> None:
@@ -280,7 +285,7 @@ def test_an_interrupt_while_a_node_runs_leaves_the_stepper_usable(monkeypatch: p
     with pytest.raises(KeyboardInterrupt):
         s.step()
     s.run()
-    assert s.done and all(torch.equal(a, b) for a, b in zip(plain, grads(net), strict=True))
+    assert s.done and are_equal(plain, grads(net))
 
 
 def test_what_cannot_be_stepped_is_refused_in_a_sentence() -> None:
@@ -372,25 +377,10 @@ def test_sparse_complex_and_nested_gradients_are_stepped_to_the_same_bits(progra
     s = workbench.step(other).run()
     s.back(3)
     s.run()
-    assert (
-        s.done
-        and s.error is None
-        and all(
-            a.grad.layout == b.grad.layout and torch.equal(dense(a.grad), dense(b.grad))
-            for a, b in zip(leaves, stepped, strict=True)
-        )
-    )
-    assert warning in repr(s)
+    assert s.done and s.error is None and warning in repr(s)
+    assert [each.grad.layout for each in leaves] == [each.grad.layout for each in stepped]
+    assert are_equal([dense(each.grad) for each in leaves], [dense(each.grad) for each in stepped])
     Stage(s)
-
-
-def test_what_a_complex_input_gets_is_complex() -> None:
-    z = torch.tensor([1 + 2j, 3 - 1j], requires_grad=True)
-    loss = (z * z).real.sum()
-    (plain,) = torch.autograd.grad(loss, z, retain_graph=True)
-    s = workbench.step(loss, inputs=z)
-    assert s.grads[z] is None
-    assert torch.equal(s.run().grads[z], plain)
 
 
 def test_a_leaf_without_numbers_is_stepped_as_nan() -> None:

@@ -474,30 +474,24 @@ def test_what_one_expression_makes_has_one_part() -> None:
 
 
 def test_code_without_a_source_has_no_text() -> None:
-    space = {"x": leaf()}
     with record() as trace:
-        exec("for n in range(2):\n    y = x * 2.0\n    y = y + 1.0", space)
-    titles = {event.path[-1].title for event in trace.events if isinstance(event, NodeCreated)}
-    assert titles == {""}
-    assert [event.path[-2].number for event in trace.events if isinstance(event, NodeCreated)] == [1, 1, 2, 2]
+        exec("for n in range(2):\n    y = x * 2.0\n    y = y + 1.0", {"x": leaf()})
+    assert expressions(trace) == [""] * 4 and rounds_of(trace) == [(1,), (1,), (2,), (2,)]
 
 
 def test_loops_without_a_source_make_no_rounds_of_the_loop_around_them() -> None:
     space: dict[str, Any] = {"w": leaf()}
     exec("def twice():\n    for _ in range(2):\n        y = w * 2.0\n        y = y + 1.0", space)
     exec("def once():\n    y = w * 3.0\n    y = y + 1.0", space)
-    n, rounds = 0, []
+    n = 0
     with record() as trace:
         for _ in range(3):
             space["twice"]()
         while n < 3:
             space["once"]()
             n += 1
-    for event in trace.events:
-        if isinstance(event, NodeCreated):
-            rounds.append([part.number for part in event.path if part.kind == "round"])
-    assert rounds[:12] == [[outer, inner] for outer in (1, 2, 3) for inner in (1, 1, 2, 2)]
-    assert rounds[12:] == [[n] for n in (1, 2, 3) for _ in range(2)]
+    inner = [(outer, inner) for outer in (1, 2, 3) for inner in (1, 1, 2, 2)]
+    assert rounds_of(trace) == inner + [(n,) for n in (1, 2, 3) for _ in range(2)]
 
 
 def test_without_columns_the_line_is_told(tmp_path: Path) -> None:
@@ -531,9 +525,7 @@ def test_the_rounds_of_a_long_loop() -> None:
     space = {"w": leaf()}
     with record() as trace:
         exec(f"for x in (1.0, 2.0, 3.0):\n    y = w * x\n    if x == 2.0: continue\n{lines}y = w + 1.0", space)
-    made = [event for event in trace.events if isinstance(event, NodeCreated)]
-    rounds = [event.path[2].number if len(event.path) > 2 else 0 for event in made]
-    assert rounds == [1] * 301 + [2] + [3] * 301 + [0]
+    assert rounds_of(trace) == [(1,)] * 301 + [(2,)] + [(3,)] * 301 + [()]
 
 
 def test_the_head_of_a_long_loop_in_a_file(tmp_path: Path) -> None:

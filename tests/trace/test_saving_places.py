@@ -7,6 +7,7 @@ import re
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -22,42 +23,29 @@ from workbench.scene.picture import Picture
 FACES = [".html", ".svg", ".png", ".pdf", ".dot", ".mmd", ".gif", ".mp4", ".json"]
 
 
-def pipe(folder: Path, name: str) -> Path:
-    os.mkfifo(folder / name)
-    return folder / name
+def read_only(path: Path) -> None:
+    path.write_text("old")
+    path.chmod(0o444)
 
 
-def device(folder: Path, name: str) -> Path:
-    (folder / name).symlink_to("/dev/full")
-    return folder / name
-
-
-def read_only(folder: Path, name: str) -> Path:
-    (folder / name).write_text("old")
-    (folder / name).chmod(0o444)
-    return folder / name
-
-
-def taken(folder: Path, name: str) -> Path:
-    (folder / name).mkdir()
-    return folder / name
-
-
-def inside_a_file(folder: Path, name: str) -> Path:
-    (folder / "file").write_text("old")
-    return folder / "file" / name
-
-
-PLACES = {
-    "is a pipe or a device": (pipe, device),
-    "the file is read-only": (read_only,),
-    "a folder has this name": (taken,),
-    "the name is too long": (lambda folder, name: folder / ("x" * 300 + name),),
-    "there is no such folder": (lambda folder, name: folder / "nowhere" / name,),
-    "a file stands where its folder should be": (inside_a_file,),
+# What there is where a file is to be written, by what is said of it; the second is where that is.
+PLACES: dict[str, tuple[str, Callable[[Path], object], Callable[[Path], Path]]] = {
+    "pipe": ("is a pipe or a device", os.mkfifo, lambda path: path),
+    "device": ("is a pipe or a device", lambda path: path.symlink_to("/dev/full"), lambda path: path),
+    "read only": ("the file is read-only", read_only, lambda path: path),
+    "folder": ("a folder has this name", Path.mkdir, lambda path: path),
+    "long": ("the name is too long", lambda path: None, lambda path: path.with_name("x" * 300 + path.name)),
+    "nowhere": ("there is no such folder", lambda path: None, lambda path: path.parent / "nowhere" / path.name),
+    "in a file": ("a file stands where its folder should be", Path.touch, lambda path: path / path.name),
 }
-CASES = [(place, said) for said, places in PLACES.items() for place in places]
 posix = pytest.mark.skipif(os.name == "nt", reason="pipes, devices and modes are of POSIX systems")
+
+
+def made(name: str, path: Path) -> tuple[str, Path]:
+    """Make the place, and return what is said of it, and the path that cannot be written."""
+    said, make, taken = PLACES[name]
+    make(path)
+    return said, taken(path)
 
 
 def state(folder: Path) -> dict[str, tuple[int, bytes]]:
@@ -67,10 +55,10 @@ def state(folder: Path) -> dict[str, tuple[int, bytes]]:
 
 
 @posix
-@pytest.mark.parametrize(("place", "said"), CASES)
+@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("suffix", FACES)
-def test_a_picture(tmp_path: Path, place, said: str, suffix: str) -> None:
-    path = place(tmp_path, f"x{suffix}")
+def test_a_picture(tmp_path: Path, place: str, suffix: str) -> None:
+    said, path = made(place, tmp_path / f"x{suffix}")
     before = state(tmp_path)
     with pytest.raises(OSError, match=said) as refusal:
         Picture(square()).save(path)
@@ -80,11 +68,11 @@ def test_a_picture(tmp_path: Path, place, said: str, suffix: str) -> None:
 
 
 @posix
-@pytest.mark.parametrize(("place", "said"), CASES)
-def test_a_trace(tmp_path: Path, place, said: str) -> None:
+@pytest.mark.parametrize("place", PLACES)
+def test_a_trace(tmp_path: Path, place: str) -> None:
     with torch.record() as trace:
         (torch.ones(2, requires_grad=True) * 2).sum().backward()
-    path = place(tmp_path, "x.json")
+    said, path = made(place, tmp_path / "x.json")
     before = state(tmp_path)
     with pytest.raises(OSError, match=said):
         trace.save(path)
@@ -92,10 +80,10 @@ def test_a_trace(tmp_path: Path, place, said: str) -> None:
 
 
 @posix
-@pytest.mark.parametrize("place", [pipe, device, read_only], ids=lambda place: place.__name__)
-def test_a_page_is_refused_before_a_cell_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str], place) -> None:
+@pytest.mark.parametrize("place", ["pipe", "device", "read only"])
+def test_a_page_is_refused_before_a_cell_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str) -> None:
     nbformat.write(notebook("open('ran', 'w')"), tmp_path / "one.ipynb")
-    path = place(tmp_path, "x.html")
+    _, path = made(place, tmp_path / "x.html")
     before = state(tmp_path)
     assert main(["run", str(tmp_path / "one.ipynb"), "--html", str(path)]) == 1
     said = capsys.readouterr().err
