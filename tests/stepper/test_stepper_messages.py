@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 import pytest
-from stepped import Browser, fork, line
+from made_functions import function, raising
+from stepped import Browser, browsed, fork, line
 
 import workbench as torch
 from workbench.views.stepper_picture import Stage, shown
@@ -26,8 +27,7 @@ def test_a_warning_is_sent_when_it_comes() -> None:
 
 
 def test_a_second_showing_brings_the_first_up_to_date() -> None:
-    _, _, s = line()
-    browser = Browser(s)
+    browser, _, _, s = browsed(line)
     browser.view._last = float("inf")  # as if code had been quick
     s.run().back(2)
     assert browser.heard == []
@@ -39,8 +39,7 @@ def test_a_second_showing_brings_the_first_up_to_date() -> None:
 
 
 def test_who_comes_later_takes_nothing_from_those_who_are_there() -> None:
-    _, s = fork()
-    browser = Browser(s)
+    browser, _, s = browsed(fork)
     browser.view._last = float("inf")
     s.step()
     late = browser.view.get_state()["shown"]
@@ -49,8 +48,7 @@ def test_who_comes_later_takes_nothing_from_those_who_are_there() -> None:
 
 
 def test_leaves_are_places_by_the_names_that_the_picture_has() -> None:
-    _, b, s = line()
-    browser = Browser(s)
+    browser, _, b, s = browsed(line)
     assert {"b", "w"} < set(browser.status["operations"])
     assert browser.ask("until", text="b")["said"] == ""
     assert browser.status["called"] == "b"
@@ -59,8 +57,7 @@ def test_leaves_are_places_by_the_names_that_the_picture_has() -> None:
 
 
 def test_a_changed_gradient_is_marked_for_as_long_as_its_branch_is_shown() -> None:
-    _, b, s = line()
-    browser = Browser(s)
+    browser, _, b, s = browsed(line)
     browser.ask("until", text="b")
     browser.ask("edit", id=browser.id("b"), nr=0, text="0.5")
     assert browser.lines("b")[-1] == "changed to 0.5, was -5.0"
@@ -97,8 +94,7 @@ def test_a_changed_node_and_one_changed_while_more_was_to_come() -> None:
 
 
 def test_what_differs_from_the_other_branch_is_said() -> None:
-    w, b, s = line()
-    browser = Browser(s)
+    browser, w, b, s = browsed(line)
     browser.ask("until", text="mul")
     browser.ask("edit", id=browser.id("MulBackward0"), nr=0, text="[0, 0]")
     alone = browser.ask("run")
@@ -123,8 +119,7 @@ def test_what_differs_from_the_other_branch_is_said() -> None:
 
 
 def test_each_box_shows_what_it_got_on_both_branches() -> None:
-    w, b, s = line()
-    browser = Browser(s)
+    browser, w, b, s = browsed(line)
     assert not any("main" in each for box in browser.boxes.values() for each in box["lines"])
     s.run()
     s.back(6)
@@ -166,15 +161,7 @@ def test_of_many_differences_a_few_are_told() -> None:
 
 
 def test_a_node_that_failed_has_not_run() -> None:
-    class Fails(torch.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            return x * 2
-
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            raise ZeroDivisionError("nothing to divide")
-
+    Fails = function("Fails", lambda x: x * 2, raising(ZeroDivisionError("nothing to divide")))
     a = torch.tensor(2.0, requires_grad=True)
     s = torch.step(Fails.apply(a) * 3)
     browser = Browser(s)
@@ -238,8 +225,7 @@ NUMBER = "Choose which output's gradient to change, by its number, not"
 def test_a_message_that_makes_no_sense_changes_nothing_and_is_told_in_a_sentence(
     message: dict[str, Any], said: str
 ) -> None:
-    _, _, s = line()
-    browser = Browser(s)
+    browser, _, _, s = browsed(line)
     before = browser.status | {"answered": 1}
     told = {name: browser.id("MeanBackward0") if each == "MEAN" else each for name, each in message.items()}
     browser.view._asked(browser.view, told, [])
@@ -248,15 +234,13 @@ def test_a_message_that_makes_no_sense_changes_nothing_and_is_told_in_a_sentence
 
 @pytest.mark.parametrize("message", [None, [], "run", 1, [{"do": "run"}]])
 def test_what_is_no_message_is_not_heard(message: Any) -> None:
-    _, _, s = line()
-    browser = Browser(s)
+    browser, _, _, s = browsed(line)
     browser.view._asked(browser.view, message, [])
     assert browser.heard == [] and s.position == 0
 
 
 def test_guesses_that_are_no_list_are_none() -> None:
-    _, _, s = line()
-    browser = Browser(s)
+    browser, _, _, s = browsed(line)
     browser.ask("predict")
     assert browser.ask("step", guesses=3)["said"].startswith("Predict first") and s.position == 0
 

@@ -7,10 +7,10 @@ import re
 import sys
 import weakref
 from types import ModuleType
-from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from made_functions import function, raising
 from stepped import Browser, browsed, fork, line
 
 import workbench as torch
@@ -223,28 +223,16 @@ def test_a_run_stops_at_what_is_typed_of_a_gradient(text: str, stopped: str) -> 
 
 
 def test_an_error_in_a_node_is_said_at_the_node_and_the_stepper_stays_usable() -> None:
-    class Fails(torch.Function):
-        broken = True
-
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            return x * 2
-
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            if Fails.broken:
-                raise ZeroDivisionError("nothing to divide")
-            return grad * 2
-
+    answers = [raising(ZeroDivisionError("nothing to divide")), lambda grad: grad * 2]
     a = torch.tensor(2.0, requires_grad=True)
-    s = torch.step(Fails.apply(a))
+    s = torch.step(function("Fails", lambda x: x * 2, lambda grad: answers[0](grad)).apply(a))
     browser = Browser(s)
     status = browser.ask("step")
     assert status["said"] == "ZeroDivisionError: nothing to divide" and status["failed"]
     assert browser.states()["FailsBackward"] == "error"
     assert "fails with ZeroDivisionError: nothing to divide" in status["sentence"]
     assert browser.ask("step")["said"].startswith("The backward failed in FailsBackward at step 1. Call back()")
-    Fails.broken = False
+    del answers[0]
     browser.ask("back")
     assert browser.ask("run")["said"] == "" and a.grad.item() == 2.0
 

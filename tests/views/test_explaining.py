@@ -14,6 +14,7 @@ from contextlib import nullcontext
 import pytest
 from boxes import name_of
 from error_samples import CASES, FORWARD, leaf, modified, own_error, write_leaf
+from made_functions import function, raising
 
 import workbench as torch
 from workbench import events
@@ -199,17 +200,8 @@ def test_a_name_of_the_users_own_is_left_alone():
     class Mine(Exception):
         explain = "mine"
 
-    class Failing(torch.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, grad):
-            raise Mine
-
     with pytest.raises(Mine) as raised:
-        Failing.apply(leaf(1.0)).backward()
+        function("Failing", lambda x: x * 1, raising(Mine)).apply(leaf(1.0)).backward()
     assert raised.value.explain == "mine"
 
 
@@ -295,15 +287,7 @@ def test_a_notebook_shows_the_picture_under_the_traceback():
 
 
 def test_a_matrix_in_a_sentence_keeps_its_rows():
-    class Doubled(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * x
-
-        @staticmethod
-        def backward(ctx, grad_output):
-            return 2 * grad_output
-
+    Doubled = function("Doubled", lambda x: x * x, lambda grad: 2 * grad)
     x = leaf(3.0, 4.0).double().detach().requires_grad_()
     told = str(error_of(lambda: torch.autograd.gradcheck(Doubled.apply, (x,))).explain())
     rows = [line.replace("\u00a0", " ") for line in told.splitlines()]

@@ -1,6 +1,7 @@
 """What every view says of a few programs is kept whole in golden/, and no box or arrow of theirs is out of place.
 
 `WORKBENCH_WRITE_GOLDEN=1 pytest tests/views/test_golden.py` writes these files again: read what changed in the diff.
+`test_program_tree.py` writes the outlines of programs, and `test_view_checking.py` what tools draw.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from golden_programs import PAIRS, run
+from made_functions import function
 from trace_samples import Halved
 
 import workbench as torch
@@ -192,17 +193,8 @@ def test_only_traces_can_be_compared():
 
 
 def test_hostile_names_are_shown_harmlessly(tmp_path):
-    class Bad(torch.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad
-
-    Bad.__name__ = "</script><b>\u202e"
-    picture = torch.compare(run(lambda x: x * x), run(type("</script><b>\u202e", (Bad,), {}).apply))
+    bad = function("</script><b>\u202e", lambda x: x * 2, lambda grad: grad)
+    picture = torch.compare(run(lambda x: x * x), run(bad.apply))
     picture.save(tmp_path / "bad.html")
     assert "</script><b>" not in (tmp_path / "bad.html").read_text() and "\u202e" not in repr(picture)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from made_functions import function
 from text_programs import recorded
 
 import workbench as torch
@@ -93,17 +94,8 @@ def test_a_target_that_a_network_computes_is_joined_to_the_network():
     assert cuts(trace, open=[]) == [("net › Sequential", "target", "no_grad")]
 
 
-class Double(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad * 2
-
-
 H = "h = w * 3"
+Double = function("Double", lambda x: x * 2, lambda grad: grad * 2)
 # A program, where its arrows with a mark lead and what is at them, and the line that cut one of its tensors.
 CUTS = [
     ("loss = (w * x.detach() * (x + 1)).sum()", [], None),

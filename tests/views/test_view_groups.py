@@ -7,6 +7,7 @@ import re
 
 import pytest
 from boxes import there
+from made_functions import function, raising
 
 import workbench as torch
 from workbench.recording import Trace
@@ -277,15 +278,7 @@ def test_groups_lie_in_groups_and_hold_all_that_they_stand_for() -> None:
 
 
 def test_a_failure_inside_is_told_and_shown() -> None:
-    class Breaks(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, grad):
-            raise ValueError("no way")
-
+    Breaks = function("Breaks", lambda x: x * 2, raising(ValueError("no way")))
     x = torch.tensor([1.0], requires_grad=True)
     with torch.record() as trace:
         with torch.scope("deep"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import transform_samples as samples
@@ -44,22 +46,23 @@ def net(layers: int):
     return loss
 
 
-def pushed(times: int) -> Trace:
+def traced(work: Callable[[], Any]) -> Trace:
     with torch.record() as trace:
-        jvp(chain(times), (values(0.1, 0.2),), (values(1.0, 2.0),))
+        work()
     return trace
+
+
+def pushed(times: int) -> Trace:
+    return traced(lambda: jvp(chain(times), (values(0.1, 0.2),), (values(1.0, 2.0),)))
 
 
 def pushed_through_a_gradient(times: int) -> Trace:
-    with torch.record() as trace:
-        jvp(grad(lambda x: chain(times)(x).sum()), (values(0.1, 0.2),), (values(1.0, 2.0),))
-    return trace
+    f = grad(lambda x: chain(times)(x).sum())
+    return traced(lambda: jvp(f, (values(0.1, 0.2),), (values(1.0, 2.0),)))
 
 
 def twice(times: int) -> Trace:
-    with torch.record() as trace:
-        grad(lambda x: grad(lambda y: chain(times)(y).sum())(x).sum())(values(0.1, 0.2))
-    return trace
+    return traced(lambda: grad(lambda x: grad(lambda y: chain(times)(y).sum())(x).sum())(values(0.1, 0.2)))
 
 
 def per_sample(layers: int) -> Trace:
@@ -69,15 +72,11 @@ def per_sample(layers: int) -> Trace:
 
 
 def batch(times: int) -> Trace:
-    with torch.record() as trace:
-        vmap(chain(times))(values(1.0, 2.0))
-    return trace
+    return traced(lambda: vmap(chain(times))(values(1.0, 2.0)))
 
 
 def forward_over_reverse(times: int) -> Trace:
-    with torch.record() as trace:
-        jacfwd(jacrev(chain(times)))(values(0.1, 0.2))
-    return trace
+    return traced(lambda: jacfwd(jacrev(chain(times)))(values(0.1, 0.2)))
 
 
 def duals(times: int) -> Trace:

@@ -7,7 +7,7 @@ import re
 import pytest
 import trace_samples as samples
 from scene_samples import square
-from trace_samples import leaf
+from trace_samples import Square, leaf
 from view_names import ALONE
 
 import workbench as torch
@@ -21,20 +21,9 @@ from workbench.views import VIEWS, storyboard
 EVERY = sorted(VIEWS)
 
 
-class Twice(torch.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * 2
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad * 2
-
-
 def program() -> Trace:
     with record(lines=True) as trace:
-        y = Twice.apply(leaf(1.0, 2.0)).exp()
+        y = Square.apply(leaf(1.0, 2.0)).exp()
         y.mul_(2)
         with pytest.raises(RuntimeError):
             y.sum().backward()

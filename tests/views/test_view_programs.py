@@ -8,6 +8,7 @@ import pytest
 import trace_samples as samples
 from boxes import box_named as box
 from boxes import details, last, name_of
+from made_functions import function
 from trace_samples import Square, graph_of, leaf
 
 import workbench as torch
@@ -27,15 +28,7 @@ def line():
 
 
 def test_a_gradient_that_is_none_is_said():
-    class Stop(torch.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, grad):
-            return None
-
+    Stop = function("Stop", lambda x: x * 2, lambda grad: None)
     with record() as trace:
         x = leaf(1.0)
         Stop.apply(x).backward()

@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pytest
 from boxes import name_of
+from made_functions import function
 from op_samples import DIFFERENTIABLE, arguments, each_sample, samples_of, weights
 from trace_samples import leaf
 from work_done import calls
@@ -195,15 +196,7 @@ def test_arrays_say_it_in_words_and_products_with_shapes():
 
 
 def test_a_custom_function_of_numbers_has_a_slope_without_a_reason():
-    class Wrong(torch.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x**3
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * 5
-
+    Wrong = function("Wrong", lambda x: x**3, lambda grad: grad * 5)
     assert told(lambda: Wrong.apply(leaf(2.0).sum()).backward())[0] == ("SumBackward0", "1.0 × 5.0 = 5.0")
 
 
