@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 import transform_samples as samples
@@ -46,23 +44,22 @@ def net(layers: int):
     return loss
 
 
-def traced(work: Callable[[], Any]) -> Trace:
+def pushed(times: int) -> Trace:
     with torch.record() as trace:
-        work()
+        jvp(chain(times), (values(0.1, 0.2),), (values(1.0, 2.0),))
     return trace
 
 
-def pushed(times: int) -> Trace:
-    return traced(lambda: jvp(chain(times), (values(0.1, 0.2),), (values(1.0, 2.0),)))
-
-
 def pushed_through_a_gradient(times: int) -> Trace:
-    f = grad(lambda x: chain(times)(x).sum())
-    return traced(lambda: jvp(f, (values(0.1, 0.2),), (values(1.0, 2.0),)))
+    with torch.record() as trace:
+        jvp(grad(lambda x: chain(times)(x).sum()), (values(0.1, 0.2),), (values(1.0, 2.0),))
+    return trace
 
 
 def twice(times: int) -> Trace:
-    return traced(lambda: grad(lambda x: grad(lambda y: chain(times)(y).sum())(x).sum())(values(0.1, 0.2)))
+    with torch.record() as trace:
+        grad(lambda x: grad(lambda y: chain(times)(y).sum())(x).sum())(values(0.1, 0.2))
+    return trace
 
 
 def per_sample(layers: int) -> Trace:
@@ -72,11 +69,15 @@ def per_sample(layers: int) -> Trace:
 
 
 def batch(times: int) -> Trace:
-    return traced(lambda: vmap(chain(times))(values(1.0, 2.0)))
+    with torch.record() as trace:
+        vmap(chain(times))(values(1.0, 2.0))
+    return trace
 
 
 def forward_over_reverse(times: int) -> Trace:
-    return traced(lambda: jacfwd(jacrev(chain(times)))(values(0.1, 0.2)))
+    with torch.record() as trace:
+        jacfwd(jacrev(chain(times)))(values(0.1, 0.2))
+    return trace
 
 
 def duals(times: int) -> Trace:
