@@ -9,25 +9,11 @@ import warnings
 import weakref
 
 import pytest
+from golden_programs import Scaled
 
 import workbench as torch
 from workbench.autograd.function import once_differentiable
 from workbench.trace.call_records import LineReached, MethodCalled, MethodEnded
-
-
-class Scaled(torch.Function):
-    @staticmethod
-    def forward(ctx, x, k):
-        ctx.save_for_backward(x)
-        y = x * x
-        ctx.k = k
-        return y * k
-
-    @staticmethod
-    def backward(ctx, grad):
-        (x,) = ctx.saved_tensors
-        g = 2 * x * grad
-        return g * ctx.k, None
 
 
 class Outer(torch.Function):
@@ -65,7 +51,7 @@ def state_at(trace, k):
 def test_the_running_line_is_lit_and_no_other():
     trace = recorded(scaled)
     lit = [
-        [box.title.replace("\xa0", " ").partition("  ")[2].strip() for box in state_at(trace, k).values()
+        [box.title.replace("\xa0", " ").rpartition("  ")[2] for box in state_at(trace, k).values()
          if box.kind == "line" and box.state == "running"]
         for k in range(10)
     ]  # fmt: skip
@@ -96,28 +82,31 @@ def test_a_function_inside_another_waits_for_it():
     assert not any("Scaled.backward" in each for each in told)
 
 
+class Two(torch.Function):
+    """Its context is set up in a method of its own, and it has a tangent."""
+
+    @staticmethod
+    def forward(x):
+        return x.exp()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_forward(output)
+        ctx.save_for_backward(output)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad):
+        (y,) = ctx.saved_tensors
+        return grad * y
+
+    @staticmethod
+    def jvp(ctx, x_t):
+        (y,) = ctx.saved_tensors
+        return x_t * y
+
+
 def test_setup_context_jvp_and_once_differentiable():
-    class Two(torch.Function):
-        @staticmethod
-        def forward(x):
-            return x.exp()
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.save_for_forward(output)
-            ctx.save_for_backward(output)
-
-        @staticmethod
-        @once_differentiable
-        def backward(ctx, grad):
-            (y,) = ctx.saved_tensors
-            return grad * y
-
-        @staticmethod
-        def jvp(ctx, x_t):
-            (y,) = ctx.saved_tensors
-            return x_t * y
-
     def program():
         fwAD = torch.autograd.forward_ad
         Two.apply(torch.tensor([0.0], requires_grad=True)).backward()

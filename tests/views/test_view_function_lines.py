@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 
-from test_view_function import recorded
+from test_view_function import Two, recorded
 
 import workbench as torch
 from workbench.autograd import forward_ad as fw
@@ -59,27 +59,10 @@ def test_wide_code_has_its_panels_below_so_that_a_notebook_shows_it_whole():
 
 
 def test_ctx_holds_what_was_saved_for_forward_until_forward_is_over_and_nothing_of_the_engines():
-    class Times(torch.Function):
-        @staticmethod
-        def forward(x):
-            return x * 2
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.save_for_backward(output)
-            ctx.save_for_forward(output)
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * 2
-
-        @staticmethod
-        def jvp(ctx, t):
-            return t * 2
 
     with record(lines=True) as trace, fw.dual_level():
         x = torch.tensor([1.0], requires_grad=True)
-        Times.apply(fw.make_dual(x, torch.ones(1))).backward()
+        Two.apply(fw.make_dual(x, torch.ones(1))).backward()
     board = trace.show("function").storyboard
     told = repr(trace.show("function"))
     assert "in_jvp" not in told and "saved_for_forward" not in told
@@ -87,7 +70,7 @@ def test_ctx_holds_what_was_saved_for_forward_until_forward_is_over_and_nothing_
     captions = [step.caption for step in board.steps]
     held = {}
     for method in ("jvp", "backward"):
-        k = next(k for k, caption in enumerate(captions) if f"Times.{method} begins" in caption)
+        k = next(k for k, caption in enumerate(captions) if f"Two.{method} begins" in caption)
         boxes = [box for box in board.at(k).boxes.values() if box.title.startswith("ctx")]
         held[method] = [line.partition(" = ")[0] for box in boxes for line in box.lines]
     assert held["jvp"] == ["saved output", "save_for_forward", "needs_input_grad"]
