@@ -89,7 +89,9 @@ def written(way: Route, label: str) -> Rectangle:
 
 
 @pytest.mark.parametrize("view", ["graph", pytest.param("flow", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", TOLD)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in ("mlp", "double"))) for name in TOLD]
+)
 def test_no_label_is_crossed_by_the_arrow_of_another(name: str, view: str) -> None:
     program = runpy.run_path(str(GALLERY / "draw.py"))[name]
     with workbench.record() as trace:

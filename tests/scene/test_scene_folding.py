@@ -89,7 +89,8 @@ def test_what_is_seen_is_what_is_in_no_closed_group(scene: Scene) -> None:
         assert everything.arrows == scene.arrows
 
 
-@settings(max_examples=5, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=20, deadline=None)
 @given(scenes())
 def test_two_layouts_are_equal(scene: Scene) -> None:
     assert Storyboard(scene).layout == Storyboard(scene).layout

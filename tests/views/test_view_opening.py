@@ -486,7 +486,9 @@ ONE = {
 }
 
 
-@pytest.mark.parametrize("program", ONE.values(), ids=ONE)
+@pytest.mark.parametrize(
+    "program", [pytest.param(text, marks=[pytest.mark.slow] * (name == "row"), id=name) for name, text in ONE.items()]
+)
 def test_a_graph_of_several_operations_never_opens_as_one_closed_box(program):
     net = nn.Sequential(nn.Sequential(nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))))
     trace = recorded(program, net=net, x=torch.tensor([0.5], requires_grad=True))
