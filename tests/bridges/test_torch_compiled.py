@@ -18,8 +18,7 @@ from workbench.trace.records import NodeCreated, NodeFinished
 
 @pytest.fixture(autouse=True)
 def compiles_anew() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         torch._dynamo.reset()
         yield
         torch._dynamo.reset()
@@ -45,6 +44,13 @@ class Counting:
         return run
 
 
+def gradient(loss: Any, w: Any) -> Any:
+    """What a backward gives to a leaf, from which it is taken away."""
+    loss.sum().backward()
+    found, w.grad = w.grad, None
+    return found
+
+
 def made(trace: Any) -> list[str]:
     return [event.name for event in trace.events if isinstance(event, NodeCreated)]
 
@@ -54,13 +60,10 @@ def test_a_compiled_part_is_neither_compiled_again_nor_run_otherwise() -> None:
     net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh())
     compiled, module = torch.compile(scaled, backend=backend), torch.compile(net, backend=backend)
     x, w = torch.randn(2, 3), torch.randn(3, 3, requires_grad=True)
-    module(compiled(x, w)).sum().backward()
+    plain = gradient(module(compiled(x, w)), w)
     assert (backend.compiled, backend.ran) == (2, 2)
-    plain, w.grad = w.grad, None
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with workbench.record(torch) as trace:
-            module(compiled(x, w)).sum().backward()
+    with warnings.catch_warnings(action="error"), workbench.record(torch) as trace:
+        module(compiled(x, w)).sum().backward()
     assert (backend.compiled, backend.ran) == (2, 4) and torch.equal(plain, w.grad)
     module(compiled(x, w))
     assert (backend.compiled, backend.ran) == (2, 6)
@@ -71,8 +74,7 @@ def test_a_compiled_part_is_neither_compiled_again_nor_run_otherwise() -> None:
 def test_what_is_compiled_as_a_whole_is_one_box_with_what_it_takes_and_gives() -> None:
     compiled = torch.compile(scaled, backend="aot_eager")
     x, w = torch.randn(2, 3), torch.randn(3, 3, requires_grad=True)
-    compiled(x, w).sum().backward()
-    plain, w.grad = w.grad, None
+    plain = gradient(compiled(x, w), w)
     with workbench.record(torch) as trace:
         y = compiled(x, w)
         y.sum().backward()
@@ -110,8 +112,7 @@ def test_a_recording_inside_of_another_sees_the_same_and_leaves_it_going() -> No
     apply, run = torch.autograd.Function.__dict__["apply"], torch.autograd._engine_run_backward
     compiled = torch.compile(scaled, backend="aot_eager")
     x, w = torch.randn(2, 3), torch.randn(3, 3, requires_grad=True)
-    compiled(x, w).sum().backward()
-    plain, w.grad = w.grad, None
+    plain = gradient(compiled(x, w), w)
     with workbench.record(torch) as outer:
         v = w * 1
         with workbench.record(torch) as inner:

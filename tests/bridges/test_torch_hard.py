@@ -19,8 +19,7 @@ VIEWS = ("graph", "flow", "saved", "memory", "versions", "function")
 def run(name: str) -> tuple[Any, list[str]]:
     """What a program returns, or raises, and the first lines of its warnings: others tell where it was recorded."""
     torch.manual_seed(0)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         try:
             returned = PROGRAMS[name]()
         except Exception as error:
@@ -60,8 +59,7 @@ def test_a_program_does_not_notice_and_its_trace_is_sound_shown_and_asked(name: 
     for called in {seen.name for event in trace.events for seen in getattr(event, "tensors", ()) if seen.name}:
         assert trace.why(called).sentences
     if isinstance(plain, dict) and "loss" in plain:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             s = workbench.step(plain["loss"])
             while not s.done:
                 s.step()
@@ -71,8 +69,7 @@ def test_a_program_does_not_notice_and_its_trace_is_sound_shown_and_asked(name: 
 
 def made(program: Any) -> tuple[Any, list[tuple[str, Any]]]:
     """The trace of a program, and the nodes that it made with the values that they gave."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         with workbench.record(torch) as trace:
             program()
     created = [event for event in trace.events if isinstance(event, NodeCreated)]
@@ -112,8 +109,7 @@ def test_an_error_of_the_recording_never_reaches_the_program(monkeypatch: pytest
         with monkeypatch.context() as patch:
             patch.setattr(TorchRecorder, name, broken)
             layer, x = torch.nn.Linear(2, 1), torch.ones(1, 2)
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")  # even where warnings are errors
+            with warnings.catch_warnings(action="error"):  # even where warnings are errors
                 with workbench.record(torch):
                     layer(x).sum().backward()
         assert layer.weight.grad is not None

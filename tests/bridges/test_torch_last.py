@@ -20,8 +20,7 @@ from workbench.trace.records import EventsLetGo
 def trained(steps: int, **options: Any) -> tuple[Trace, Any]:
     """A recorded training: about 45 events a step."""
     model, optimizer = model_of(torch)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # nothing was lost
+    with warnings.catch_warnings(action="error"):  # nothing was lost
         with record(torch, **options) as trace:
             train(torch, model, optimizer, steps)
     return trace, model

@@ -27,9 +27,45 @@ def are_equal(one: list[Any], other: list[Any]) -> bool:
     return all((a is None and b is None) or torch.equal(a, b) for a, b in zip(one, other, strict=True))
 
 
+class Held:
+    """What a pack hook keeps of a saved tensor; counts the bytes that are held, each memory once."""
+
+    now = peak = 0
+    holders: dict[int, int] = {}  # memory -> how often it is held
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor, storage = tensor, tensor.untyped_storage()
+        self.memory, self.size = storage._cdata, storage.nbytes()
+        count = Held.holders[self.memory] = Held.holders.get(self.memory, 0) + 1
+        Held.now += self.size if count == 1 else 0
+        Held.peak = max(Held.peak, Held.now)
+
+    def __del__(self) -> None:
+        Held.holders[self.memory] -= 1
+        Held.now -= 0 if Held.holders[self.memory] else self.size
+
+
+def held_at_most(program: Any) -> int:
+    """The most bytes that a program holds for its backward."""
+    Held.now = Held.peak = 0
+    Held.holders = {}
+    with torch.autograd.graph.saved_tensors_hooks(Held, lambda held: held.tensor):
+        program()
+    return Held.peak
+
+
+def left_behind() -> list[Any]:
+    """All that a recording could leave in PyTorch."""
+    modules, graph = torch.nn.modules.module, torch.autograd.graph
+    hooks = [len(modules._global_forward_pre_hooks), len(modules._global_forward_hooks), threading.active_count()]
+    modes = torch.overrides._get_current_function_mode_stack()
+    runs = [torch.autograd._engine_run_backward, graph._engine_run_backward]
+    return [torch.autograd.Function.__dict__["apply"], *runs, *hooks, modes]
+
+
 @pytest.mark.parametrize("name", MODELS)
-def test_a_recorded_program_computes_the_same_bits_and_every_node_is_told(name: str) -> None:
-    plain, recorded = made(name), made(name)
+def test_a_recorded_program_computes_the_same_bits_every_node_is_told_and_nothing_is_left(name: str) -> None:
+    plain, recorded, before = made(name), made(name), left_behind()
     loss, parameters = plain()
     with workbench.record(torch) as trace:
         loss_recorded, parameters_recorded = recorded()
@@ -50,6 +86,10 @@ def test_a_recorded_program_computes_the_same_bits_and_every_node_is_told(name: 
     assert len(reached) == len(nodes_behind(loss_recorded))
     assert len(created) == len(reached) or name == "double_backward"  # which has other graphs before
     assert len(trace.to_json()) < 20_000_000
+    assert left_behind() == before
+    assert not any(each._backward_hooks or each._post_accumulate_grad_hooks for each in parameters_recorded)
+    peak = max(point.total + point.anyway for point in Ledger(trace).points)
+    assert peak == pytest.approx(held_at_most(made(name)), rel=0.05)
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -89,22 +129,6 @@ def test_the_order_of_a_backward_is_that_of_hooks(name: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_nothing_is_left_behind(name: str) -> None:
-    apply, run = torch.autograd.Function.__dict__["apply"], torch.autograd._engine_run_backward
-    threads = threading.active_count()
-    program = made(name)
-    with workbench.record(torch):
-        loss, parameters = program()
-    assert torch.autograd.Function.__dict__["apply"] is apply
-    assert torch.autograd._engine_run_backward is run and torch.autograd.graph._engine_run_backward is run
-    assert not torch.nn.modules.module._global_forward_pre_hooks
-    assert not torch.nn.modules.module._global_forward_hooks
-    assert torch.overrides._get_current_function_mode_stack() == []
-    assert all(not each._backward_hooks and not each._post_accumulate_grad_hooks for each in parameters)
-    assert threading.active_count() == threads
-
-
 def test_a_recording_keeps_no_tensor_alive() -> None:
     x = torch.ones(3, requires_grad=True)
     with workbench.record(torch) as trace:
@@ -113,36 +137,6 @@ def test_a_recording_keeps_no_tensor_alive() -> None:
         y = None
         assert alive() is None
     assert trace.events
-
-
-class Held:
-    """What a pack hook keeps of a saved tensor; counts the bytes that are held, each memory once."""
-
-    now = peak = 0
-    holders: dict[int, int] = {}  # memory -> how often it is held
-
-    def __init__(self, tensor: Any) -> None:
-        self.tensor, storage = tensor, tensor.untyped_storage()
-        self.memory, self.size = storage._cdata, storage.nbytes()
-        count = Held.holders[self.memory] = Held.holders.get(self.memory, 0) + 1
-        Held.now += self.size if count == 1 else 0
-        Held.peak = max(Held.peak, Held.now)
-
-    def __del__(self) -> None:
-        Held.holders[self.memory] -= 1
-        Held.now -= 0 if Held.holders[self.memory] else self.size
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_the_memory_views_peak_is_what_pack_hooks_count(name: str) -> None:
-    Held.now = Held.peak = 0
-    Held.holders = {}
-    with torch.autograd.graph.saved_tensors_hooks(Held, lambda held: held.tensor):
-        made(name)()
-    with workbench.record(torch) as trace:
-        made(name)()
-    peak = max(point.total + point.anyway for point in Ledger(trace).points)
-    assert peak == pytest.approx(Held.peak, rel=0.05)
 
 
 def test_to_record_a_step_of_a_resnet_takes_less_than_three_times_as_long() -> None:

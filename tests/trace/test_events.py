@@ -48,8 +48,7 @@ def test_every_listener_is_told_in_order(hear):
 def test_nothing_is_said_where_the_last_listener_has_just_left():
     """As another thread's may, between the engine's look at the list and the telling."""
     assert not events.listeners
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         events.emit(("finished", 1))
 
 
@@ -75,8 +74,7 @@ def test_a_listener_that_raises_loses_the_event_and_harms_nobody(hear):
     heard = []
     hear(heard.append)
     x = torch.tensor([1.0, 2.0], requires_grad=True)
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as warned:
         (x * x).sum().backward()
     assert {each.category for each in warned} == {RuntimeWarning}
     assert str(warned[0].message) == "A listener lost the event 'created': it raised KeyError: 'my mistake'"

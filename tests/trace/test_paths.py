@@ -512,8 +512,7 @@ def test_without_columns_the_line_is_told(tmp_path: Path) -> None:
 def test_no_text_of_the_source_is_warned_of(tmp_path: Path) -> None:
     text = "for x in '1\\d2'.split('\\d'):\n    w * float(x) * len('\\d')\n"
     (tmp_path / "escapes.py").write_text(text)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         code = compile(text, str(tmp_path / "escapes.py"), "exec")
     with record() as trace:
         exec(code, {"w": leaf()})

@@ -206,13 +206,8 @@ def test_a_recording_goes_without_the_collector():
         gc.enable()
 
 
-@pytest.mark.parametrize("last", [0, -3])
-def test_too_few_events_are_refused(last):
-    with pytest.raises(ValueError, match=rf"^record\(last=\.\.\.\) takes .* at least 1, but got {last}\.$"):
-        record(last=last)
-
-
-@pytest.mark.parametrize("last", ["9", 9.0, True])
+@pytest.mark.parametrize("last", [0, -3, "9", 9.0, True])
 def test_what_is_no_number_of_events_is_refused(last):
-    with pytest.raises(TypeError, match=rf"a whole number, but got {type(last).__name__}\.$"):
+    error, said = (ValueError, f"at least 1, but got {last}") if type(last) is int else (TypeError, type(last).__name__)
+    with pytest.raises(error, match=rf"^record\(last=\.\.\.\) takes how many events to keep, .*{said}\.$"):
         record(last=last)

@@ -25,8 +25,7 @@ from workbench.views import storyboard
     ],
 )
 def test_a_recorded_transform_loses_no_event_and_has_every_face(program):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         trace = program()
         board = storyboard(trace)
     again = Trace.from_dict(json.loads(trace.to_json()))
@@ -149,7 +148,6 @@ def test_what_else_a_variable_holds_may_be_called_like_a_tensors_level():
             return 3
 
     gauge = Gauge()
-    with warnings.catch_warnings(), record() as trace:
-        warnings.simplefilter("error")  # a listener that fails warns
+    with warnings.catch_warnings(action="error"), record() as trace:  # a listener that fails warns
         grad(lambda x: (x * gauge._level()).sum())(samples.values(1.0, 2.0))
     assert [node.name for node in of_kind(trace, "NodeCreated")] == ["MulBackward0", "SumBackward0"]

@@ -140,8 +140,7 @@ def test_a_trace_from_before_these_facts_is_read():
 
 def test_a_view_that_refuses_to_say_its_grad_fn_is_recorded_without_asking():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
-    with warnings.catch_warnings(), record() as trace:
-        warnings.simplefilter("error")  # a listener that fails warns
+    with warnings.catch_warnings(action="error"), record() as trace:  # a listener that fails warns
         base = x * 1
         with torch.no_grad():
             view = base.view(2)
@@ -213,8 +212,7 @@ def test_a_write_is_heard_although_only_a_view_was_known():
 
 
 def test_inference_tensors_are_told_of_although_nobody_counts_their_versions():
-    with warnings.catch_warnings(), record() as trace:
-        warnings.simplefilter("error")  # a listener that fails warns
+    with warnings.catch_warnings(action="error"), record() as trace:  # a listener that fails warns
         with torch.inference_mode():
             constant = torch.ones(2, dtype=torch.float64)
             twice = constant * 1

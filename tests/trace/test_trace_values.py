@@ -58,8 +58,7 @@ def test_the_norm_neither_overflows_nor_vanishes(scale):
 
 
 def test_a_summary_warns_of_nothing_even_where_numpy_is_told_to_raise():
-    with warnings.catch_warnings(), np.errstate(all="raise"):
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"), np.errstate(all="raise"):
         for array in (np.array([]), np.array([np.nan, np.inf]), np.array([1e308, 1e308]), np.array([5e-324])):
             Value.of(array)
         for array in (np.full(20_000, 1.2e152), np.full(20_000, 1e300)):  # a sum of two parts overflows, or each part
