@@ -53,12 +53,6 @@ def test_an_unknown_suffix_is_refused(tmp_path):
         samples.twice().save(tmp_path / "lesson.pickle")
 
 
-def test_a_loaded_trace_shows_the_same_picture(tmp_path):
-    trace = samples.square_line()
-    trace.save(tmp_path / "trace.json")
-    assert str(torch.load(tmp_path / "trace.json").show()) == str(trace.show())
-
-
 def _program(*lines: str) -> str:
     """What a fresh Python prints."""
     return subprocess.run(

@@ -132,16 +132,6 @@ def test_the_users_own_locals_are_left_alone():
     assert mine["x"] is x and mine["y"] is y
 
 
-def test_a_recording_begins_and_ends_with_its_block():
-    x = leaf(2.0)
-    before = x * x
-    with record() as trace:
-        inside = before * x
-    inside * x
-    assert events.listeners == []
-    assert [event.found for event in of_kind(trace, "NodeCreated")] == [True, False]
-
-
 def test_recordings_nest():
     with record() as outer:
         x = leaf(2.0)

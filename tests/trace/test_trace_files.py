@@ -147,14 +147,6 @@ def test_a_compressed_file_that_is_damaged_is_refused(tmp_path: Path) -> None:
         assert "is not a whole JSON file" in refusal_of(tmp_path / name), name
 
 
-def test_the_form_in_which_large_traces_were_saved_before_is_refused_in_words(tmp_path: Path) -> None:
-    form = {"kind": "SavedFreed", "node": {"__import__('os')": 1}}
-    told = {"format": "workbench-trace", "version": 2, "kinds": [], "values": [], "forms": [form], "events": [[0, 1]]}
-    (tmp_path / "trace.json").write_text(json.dumps(told))
-    said = "This trace is of version 2, which is read no more: record the program and save it again."
-    assert refusal_of(tmp_path / "trace.json") == said
-
-
 # No code of a file is run.
 
 

@@ -85,14 +85,6 @@ def test_a_file_that_holds_no_trace_is_refused(text, tmp_path):
     assert "\n" not in str(refusal.value)
 
 
-def test_a_truncated_trace_is_refused(tmp_path):
-    path = tmp_path / "trace.json"
-    samples.twice().save(path)
-    path.write_text(path.read_text()[:-200])
-    with pytest.raises(ValueError, match="trace.json is not a whole JSON file"):
-        load(path)
-
-
 def test_the_trace_needs_no_engine():
     imported = {
         line

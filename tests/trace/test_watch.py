@@ -43,13 +43,6 @@ def test_a_process_that_is_killed_has_written_its_lines(tmp_path: Path) -> None:
     assert [line["step"] for line in watched] == [*range(1, len(watched) + 1)] and len(watched) > 10
 
 
-def test_each_process_of_several_has_a_file(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.setenv("RANK", "1")
-    with workbench.watch(*model_of(workbench), path=tmp_path / "run.jsonl") as watcher:
-        assert watcher.path == tmp_path / "run.rank1.jsonl" and watcher.path.exists()
-
-
 def test_an_error_in_the_block_ends_it(tmp_path: Path) -> None:
     model, optimizer = model_of(workbench)
     with pytest.raises(ZeroDivisionError), workbench.watch(model, optimizer, every=1, path=tmp_path / "run.jsonl"):
