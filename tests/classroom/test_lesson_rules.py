@@ -9,11 +9,14 @@ from typing import Any
 import nbformat
 import pytest
 from lab import CHECKOUT
+from refresh_notebooks import METADATA, WIDGET
 
 from workbench.classroom.handout import name_of
 from workbench.classroom.registry import file_of, lessons, registered
 
 NOTEBOOKS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
+MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|root|tmp|usr|opt|work|var|Users|private)/|\b[A-Z]:\\\\?Users")
+ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 MOST_CODE_CELLS = 25
 LEAST_EXERCISES = 3
 # What a reader whose first language is another one may not know, or takes literally.
@@ -105,3 +108,30 @@ def test_no_picture_gives_a_prediction_away(cells: list[Any]) -> None:
                 shown = re.search(r"^(\d+) steps.*; the \w+ is shown after step (\d+):$", said, re.MULTILINE)
                 assert "image/svg" not in str(output) or (shown and int(shown[2]) < int(shown[1])), cell.source
         awaited = awaited and "check(" not in cell.source
+
+
+def test_every_code_cell_was_run_once_from_top_to_bottom(cells: list[Any]) -> None:
+    run = code(cells)
+    assert [cell.execution_count for cell in run] == list(range(1, len(run) + 1))
+
+
+def test_an_error_is_shown_only_where_the_lesson_wants_it(cells: list[Any]) -> None:
+    for cell in code(cells):
+        failed = any(output.output_type == "error" for output in cell.outputs)
+        assert failed == ("raises-exception" in cell.metadata.get("tags", [])), cell.source
+
+
+def test_no_cell_is_kept_from_being_compared(cells: list[Any]) -> None:
+    for cell in code(cells):
+        assert not re.search(r"^\s*#\s*(NBVAL|PYTEST_VALIDATE)_", cell.source, re.MULTILINE), cell.source
+        assert not [tag for tag in cell.metadata.get("tags", []) if tag.startswith("nbval-")], cell.source
+
+
+def test_no_state_of_a_kernel_or_a_machine_is_kept(path: Path) -> None:
+    lesson = nbformat.read(path, as_version=4)
+    assert lesson.metadata == METADATA
+    for output in [output for cell in code(lesson.cells) for output in cell.outputs]:
+        assert WIDGET not in output.get("data", {})
+        assert not re.search("<script|wb-(live|play)-", output.get("data", {}).get("text/html", ""))
+        said = str({key: value for key, value in output.get("data", output).items() if "image/" not in key})
+        assert (MACHINE_PATH.findall(said), ADDRESS.findall(said)) == ([], [])
