@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from planted_entries import NO_GRADIENT, NOT_FINITE, planted
+from planted_entries import NO_GRADIENT, NOT_FINITE, planted, take_step
 
 import workbench as torch
 import workbench.nn.functional as F
@@ -64,10 +64,7 @@ def sentence_of_padding_alone():
         for row, length in enumerate([7, 5, 3, 6, 0 if step == 2 else 2, 4]):
             tokens[row, length:] = 0
         labels = (tokens[:, 0] > 5).long()
-        loss = F.cross_entropy(model(tokens), labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, F.cross_entropy(model(tokens), labels))
 
 
 class CausalBlock(nn.Module):
@@ -139,10 +136,7 @@ def exponential_overflows():
     yield
     for x, y in count_up(3, 4, 5, 12):
         probabilities = softmax_by_hand(model(x))
-        loss = -(probabilities.gather(2, y[..., None]) + 1e-9).log().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, -(probabilities.gather(2, y[..., None]) + 1e-9).log().mean())
 
 
 class GatedCell(nn.Module):
@@ -171,10 +165,7 @@ def gate_changed_in_place() -> None:
         h = torch.zeros(8, 8)
         for t in range(series.shape[1]):
             h = cell(series[:, t], h)
-        loss = F.mse_loss(readout(h), series.sum(1))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, F.mse_loss(readout(h), series.sum(1)))
 
 
 # Regressions
@@ -266,10 +257,7 @@ def node_without_neighbours() -> None:
     model = GCN(5, 8, 3)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2, weight_decay=5e-4)
     for _epoch in range(3):
-        optimizer.zero_grad()
-        loss = F.cross_entropy(model(x, adjacency), y)
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, F.cross_entropy(model(x, adjacency), y))
 
 
 # A GAN, and an autoencoder

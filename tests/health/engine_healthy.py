@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from planted_entries import healthy
+from planted_entries import healthy, take_step
 
 import workbench as torch
 import workbench.nn.functional as F
@@ -47,10 +47,7 @@ def graph_network() -> None:
     optimizer = torch.optim.Adam([*first.parameters(), *second.parameters()], lr=1e-2, weight_decay=5e-4)
     for _epoch in range(4):
         scores = second(F.relu(first(x, adjacency)), adjacency)
-        loss = F.cross_entropy(scores[labelled], group[labelled])
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, F.cross_entropy(scores[labelled], group[labelled]))
 
 
 # What looks like a fault and is meant
@@ -154,10 +151,7 @@ def triplet_margin() -> None:
         negative = embed(centres[1] + 0.5 * torch.randn(16, 6))
         near = (anchor - positive).square().sum(1)
         far = (anchor - negative).square().sum(1)
-        loss = F.relu(near - far + 0.5).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, F.relu(near - far + 0.5).mean())
 
 
 class StraightThroughVQ(nn.Module):
@@ -185,7 +179,4 @@ def straight_through_codes() -> None:
     for _ in range(4):
         x = torch.randn(24, 3) @ mix
         reconstruction, commitment = model(x)
-        loss = F.mse_loss(reconstruction, x) + commitment
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, F.mse_loss(reconstruction, x) + commitment)

@@ -134,6 +134,13 @@ def healthy(awkward: str = "") -> Callable[[Steps], Steps]:
     return enter
 
 
+def take_step(optimizer: Any, loss: Any) -> None:
+    """Take a step of a training as it is written in any tutorial."""
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
 def run(entry: Entry) -> tuple[workbench.Trace, Exception | None]:
     """The trace of a program, recorded with its engine, and the error with which it ended.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from planted_entries import NO_GRADIENT, NOT_FINITE, NOT_THE_DERIVATIVE, NOT_UPDATED, planted
+from planted_entries import NO_GRADIENT, NOT_FINITE, NOT_THE_DERIVATIVE, NOT_UPDATED, planted, take_step
 from torch import Tensor, nn
 
 
@@ -114,10 +114,7 @@ def features_detached():
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     yield
     for x, y in images(4, 12):
-        optimizer.zero_grad()
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, F.cross_entropy(model(x), y))
 
 
 def accuracy_of(model: nn.Module, batches) -> float:
@@ -139,9 +136,7 @@ def still_in_eval_mode() -> None:
     best = accuracy_of(model, images(1, 12))
     for _epoch in range(2):
         for x, y in images(2, 12):
-            optimizer.zero_grad(set_to_none=True)
-            F.cross_entropy(model(x), y).backward()
-            optimizer.step()
+            take_step(optimizer, F.cross_entropy(model(x), y))
         best = max(best, accuracy_of(model, images(1, 12)))
 
 
@@ -177,10 +172,7 @@ def bias_far_below_zero():
     criterion = nn.CrossEntropyLoss()
     yield
     for x, y in images(4, 12):
-        optimizer.zero_grad()
-        loss = criterion(model(x), y)
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, criterion(model(x), y))
 
 
 # Residual blocks, of which some are frozen
@@ -214,10 +206,7 @@ def prefix_freezes_too_much() -> None:
     freeze(model, ("stem", "blocks.0", "blocks.1"))
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-3)
     for x, y in blobs(3, 16):
-        loss = F.cross_entropy(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, F.cross_entropy(model(x), y))
 
 
 # Transformers
@@ -315,10 +304,7 @@ def tied_by_a_copy() -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.1)
     for tokens in sentences(3, 8, config.length, config.vocabulary):
         logits = model(tokens[:, :-1])
-        loss = F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten()))
 
 
 # Recurrent language models
@@ -403,10 +389,7 @@ def state_carried_with_its_graph():
     for start in range(0, 40, 10):
         x, y = text[:, start : start + 10], text[:, start + 1 : start + 11]
         logits, state = model(x, state)  # planted: state_carried_with_its_graph
-        loss = F.cross_entropy(logits.flatten(0, 1), y.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, F.cross_entropy(logits.flatten(0, 1), y.flatten()))
 
 
 class AddingNet(nn.Module):
@@ -434,10 +417,7 @@ def recurrence_that_doubles() -> None:
     for _ in range(3):
         series = torch.rand(8, 30, 2)
         target = series[:, :, 0].sum(1)
-        loss = F.mse_loss(model(series), target)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, F.mse_loss(model(series), target))
 
 
 # A VAE
@@ -567,10 +547,7 @@ def distance_of_a_twin():
         pair = torch.randperm(16).roll(1)
         if step == 1:
             pair[3] = 3
-        loss = model(x, x[pair], (y == y[pair]).float())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, model(x, x[pair], (y == y[pair]).float()))
 
 
 # A policy gradient
@@ -604,10 +581,7 @@ def log_of_a_forbidden_action() -> None:
         returns = torch.rand(12)
         advantages = (returns - values).detach()
         actor_loss = -(log_probs.gather(1, actions).squeeze(1) * advantages).mean()
-        loss = actor_loss + 0.5 * F.mse_loss(values, returns) - 0.01 * entropy
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, actor_loss + 0.5 * F.mse_loss(values, returns) - 0.01 * entropy)
 
 
 # Regressions
@@ -654,10 +628,7 @@ def ten_sigmoids() -> None:
     model = Regressor(depth=9, activation=nn.Sigmoid)  # planted: ten_sigmoids
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for x, y in surface(4):
-        optimizer.zero_grad()
-        loss = F.mse_loss(model(x), y)
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, F.mse_loss(model(x), y))
 
 
 class MixtureOfExperts(nn.Module):
@@ -679,10 +650,7 @@ def experts_in_a_list():
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     yield
     for x, y in surface(4):
-        optimizer.zero_grad()
-        loss = F.smooth_l1_loss(model(x), y)
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, F.smooth_l1_loss(model(x), y))
 
 
 class ExactSwish(torch.autograd.Function):
@@ -712,9 +680,7 @@ def swish_with_a_wrong_sign() -> None:
     model = Regressor(activation=Swish)
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     for x, y in surface(4):
-        optimizer.zero_grad()
-        F.mse_loss(model(x), y).backward()
-        optimizer.step()
+        take_step(optimizer, F.mse_loss(model(x), y))
 
 
 @planted("requires_grad", "require grad", "require a gradient", "does not require", "require no", raises=RuntimeError)
@@ -732,10 +698,7 @@ def time_that_needs_no_gradient() -> None:
     start = torch.zeros(1, 1)
     for _ in range(3):
         collocation = torch.rand(32, 1)
-        loss = residual(collocation).pow(2).mean() + (net(start) - 1).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, residual(collocation).pow(2).mean() + (net(start) - 1).pow(2).mean())
 
 
 # Autoencoders
@@ -789,10 +752,7 @@ def nearest_code_cuts_the_encoder() -> None:
     model = VectorQuantized()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     for x, _ in blobs(4, 16, features=16):
-        loss = F.mse_loss(model(x), x)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, F.mse_loss(model(x), x))
 
 
 # Mixed precision

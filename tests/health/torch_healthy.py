@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from planted_entries import healthy
+from planted_entries import healthy, take_step
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
@@ -56,10 +56,7 @@ def mlp_classifier() -> None:
     for _epoch in range(2):
         model.train()
         for x, y in clusters(2, 32):
-            optimizer.zero_grad()
-            loss = F.cross_entropy(model(x), y)
-            loss.backward()
-            optimizer.step()
+            take_step(optimizer, F.cross_entropy(model(x), y))
         model.eval()
         with torch.no_grad():
             for x, y in clusters(1, 32):
@@ -157,10 +154,7 @@ def frozen_backbone() -> None:
     model = FineTuned(Backbone()).train()
     optimizer = torch.optim.AdamW(model.head.parameters(), lr=1e-2)
     for x, y in stripes(4, 16):
-        loss = F.cross_entropy(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, F.cross_entropy(model(x), y))
 
 
 class LoRALinear(nn.Module):
@@ -184,10 +178,7 @@ def lora_adapters():
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=5e-3)
     yield
     for x, y in clusters(4, 32):
-        loss = F.cross_entropy(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, F.cross_entropy(model(x), y))
 
 
 class BYOL(nn.Module):
@@ -217,10 +208,7 @@ def byol() -> None:
     model = BYOL()
     optimizer = torch.optim.SGD([*model.online.parameters(), *model.predictor.parameters()], lr=0.05, momentum=0.9)
     for x, _ in clusters(4, 32):
-        loss = model(x + 0.1 * torch.randn_like(x), x + 0.1 * torch.randn_like(x))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, model(x + 0.1 * torch.randn_like(x), x + 0.1 * torch.randn_like(x)))
         model.update_target()
 
 
@@ -255,10 +243,7 @@ def gradient_reversal() -> None:
         domain = torch.randint(2, (32,))
         labels, domains = model(x + domain[:, None], strength=0.1 + 0.1 * step)
         source = domain == 0
-        loss = F.cross_entropy(labels[source], y[source]) + F.cross_entropy(domains, domain)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, F.cross_entropy(labels[source], y[source]) + F.cross_entropy(domains, domain))
 
 
 # Steps that come late, begin with nothing, or are taken in turn
@@ -286,9 +271,7 @@ def warm_up_from_zero() -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, step / 4))
     for x, y in clusters(6, 16):
-        optimizer.zero_grad()
-        F.cross_entropy(model(x), y).backward()
-        optimizer.step()
+        take_step(optimizer, F.cross_entropy(model(x), y))
         scheduler.step()
 
 
@@ -348,10 +331,7 @@ def heat_equation():
         residual = derivative(u, t) - 0.1 * derivative(derivative(u, x), x)
         start = torch.rand(32, 1)
         at_start = net(torch.cat([torch.zeros_like(start), start], dim=1))
-        loss = residual.pow(2).mean() + F.mse_loss(at_start, torch.sin(math.pi * start))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, residual.pow(2).mean() + F.mse_loss(at_start, torch.sin(math.pi * start)))
 
 
 class ReZeroBlock(nn.Module):
@@ -382,10 +362,7 @@ def gates_from_zero() -> None:
     model = ReZeroNet()
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
     for x, y in clusters(5, 32):
-        loss = F.cross_entropy(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, F.cross_entropy(model(x), y))
 
 
 # Transformers
@@ -450,10 +427,7 @@ def checkpointed_transformer():
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     yield
     for tokens in songs(3, 4, 8):
-        loss = F.cross_entropy(model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, F.cross_entropy(model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten()))
 
 
 # Sequences, and embeddings
@@ -509,10 +483,7 @@ def sparse_embeddings() -> None:
         contexts = torch.cat([(words[:, None] + 1) % 200, torch.randint(200, (16, 4))], dim=1)
         labels = torch.zeros(16, 5)
         labels[:, 0] = 1
-        loss = F.binary_cross_entropy_with_logits(model(words, contexts), labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        take_step(optimizer, F.binary_cross_entropy_with_logits(model(words, contexts), labels))
 
 
 # Reinforcement learning, experts, mixed precision
