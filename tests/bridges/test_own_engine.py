@@ -75,17 +75,6 @@ def test_lesson_2_says_the_same_on_an_engine_that_a_student_has_built(both: Any)
     assert own == reference
 
 
-def test_what_lesson_2_prints_on_it_is_what_stands_in_the_lesson(both: Any) -> None:
-    lesson = nbformat.read(CHECKOUT / "notebooks" / f"{LESSON}.ipynb", as_version=4)
-    _, (own, _) = both
-    printed = 0
-    for said, cell in zip(own, [cell for cell in lesson.cells if cell.cell_type == "code"], strict=True):
-        stands = [output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in cell.outputs]
-        assert said.strip() == "".join(stands).strip(), cell.source
-        printed += bool(stands)
-    assert printed == 15
-
-
 def told(trace: Any) -> Any:
     """What a saved trace says."""
     raw = trace.to_bytes()
