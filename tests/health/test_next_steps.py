@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ def texts() -> Iterator[str]:
                 yield each.value
 
 
+@cache
 def calls() -> list[str]:
     """All calls that rules write down, each once; a word alone, as `eval()`, names a method of something."""
     quoted = [code for text in texts() for code in _QUOTED.findall(text) if "(" in code]

@@ -97,8 +97,9 @@ def chosen(*tags: str, faulty: bool | None = None) -> list[Any]:
             id=f"{entry.name} {engine}",
             marks=[pytest.mark.oracle] * (engine == "torch") + [pytest.mark.slow] * ("slow" in entry.tags),
         )
-        for entry in found
-        for engine in entry.engines
+        for engine in ENGINES
+        for entry in sorted(found, key=lambda entry: "slow" in entry.tags)
+        if engine in entry.engines
     ]
 
 
