@@ -124,7 +124,9 @@ def run() -> Iterator[Run]:
     folders = os.pathsep.join([str(CHECKOUT), str(CHECKOUT / "assets" / "pytest")])
     words = [sys.executable, str(Path(__file__).with_name("torch_forks.py"))]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen(words, env=os.environ | {"PYTHONPATH": folders}, **pipes) as server:  # type: ignore[call-overload]
+    with subprocess.Popen(
+        words, env=os.environ | {"PYTHONPATH": folders, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, **pipes
+    ) as server:  # type: ignore[call-overload]
 
         def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
             timer = Timer(PATIENCE, server.kill)
