@@ -10,6 +10,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,8 @@ MAY_BE_ABSENT = [why for name, several in ABSENT.items() if name not in REQUIRED
 # The tests that run the cells of a lesson, whose name is in brackets.
 RUNS_LESSONS = re.compile(r"test_(a_lesson_is_answered|the_students_copy).*")
 
+_kept = ExitStack()  # the browser, while tests that follow each other open pages in it
+
 CHECKOUT = Path(__file__).parents[1]
 # The order in which the rooms' tests run: first those that everything stands on, last those that take longest.
 ROOMS = ("engine", "ops", "function", "transforms", "tests", "trace", "bridges", "health", "stepper", "views", "scene")
@@ -85,16 +88,30 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         yield lab
 
 
+@pytest.fixture(scope="session")
+def browser_ends() -> Iterator[None]:
+    """Close the browser when the session ends, even if it stops at a failure."""
+    yield
+    _kept.close()
+
+
 @pytest.fixture(scope="module")
-def one_browser() -> Iterator[None]:
-    """The pages of a file's tests open in one browser; meanwhile nothing else may run an event loop here."""
+def one_browser(browser_ends: None) -> None:
+    """Open the pages of all files that ask for this in one browser."""
     from browser_page import find_chromium, running_browser
 
-    if find_chromium() is None:
-        yield
-        return
-    with running_browser():
-        yield
+    if find_chromium() is not None:
+        _kept.enter_context(running_browser())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
+    """Close the browser before a test that opens no page: while one runs, nothing else may run an event loop here."""
+    try:
+        return (yield)
+    finally:
+        if "one_browser" not in getattr(nextitem, "fixturenames", ()):
+            _kept.close()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from _pytest.runner import runtestprotocol
-from browser_page import find_chromium, running_browser
+from browser_page import open_page, resize
+from player_page import show
+from playwright.sync_api import Page
 
 FOLDER = Path(__file__).parent
-_kept = ExitStack()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -20,27 +21,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("browser")
 
 
-@pytest.fixture(scope="session")
-def browser_ends() -> Iterator[None]:
-    """Close the browser when the session ends, even if it stops at a failure."""
-    yield
-    _kept.close()
-
-
 @pytest.fixture(scope="module", autouse=True)
-def one_browser(browser_ends: None) -> None:
-    """Open all pages of this folder in one browser, and close it before a test elsewhere runs an event loop."""
-    if find_chromium() is not None:
-        _kept.enter_context(running_browser())
+def in_one_browser(one_browser: None) -> None:
+    """Open all pages of this folder in one browser."""
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
-    try:
-        return (yield)
-    finally:
-        if nextitem is None or nextitem.path.parent != FOLDER:
-            _kept.close()
+@pytest.fixture(scope="module")
+def browser_tab(request: pytest.FixtureRequest) -> Iterator[Page]:
+    """The page of a file's tests, cut off from the network where the file says OFFLINE."""
+    with open_page(_size(request), offline=hasattr(request.module, "OFFLINE")) as page:
+        yield page
+
+
+@pytest.fixture
+def page(request: pytest.FixtureRequest, browser_tab: Page) -> Iterator[Page]:
+    """Yield that page as every test finds it: of the file's SIZE, with its STORY, without motion where it says CALM."""
+    said = len(browser_tab.console_errors)
+    calm = "reduce" if hasattr(request.module, "CALM") else "null"
+    browser_tab.emulate_media(reduced_motion=calm, color_scheme="null", media="null")
+    resize(browser_tab, *_size(request))
+    if hasattr(request.module, "STORY"):
+        show(browser_tab, request.module.STORY)
+    yield browser_tab
+    assert browser_tab.console_errors[said:] == [] and browser_tab.requests_outside == []
+
+
+def _size(request: pytest.FixtureRequest) -> tuple[int, int]:
+    return getattr(request.module, "SIZE", (1280, 900))
 
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:

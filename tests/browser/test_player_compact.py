@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from browser_page import open_page, wait_until
-from player_page import position, press, show, wear
-from test_player_finding import whole
-from test_player_window import HEIGHT, IN_SIGHT, SMALLEST, five_steps, one_number, three_layers, twelve_nodes
+from browser_page import wait_until
+from player_page import HEIGHT, IN_SIGHT, SMALLEST, position, press, show, wear, whole
+from player_programs import (
+    five_steps,
+    one_number,
+    rounds,
+    second_order,
+    story_of,
+    three_layers,
+    twelve_nodes,
+    two_blocks,
+)
 
-import workbench as torch
-from workbench import nn
-from workbench.views import storyboard as told
-
+SIZE, CALM = (1024, 768), True
 VIEW_BOX = "document.querySelector('.wb-picture').getAttribute('viewBox')"
 # Texts that leave their box, boxes upon each other, and labels upon boxes, of all that is drawn.
 FAULTS = """() => {
@@ -35,69 +40,21 @@ FAULTS = """() => {
   return found; }"""
 
 
-@pytest.fixture(scope="module")
-def browser_tab():
-    with open_page((1024, 768)) as page:
-        page.emulate_media(reduced_motion="reduce")
-        yield page
+PROGRAMS = [one_number, three_layers, five_steps, twelve_nodes, two_blocks, second_order, rounds]
 
 
-@pytest.fixture
-def page(browser_tab):
-    yield browser_tab
-    assert browser_tab.console_errors == []
-
-
-class Block(nn.Module):
-    """Two layers and a way past them."""
-
-    def __init__(self):
-        super().__init__()
-        self.one, self.two = nn.Linear(4, 4), nn.Linear(4, 4)
-
-    def forward(self, x):
-        return torch.relu(x + self.two(torch.tanh(self.one(x))))
-
-
-def two_blocks():
-    torch.manual_seed(0)
-    nn.Sequential(Block(), Block())(torch.ones(2, 4, requires_grad=True)).sum().backward()
-
-
-def second_order():
-    x = torch.tensor([2.0, 3.0], requires_grad=True)
-    (slope,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
-    (slope * x.exp()).sum().backward()
-
-
-def rounds():
-    torch.manual_seed(0)
-    w, h = torch.randn(3, 3, requires_grad=True), torch.zeros(2, 3)
-    for x in torch.randn(5, 2, 3):
-        h = torch.tanh(h @ w + x)
-    h.sum().backward()
-
-
-def recorded(program, **options):
-    with torch.record() as trace:
-        program()
-    return told(trace, **options).to_dict()
-
-
-@pytest.mark.parametrize("depth", [1, 9])
-@pytest.mark.parametrize(
-    "program", [one_number, three_layers, five_steps, twelve_nodes, two_blocks, second_order, rounds]
-)
-def test_nothing_lies_upon_anything_else_at_any_step(page, program, depth):
-    story = recorded(program, depth=depth)
-    show(page, story)
-    wide, high = map(float, page.evaluate(VIEW_BOX).split()[2:])
-    wear(page, "projector")
-    narrow, low = map(float, page.evaluate(VIEW_BOX).split()[2:])
-    assert narrow <= 1.02 * wide and low < high
-    for k in range(len(story["steps"])):
-        page.evaluate("k => player.go(k)", k)
-        assert page.evaluate(FAULTS) == [], k
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_nothing_lies_upon_anything_else_at_any_step(page, program):
+    for depth in (1, 9):
+        story = story_of(program, depth=depth)
+        show(page, story)
+        wide, high = map(float, page.evaluate(VIEW_BOX).split()[2:])
+        wear(page, "projector")
+        narrow, low = map(float, page.evaluate(VIEW_BOX).split()[2:])
+        assert narrow <= 1.02 * wide and low < high
+        faults = f"n => Array.from({{ length: n }}, (_, k) => (player.go(k), ({FAULTS})()))"
+        found = page.evaluate(faults, len(story["steps"]))
+        assert {k: each for k, each in enumerate(found) if each} == {}, depth
 
 
 # All of it at 16 px and more; else the text is as large as seven boxes and what they tell allow, and at most 18 px.
@@ -112,9 +69,9 @@ def test_nothing_lies_upon_anything_else_at_any_step(page, program, depth):
     ],
 )
 def test_on_a_small_projector_seven_boxes_are_in_sight_in_large_text(page, program, options, least, all_of_it):
-    show(page, recorded(program, **options))
+    show(page, story_of(program, **options))
     wear(page, "projector")
-    show(page, recorded(program, **options), again=True)
+    show(page, story_of(program, **options), again=True)
     wait_until(page, f"{SMALLEST} >= {least - 0.01}")
     assert page.evaluate(HEIGHT) <= 768 and page.evaluate(SMALLEST) < 18.01
     assert whole(page) == all_of_it
@@ -130,7 +87,7 @@ def test_on_a_small_projector_seven_boxes_are_in_sight_in_large_text(page, progr
 def test_an_operation_tells_its_name_and_shape_and_its_details_tell_the_rest(page):
     layers = {"fc1 › Linear(5, 4) → (5, 8)", "fc2 › Linear(5, 8) → (5, 8)", "fc3 › Linear(5, 8) → (5, 3)"}
     for options, net in (({"open": []}, {"net › MLP(5, 4) → (5, 3)"}), ({}, layers)):
-        show(page, recorded(three_layers, **options))
+        show(page, story_of(three_layers, **options))
         wear(page, "projector")
         told_there = page.locator(".wb-box:not(.wb-state-future)").all_text_contents()
         assert {"net(x) - y(5, 3)", "x(5, 4)"} | net <= {*told_there}
@@ -140,7 +97,7 @@ def test_an_operation_tells_its_name_and_shape_and_its_details_tell_the_rest(pag
 
 
 def test_theme_by_theme_the_step_the_size_and_the_prediction_stay_and_the_keys_work(page):
-    show(page, recorded(two_blocks))
+    show(page, story_of(two_blocks))
     first, box = page.evaluate(VIEW_BOX), page.locator('.wb-kind-group[aria-label^="1 › Block"]')
     press(page, "back")
     press(page, "predict")
@@ -159,7 +116,7 @@ def test_theme_by_theme_the_step_the_size_and_the_prediction_stay_and_the_keys_w
 
 
 def test_a_theme_that_the_page_itself_changes_is_followed(page):
-    show(page, recorded(three_layers))
+    show(page, story_of(three_layers))
     first = page.evaluate(VIEW_BOX)
     page.evaluate("document.getElementById('here').dataset.wbTheme = 'projector'")
     wait_until(page, f"{VIEW_BOX} !== {first!r}")
@@ -169,7 +126,7 @@ def test_a_theme_that_the_page_itself_changes_is_followed(page):
 
 @pytest.mark.parametrize("view", ["saved", "memory", "versions"])
 def test_a_chart_stays_as_it_is(page, view):
-    show(page, recorded(three_layers, view=view))
+    show(page, story_of(three_layers, view=view))
     first = page.evaluate(VIEW_BOX)
     wear(page, "projector")
     assert page.evaluate(VIEW_BOX) == first

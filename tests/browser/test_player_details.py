@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 import trace_samples as samples
-from browser_page import open_page, place_of, wait_until
-from player_page import position, press, show
+from browser_page import place_of, resize, wait_until
+from player_page import focused, go, in_sight, position, press, show
 from player_story import SOURCE, storyboard
 
 from workbench.views import storyboard as told
 
 STORY = storyboard().to_dict()
-
-
-@pytest.fixture(scope="module")
-def browser_tab():
-    with open_page() as page:
-        yield page
-
-
-@pytest.fixture
-def page(browser_tab):
-    show(browser_tab, STORY)
-    yield browser_tab
-    assert browser_tab.console_errors == []
-    assert browser_tab.requests_outside == []
-
-
-def focused(page) -> str:
-    return page.evaluate("""() => { const e = document.activeElement;
-        return e.dataset.action || e.dataset.id || [...e.classList].at(-1) || e.tagName; }""")
 
 
 def panel(page):
@@ -58,10 +38,10 @@ def test_values_show_name_dtype_shape_and_norm(page):
 def test_the_open_panel_follows_the_steps(page):
     page.locator('[data-id="w"]').click()
     assert panel(page).locator(".wb-heading").all_inner_texts() == ["Value"]
-    page.evaluate("player.go(5)")
+    go(page, 5)
     assert panel(page).locator(".wb-heading").all_inner_texts() == ["Gradient"]
     assert panel(page).locator(".wb-panel-kind").inner_text() == "leaf · done"
-    page.evaluate("player.go(4)")
+    go(page, 4)
     assert panel(page).locator(".wb-heading").all_inner_texts() == ["Value"]
 
 
@@ -76,16 +56,14 @@ def test_stepping_to_before_a_box_was_there_closes_its_panel_and_keeps_the_keys(
 def test_what_the_reader_scrolled_to_stays_in_sight_while_stepping(page):
     page.locator('[data-id="n1"]').click()
     page.evaluate("document.querySelector('.wb-details pre').scrollLeft = 40")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
     assert panel(page).locator(".wb-panel-kind").inner_text() == "custom Function · ready to run"
     assert page.evaluate("document.querySelector('.wb-details pre').scrollLeft") == 40
 
 
 def test_enter_opens_the_focused_box_and_escape_returns_to_it(page):
-    page.locator('[data-id="n2"]').focus()
-    page.keyboard.press("Enter")
+    page.locator('[data-id="n2"]').press("Enter")
     assert panel(page).locator(".wb-panel-title").inner_text() == "mul"
     assert focused(page) == "wb-details"
     page.keyboard.press("Tab")
@@ -104,7 +82,7 @@ def test_arrows_scroll_code_instead_of_stepping_while_code_has_the_focus(page):
 
 
 def test_tab_goes_through_bar_picture_boxes_and_details_in_order(page):
-    page.evaluate("player.go(0)")
+    go(page, 0)
     page.locator('[data-id="n1"]').click()
     page.locator('[data-action="first"]').focus()
     order = [focused(page)]
@@ -115,14 +93,14 @@ def test_tab_goes_through_bar_picture_boxes_and_details_in_order(page):
     assert order == [
         "first", "back", "play", "step", "last", "wb-slider", "fit", "own", "full", "menu", "n1", "close", "PRE",
     ]  # fmt: skip
-    page.evaluate("player.go(1)")
+    go(page, 1)
     page.locator('[data-action="menu"]').focus()
     page.keyboard.press("Tab")
     assert focused(page) == "n2"
 
 
 def test_up_and_down_go_from_box_to_box_and_left_and_right_step_meanwhile(page):
-    page.evaluate("player.go(1)")
+    go(page, 1)
     page.locator(".wb-player").focus()
     page.keyboard.press("ArrowDown")
     assert focused(page) == "n2"
@@ -149,7 +127,7 @@ def test_up_and_down_go_from_box_to_box_and_left_and_right_step_meanwhile(page):
 
 def test_the_tab_stop_is_never_a_box_that_is_not_there(page):
     page.locator('[data-id="loss"]').focus()
-    page.evaluate("player.go(0)")
+    go(page, 0)
     stop = page.locator('.wb-box[tabindex="0"]')
     assert stop.count() == 1 and stop.get_attribute("data-id") == "n1"
 
@@ -170,41 +148,32 @@ def test_the_panel_stands_beside_the_picture_where_there_is_room_and_below_it_el
     page.locator('[data-id="n1"]').click()
     view = page.locator(".wb-view")
     assert place_of(panel(page))["x"] > place_of(view)["x"] + 300
-    page.set_viewport_size({"width": 600, "height": 900})
-    try:
-        assert place_of(panel(page))["y"] > place_of(view)["y"] + 300
-        assert page.evaluate("document.documentElement.scrollWidth") <= 600
-    finally:
-        page.set_viewport_size({"width": 1280, "height": 900})
+    resize(page, 600, 900)
+    assert place_of(panel(page))["y"] > place_of(view)["y"] + 300
+    assert page.evaluate("document.documentElement.scrollWidth") <= 600
 
 
 def test_details_below_a_high_picture_come_into_sight_and_leave_the_reader_at_the_box(page):
-    page.set_viewport_size({"width": 600, "height": 600})
-    try:
-        page.locator('[data-id="n1"]').click()
-        assert place_of(panel(page))["y"] + place_of(panel(page))["height"] < 601
-        panel(page).focus()
-        page.keyboard.press("Escape")
-        box = place_of(page.locator('[data-id="n1"]'))
-        assert focused(page) == "n1"
-        assert -1 < box["y"] and box["y"] + box["height"] < 601
-    finally:
-        page.set_viewport_size({"width": 1280, "height": 900})
+    resize(page, 600, 600)
+    page.locator('[data-id="n1"]').click()
+    assert place_of(panel(page))["y"] + place_of(panel(page))["height"] < 601
+    panel(page).focus()
+    page.keyboard.press("Escape")
+    box = place_of(page.locator('[data-id="n1"]'))
+    assert focused(page) == "n1"
+    assert -1 < box["y"] and box["y"] + box["height"] < 601
 
 
 def test_the_picture_stays_where_it_is_between_long_and_short_sentences(page):
-    page.set_viewport_size({"width": 600, "height": 900})
-    try:
-        story = storyboard().to_dict()
-        story["steps"][0]["caption"], story["steps"][1]["caption"] = "Short.", "A sentence of two lines. " * 5
-        show(page, story)
-        tops = []
-        for k in (0, 1):
-            page.evaluate("k => player.go(k)", k)
-            tops.append(place_of(page.locator(".wb-view"))["y"])
-        assert tops[0] == tops[1]
-    finally:
-        page.set_viewport_size({"width": 1280, "height": 900})
+    resize(page, 600, 900)
+    story = storyboard().to_dict()
+    story["steps"][0]["caption"], story["steps"][1]["caption"] = "Short.", "A sentence of two lines. " * 5
+    show(page, story)
+    tops = []
+    for k in (0, 1):
+        go(page, k)
+        tops.append(place_of(page.locator(".wb-view"))["y"])
+    assert tops[0] == tops[1]
 
 
 def test_a_picture_too_large_scrolls_to_the_box_of_the_step(page):
@@ -213,16 +182,10 @@ def test_a_picture_too_large_scrolls_to_the_box_of_the_step(page):
     loss["x"], loss["y"] = 3000, 4000
     show(page, story)
     page.emulate_media(reduced_motion="reduce")
-    try:
-        for k, id in [(3, "loss"), (4, "n3"), (0, "n1")]:
-            page.evaluate("k => player.go(k)", k)
-            box = place_of(page.locator(f'[data-id="{id}"] .wb-frame'))
-            view = place_of(page.locator(".wb-view"))
-            assert view["x"] <= box["x"] and box["x"] + box["width"] <= view["x"] + view["width"]
-            assert view["y"] <= box["y"] and box["y"] + box["height"] <= view["y"] + view["height"]
-        assert page.evaluate("scrollY") == 0
-    finally:
-        page.emulate_media(reduced_motion="null")
+    for k, id in [(3, "loss"), (4, "n3"), (0, "n1")]:
+        go(page, k)
+        assert in_sight(page, id)
+    assert page.evaluate("scrollY") == 0
 
 
 def test_text_is_never_smaller_than_12_px_at_full_size(page):
@@ -259,8 +222,7 @@ def test_a_saved_tensor_that_was_written_is_out_of_date_and_does_not_fail_itself
 
 
 def test_space_opens_the_focused_box(page):
-    page.locator('[data-id="w"]').focus()
-    page.keyboard.press(" ")
+    page.locator('[data-id="w"]').press(" ")
     assert page.locator(".wb-panel-title").inner_text() == "w"
     assert page.locator(".wb-player").get_attribute("data-playing") == "false"
 
@@ -273,6 +235,5 @@ def test_a_box_may_lead_to_a_step(page):
     page.locator('[data-id="w"]').click()
     assert position(page) == "5 / 8" and page.locator(".wb-details").is_hidden()
     press(page, "last")
-    page.locator('[data-id="w"]').focus()
-    page.keyboard.press("Enter")
+    page.locator('[data-id="w"]').press("Enter")
     assert position(page) == "5 / 8"

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from browser_page import open_page, place_of, wait_until
-from player_page import position, press, show
-from player_story import storyboard
+from browser_page import place_of, settled, wait_until
+from player_page import go, in_sight, position, press, show, whole
+from player_story import WIDE, storyboard
 
-from workbench.scene.model import Box, Scene, StoryStep
-from workbench.scene.storyboard import Storyboard
-
+CALM = True
 STORY = storyboard().to_dict()
-WIDTH = "Number(document.querySelector('.wb-picture').getAttribute('width'))"
-WIDTH += f" / {STORY['width']}"
+WIDTH = f"Number(document.querySelector('.wb-picture').getAttribute('width')) / {STORY['width']}"
 WHERE = "(() => { const v = document.querySelector('.wb-view'); return [v.scrollLeft, v.scrollTop]; })()"
 FOUND = "[...document.querySelectorAll('[data-found]')].map((g) => [g.dataset.id, g.dataset.found])"
 MIDDLE = """() => { const v = document.querySelector('.wb-view').getBoundingClientRect();
@@ -20,54 +17,12 @@ MIDDLE = """() => { const v = document.querySelector('.wb-view').getBoundingClie
     return [(v.x + v.width / 2 - p.x) / p.width, (v.y + v.height / 2 - p.y) / p.height]; }"""
 
 
-def wide() -> dict:
-    """Boxes in forty rows of forty, as a chart: far larger than any window."""
-    boxes = {
-        f"b{n}": Box(f"b{n}", "event", f"e{n}", place=(120 * (n % 40), 60 * (n // 40), 100, 40)) for n in range(1600)
-    }
-    steps = [StoryStep(f"Number {n}.", focus=f"b{n}", boxes={f"b{n}": {"state": "running"}}) for n in (0, 820, 1599)]
-    return Storyboard(Scene("wide", boxes), steps).to_dict()
-
-
-WIDE = wide()
-
-
-@pytest.fixture(scope="module")
-def browser_tab():
-    with open_page() as page:
-        page.emulate_media(reduced_motion="reduce")
-        yield page
-
-
-@pytest.fixture
-def page(browser_tab):
-    show(browser_tab, STORY)
-    yield browser_tab
-    assert browser_tab.console_errors == []
-    assert browser_tab.requests_outside == []
-
-
 @pytest.fixture
 def large(page):
     show(page, WIDE)
     page.locator(".wb-player").focus()
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    settled(page)
     return page
-
-
-def in_sight(page, id: str) -> bool:
-    box = place_of(page.locator(f'[data-id="{id}"] .wb-frame'))
-    view = place_of(page.locator(".wb-view"))
-    return all(view[low] <= box[low] and box[low] + box[size] <= view[low] + view[size]
-               for low, size in (("x", "width"), ("y", "height")))  # fmt: skip
-
-
-def whole(page) -> bool:
-    """Whether all of the picture is in sight, and nothing scrolls."""
-    return page.evaluate("""() => { const p = document.querySelector(".wb-picture").getBoundingClientRect(),
-        view = document.querySelector(".wb-view"), v = view.getBoundingClientRect();
-        return v.left <= p.left && p.right <= v.right && v.top <= p.top && p.bottom <= v.bottom
-          && view.scrollWidth <= view.clientWidth && view.scrollHeight <= view.clientHeight; }""")
 
 
 def test_slash_finds_by_name_and_enter_goes_from_one_match_to_the_next(page):
@@ -97,11 +52,11 @@ def test_an_operation_is_found_by_what_it_is(page):
 
 
 def test_the_search_looks_at_what_is_there_and_follows_the_steps(page):
-    page.evaluate("player.go(0)")
+    go(page, 0)
     press(page, "find")
     page.keyboard.type("loss")
     assert page.locator(".wb-hits").inner_text() == "nothing found here" and page.evaluate(FOUND) == []
-    page.evaluate("player.go(2)")
+    go(page, 2)
     assert page.evaluate(FOUND) == [["loss", "at"]]
     page.locator(".wb-find [data-action=leave]").click()
     assert page.evaluate("document.activeElement.dataset.id") == "loss"
@@ -111,7 +66,7 @@ def test_the_search_looks_at_what_is_there_and_follows_the_steps(page):
 def test_who_types_into_the_search_steps_and_zooms_nothing(page):
     press(page, "find")
     # The row of the search takes room, which the picture then fits.
-    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    settled(page)
     before = page.evaluate(WIDTH)
     page.keyboard.type("t+-0 ?/b")
     for key in ("ArrowLeft", "ArrowRight", "Home", "End"):
@@ -131,12 +86,11 @@ def test_matches_are_told_by_more_than_colour(page):
 
 
 def test_a_match_far_away_comes_into_sight(large):
-    page = large
     for name in ("e1599", "e39", "e1560"):
-        page.keyboard.press("/")
-        page.keyboard.type(name)
-        assert in_sight(page, f"b{name[1:]}"), name
-        page.keyboard.press("Escape")
+        large.keyboard.press("/")
+        large.keyboard.type(name)
+        assert in_sight(large, f"b{name[1:]}"), name
+        large.keyboard.press("Escape")
 
 
 def test_keys_zoom_and_fit(page):
@@ -151,79 +105,73 @@ def test_keys_zoom_and_fit(page):
 
 
 def test_the_wheel_zooms_with_ctrl_about_the_pointer_and_scrolls_without(large):
-    page = large
-    view = place_of(page.locator(".wb-view"))
-    page.evaluate("document.querySelector('.wb-view').scrollTo(900, 700)")
+    view = place_of(large.locator(".wb-view"))
+    large.evaluate("document.querySelector('.wb-view').scrollTo(900, 700)")
     at = view["x"] + 300, view["y"] + 200
     point = """([x, y]) => { const p = document.querySelector('.wb-picture').getBoundingClientRect();
         return [(x - p.x) / p.width, (y - p.y) / p.height]; }"""
     width = "document.querySelector('.wb-picture').getBoundingClientRect().width"
-    before, wide = page.evaluate(point, at), page.evaluate(width)
-    page.mouse.move(*at)
-    page.keyboard.down("Control")
-    page.mouse.wheel(0, -120)
-    page.keyboard.up("Control")
-    wait_until(page, f"{width} > {wide * 1.2}")
-    assert page.evaluate(point, at) == pytest.approx(before, abs=0.001)
-    grown = page.evaluate(width)
-    page.mouse.wheel(0, 120)
-    wait_until(page, f"{WHERE}[1] > 0")
-    assert page.evaluate(width) == grown
+    before, wide = large.evaluate(point, at), large.evaluate(width)
+    large.mouse.move(*at)
+    large.keyboard.down("Control")
+    large.mouse.wheel(0, -120)
+    large.keyboard.up("Control")
+    wait_until(large, f"{width} > {wide * 1.2}")
+    assert large.evaluate(point, at) == pytest.approx(before, abs=0.001)
+    grown = large.evaluate(width)
+    large.mouse.wheel(0, 120)
+    wait_until(large, f"{WHERE}[1] > 0")
+    assert large.evaluate(width) == grown
 
 
 def test_zooming_keeps_what_is_in_the_middle_there(large):
-    page = large
-    page.evaluate("document.querySelector('.wb-view').scrollTo(1500, 900)")
-    before = page.evaluate(MIDDLE)
+    large.evaluate("document.querySelector('.wb-view').scrollTo(1500, 900)")
+    before = large.evaluate(MIDDLE)
     for action in ("in", "in", "out"):
-        press(page, action)
-        assert page.evaluate(MIDDLE) == pytest.approx(before, abs=0.002)
+        press(large, action)
+        assert large.evaluate(MIDDLE) == pytest.approx(before, abs=0.002)
 
 
 def test_dragging_moves_the_picture_and_opens_nothing(large):
-    page = large
-    page.evaluate("document.querySelector('.wb-view').scrollTo(600, 200)")
-    box = place_of(page.locator('[data-id="b209"]'))
-    page.mouse.move(box["x"] + 5, box["y"] + 5)
-    page.mouse.down()
-    page.mouse.move(box["x"] - 95, box["y"] - 45, steps=4)
-    page.mouse.up()
-    assert page.evaluate(WHERE) == pytest.approx([700, 250], abs=3)
-    assert not page.locator(".wb-details").is_visible()
-    page.locator('[data-id="b209"]').click()
-    assert page.locator(".wb-details").is_visible()
+    large.evaluate("document.querySelector('.wb-view').scrollTo(600, 200)")
+    box = place_of(large.locator('[data-id="b209"]'))
+    large.mouse.move(box["x"] + 5, box["y"] + 5)
+    large.mouse.down()
+    large.mouse.move(box["x"] - 95, box["y"] - 45, steps=4)
+    large.mouse.up()
+    assert large.evaluate(WHERE) == pytest.approx([700, 250], abs=3)
+    assert not large.locator(".wb-details").is_visible()
+    large.locator('[data-id="b209"]').click()
+    assert large.locator(".wb-details").is_visible()
 
 
 def test_keys_move_the_picture_and_do_not_step(large):
-    page = large
-    page.evaluate("document.querySelector('.wb-view').scrollTo(400, 300)")
-    before = position(page)
+    large.evaluate("document.querySelector('.wb-view').scrollTo(400, 300)")
+    before = position(large)
     for key, there in (("Right", [480, 300]), ("Down", [480, 380]), ("Left", [400, 380]), ("Up", [400, 300])):
-        page.keyboard.press(f"Shift+Arrow{key}")
-        assert page.evaluate(WHERE) == there
-    assert position(page) == before
+        large.keyboard.press(f"Shift+Arrow{key}")
+        assert large.evaluate(WHERE) == there
+    assert position(large) == before
 
 
 def test_a_large_picture_has_an_overview_that_says_where_one_is(large):
-    page = large
-    page.keyboard.press("1")
-    assert page.locator(".wb-map").is_visible() and page.locator(".wb-map rect").count() == 1601
+    large.keyboard.press("1")
+    assert large.locator(".wb-map").is_visible() and large.locator(".wb-map rect").count() == 1601
     port = "['x', 'y', 'width', 'height'].map((n) => Number(document.querySelector('.wb-port').getAttribute(n)))"
-    page.evaluate("document.querySelector('.wb-view').scrollTo(1000, 800)")
-    wait_until(page, f"{port}[0] < 1100")
-    x, y, width, height = page.evaluate(port)
+    large.evaluate("document.querySelector('.wb-view').scrollTo(1000, 800)")
+    wait_until(large, f"{port}[0] < 1100")
+    x, y, width, height = large.evaluate(port)
     assert (x, y) == pytest.approx((1000 - 12, 800 - 12), abs=1)
     assert width < WIDE["width"] / 3 and height < WIDE["height"] / 2
-    assert page.locator(".wb-map .wb-at-running").count() == 3
-    page.evaluate("player.go(0)")
-    assert page.locator(".wb-map .wb-at-running").count() == 1
+    assert large.locator(".wb-map .wb-at-running").count() == 3
+    go(large, 0)
+    assert large.locator(".wb-map .wb-at-running").count() == 1
 
 
 def test_a_press_on_the_overview_goes_there(large):
-    page = large
-    frame = place_of(page.locator(".wb-map"))
-    page.mouse.click(frame["x"] + frame["width"] * 0.75, frame["y"] + frame["height"] * 0.25)
-    assert page.evaluate(MIDDLE) == pytest.approx([0.75, 0.25], abs=0.02)
+    frame = place_of(large.locator(".wb-map"))
+    large.mouse.click(frame["x"] + frame["width"] * 0.75, frame["y"] + frame["height"] * 0.25)
+    assert large.evaluate(MIDDLE) == pytest.approx([0.75, 0.25], abs=0.02)
 
 
 def test_a_small_picture_has_no_overview_until_it_is_zoomed(page):
@@ -234,8 +182,7 @@ def test_a_small_picture_has_no_overview_until_it_is_zoomed(page):
 
 
 def test_the_view_is_as_wide_with_the_overview_at_every_step(large):
-    page = large
-    before = place_of(page.locator(".wb-view"))
+    before = place_of(large.locator(".wb-view"))
     for k in (0, 2, 1):
-        page.evaluate("k => player.go(k)", k)
-        assert place_of(page.locator(".wb-view")) == before
+        go(large, k)
+        assert place_of(large.locator(".wb-view")) == before

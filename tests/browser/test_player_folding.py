@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from browser_page import open_page
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
-from player_page import show
 from playwright.sync_api import Page
 from test_scene_folding import PALE, assert_in_order, nested, openings, scenes
 
@@ -18,18 +17,21 @@ from workbench.scene.layout import Layout
 from workbench.scene.model import Scene, StoryStep, paths
 from workbench.scene.storyboard import Storyboard
 
+STORY = Storyboard(nested()).to_dict()
+MOUNT = "story => { player.destroy(); window.player = mount(document.getElementById('here'), story); }"
+FOLDED = "([story, opened]) => folded(story, new Set(opened))"
 
-@pytest.fixture(scope="module")
-def page():
-    with open_page() as page:
-        yield page
-        assert page.requests_outside == [] and page.console_errors == []
+
+def draw(examples: int, strategy: st.SearchStrategy[Any], check: Callable[[Any], None]) -> None:
+    """Check so many examples, which are not made smaller where one fails: each takes a page."""
+    health = list(HealthCheck)
+    few = settings(max_examples=examples, deadline=None, phases=[Phase.generate], suppress_health_check=health)
+    few(given(strategy)(check))()
 
 
 def laid_out(page: Page, board: Storyboard, opened: frozenset[str]) -> tuple[Scene, Layout]:
     """What the page makes of a storyboard with these groups open."""
-    made = "([story, opened]) => folded(story, new Set(opened))"
-    told: dict[str, Any] = page.evaluate(made, [board.to_dict(), [*opened]])
+    told: dict[str, Any] = page.evaluate(FOLDED, [board.to_dict(), [*opened]])
     boxes = {each["id"]: Rectangle(*(each[name] for name in "xywh")) for each in told["boxes"]}
     arrows = {}
     for each in told["arrows"]:
@@ -40,18 +42,20 @@ def laid_out(page: Page, board: Storyboard, opened: frozenset[str]) -> tuple[Sce
     return board.folding.seen(board.scene), Layout(told["width"], told["height"], boxes, arrows)
 
 
-@settings(max_examples=25, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
-@given(scene=scenes())
-def test_a_page_lays_out_what_python_was_not_asked_for(page: Page, scene: Scene) -> None:
-    assume(Storyboard(scene).folding.groups)
-    show(page, Storyboard(scene).to_dict())
-    for first in openings(scene):
-        board = Storyboard(scene, opened=first)
-        for opened in openings(scene):
-            seen = Storyboard(scene, opened=opened)
-            _, layout = laid_out(page, board, opened)
-            assert layout.boxes.keys() == seen.at(-1).boxes.keys() and layout.arrows.keys() == seen.at(-1).arrows.keys()
-            assert_in_order(seen.at(-1), layout)
+@pytest.mark.parametrize("examples", [6, pytest.param(40, marks=pytest.mark.scheduled)])
+def test_a_page_lays_out_what_python_was_not_asked_for(page: Page, examples: int) -> None:
+    def check(scene: Scene) -> None:
+        assume(Storyboard(scene).folding.groups)
+        page.evaluate(MOUNT, Storyboard(scene).to_dict())
+        for first in openings(scene):
+            board = Storyboard(scene, opened=first)
+            for opened in openings(scene):
+                seen = Storyboard(scene, opened=opened).at(-1)
+                _, layout = laid_out(page, board, opened)
+                assert layout.boxes.keys() == seen.boxes.keys() and layout.arrows.keys() == seen.arrows.keys()
+                assert_in_order(seen, layout)
+
+    draw(examples, scenes(), check)
 
 
 @st.composite
@@ -79,33 +83,37 @@ def stories(draw: st.DrawFn) -> Storyboard:
     return Storyboard(scene, steps)
 
 
-@settings(max_examples=60, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
-@given(board=stories())
-def test_a_page_and_python_fold_alike_at_every_step(page: Page, board: Storyboard) -> None:
-    assume(board.folding.groups)
-    show(page, board.to_dict())
-    for opened in openings(board.scene):
-        told = page.evaluate("([story, opened]) => folded(story, new Set(opened))", [board.to_dict(), [*opened]])
-        drawn = {kind: {each["id"]: each for each in told[kind]} for kind in ("boxes", "arrows")}
-        for until, changes in [(-1, {"boxes": {}, "arrows": {}}), *[(step["until"], step) for step in told["steps"]]]:
-            for kind, known in drawn.items():
-                for id, fields in changes[kind].items():
-                    known[id] |= fields
-            seen = board.with_open(opened).at(until)
-            told_of = {"boxes": ("kind", "state"), "arrows": ("source", "target", "state", "label", "tone")}
-            for kind, names in told_of.items():
-                things = getattr(seen, kind)
-                expected = {id: [getattr(thing, name) for name in names] for id, thing in things.items()}
-                assert {id: [each.get(name) or "" for name in names] for id, each in drawn[kind].items()} == expected
-            assert all(each.get("alt") for each in drawn["arrows"].values())
-            weights = {id: arrow.weight for id, arrow in seen.arrows.items()}
-            assert {id: each.get("weight") or 0 for id, each in drawn["arrows"].items()} == weights
+SEEN = {"boxes": ("kind", "state"), "arrows": ("source", "target", "state", "label", "tone")}
+
+
+@pytest.mark.parametrize("examples", [12, pytest.param(80, marks=pytest.mark.scheduled)])
+def test_a_page_and_python_fold_alike_at_every_step(page: Page, examples: int) -> None:
+    def check(board: Storyboard) -> None:
+        assume(board.folding.groups)
+        page.evaluate(MOUNT, board.to_dict())
+        for opened in openings(board.scene):
+            folded_alike(board, opened, page.evaluate(FOLDED, [board.to_dict(), [*opened]]))
+
+    draw(examples, stories(), check)
+
+
+def folded_alike(board: Storyboard, opened: frozenset[str], told: dict[str, Any]) -> None:
+    drawn = {kind: {each["id"]: each for each in told[kind]} for kind in SEEN}
+    for until, changes in [(-1, {"boxes": {}, "arrows": {}}), *[(step["until"], step) for step in told["steps"]]]:
+        seen = board.with_open(opened).at(until)
+        for kind, names in SEEN.items():
+            for id, fields in changes[kind].items():
+                drawn[kind][id] |= fields
+            expected = {id: [getattr(thing, name) for name in names] for id, thing in getattr(seen, kind).items()}
+            assert {id: [each.get(name) or "" for name in names] for id, each in drawn[kind].items()} == expected
+        assert all(each.get("alt") for each in drawn["arrows"].values())
+        weights = {id: arrow.weight for id, arrow in seen.arrows.items()}
+        assert {id: each.get("weight") or 0 for id, each in drawn["arrows"].items()} == weights
 
 
 @pytest.mark.parametrize(("labels", "tones", "told"), PALE)
 def test_a_page_says_of_several_why_all_of_them_are_pale(page: Page, labels, tones, told) -> None:
     moves = [{"state": "done", "label": label, "tone": tone} for label, tone in zip(labels, tones, strict=True)]
     board = Storyboard(nested(), [StoryStep("", arrows=dict(zip(("n1>n3", "n1>n2"), moves, strict=True)))])
-    show(page, board.to_dict())
-    made = "(story) => folded(story, new Set(['outer'])).steps[0].arrows"
-    assert [each["label"] for each in page.evaluate(made, board.to_dict()).values()] == [told]
+    made = page.evaluate(FOLDED, [board.to_dict(), ["outer"]])["steps"][0]["arrows"]
+    assert [each["label"] for each in made.values()] == [told]

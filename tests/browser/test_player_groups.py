@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browser_page import open_page, place_of, wait_until
-from player_page import position, press, show, states
+from browser_page import assert_accessible, place_of, wait_until
+from player_page import go, position, press, show, states
 
 import workbench as torch
 
+LOOP = "for _ in range(60) × 60"
 
-def chain():
+
+@pytest.fixture(scope="module")
+def picture():
     x = torch.tensor([0.5, 0.25], requires_grad=True)
     with torch.record() as trace:
         y = x
@@ -21,28 +23,12 @@ def chain():
     return trace.show(open=[])
 
 
-LOOP = "for _ in range(60) × 60"
-
-
-@pytest.fixture(scope="module")
-def picture():
-    return chain()
-
-
-@pytest.fixture(scope="module")
-def browser_tab():
-    with open_page() as page:
-        yield page
-
-
 @pytest.fixture
-def page(browser_tab, picture):
+def page(page, picture):
     story = picture.storyboard.to_dict()  # it opens at its end: these tests begin after the forward
     phases = [step.phase for step in picture.storyboard.steps]
-    show(browser_tab, story | {"start": phases.index("backward") - 1})
-    yield browser_tab
-    assert browser_tab.console_errors == []
-    assert browser_tab.requests_outside == []
+    show(page, story | {"start": phases.index("backward") - 1})
+    return page
 
 
 def titles(page, kind: str) -> list[str]:
@@ -62,14 +48,12 @@ def test_a_click_opens_a_group_and_another_closes_it(page):
     page.locator(".wb-kind-group").first.click()
     assert frames(page) == [LOOP, "round 1"]
     assert page.locator(".wb-box.wb-kind-op").count() == 3 + 1 and page.locator(".wb-kind-group").count() == 2
-    page.locator(".wb-box.wb-kind-region").first.focus()
-    page.keyboard.press("Enter")
+    page.locator(".wb-box.wb-kind-region").first.press("Enter")
     assert titles(page, "group") == [LOOP] and frames(page) == []
 
 
 def test_enter_opens_and_the_keys_still_reach_the_player(page):
-    page.locator(".wb-kind-group").first.focus()
-    page.keyboard.press("Enter")
+    page.locator(".wb-kind-group").first.press("Enter")
     assert frames(page) == [LOOP]
     assert page.evaluate("document.activeElement.dataset.id") == "g1"
     at = int(position(page).split(" / ")[0])
@@ -100,8 +84,7 @@ def test_a_group_opens_at_the_moment_that_is_shown(page):
     assert [seen[id] for id in seen if seen[id] == "running"] == ["running"] and seen["g1"] == "idle"
     assert "runs backward" in page.locator(".wb-sentence").inner_text()
     press(page, "last")
-    page.locator(".wb-box.wb-kind-region").first.focus()
-    page.keyboard.press("Enter")
+    page.locator(".wb-box.wb-kind-region").first.press("Enter")
     assert position(page) == "7 / 7"
 
 
@@ -116,29 +99,24 @@ def test_python_is_told_of_steps_of_the_whole_story(page, picture):
     press(page, "back")
     (moved,) = page.evaluate("window.moves")
     assert picture.storyboard.stops[0][1] == moved
-    page.evaluate("window.player.go(0)")
+    go(page, 0)
     assert position(page) == "1 / 7"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_violation_inside_a_group(page, scheme):
     page.emulate_media(color_scheme=scheme)
-    try:
-        page.locator(".wb-kind-group").click()
-        found = Axe().run(page, ".wb-player")
-        assert found.violations_count == 0, found.generate_report()
-    finally:
-        page.emulate_media(color_scheme="null")
+    page.locator(".wb-kind-group").click()
+    assert_accessible(page)
 
 
-def test_a_saved_page_packs_its_steps_and_plays_them(browser_tab, picture, tmp_path):
+def test_a_saved_page_packs_its_steps_and_plays_them(page, picture, tmp_path):
     path = tmp_path / "chain.html"
     picture.save(path)
     assert 'type="application/gzip"' in path.read_text(encoding="utf-8")
-    browser_tab.goto(path.as_uri())
-    browser_tab.locator(".wb-kind-group").click()
-    assert frames(browser_tab) == [LOOP]
-    assert browser_tab.console_errors == []
+    page.goto(path.as_uri())
+    page.locator(".wb-kind-group").click()
+    assert frames(page) == [LOOP]
 
 
 def test_what_is_inside_groups_is_found_and_enter_goes_there(page):
@@ -197,7 +175,7 @@ THROUGH = """([story, opened]) => {
   return sum; }"""
 
 
-def test_no_arrow_leads_through_a_box_where_rounds_are_opened(browser_tab):
+def test_no_arrow_leads_through_a_box_where_rounds_are_opened(page):
     """It follows the room that its surroundings get; stretched by its bends alone it led 131 px through a round."""
     w, u, b = (torch.ones(*shape, requires_grad=True) for shape in ((4, 4), (3, 4), (4,)))
     xs, h = torch.ones(6, 2, 3), torch.zeros(2, 4)
@@ -206,10 +184,10 @@ def test_no_arrow_leads_through_a_box_where_rounds_are_opened(browser_tab):
             h = torch.tanh(h @ w + xs[t] @ u + b)
         h.sum().backward()
     story = trace.show().storyboard.to_dict()
-    show(browser_tab, story)
+    show(page, story)
     around = {box["id"]: box.get("region") for box in story["boxes"]}
     for group in [box["id"] for box in story["boxes"] if box["kind"] == "group"]:
         opened = [group]
         while around[opened[-1]]:
             opened.append(around[opened[-1]])
-        assert browser_tab.evaluate(THROUGH, [story, opened]) == 0
+        assert page.evaluate(THROUGH, [story, opened]) == 0

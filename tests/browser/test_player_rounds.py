@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browser_page import open_page, place_of, wait_until
-from player_page import position, press, show, states, wear
+from browser_page import assert_accessible, place_of, resize, wait_until
+from player_page import go, position, press, show, states, wear
+from playwright.sync_api import Locator
 
 import workbench as torch
 from workbench.scene.picture import Picture, playing
@@ -31,22 +31,18 @@ def film():
     return trained(5)
 
 
-@pytest.fixture(scope="module")
-def browser_tab():
-    with open_page() as page:
-        yield page
-
-
 @pytest.fixture
-def page(browser_tab, film):
-    show(browser_tab, film.to_dict())
-    yield browser_tab
-    assert browser_tab.console_errors == []
-    assert browser_tab.requests_outside == []
+def page(page, film):
+    show(page, film.to_dict())
+    return page
 
 
 def part(page) -> str:
     return page.locator(".wb-part").inner_text()
+
+
+def slider_of(page) -> Locator:
+    return page.get_by_role("slider", name="Training step")
 
 
 def caption(page) -> str:
@@ -59,7 +55,7 @@ def first(board: Storyboard, title: str) -> int:
 
 def test_the_slider_goes_to_the_same_moment_of_another_step(page, film):
     assert part(page) == "step 5 of 5" and position(page) == f"{len(film.steps)} / {len(film.steps)}"
-    slider = page.get_by_role("slider", name="Training step")
+    slider = slider_of(page)
     assert slider.input_value() == "4" == slider.get_attribute("max")
     press(page, "first")
     assert part(page) == "step 1 of 5"
@@ -90,10 +86,8 @@ def test_keys_and_phases_lead_through_the_steps(page, film):
         assert part(page) == f"step {n} of 5"
     page.keyboard.press("PageDown")
     assert part(page) == "step 2 of 5"
-    page.keyboard.press("PageDown")
-    page.keyboard.press("PageUp")
-    page.keyboard.press("PageUp")
-    page.keyboard.press("PageUp")
+    for key in ("PageDown", "PageUp", "PageUp", "PageUp"):
+        page.keyboard.press(key)
     assert part(page) == "step 1 of 5"
     page.keyboard.press("PageDown")
     press(page, "phase-update")
@@ -108,11 +102,11 @@ def test_keys_and_phases_lead_through_the_steps(page, film):
 
 
 def test_the_first_slider_moves_the_second_along(page, film):
-    page.evaluate("k => player.go(k)", first(film, "step 4 of 5"))
+    go(page, first(film, "step 4 of 5"))
     assert part(page) == "step 4 of 5"
-    page.evaluate("k => player.go(k)", first(film, "step 4 of 5") - 1)
+    go(page, first(film, "step 4 of 5") - 1)
     assert part(page) == "step 3 of 5"
-    assert page.get_by_role("slider", name="Training step").input_value() == "2"
+    assert slider_of(page).input_value() == "2"
 
 
 def test_a_story_without_parts_has_no_second_slider(page):
@@ -144,44 +138,39 @@ def test_a_closed_group_keeps_the_steps_apart(page):
 def test_what_a_notebook_keeps_plays_the_steps_too(page, film):
     page.set_content(f"<main>{playing(film)}</main>")
     page.wait_for_selector(".wb-player")
-    page.get_by_role("slider", name="Training step").press("End")
+    slider_of(page).press("End")
     assert part(page) == "step 5 of 5"
-    page.get_by_role("slider", name="Training step").press("Home")
+    slider_of(page).press("Home")
     assert part(page) == "step 1 of 5"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark", "projector"])
 def test_it_can_be_read_and_used_by_everyone(page, theme):
     wear(page, theme)
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+    assert_accessible(page, "body")
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (420, 700)])
 def test_the_row_fits(page, width, height):
-    page.set_viewport_size({"width": width, "height": height})
-    try:
-        wear(page, "projector")
-        row = place_of(page.locator(".wb-parts"))
-        assert row["x"] + row["width"] <= width
-        for each in page.locator(".wb-parts .wb-button:visible").all():
-            box = place_of(each)
-            assert box["x"] + box["width"] <= row["x"] + row["width"] + 1
-        assert place_of(page.locator(".wb-player"))["height"] < height + 1
-    finally:
-        page.set_viewport_size({"width": 1280, "height": 720})
+    resize(page, width, height)
+    wear(page, "projector")
+    row = place_of(page.locator(".wb-parts"))
+    assert row["x"] + row["width"] <= width
+    for each in page.locator(".wb-parts .wb-button:visible").all():
+        box = place_of(each)
+        assert box["x"] + box["width"] <= row["x"] + row["width"] + 1
+    assert place_of(page.locator(".wb-player"))["height"] < height + 1
 
 
 @pytest.mark.parametrize("view", ["flow", "memory", "saved", "versions"])
-def test_a_notebook_plays_a_film_whatever_stands_for_it_as_a_still(browser_tab, tmp_path, view):
+def test_a_notebook_plays_a_film_whatever_stands_for_it_as_a_still(page, tmp_path, view):
     # The still of "saved" is a table without parts; the steps have them all the same.
     kept = Picture(trained(3, view=view))._repr_mimebundle_()["text/html"]
     (tmp_path / "kept.html").write_text(f"<!doctype html><html><body>{kept}</body></html>", encoding="utf-8")
-    browser_tab.goto((tmp_path / "kept.html").as_uri())
-    wait_until(browser_tab, "document.querySelector('.wb-player .wb-box') !== null")
-    browser_tab.locator(".wb-player").press("End")
-    assert browser_tab.locator("[data-action=last]").get_attribute("aria-disabled") == "true"
-    assert browser_tab.console_errors == []
+    page.goto((tmp_path / "kept.html").as_uri())
+    wait_until(page, "document.querySelector('.wb-player .wb-box') !== null")
+    page.locator(".wb-player").press("End")
+    assert page.locator("[data-action=last]").get_attribute("aria-disabled") == "true"
 
 
 def test_the_losses_are_drawn_beside_the_slider_and_a_click_goes_to_a_step(page, film):
@@ -197,7 +186,7 @@ def test_the_losses_are_drawn_beside_the_slider_and_a_click_goes_to_a_step(page,
     box = place_of(chart)
     page.mouse.click(box["x"] + box["width"] * 0.5, box["y"] + 4)
     assert part(page) == "step 3 of 5"
-    assert page.get_by_role("slider", name="Training step").get_attribute("aria-valuetext") == "step 3 of 5, backward"
+    assert slider_of(page).get_attribute("aria-valuetext") == "step 3 of 5, backward"
     assert page.locator(".wb-curve-said").inner_text() == f"loss {losses[2]:.4g}"
     page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 4)
     page.mouse.down()
@@ -205,7 +194,7 @@ def test_the_losses_are_drawn_beside_the_slider_and_a_click_goes_to_a_step(page,
     page.mouse.up()
     assert part(page) == "step 5 of 5"
     assert chart.get_attribute("aria-label").endswith(f"loss {losses[-1]:.4g} now, in step 5")
-    page.get_by_role("slider", name="Training step").press("Home")
+    slider_of(page).press("Home")
     assert part(page) == "step 1 of 5"
 
 
@@ -236,6 +225,6 @@ def test_a_loss_that_is_not_finite_is_crossed_out(page):
             loss.backward()
     show(page, trace.show().storyboard.to_dict())
     assert page.locator(".wb-curve-bad").get_attribute("d").count("M") == 2
-    page.get_by_role("slider", name="Training step").press("Home")
-    page.get_by_role("slider", name="Training step").press("ArrowRight")
+    slider_of(page).press("Home")
+    slider_of(page).press("ArrowRight")
     assert page.locator(".wb-curve").get_attribute("aria-label").endswith("loss inf now, in step 2")

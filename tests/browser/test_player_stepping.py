@@ -3,25 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from browser_page import open_page, settled, wait_until
-from player_page import everything, position, press, show, states
+from browser_page import open_page, resize, settled, wait_until
+from player_page import everything, go, position, press, show, states
 from player_story import storyboard
 
 STORY = storyboard().to_dict()
-
-
-@pytest.fixture(scope="module")
-def browser_tab():
-    with open_page() as page:
-        yield page
-
-
-@pytest.fixture
-def page(browser_tab):
-    show(browser_tab, STORY)
-    yield browser_tab
-    assert browser_tab.console_errors == []
-    assert browser_tab.requests_outside == []
 
 
 def expected(k: int) -> dict[str, str]:
@@ -50,12 +36,12 @@ def test_step_shows_each_state_of_the_storyboard_and_back_is_its_exact_inverse(p
 
 def test_jumps_show_what_steps_show(page):
     for k in (7, 0, 5, 1, 6):
-        page.evaluate("k => player.go(k)", k)
+        go(page, k)
         assert states(page) == expected(k)
     for wrong in (-5, "x", None):
-        page.evaluate("k => player.go(k)", wrong)
+        go(page, wrong)
         assert position(page) == "1 / 8"
-    page.evaluate("player.go(99)")
+    go(page, 99)
     assert position(page) == "8 / 8"
 
 
@@ -105,14 +91,11 @@ def test_the_dot_climbs_from_the_lower_end_to_the_upper(page):
 def test_nothing_travels_where_the_reader_wants_no_motion(page):
     page.emulate_media(reduced_motion="reduce")
     page.evaluate(WATCH)
-    try:
-        press(page, "step")
-        assert states(page) == expected(3)
-        for _ in range(3):  # a dot would set out two frames later
-            settled(page)
-        assert page.evaluate("dots.flat()") == []
-    finally:
-        page.emulate_media(reduced_motion="null")
+    press(page, "step")
+    assert states(page) == expected(3)
+    for _ in range(3):  # a dot would set out two frames later
+        settled(page)
+    assert page.evaluate("dots.flat()") == []
 
 
 def test_keys_step_jump_and_play(page):
@@ -138,7 +121,7 @@ def test_the_slider_goes_anywhere(page):
 
 
 def test_play_reaches_the_end_stops_there_and_starts_over(page):
-    page.evaluate("player.go(5)")
+    go(page, 5)
     press(page, "play")
     wait_until(page, "document.querySelector('.wb-player').dataset.position === '7'")
     assert page.locator(".wb-player").get_attribute("data-playing") == "false"
@@ -162,7 +145,7 @@ def test_the_ends_are_marked_and_keep_the_focus(page):
 
 
 def test_the_caption_says_the_step_and_the_line_of_code(page):
-    page.evaluate("player.go(1)")
+    go(page, 1)
     assert page.locator(".wb-sentence").inner_text() == "mul multiplies y by w."
     assert page.locator(".wb-sentence").get_attribute("aria-live") == "polite"
     assert page.locator(".wb-cursor").inner_text().split("\n") == ["lesson.py:2", "z = y * w * scale"]
@@ -193,18 +176,15 @@ def test_the_picture_stays_where_it_is_whatever_the_sentences_say(page, width):
     story = storyboard().to_dict()
     for k, step in enumerate(story["steps"]):
         step["caption"] = "Words and more words. " * (5 * k % 16)
-    page.set_viewport_size({"width": width, "height": 900})
-    try:
-        show(page, story)
-        tops, heights = set(), []
-        for k in range(8):
-            page.evaluate("k => player.go(k)", k)
-            tops.add(page.evaluate("document.querySelector('.wb-view').offsetTop"))
-            told = page.locator(".wb-sentence")
-            heights.append(told.evaluate("e => e.scrollHeight - e.clientHeight"))
-            assert (told.get_attribute("tabindex") == "0") == (heights[-1] > 1)  # what is too long is scrolled by keys
-        assert len(tops) == 1
-        if width != 800:
-            assert (width == 420) == any(height > 1 for height in heights)
-    finally:
-        page.set_viewport_size({"width": 1280, "height": 900})
+    resize(page, width, 900)
+    show(page, story)
+    tops, heights = set(), []
+    for k in range(8):
+        go(page, k)
+        tops.add(page.evaluate("document.querySelector('.wb-view').offsetTop"))
+        told = page.locator(".wb-sentence")
+        heights.append(told.evaluate("e => e.scrollHeight - e.clientHeight"))
+        assert (told.get_attribute("tabindex") == "0") == (heights[-1] > 1)  # what is too long is scrolled by keys
+    assert len(tops) == 1
+    if width != 800:
+        assert (width == 420) == any(height > 1 for height in heights)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from browser_page import open_page, wait_until
+from browser_page import wait_until
 from ipywidgets.widgets import widget
-from player_page import position, show
+from player_page import position
 from player_story import storyboard
 from traitlets import TraitError
 
@@ -15,6 +15,7 @@ from workbench.scene.payload import in_page, library
 from workbench.scene.picture import Picture
 from workbench.widgets import Player
 
+STORY = storyboard().to_dict()
 MODEL = """host => {
   const heard = {}, values = { storyboard: window.story, position: 4 };
   window.model = { saved: [], widget_manager: host, hears: () => Object.keys(heard),
@@ -28,19 +29,10 @@ MODEL = """host => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def browser_tab():
-    with open_page() as page:
-        yield page
-        assert page.console_errors == []
-
-
 @pytest.fixture
-def page(browser_tab):
-    story = storyboard().to_dict()
-    show(browser_tab, story)
-    browser_tab.evaluate("story => { window.story = story }", story)
-    return browser_tab
+def page(page):
+    page.evaluate("story => { window.story = story }", STORY)
+    return page
 
 
 def test_the_widget_sends_the_library_and_its_storyboard():

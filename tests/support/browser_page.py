@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from patience import PATIENCE
 from playwright.sync_api import Browser, Error, FloatRect, Locator, Page, expect, sync_playwright
 
@@ -146,6 +147,13 @@ def settled(page: Page) -> None:
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
+def resize(page: Page, width: int, height: int) -> None:
+    """Make the page's window this large, and wait until the page is laid out in it."""
+    if page.viewport_size != {"width": width, "height": height}:
+        page.set_viewport_size({"width": width, "height": height})
+        settled(page)
+
+
 def at_rest(page: Page, read: Callable[[], Any]) -> Any:
     """Return what is read of the page once it is the same in two frames."""
     seen: list[Any] = []
@@ -164,3 +172,17 @@ def place_of(part: Locator) -> FloatRect:
     """Return the bounding box of an element once it is there and no longer moves."""
     part.wait_for()
     return at_rest(part.page, part.bounding_box)
+
+
+def inside(part: FloatRect, around: FloatRect, by: float = 0) -> bool:
+    """Whether a rectangle lies within another, or leaves it by so many px at most."""
+    return all(
+        around[low] - by <= part[low] and part[low] + part[size] <= around[low] + around[size] + by
+        for low, size in (("x", "width"), ("y", "height"))
+    )
+
+
+def assert_accessible(page: Page, part: str = ".wb-player") -> None:
+    """Assert that axe finds nothing to complain about in these parts of the page."""
+    found = Axe().run(page, part)
+    assert found.violations_count == 0, found.generate_report()

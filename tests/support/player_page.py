@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
-from browser_page import settled, wait_until
+import pytest
+from browser_page import inside, place_of, settled, wait_until
 from playwright.sync_api import Page
 
 from workbench.scene.payload import in_page, library
@@ -76,3 +78,47 @@ def wear(page: Page, theme: str) -> None:
     press(page, f"theme-{theme}")
     assert page.evaluate("document.getElementById('here').dataset.wbTheme") == theme
     settled(page)
+
+
+def go(page: Page, k: int) -> None:
+    """Show a step."""
+    page.evaluate("k => player.go(k)", k)
+
+
+def focused(page: Page) -> str:
+    """What has the focus: the action of a button, the id of a box, or the last class of an element, or its tag."""
+    return page.evaluate("""() => { const e = document.activeElement;
+        return e.dataset.action || e.dataset.id || [...e.classList].at(-1) || e.tagName; }""")
+
+
+def in_sight(page: Page, id: str) -> bool:
+    """Whether a box is in sight in the window onto the picture."""
+    return inside(place_of(page.locator(f'[data-id="{id}"] .wb-frame')), place_of(page.locator(".wb-view")))
+
+
+def whole(page: Page) -> bool:
+    """Whether all of the picture is in sight, and nothing scrolls."""
+    return page.evaluate("""() => { const p = document.querySelector(".wb-picture").getBoundingClientRect(),
+        view = document.querySelector(".wb-view"), v = view.getBoundingClientRect();
+        return v.left <= p.left && p.right <= v.right && v.top <= p.top && p.bottom <= v.bottom
+          && view.scrollWidth <= view.clientWidth && view.scrollHeight <= view.clientHeight; }""")
+
+
+# The size of the smallest text of a picture on the screen, in px.
+SMALLEST = """Math.min(...[...document.querySelectorAll(".wb-picture text")]
+  .map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getCTM().a))"""
+# How many boxes are in sight, and how many there are.
+IN_SIGHT = """() => { const view = document.querySelector(".wb-view").getBoundingClientRect();
+  const boxes = [...document.querySelectorAll(".wb-box:not(.wb-state-future):not(.wb-kind-region) .wb-frame")];
+  return [boxes.map((box) => box.getBoundingClientRect()).filter(({ left, top, right, bottom }) =>
+    left >= view.left && right <= view.right && top >= view.top && bottom <= view.bottom).length, boxes.length]; }"""
+HEIGHT = "document.querySelector('.wb-player').getBoundingClientRect().height"
+# What JupyterLab shows of a notebook beside its list of files, by the size of the browser's window.
+NOTEBOOKS = {(1440, 900): (988, 779), (1024, 768): (572, 647), (960, 600): (508, 479)}
+
+
+def scheduled_but(few: Sequence[Any], every: Sequence[Any], names: int = 1) -> list[Any]:
+    """The entries of a parametrized test of so many names, of which all but a few are scheduled."""
+    marks = [[] if each in few else [pytest.mark.scheduled] for each in every]
+    split = [(each,) if names == 1 else each for each in every]
+    return [pytest.param(*values, marks=mark) for values, mark in zip(split, marks, strict=True)]

@@ -89,3 +89,15 @@ def storyboard() -> Storyboard:
         _backward("The backward is over.", "x", {"n1": DONE}, {"x>n1": DONE}),
     ]  # fmt: skip
     return Storyboard(_scene(), steps)
+
+
+def wide() -> dict[str, Any]:
+    """Boxes in forty rows of forty, as a chart: far larger than any window."""
+    boxes = {
+        f"b{n}": Box(f"b{n}", "event", f"e{n}", place=(120 * (n % 40), 60 * (n // 40), 100, 40)) for n in range(1600)
+    }
+    steps = [StoryStep(f"Number {n}.", focus=f"b{n}", boxes={f"b{n}": {"state": "running"}}) for n in (0, 820, 1599)]
+    return Storyboard(Scene("wide", boxes), steps).to_dict()
+
+
+WIDE = wide()

@@ -1,0 +1,198 @@
+"""Predictions, the menu, and the legend: what a reader asks a player for, by mouse and by keys."""
+
+from __future__ import annotations
+
+import pytest
+import trace_samples as samples
+from browser_page import assert_accessible, place_of, resize, wait_until
+from player_page import HEIGHT, focused, position, press, scheduled_but, show, wear
+from player_programs import five_steps, one_number, story_of, three_layers
+from player_story import storyboard
+
+from workbench.scene.model import Box, Scene, StoryStep
+from workbench.scene.picture import Picture
+from workbench.scene.storyboard import Storyboard
+from workbench.views import storyboard as view_of
+
+SIZE, CALM = (1440, 900), True
+STORY = storyboard().to_dict()
+# Predicts each step; the player's height and the room for answers before each, as long as there is one to predict.
+PREDICTED = """(steps) => Array.from({ length: steps }, () => {
+  const field = document.querySelector("[name=guess]"), asks = document.querySelector(".wb-predict");
+  const found = [document.querySelector(".wb-player").getBoundingClientRect().height,
+    getComputedStyle(asks).getPropertyValue("--wb-asks"), document.querySelector(".wb-position").textContent];
+  if (field.checkVisibility()) {
+    field.value = "[1, 2]";
+    field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+  }
+  return found; })"""
+
+
+def test_the_menu_goes_by_keys_and_gives_the_focus_back(page):
+    opener, menu = page.locator('[data-action="menu"]'), page.locator(".wb-menu")
+    assert opener.get_attribute("aria-haspopup") == "menu" and opener.get_attribute("aria-expanded") == "false"
+    opener.press("Enter")
+    assert menu.is_visible() and opener.get_attribute("aria-expanded") == "true" and focused(page) == "predict"
+    seen = []
+    for key in ("ArrowDown", "ArrowDown", "ArrowUp", "End", "ArrowDown", "ArrowUp", "Home"):
+        page.keyboard.press(key)
+        seen.append(focused(page))
+    assert seen == ["find", "in", "find", "keys", "predict", "keys", "predict"]
+    assert_accessible(page)
+    page.keyboard.press("Escape")
+    assert not menu.is_visible() and focused(page) == "menu" and position(page) == "3 / 8"
+    assert page.evaluate("leaked") == []
+    press(page, "find")
+    assert not menu.is_visible() and page.evaluate("document.activeElement.type") == "search"
+
+
+@pytest.mark.parametrize("height", [900, 320])
+def test_menu_and_keys_are_in_sight_whatever_the_window(page, height):
+    resize(page, 700, height)
+    for action, part in (("menu", ".wb-menu"), ("keys", ".wb-keys")):
+        press(page, action)
+        box = place_of(page.locator(part))
+        assert box["x"] >= 0 and box["y"] >= 0
+        assert box["x"] + box["width"] <= 700 and box["y"] + box["height"] <= height
+
+
+def test_predicting_hides_what_comes_next_until_it_is_typed(page):
+    press(page, "predict")
+    ask, said = page.locator(".wb-row label"), page.locator(".wb-predict .wb-said")
+    assert ask.inner_text() == "Predict what loss sends to sum:"
+    page.locator(".wb-player").press("ArrowRight")
+    assert position(page) == "3 / 8" and page.evaluate("document.activeElement.name") == "guess"
+    page.keyboard.type("-1")
+    page.keyboard.press("Enter")
+    assert position(page) == "4 / 8" and said.inner_text() == "Your prediction of what loss sends to sum: wrong sign."
+    page.keyboard.press("ArrowRight")
+    for guess, answer in (("two", "Type a number such as 0.5, or [1, 2]."),
+                          ("[1, 1, 1]", "Your prediction of what sum sends to mul: right.")):  # fmt: skip
+        page.locator("[name=guess]").fill(guess)
+        press(page, "check")
+        assert said.inner_text() == answer
+    for guess, answer in (("4", "another shape: it has 3 numbers"), ("[8, 20, 38]", "off by 5 %")):
+        page.locator("[name=guess]").fill(guess)
+        page.keyboard.press("Enter")
+        assert said.inner_text().endswith(f"{answer}.")
+    assert position(page) == "7 / 8" and ask.inner_text() == "Predict what comes next:"
+    press(page, "last")
+    assert position(page) == "7 / 8"
+    press(page, "reveal")
+    assert position(page) == "8 / 8" and not page.locator(".wb-row").is_visible()
+    press(page, "first")  # what was seen needs no guess
+    press(page, "last")
+    assert position(page) == "8 / 8"
+    for key in ("ArrowRight", "Space", "End"):  # nothing comes next
+        page.locator(".wb-player").press(key)
+        assert position(page) == "8 / 8"
+    assert_accessible(page)
+
+
+# A page of a projector, and a cell of JupyterLab in one.
+EVERYWHERE = [*[(theme, SIZE) for theme in ("light", "dark", "print", "projector")]]
+EVERYWHERE += [("projector", (1024, 768)), ("projector", (840, 768))]
+FEW = [("light", SIZE), ("projector", (1024, 768)), ("projector", (840, 768))]
+
+
+@pytest.mark.parametrize(("theme", "size"), scheduled_but(FEW, EVERYWHERE, 2))
+def test_predicting_leaves_the_player_as_low_as_it_was_asked_to_be(page, theme, size):
+    resize(page, *size)
+    for program in (three_layers, one_number, five_steps):
+        story = story_of(program) | {"predict": True, "start": 0}
+        show(page, story)
+        wear(page, theme)
+        heights, rooms, positions = zip(*page.evaluate(PREDICTED, len(story["steps"])), strict=True)
+        assert max(heights) <= size[1] and len(set(positions)) > 1
+        assert len(set(rooms)) == 1  # an answer moves nothing
+        press(page, "predict")
+        assert page.evaluate(HEIGHT) <= size[1]
+
+
+def test_no_key_plays_or_predicts_where_nothing_comes_next(page):
+    show(page, Storyboard(Scene("one", {"a": Box("a", "op", "a")}), [StoryStep("One moment.")]).to_dict())
+    page.locator(".wb-player").focus()
+    for key in ("Space", "p", "ArrowRight", "End", "ArrowLeft"):
+        page.keyboard.press(key)
+        assert page.locator(".wb-player").get_attribute("data-playing") == "false", key
+        assert not page.locator(".wb-predict").is_visible(), key
+
+
+@pytest.mark.parametrize("start", [0, 7])
+def test_buttons_of_a_prediction_that_nobody_sees_do_nothing(page, start):
+    show(page, STORY | {"start": start})
+    for _ in range(2):  # before it was asked for at all, and after it was put away
+        for action in ("check", "reveal"):
+            page.evaluate(f"document.querySelector('[data-action=\"{action}\"]').click()")
+        assert position(page) == f"{start + 1} / 8"
+        page.locator(".wb-player").press("p")
+        page.locator(".wb-player").press("p")
+
+
+@pytest.mark.parametrize("action", ["reveal", "check"])
+def test_the_keys_stay_in_the_player_when_a_prediction_is_put_away(page, action):
+    press(page, "predict")
+    page.locator(f'[data-action="{action}"]').focus()
+    page.keyboard.press("p")
+    assert not page.locator(".wb-predict").is_visible()
+    assert page.evaluate("document.activeElement.classList.contains('wb-player')")
+    page.keyboard.press("ArrowRight")
+    assert position(page) == "4 / 8" and page.evaluate("leaked") == []
+
+
+def test_a_dimmed_button_does_nothing(page):
+    press(page, "last")
+    for action in ("step", "last"):
+        page.locator(f'[data-action="{action}"]').evaluate("button => button.click()")
+    assert page.evaluate("moves") == [7]
+    press(page, "play")  # from the beginning
+    assert position(page) == "1 / 8"
+    page.locator('[data-action="back"]').evaluate("button => button.click()")
+    assert page.locator(".wb-player").get_attribute("data-playing") == "true"
+    press(page, "play")
+
+
+def test_a_story_may_ask_for_predictions_from_the_start(page):
+    show(page, STORY | {"predict": True, "start": 0})
+    assert page.locator(".wb-row").is_visible()
+    assert page.locator(".wb-row label").inner_text() == "Predict what comes next:"
+    press(page, "play")
+    assert position(page) == "1 / 8" and page.evaluate("document.activeElement.name") == "guess"
+    page.keyboard.press("Escape")
+    page.keyboard.press("p")
+    page.keyboard.press("ArrowRight")
+    assert position(page) == "2 / 8"
+
+
+LEGEND = "document.querySelector('p.wb-legend').offsetHeight > 0"
+
+
+def test_the_legend_is_shown_until_the_menu_takes_it_away_and_stays_away_when_the_cell_runs_again(page):
+    board = view_of(samples.twice(), "memory")
+    show(page, board.to_dict())
+    legend, choice = page.locator("p.wb-legend"), page.locator("[data-action=legend]")
+    assert legend.inner_text() == board.legend and page.evaluate(LEGEND)
+    assert place_of(legend)["y"] >= place_of(page.locator(".wb-caption"))["y"]
+    assert_accessible(page, "body")
+    press(page, "step")
+    assert legend.inner_text() == board.legend and choice.get_attribute("aria-checked") == "true"
+    press(page, "legend")
+    assert not page.evaluate(LEGEND) and choice.get_attribute("aria-checked") == "false"
+    show(page, board.to_dict(), again=True)
+    assert not page.evaluate(LEGEND)
+    press(page, "legend")
+    assert page.evaluate(LEGEND)
+
+
+def test_a_picture_without_a_legend_has_no_room_and_no_choice_for_it(page):
+    show(page, view_of(samples.twice(), "flow", legend=False).to_dict())
+    assert not page.evaluate(LEGEND) and page.locator("[data-action=legend]").count() == 0
+
+
+def test_a_notebook_keeps_the_legend(page, tmp_path):
+    board = view_of(samples.twice(), "versions")
+    kept = Picture(board)._repr_mimebundle_()["text/html"]
+    (tmp_path / "kept.html").write_text(f"<!doctype html><html><body>{kept}</body></html>", encoding="utf-8")
+    page.goto((tmp_path / "kept.html").as_uri())
+    wait_until(page, "document.querySelector('p.wb-legend') !== null")
+    assert page.locator("p.wb-legend").inner_text() == board.legend
