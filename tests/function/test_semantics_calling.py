@@ -1,151 +1,201 @@
-"""Semantics of keyword arguments, vjp and once_differentiable; each test is named after its row."""
+"""How a Function is called: setup_context, keyword arguments, vjp and once_differentiable (rows 9 to 11 and 17)."""
 
 from __future__ import annotations
 
 import inspect
+import itertools
 from typing import Any
 
 import pytest
-from oracle import chain, compare, raised, same
+from functions import function, leaf, nothing
+from oracle import chain, raised, same
+
+
+def power(torch: Any, seen: list[Any] | None = None) -> Any:
+    """A Function with setup_context and two arguments that have defaults."""
+
+    class Power(torch.autograd.Function):
+        @staticmethod
+        def forward(x, n=2, scale=1.0):
+            return x**n * scale
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            if seen is not None:
+                seen.append((inputs, output))
+            x, ctx.n, ctx.scale = inputs
+            ctx.save_for_backward(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * ctx.n * x ** (ctx.n - 1) * ctx.scale, None, None
+
+    return Power
+
+
+@same
+def test_9_1_an_inherited_setup_context_counts(torch):
+    x = leaf(torch)
+    out = type("Child", (power(torch),), {}).apply(x, 3)
+    out.sum().backward()
+    return out, x.grad
+
+
+@same
+def test_9_1_as_class_methods(torch):
+    class F(torch.autograd.Function):
+        @classmethod
+        def forward(cls, x):
+            return x * 2
+
+        @classmethod
+        def setup_context(cls, ctx, inputs, output):
+            ctx.name_of_class = cls.__name__
+
+        @classmethod
+        def backward(cls, ctx, g):
+            return g * 2
+
+    x = leaf(torch)
+    out = F.apply(x)
+    out.sum().backward()
+    return out.grad_fn.name_of_class, x.grad
+
+
+GIVEN = [(3,), {}], [(3, 4.0), {}], [(), {"n": 3}], [(), {"scale": 2.0}], [(), {"scale": 3.0, "n": 1}], [(), {}]
+
+
+@pytest.mark.parametrize(("args", "kwargs"), GIVEN)
+@same
+def test_9_2_inputs_has_all_parameters(torch, args, kwargs):
+    seen: list[Any] = []
+    x = leaf(torch)
+    out = power(torch, seen).apply(x, *args, **kwargs)
+    out.sum().backward()
+    needs = out.grad_fn.needs_input_grad
+    return seen[0][0], seen[0][0][0] is x, seen[0][1] is out, needs, out, x.grad, chain(out.grad_fn)
+
+
+@same
+def test_9_2_a_tensor_by_keyword(torch):
+    x = leaf(torch)
+    out = power(torch).apply(scale=2.0, x=x)
+    out.sum().backward()
+    return out, x.grad, out.grad_fn.needs_input_grad
+
+
+UNBOUND = (0, {}), (4, {}), (1, {"m": 1}), (2, {"n": 1}), (0, {"n": 1}), (3, {"x": 1})
+
+
+@pytest.mark.parametrize(("args", "kwargs"), UNBOUND)
+@same
+def test_9_3_arguments_that_do_not_bind(torch, args, kwargs):
+    return raised(power(torch).apply, *(torch.ones(1), 2, 3.0, 4)[:args], **kwargs)
+
+
+@same
+def test_9_4_keyword_only_parameters(torch):
+    apply, x = function(torch, lambda x, *, k=2: x * k, setup_context=nothing).apply, torch.ones(1)
+    return raised(apply, x), raised(apply, x, k=3)
+
+
+@same
+def test_9_9_forward_takes_ctx_all_the_same(torch):
+    return raised(function(torch, lambda ctx, x: x * 2, setup_context=nothing).apply, torch.ones(1))
+
+
+@same
+def test_9_11_the_base_method(torch):
+    return raised(torch.autograd.Function.setup_context, None, (), None)
+
+
+@same
+def test_9_12_an_omitted_default_is_no_input(torch):
+    def forward(ctx, x, n=2):
+        ctx.n = n
+        return x * n
+
+    old, x = function(torch, forward, lambda ctx, g: (g * ctx.n, None)[: len(ctx.needs_input_grad)]).apply, leaf(torch)
+    a, b, c = old(x), old(x, 3), power(torch).apply(x)
+    return [t.grad_fn.needs_input_grad for t in (a, b, c)], torch.autograd.grad([a.sum(), b.sum(), c.sum()], x)
 
 
 def add(torch: Any) -> Any:
     """A Function in the combined style, with defaults."""
 
-    class Add(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, y=None, k=1):
-            ctx.k = k
-            return x * 2 if y is None else x * 2 + y * k
+    def forward(ctx, x, y=None, k=1):
+        ctx.k = k
+        return x * 2 if y is None else x * 2 + y * k
 
-        @staticmethod
-        def backward(ctx, g):
-            return (g * 2, g * ctx.k, None)[: len(ctx.needs_input_grad)]
-
-    return Add
+    return function(torch, forward, lambda ctx, g: (g * 2, g * ctx.k, None)[: len(ctx.needs_input_grad)])
 
 
 @same
-def test_10_1_arguments_by_keyword(torch: Any) -> Any:
-    x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+def test_10_1_arguments_by_keyword(torch):
+    x, y = leaf(torch, 1.0), leaf(torch, 1.0)
     outs = [add(torch).apply(x, y=y), add(torch).apply(x, y, k=5), add(torch).apply(k=3, y=y, x=x)]
     facts = [(o, o.grad_fn.needs_input_grad, chain(o.grad_fn)) for o in outs]
     return facts, [torch.autograd.grad(o, [x, y]) for o in outs]
 
 
-@pytest.mark.parametrize(
-    ("args", "kwargs"),
-    [
-        (1, {"k": 2}),
-        (0, {"y": 1, "k": 2}),
-        (1, {"x": 1}),
-        (1, {"q": 1}),
-        (0, {"k": 2}),
-        (2, {"y": 2}),
-        (0, {}),
-    ],
-)
-def test_10_2_and_10_3_arguments_that_do_not_bind(args: int, kwargs: Any) -> None:
-    def program(torch: Any) -> Any:
-        given = torch.ones(1, requires_grad=True), torch.ones(1)
-        return raised(add(torch).apply, *given[:args], **kwargs)
+UNFIT = (1, {"k": 2}), (0, {"y": 1, "k": 2}), (1, {"x": 1}), (1, {"q": 1}), (0, {"k": 2}), (2, {"y": 2}), (0, {})
 
-    compare(program)
+
+@pytest.mark.parametrize(("args", "kwargs"), UNFIT)
+@same
+def test_10_2_and_10_3_arguments_that_do_not_bind(torch, args, kwargs):
+    given = leaf(torch, 1.0), torch.ones(1)
+    return raised(add(torch).apply, *given[:args], **kwargs)
+
+
+STARRED = (lambda ctx, x, *, k=1: x * k, lambda ctx, x, **rest: x * 2, lambda ctx, *xs: xs[0] * 2)
 
 
 @pytest.mark.parametrize("kwargs", [{}, {"k": 2}])
-@pytest.mark.parametrize(
-    "forward", [lambda ctx, x, *, k=1: x * k, lambda ctx, x, **rest: x * 2, lambda ctx, *xs: xs[0] * 2]
-)
-def test_10_3_keyword_only_and_starred_parameters(forward: Any, kwargs: Any) -> None:
-    def program(torch: Any) -> Any:
-        F = type("F", (torch.autograd.Function,), {"forward": staticmethod(forward)})
-        return raised(F.apply, torch.ones(1), **kwargs)
+@pytest.mark.parametrize("forward", STARRED)
+@same
+def test_10_3_keyword_only_and_starred_parameters(torch, forward, kwargs):
+    return raised(function(torch, forward).apply, torch.ones(1), **kwargs)
 
-    compare(program)
+
+def twice(torch: Any, **members: Any) -> Any:
+    """A Function that doubles, with these members."""
+    return function(torch, lambda ctx, x: x * 2, **members)
 
 
 @same
-def test_11_1_two_names_for_one_method(torch: Any) -> Any:
-    class F(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def vjp(ctx, g):
-            return g * 2
-
-    x = torch.ones(1, requires_grad=True)
+def test_11_1_two_names_for_one_method(torch):
+    F, x = twice(torch, vjp=lambda ctx, g: g * 2), leaf(torch, 1.0)
     F.apply(x).backward()
     return torch.autograd.Function.vjp is torch.autograd.Function.backward, F.vjp is F.backward, x.grad
 
 
-def both(torch: Any) -> Any:
-    class F(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * 2
-
-        @staticmethod
-        def vjp(ctx, g):
-            return g * 2
-
-    return F
-
-
 @pytest.mark.parametrize("inherited", [True, False])
-def test_11_2_both_overridden(inherited: bool) -> None:
-    def program(torch: Any) -> Any:
-        F = type("Child", (both(torch),), {}) if inherited else both(torch)
-        out = F.apply(torch.ones(1, requires_grad=True))
-        return raised(out.backward), raised(out.grad_fn.apply, torch.ones(1))
-
-    compare(program)
+@same
+def test_11_2_both_overridden(torch, inherited):
+    F = twice(torch, backward=lambda ctx, g: g * 2, vjp=lambda ctx, g: g * 2)
+    out = (type("Child", (F,), {}) if inherited else F).apply(leaf(torch, 1.0))
+    return raised(out.backward), raised(out.grad_fn.apply, torch.ones(1))
 
 
 @same
-def test_11_3_neither(torch: Any) -> Any:
-    class F(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-    out = F.apply(torch.ones(1, requires_grad=True))
+def test_11_3_neither(torch):
+    F = twice(torch)
+    out = F.apply(leaf(torch, 1.0))
     return out, raised(out.backward), raised(out.grad_fn.apply, torch.ones(1)), raised(F.backward, None)
 
 
 @same
-def test_11_4_no_forward(torch: Any) -> Any:
-    class F(torch.autograd.Function):
-        pass
-
-    class G(torch.autograd.Function):
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            pass
-
-    x = torch.ones(1)
-    return (
-        raised(F.apply, x),
-        raised(G.apply, x),
-        raised(F.forward),
-        raised(torch.autograd.Function.forward, None),
-    )
+def test_11_4_no_forward(torch):
+    F, G = function(torch), function(torch, setup_context=nothing)
+    calls = (F.apply, torch.ones(1)), (G.apply, torch.ones(1)), (F.forward,), (torch.autograd.Function.forward, None)
+    return [raised(*call) for call in calls]
 
 
 @same
-def test_11_5_backward_is_looked_up_when_it_is_needed(torch: Any) -> Any:
-    class F(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-    x = torch.ones(1, requires_grad=True)
+def test_11_5_backward_is_looked_up_when_it_is_needed(torch):
+    F, x = twice(torch), leaf(torch, 1.0)
     out = F.apply(x)
     F.backward = staticmethod(lambda ctx, g: g * 2)
     out.backward(retain_graph=True)
@@ -177,79 +227,138 @@ def square(torch: Any, seen: list[Any] | None = None) -> Any:
 
 
 @same
-def test_17_1_inside(torch: Any) -> Any:
+def test_17_1_inside(torch):
     seen: list[Any] = []
-    x = torch.ones(1, requires_grad=True)
+    x, g = leaf(torch, 1.0), leaf(torch, 1.0)
     out = square(torch, seen).apply(x, 1)
     out.backward(retain_graph=True)
-    g = torch.ones(1, requires_grad=True)
     return seen, torch.autograd.grad(out, x, g, create_graph=True), seen, torch.is_grad_enabled()
 
 
 @same
-def test_17_2_no_incoming_gradient_requires_grad(torch: Any) -> Any:
-    x = torch.ones(1, requires_grad=True)
+def test_17_2_no_incoming_gradient_requires_grad(torch):
+    x = leaf(torch, 1.0)
     (g,) = torch.autograd.grad(square(torch).apply(x, 1), x, create_graph=True)
     return g, raised(g.backward)
 
 
 @same
-def test_17_3_an_incoming_gradient_requires_grad(torch: Any) -> Any:
-    x = torch.tensor([2.0], requires_grad=True)
-    (g,) = torch.autograd.grad(square(torch).apply(x, 1) ** 2, x, create_graph=True)
-    return g, chain(g.grad_fn), g.grad_fn.name(), g.output_nr, raised(g.backward)
-
-
-@same
-def test_17_4_what_the_error_node_leads_to(torch: Any) -> Any:
-    x = torch.tensor([2.0], requires_grad=True)
+def test_17_3_and_17_4_an_incoming_gradient_requires_grad(torch):
+    x = leaf(torch, 2.0)
     (g,) = torch.autograd.grad(square(torch).apply(x, 1) ** 2, x, create_graph=True)
     used = torch.autograd.grad(g, x, allow_unused=True, retain_graph=True)
-    return used, raised(torch.autograd.grad, g, x)
+    seen = g, chain(g.grad_fn), g.grad_fn.name(), g.output_nr, used
+    return seen, raised(torch.autograd.grad, g, x, retain_graph=True), raised(g.backward)
 
 
 @same
-def test_17_5_none_among_the_results(torch: Any) -> Any:
-    class F(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, y):
-            return x * y
-
-        @staticmethod
-        @torch.autograd.function.once_differentiable
-        def backward(ctx, g):
-            return None, g * 2
-
-    x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
-    gx, gy = torch.autograd.grad(F.apply(x, y) ** 2, [x, y], create_graph=True, allow_unused=True)
+def test_17_5_none_among_the_results(torch):
+    backward = torch.autograd.function.once_differentiable(lambda ctx, g: (None, g * 2))
+    x, y = leaf(torch, 1.0), leaf(torch, 1.0)
+    out = function(torch, lambda ctx, x, y: x * y, backward).apply(x, y) ** 2
+    gx, gy = torch.autograd.grad(out, [x, y], create_graph=True, allow_unused=True)
     return gx, gy, gy.output_nr, chain(gy.grad_fn)
 
 
 @same
-def test_17_6_its_name_and_vjp(torch: Any) -> Any:
-    class F(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
+def test_17_6_its_name_and_vjp(torch):
+    def vjp(ctx, g):
+        return g * 2
 
-        @staticmethod
-        @torch.autograd.function.once_differentiable
-        def vjp(ctx, g):
-            return g * 2
-
-    x = torch.ones(1, requires_grad=True)
+    F, x = twice(torch, vjp=torch.autograd.function.once_differentiable(vjp)), leaf(torch, 1.0)
     F.apply(x).backward()
     backward = square(torch).backward
     return x.grad, F.vjp.__name__, backward.__name__, backward.__doc__, str(inspect.signature(backward))
 
 
 @same
-def test_17_7_gradgradcheck(torch: Any) -> Any:
-    x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
-
+def test_17_7_gradgradcheck(torch):
     def f(x):
         return square(torch).apply(x, 1)
 
-    check = torch.autograd.gradcheck(f, (x,))
+    x = leaf(torch, dtype="float64")
     kind, message = raised(torch.autograd.gradgradcheck, f, (x,))[1]
-    return check, kind, message.splitlines()[0]
+    return torch.autograd.gradcheck(f, (x,)), kind, message.splitlines()[0]
+
+
+@pytest.mark.parametrize("which", ["input", "output", "other"])
+@pytest.mark.parametrize("mode", ["plain", "dirty", "without gradient", "integers"])
+@same
+def test_an_input_that_is_returned_as_it_is_and_saved(torch, mode, which):
+    """Whether that is refused, or else requires grad, is a view, is the input itself, and its version."""
+
+    def outcome(saves: list[str], needs: bool, several: bool, grad_mode: bool) -> str:
+        class F(torch.autograd.Function):
+            @staticmethod
+            def forward(x, y):
+                if mode == "dirty":
+                    x.mul_(2)
+                return (x, y * 2) if several else x
+
+            @staticmethod
+            def setup_context(ctx, inputs, output):
+                first = output[0] if several else output
+                if mode == "dirty":
+                    ctx.mark_dirty(inputs[0])
+                if mode == "without gradient":
+                    ctx.mark_non_differentiable(first)
+                kept = {"input": inputs[0], "output": first, "other": inputs[1]}[which]
+                for direction in saves:
+                    getattr(ctx, f"save_for_{direction}")(kept)
+
+            @staticmethod
+            def backward(ctx, g, *more):
+                saved.extend(t.sum().item() for t in ctx.saved_tensors)
+                return g, None
+
+        saved: list[float] = []
+        x = torch.ones(2, requires_grad=needs)
+        x = torch.ones(2, dtype=torch.int64) if mode == "integers" else x * 1 if mode == "dirty" else x
+        try:
+            with torch.set_grad_enabled(grad_mode):
+                out = F.apply(x, torch.ones(2))
+        except RuntimeError as error:
+            refusals.add(str(error))
+            return "no"
+        out = out[0] if several else out
+        if out.requires_grad:
+            out.sum().backward()
+        facts = (out.requires_grad, out._is_view(), out is x)
+        return "".join(str(int(fact)) for fact in facts) + f"{out._version} {saved}"
+
+    refusals: set[str] = set()
+    directions = ["backward"], ["forward"], ["backward", "forward"]
+    cases = itertools.product(directions, [False, True], [False, True], [False, True])
+    return [outcome(*case) for case in cases], sorted(refusals)
+
+
+@pytest.mark.parametrize("saves", ["", "save_for_backward", "save_for_forward"])
+@pytest.mark.parametrize("mode", ["plain", "dirty"])
+@same
+def test_an_input_that_is_returned_as_it_is_and_saved_under_a_transform(torch, mode, saves):
+    def setup_context(ctx, inputs, output):
+        if mode == "dirty":
+            ctx.mark_dirty(*inputs)
+        if saves:
+            getattr(ctx, saves)(*inputs)
+
+    F = function(
+        torch,
+        lambda x: x.mul_(2) if mode == "dirty" else x,
+        lambda ctx, g: g * 3,
+        setup_context=setup_context,
+        jvp=lambda ctx, t: t.mul_(2) if mode == "dirty" else t.view_as(t),
+    )
+
+    def f(x: Any) -> Any:
+        return F.apply(x * 1).sum()
+
+    seen: list[Any] = []
+    x, forward_ad = torch.ones(2), torch.autograd.forward_ad
+    with forward_ad.dual_level():
+        dual = raised(lambda: seen.append(forward_ad.unpack_dual(f(forward_ad.make_dual(x, x * 3))).tangent))
+        return [dual] + [
+            raised(lambda: seen.append(torch.func.grad(f)(x))),
+            raised(lambda: seen.append(torch.func.jvp(f, (x,), (x,)))),
+            seen,
+        ]

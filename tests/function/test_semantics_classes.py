@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from oracle import chain, compare, entries, raised, same
+from functions import function
+from oracle import chain, entries, raised, same
 
 
 def twice(torch: Any, **members: Any) -> Any:
@@ -122,83 +123,70 @@ x.detach().requires_grad_()[0] | x.mean(0) | x.reshape(2, 1).T.reshape(2) | x.vi
 
 
 @pytest.mark.parametrize("text", entries(NAMES))
-def test_15_11_built_in_names(text: str) -> None:
-    def program(torch: Any) -> Any:
-        x, y = torch.tensor([0.5, 2.0], requires_grad=True), torch.tensor([1.0, 3.0], requires_grad=True)
-        return chain(eval(text, {"torch": torch, "x": x, "y": y}).grad_fn)
-
-    compare(program)
+@same
+def test_15_11_built_in_names(torch, text):
+    x, y = torch.tensor([0.5, 2.0], requires_grad=True), torch.tensor([1.0, 3.0], requires_grad=True)
+    return chain(eval(text, {"torch": torch, "x": x, "y": y}).grad_fn)
 
 
 @pytest.mark.parametrize("materialize", [True, False])
 @pytest.mark.parametrize("several", [True, False])
-def test_gradients_come_as_one_list_where_they_are_boxed(several: bool, materialize: bool) -> None:
-    def program(torch: Any) -> Any:
-        arrived = []
+@same
+def test_gradients_come_as_one_list_where_they_are_boxed(torch, several, materialize):
+    arrived = []
 
-        class Boxed(torch.autograd.Function):
-            boxed_grads_call = True
+    class Boxed(torch.autograd.Function):
+        boxed_grads_call = True
 
-            @staticmethod
-            def forward(ctx, x):
-                ctx.set_materialize_grads(materialize)
-                return (x * 2, x * 3) if several else x * 2
+        @staticmethod
+        def forward(ctx, x):
+            ctx.set_materialize_grads(materialize)
+            return (x * 2, x * 3) if several else x * 2
 
-            @staticmethod
-            def backward(ctx, grads):
-                arrived.append([type(grads).__name__, *[g if g is None else g.tolist() for g in grads]])
-                return grads[0] * 5
+        @staticmethod
+        def backward(ctx, grads):
+            arrived.append([type(grads).__name__, *[g if g is None else g.tolist() for g in grads]])
+            return grads[0] * 5
 
-        told = []
-        for create_graph in (False, True):
-            x = torch.ones(2, requires_grad=True)
-            out = Boxed.apply(x)
-            told += torch.autograd.grad((out[0] if several else out).sum(), x, create_graph=create_graph)
-        return arrived, [g.tolist() for g in told]
-
-    compare(program)
+    told = []
+    for create_graph in (False, True):
+        x = torch.ones(2, requires_grad=True)
+        out = Boxed.apply(x)
+        told += torch.autograd.grad((out[0] if several else out).sum(), x, create_graph=create_graph)
+    return arrived, [g.tolist() for g in told]
 
 
 @pytest.mark.parametrize("flag", ["boxed_grads_call", "clear_saved_tensors_on_access"])
 @pytest.mark.parametrize("value", [1, "yes", None, True])
-def test_a_flag_that_is_neither_true_nor_false(flag: str, value: Any) -> None:
-    def program(torch: Any) -> Any:
-        class F(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, x):
-                return x * 2
+@same
+def test_a_flag_that_is_neither_true_nor_false(torch, flag, value):
+    F = function(torch, lambda ctx, x: x * 2)
 
-        setattr(F, flag, value)
-        seen = [raised(F.apply, torch.ones(2, requires_grad=True)), raised(F.apply, torch.ones(2))]
-        with torch.no_grad():
-            seen.append(raised(F.apply, torch.ones(2, requires_grad=True)))
-        return seen
-
-    compare(program)
+    setattr(F, flag, value)
+    seen = [raised(F.apply, torch.ones(2, requires_grad=True)), raised(F.apply, torch.ones(2))]
+    with torch.no_grad():
+        seen.append(raised(F.apply, torch.ones(2, requires_grad=True)))
+    return seen
 
 
 @same
 def test_gradients_in_one_list(torch):
     seen: list[Any] = []
 
-    class F(torch.autograd.Function):
-        boxed_grads_call = True
+    def backward(ctx, *grads):
+        seen.append(grads)
+        first = grads[0][0] if isinstance(grads[0], list) else grads[0]
+        if isinstance(grads[0], list):
+            grads[0].clear()
+        return first * 2
 
-        @staticmethod
-        def forward(x):
-            return x * 2, x * 3
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.set_materialize_grads(False)
-
-        @staticmethod
-        def backward(ctx, *grads):
-            seen.append(grads)
-            first = grads[0][0] if isinstance(grads[0], list) else grads[0]
-            if isinstance(grads[0], list):
-                grads[0].clear()
-            return first * 2
+    F = function(
+        torch,
+        lambda x: (x * 2, x * 3),
+        backward,
+        setup_context=lambda ctx, inputs, output: ctx.set_materialize_grads(False),
+        boxed_grads_call=True,
+    )
 
     x = torch.ones(2, requires_grad=True)
     out = F.apply(x)[0]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from oracle import compare, entries, same
+from functions import saved
+from oracle import entries, same
 
 
 def double(torch: Any, value: Any) -> Any:
@@ -76,43 +77,41 @@ torch.autograd.grad(grad(f, 1)(x.requires_grad_(), y).sum(), x) | jvp(grad(f), (
 
 @pytest.mark.parametrize("materialize", [True, False])
 @pytest.mark.parametrize("text", NEEDS)
-def test_21_9_needs_and_missing_gradients(text: str, materialize: bool) -> None:
-    def program(torch: Any) -> Any:
-        seen = []
+@same
+def test_21_9_needs_and_missing_gradients(torch, text, materialize):
+    seen = []
 
-        class Own(torch.autograd.Function):
-            generate_vmap_rule = True
+    class Own(torch.autograd.Function):
+        generate_vmap_rule = True
 
-            @staticmethod
-            def forward(x, y):
-                return x * y, x * 2
+        @staticmethod
+        def forward(x, y):
+            return x * y, x * 2
 
-            @staticmethod
-            def setup_context(ctx, inputs, outputs):
-                ctx.set_materialize_grads(materialize)
-                ctx.save_for_backward(*inputs)
-                ctx.save_for_forward(*inputs)
-                seen.append(ctx.needs_input_grad)
+        @staticmethod
+        def setup_context(ctx, inputs, outputs):
+            ctx.set_materialize_grads(materialize)
+            ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs)
+            seen.append(ctx.needs_input_grad)
 
-            @staticmethod
-            def backward(ctx, g, h):
-                x, y = ctx.saved_tensors
-                seen.append((ctx.needs_input_grad, h is None, None if h is None else h.shape))
-                return g * y, g * x
+        @staticmethod
+        def backward(ctx, g, h):
+            x, y = ctx.saved_tensors
+            seen.append((ctx.needs_input_grad, h is None, None if h is None else h.shape))
+            return g * y, g * x
 
-            @staticmethod
-            def jvp(ctx, t, s):
-                x, y = ctx.saved_tensors
-                seen.append((t is None, s is None))
-                of_x = y * 0 if t is None else t * y
-                return of_x if s is None else of_x + x * s, y * 0 if t is None else t * 2
+        @staticmethod
+        def jvp(ctx, t, s):
+            x, y = ctx.saved_tensors
+            seen.append((t is None, s is None))
+            of_x = y * 0 if t is None else t * y
+            return of_x if s is None else of_x + x * s, y * 0 if t is None else t * 2
 
-        names = {name: getattr(torch.func, name) for name in ("grad", "vjp", "jvp", "vmap")}
-        names |= {"x": double(torch, [1.0, 2.0]), "y": double(torch, [3.0, 4.0]), "torch": torch}
-        names |= {"rows": double(torch, [[1.0, 2.0], [3.0, 5.0]]), "f": lambda x, y: Own.apply(x, y)[0].sum()}
-        return eval(text, names), seen
-
-    compare(program)
+    names = {name: getattr(torch.func, name) for name in ("grad", "vjp", "jvp", "vmap")}
+    names |= {"x": double(torch, [1.0, 2.0]), "y": double(torch, [3.0, 4.0]), "torch": torch}
+    names |= {"rows": double(torch, [[1.0, 2.0], [3.0, 5.0]]), "f": lambda x, y: Own.apply(x, y)[0].sum()}
+    return eval(text, names), seen
 
 
 @same
@@ -170,19 +169,12 @@ def test_21_11_a_failing_method_leaves_no_level(torch: Any) -> Any:
 def test_20_8_a_backward_that_applies_a_function_later(torch: Any) -> Any:
     """What was saved at a level reaches it when that level is over."""
 
-    class Product(torch.autograd.Function):
-        @staticmethod
-        def forward(g, x):
-            return g * x
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.save_for_backward(*inputs)
-
-        @staticmethod
-        def backward(ctx, h):
-            g, x = ctx.saved_tensors
-            return h * x, h * g
+    Product = function(
+        torch,
+        lambda g, x: g * x,
+        saved(lambda h, g, x: (h * x, h * g)),
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+    )
 
     class Square(Product):
         @staticmethod
@@ -251,20 +243,13 @@ def test_11_6_transforms_see_vjp() -> None:
     """PyTorch 2.13 does not: it says that backward is missing."""
     import workbench as torch
 
-    class Double(torch.autograd.Function):
-        generate_vmap_rule = True
-
-        @staticmethod
-        def forward(x):
-            return x**2
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.save_for_backward(*inputs)
-
-        @staticmethod
-        def vjp(ctx, g):
-            return 2 * ctx.saved_tensors[0] * g
+    Double = function(
+        torch,
+        lambda x: x**2,
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+        vjp=lambda ctx, g: 2 * ctx.saved_tensors[0] * g,
+        generate_vmap_rule=True,
+    )
 
     rows = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     func, f, x = torch.func, Double.apply, torch.tensor([1.0, 2.0])

@@ -6,72 +6,50 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracle import compare, raised, same
+from functions import function, leaf, save_inputs
+from oracle import entries, raised, same
 
 
-def giving(torch: Any, backward: Any, forward: Any = None) -> type:
-    """A Function `Fn` that returns `backward(ctx, g)` as its gradients."""
+def giving(torch: Any, backward: Any) -> Any:
+    """A Function of any number of inputs, the sum of all tensors, with this backward."""
 
-    class Fn(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, *inputs):
-            tensors = [i for i in inputs if isinstance(i, torch.Tensor)]
-            return sum(t.sum() * 1.0 for t in tensors) if forward is None else forward(*inputs)
+    def forward(ctx, *inputs):
+        return sum(t.sum() * 1.0 for t in inputs if isinstance(t, torch.Tensor))
 
-    Fn.backward = staticmethod(backward)
-    return Fn
-
-
-def leaf(torch: Any, *shape: int, dtype: str = "float32") -> Any:
-    """A leaf of ones."""
-    return torch.ones(*shape, dtype=getattr(torch, dtype), requires_grad=True)
+    return function(torch, forward, backward).apply
 
 
 @same
-def test_13_1_one_bool_per_argument(torch: Any) -> None:
-    seen = []
+def test_13_1_one_bool_per_argument(torch):
+    def forward(ctx, *inputs):
+        seen.append(ctx.needs_input_grad)
+        return inputs[0] * 2
 
-    class F(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, *inputs):
-            seen.append(ctx.needs_input_grad)
-            return inputs[0] * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            seen.append(ctx.needs_input_grad)
-            return (g,) + (None,) * 6
-
-    x = leaf(torch, 2)
-    F.apply(x, torch.ones(2), 3, None, torch.arange(2), x * 2, "a").sum().backward()
-    F.apply(torch.ones(2), 1)
+    seen: list[Any] = []
+    apply = function(torch, forward, lambda ctx, g: seen.append(ctx.needs_input_grad) or (g,) + (None,) * 6).apply
+    x = leaf(torch)
+    apply(x, torch.ones(2), 3, None, torch.arange(2), x * 2, "a").sum().backward()
+    apply(torch.ones(2), 1)
     return seen
 
 
 @same
-def test_13_2_to_13_4_it_says_what_the_inputs_said(torch: Any) -> None:
-    seen = []
+def test_13_2_to_13_4_it_says_what_the_inputs_said(torch):
+    def setup_context(ctx, inputs, output):
+        save_inputs(ctx, inputs, output)
+        seen.append(ctx.needs_input_grad)
 
-    class F(torch.autograd.Function):
-        @staticmethod
-        def forward(x, y):
-            return x * y
+    def backward(ctx, g):
+        seen.append(ctx.needs_input_grad)
+        x, y = ctx.saved_tensors
+        return g * y, g * x
 
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.save_for_backward(*inputs)
-            seen.append(ctx.needs_input_grad)
-
-        @staticmethod
-        def backward(ctx, g):
-            seen.append(ctx.needs_input_grad)
-            x, y = ctx.saved_tensors
-            return g * y, g * x
-
-    x, y = leaf(torch, 2), leaf(torch, 2)
+    seen: list[Any] = []
+    apply = function(torch, lambda x, y: x * y, backward, setup_context=setup_context).apply
+    x, y = leaf(torch), leaf(torch)
     with torch.no_grad():
-        F.apply(x, y.detach())
-    out = F.apply(x, y)
+        apply(x, y.detach())
+    out = apply(x, y)
     torch.autograd.grad(out.sum(), x, retain_graph=True)
     x.requires_grad_(False)
     out.sum().backward()
@@ -81,175 +59,114 @@ def test_13_2_to_13_4_it_says_what_the_inputs_said(torch: Any) -> None:
     return seen, node.needs_input_grad, x.grad, y.grad
 
 
+RETURNED = """
+13.5 nobody needs it; x, ones; (three, torch.ones(7))
+14.1 one for two; x, y; ones
+14.1 None for two; x, y; None
+14.1 an empty tuple; x; ()
+14.1 a 1-tuple for two; x, y; (ones,)
+14.1 trailing None; x; (ones, None, None)
+14.2 one too many; x; (ones, ones)
+14.2 None, then one too many; x, y; (ones, None, None, ones)
+14.3 a list for one; x; [ones]
+14.3 a list for two; x, y; [ones, ones]
+14.4 a float; x; 1.0
+14.4 an int for two; x, y; (ones, 3)
+14.4 an array; x; np.ones(2)
+14.4 a NumPy number; x; np.float64(1.0)
+14.4 a string; x; "a"
+14.4 None; x; None
+14.4 None of two; x, y; (None, three)
+14.5 for a number; x, 3; (ones, ones)
+14.5 for a number in front; 3, x; (ones, ones)
+14.5 for a number behind None; x, None, 2.0; (ones, None, ones)
+14.5 for a list; x, [x]; (ones, ones)
+14.6 for integers; x, torch.arange(2); (ones, torch.ones(5))
+14.9 the index counts tensors; 3, x, "a", x * 2; (None, ones, None, torch.ones(5))
+14.11 one for two inputs; x, y; (ones, ones)
+14.11 expanded; x, y; (g.expand(2), g.expand(2))
+"""
+
+
+@pytest.mark.parametrize("row", RETURNED.strip().splitlines())
 @same
-def test_13_5_a_gradient_that_nobody_needs_is_dropped(torch: Any) -> None:
-    x = leaf(torch, 2)
-    Fn = giving(torch, lambda ctx, g: (torch.full((2,), 3.0), torch.ones(7)))
-    Fn.apply(x, torch.ones(2)).backward()
-    return x.grad
-
-
-NUMBERS = {
-    "one for two": (2, lambda torch: torch.ones(2)),
-    "None for two": (2, lambda torch: None),
-    "an empty tuple": (1, lambda torch: ()),
-    "a 1-tuple for two": (2, lambda torch: (torch.ones(2),)),
-    "trailing None": (1, lambda torch: (torch.ones(2), None, None)),
-    "one too many": (1, lambda torch: (torch.ones(2), torch.ones(2))),
-    "None, then one too many": (2, lambda torch: (torch.ones(2), None, None, torch.ones(2))),
-    "a list for one": (1, lambda torch: [torch.ones(2)]),
-    "a list for two": (2, lambda torch: [torch.ones(2), torch.ones(2)]),
-    "a float": (1, lambda torch: 1.0),
-    "an int for two": (2, lambda torch: (torch.ones(2), 3)),
-    "an array": (1, lambda torch: np.ones(2)),
-    "a NumPy number": (1, lambda torch: np.float64(1.0)),
-    "a string": (1, lambda torch: "a"),
-    "None": (1, lambda torch: None),
-    "None of two": (2, lambda torch: (None, torch.full((2,), 4.0))),
-}
-
-
-@pytest.mark.parametrize("case", NUMBERS)
-def test_14_1_to_14_4_number_and_kind(case: str) -> None:
-    def program(torch: Any) -> Any:
-        inputs, returned = NUMBERS[case]
-        xs = [leaf(torch, 2) for _ in range(inputs)]
-        giving(torch, lambda ctx, g: returned(torch)).apply(*xs).backward()
-        return [x.grad for x in xs]
-
-    compare(program)
-
-
-@same
-def test_14_5_a_gradient_for_what_is_no_tensor(torch: Any) -> None:
-    x = leaf(torch, 2)
-    told = []
-    for inputs, grads in (((x, 3), (1, 1)), ((3, x), (1, 1)), ((x, None, 2.0), (1, 0, 1)), ((x, [x]), (1, 1))):
-        Fn = giving(torch, lambda ctx, g, grads=grads: tuple(torch.ones(2) if e else None for e in grads))
-        told.append(raised(Fn.apply(*inputs).backward))
-    return told
+def test_what_backward_returns(torch, row):
+    _, inputs, returned = row.split("; ")
+    x, y, ones = leaf(torch), leaf(torch), torch.ones(2)
+    names = {"torch": torch, "np": np, "x": x, "y": y, "ones": ones, "three": torch.full((2,), 3.0)}
+    giving(torch, lambda ctx, g: eval(returned, names | {"g": g}))(*eval(f"({inputs},)", names)).backward()
+    told = (x.grad, y.grad)
+    if x.grad is not None:
+        x.grad = x.grad.mul_(10)  # whoever else has it would see that
+    return told, y.grad, ones
 
 
 @same
-def test_14_6_a_gradient_for_integers_is_ignored(torch: Any) -> None:
-    x = leaf(torch, 2)
-    giving(torch, lambda ctx, g: (torch.ones(2), torch.ones(5))).apply(x, torch.arange(2)).backward()
-    return x.grad
+def test_14_7_none_is_no_gradient(torch):
+    x, y = leaf(torch), leaf(torch)
+    out, grad = giving(torch, lambda ctx, g: (None, g.expand(2)))(x, y), torch.autograd.grad
+    seen = [raised(grad, out, [x, y], retain_graph=True), grad(out, [x, y], retain_graph=True, allow_unused=True)]
+    return seen, grad(out, [x, y], retain_graph=True, materialize_grads=True), out.backward(), x.grad, y.grad
 
 
 @same
-def test_14_7_none_is_no_gradient(torch: Any) -> None:
-    x, y = leaf(torch, 2), leaf(torch, 2)
-    Fn = giving(torch, lambda ctx, g: (None, g.expand(2)))
-    out = Fn.apply(x, y)
-    return (
-        raised(torch.autograd.grad, out, [x, y], retain_graph=True),
-        torch.autograd.grad(out, [x, y], retain_graph=True, allow_unused=True),
-        torch.autograd.grad(out, [x, y], retain_graph=True, materialize_grads=True),
-        out.backward(),
-        x.grad,
-        y.grad,
-    )
+def test_14_8_a_wrong_signature(torch):
+    kind, text = raised(giving(torch, lambda ctx: None)(leaf(torch)).backward)
+    return kind, "positional argument" in text, raised(giving(torch, lambda ctx, g, h: None)(leaf(torch)).backward)
+
+
+SHAPES = entries("""
+(2, 3), (2, 3) | (3,), (4, 3) | (), (4,) | (1, 3), (2, 3) | (2, 1), (5, 2, 3) | (2, 3), (10,) | (2, 3), (3, 2) | (3,), ()
+(3,), (1,) | (2, 3), (3,) | (2, 3), (1, 3) | (0,), (0,) | (), () | (1,), () | (), (1,)
+""")
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("shapes", SHAPES)
+@same
+def test_14_9_the_shape(torch, shapes, create_graph):
+    want, got = eval(shapes)
+    x, grad = torch.ones(want, requires_grad=True), torch.arange(1.0, 1.0 + int(np.prod(got))).reshape(got)
+    return torch.autograd.grad(giving(torch, lambda ctx, g: grad * g)(x), x, create_graph=create_graph)
+
+
+@pytest.mark.parametrize("have", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("got", ["float32", "float64", "float16", "int64", "bool"])
+@same
+def test_14_10_the_dtype(torch, got, have):
+    seen: list[Any] = []
+    x, grad = leaf(torch, dtype=have), torch.tensor([1, 3]).to(getattr(torch, got))
+    out = giving(torch, lambda ctx, g: grad)(x)
+    x.register_hook(seen.append)
+    out.backward()
+    return x.grad, seen
 
 
 @same
-def test_14_8_a_wrong_signature(torch: Any) -> None:
-    kind, text = raised(giving(torch, lambda ctx: None).apply(leaf(torch, 2)).backward)
-    many = raised(giving(torch, lambda ctx, g, h: None).apply(leaf(torch, 2)).backward)
-    return kind, "positional argument" in text, many
-
-
-SHAPES = [
-    ((2, 3), (2, 3)),
-    ((3,), (4, 3)),
-    ((), (4,)),
-    ((1, 3), (2, 3)),
-    ((2, 1), (5, 2, 3)),
-    ((2, 3), (10,)),
-    ((2, 3), (3, 2)),
-    ((3,), ()),
-    ((3,), (1,)),
-    ((2, 3), (3,)),
-    ((2, 3), (1, 3)),
-    ((0,), (0,)),
-    ((), ()),
-    ((1,), ()),
-    ((), (1,)),
-]
-
-
-@pytest.mark.parametrize("want, got", SHAPES, ids=str)
-def test_14_9_the_shape(want: tuple[int, ...], got: tuple[int, ...]) -> None:
-    def program(torch: Any) -> Any:
-        told = []
-        for create_graph in (False, True):
-            x = torch.ones(want, requires_grad=True)
-            grad = torch.arange(1.0, 1.0 + int(np.prod(got))).reshape(got)
-            out = giving(torch, lambda ctx, g, grad=grad: grad * g).apply(x)
-            told.append(raised(torch.autograd.grad, out, x, retain_graph=True, create_graph=create_graph))
-            told.append(torch.autograd.grad(out, x, create_graph=create_graph))
-        return told
-
-    compare(program)
+def test_14_11_a_gradient_that_is_handed_on_is_not_kept(torch):
+    x, seed = leaf(torch), torch.tensor([1.0, 2.0])
+    passed = function(torch, lambda ctx, x: x * 1, lambda ctx, g: g).apply
+    passed(x).backward(seed)
+    passed(x).backward(seed)
+    return x.grad, seed, x.grad is seed
 
 
 @same
-def test_14_9_the_index_counts_tensors(torch: Any) -> None:
-    x = leaf(torch, 2)
-    Fn = giving(torch, lambda ctx, g: (None, torch.ones(2), None, torch.ones(5)))
-    return raised(Fn.apply(3, x, "a", x * 2).backward)
-
-
-@same
-def test_14_10_the_dtype(torch: Any) -> None:
-    told = []
-    for have in ("float32", "float64", "float16"):
-        for got in ("float32", "float64", "float16", "int64", "bool"):
-            x = leaf(torch, 2, dtype=have)
-            seen: list[Any] = []
-            grad = torch.tensor([1, 3]).to(getattr(torch, got))
-            out = giving(torch, lambda ctx, g, grad=grad: grad).apply(x)
-            x.register_hook(seen.append)
-            out.backward()
-            told.append((x.grad, seen))
-    return told
-
-
-@same
-def test_14_11_each_grad_owns_its_memory(torch: Any) -> None:
-    told = []
-    shared = torch.ones(2)
-    for backward in (lambda ctx, g: (shared, shared), lambda ctx, g: (g.expand(2), g.expand(2))):
-        x, y = leaf(torch, 2), leaf(torch, 2)
-        giving(torch, backward).apply(x, y).backward()
-        x.grad.mul_(10)
-        told.append((x.grad, y.grad, shared))
-    x = leaf(torch, 2)
-    seed = torch.tensor([1.0, 2.0])
-    passed = giving(torch, lambda ctx, g: g, lambda x: x * 1)
-    passed.apply(x).backward(seed)
-    passed.apply(x).backward(seed)
-    return told, x.grad, seed, x.grad is seed
-
-
-@same
-def test_14_12_a_write_into_grad_output_reaches_the_seed(torch: Any) -> None:
-    x = leaf(torch, 2)
-    seed = torch.tensor([1.0, 2.0])
-    giving(torch, lambda ctx, g: g.mul_(5), lambda x: x * 1).apply(x).backward(seed)
+def test_14_12_a_write_into_grad_output_reaches_the_seed(torch):
+    x, seed = leaf(torch), torch.tensor([1.0, 2.0])
+    function(torch, lambda ctx, x: x * 1, lambda ctx, g: g.mul_(5)).apply(x).backward(seed)
     return seed, x.grad
 
 
 @same
-def test_14_13_grad_dtype_of_others(torch: Any) -> None:
-    y = torch.ones(2, requires_grad=True) * 1
-    kinds = (torch.float32, None, 3)
-    return [raised(setattr, y, "grad_dtype", kind) for kind in kinds], raised(lambda: y.grad_dtype)
+def test_14_13_grad_dtype_of_others(torch):
+    y = leaf(torch) * 1
+    return [raised(setattr, y, "grad_dtype", kind) for kind in (torch.float32, None, 3)], raised(lambda: y.grad_dtype)
 
 
 @same
-def test_14_13_grad_dtype_of_leaves(torch: Any) -> None:
-    x = leaf(torch, 2)
+def test_14_13_grad_dtype_of_leaves(torch):
+    x = leaf(torch)
     told = [x.grad_dtype, raised(setattr, x, "grad", torch.ones(2, dtype=torch.float64))]
     x.grad_dtype = torch.float64
     x.grad = torch.ones(2, dtype=torch.float64)
@@ -257,28 +174,22 @@ def test_14_13_grad_dtype_of_leaves(torch: Any) -> None:
     x.grad = None
     x.grad_dtype = None
     x.grad = torch.ones(2, dtype=torch.float16)
-    result = x * 2
-    return told, x.grad, raised(lambda: result.grad_dtype)
+    return told, x.grad
 
 
+@pytest.mark.parametrize("kind", ["float64", "None", "float32"])
 @same
-def test_a_gradient_keeps_the_dtype_that_its_leaf_asks_for(torch: Any) -> Any:
-    class Wide(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, y):
-            return x + y
-
-        @staticmethod
-        def backward(ctx, g):
-            return g.double(), g.double()
-
-    told = []
-    for dtype in (torch.float64, None, torch.float32):
-        x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
-        x.grad_dtype = dtype
-        Wide.apply(x, y).sum().backward()
-        told.append((str(x.grad.dtype), str(y.grad.dtype)))
-    return told
+def test_14_13_a_gradient_and_its_hooks_have_the_dtype_that_the_leaf_asks_for(torch, kind):
+    seen: list[Any] = []
+    x, y = leaf(torch), leaf(torch)
+    x.grad_dtype = getattr(torch, kind, None)
+    x.register_hook(lambda grad: seen.append(str(grad.dtype)))
+    wide = function(torch, lambda ctx, x, y: x + y, lambda ctx, g: (g.double(), g.double())).apply
+    for out in (wide(x, y), x * 2):
+        out.sum().backward()
+        seen += [x.grad, y.grad]
+        x.grad = None
+    return seen
 
 
 @same
@@ -298,15 +209,3 @@ def test_a_number_is_added_to_the_gradient_that_others_see(torch):
     seen = x.grad.detach()
     (x * x * x).backward()
     return seen, x.grad
-
-
-@same
-def test_a_leafs_hook_sees_the_gradient_in_the_dtype_that_the_leaf_wants(torch):
-    told = []
-    for kind in (torch.float64, torch.float32, None):
-        x = torch.ones(2, requires_grad=True)
-        x.grad_dtype = kind
-        x.register_hook(lambda grad: told.append(str(grad.dtype)))
-        (x * 2).sum().backward()
-        told.append(str(x.grad.dtype))
-    return told

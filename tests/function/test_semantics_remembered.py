@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from oracle import compare, entries, names, raised
+from oracle import compare, entries, names, raised, same
 
 KEPT = """
 x + y; alpha, self, other | x + 2; alpha | torch.add(x, y, alpha=2); alpha | x - y; alpha
@@ -41,13 +41,11 @@ def test_15_12_names_of_what_is_kept(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["self", "self_sym_sizes"])
-def test_15_12_when_it_is_freed(name: str) -> None:
-    def program(torch: Any) -> Any:
-        node = names(torch)["x"].exp().sum().grad_fn.next_functions[0][0]
-        node(torch.ones(3, dtype=torch.float64))
-        return raised(lambda: getattr(node, f"_saved_{name}"))[0]
-
-    compare(program)
+@same
+def test_15_12_when_it_is_freed(torch, name):
+    node = names(torch)["x"].exp().sum().grad_fn.next_functions[0][0]
+    node(torch.ones(3, dtype=torch.float64))
+    return raised(lambda: getattr(node, f"_saved_{name}"))[0]
 
 
 NUMBERS = """
@@ -57,9 +55,7 @@ x.mul(2.0) | x.clone().mul_(0.1) | x.clone().div_(2) | x.float() * torch.tensor(
 
 
 @pytest.mark.parametrize("text", entries(NUMBERS))
-def test_15_12_a_number_is_kept_in_a_dtype_of_its_own(text: str) -> None:
-    def program(torch: Any) -> Any:
-        kept = eval(text, names(torch)).grad_fn._saved_other
-        return kept, str(kept.dtype), kept.item()
-
-    compare(program)
+@same
+def test_15_12_a_number_is_kept_in_a_dtype_of_its_own(torch, text):
+    kept = eval(text, names(torch)).grad_fn._saved_other
+    return kept, str(kept.dtype), kept.item()

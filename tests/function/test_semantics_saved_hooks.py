@@ -5,24 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from oracle import compare, entries, raised, same
+from functions import function, saved
+from oracle import entries, raised, same
 
 
 def square(torch: Any) -> Any:
     """A Function that saves an input, nothing, an intermediate and its output."""
 
-    class Square(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.kept = x + 1
-            half, result = x * 0.5, x * x
-            ctx.save_for_backward(x, None, half, result)
-            return result
+    def forward(ctx, x):
+        ctx.kept = x + 1
+        half, result = x * 0.5, x * x
+        ctx.save_for_backward(x, None, half, result)
+        return result
 
-        @staticmethod
-        def backward(ctx, g):
-            x, _, half, result = ctx.saved_tensors
-            return g * (x + half * 2) + 0 * result
+    Square = function(torch, forward, saved(lambda g, x, _, half, result: g * (x + half * 2) + 0 * result))
 
     return Square
 
@@ -118,26 +114,22 @@ def test_22_3_history_of_the_unpacked(torch: Any) -> Any:
 
 
 @pytest.mark.parametrize("custom", [True, False])
-def test_22_4_pack_writes_into_its_input(custom: bool) -> None:
-    def program(torch: Any) -> Any:
-        x = torch.tensor([2.0], requires_grad=True)
-        f = square(torch).apply if custom else torch.exp
-        with torch.autograd.graph.saved_tensors_hooks(lambda t: t.mul_(2), lambda t: t):
-            what = raised(f, x * 1)
-        return what, f(x * 1)
-
-    compare(program)
+@same
+def test_22_4_pack_writes_into_its_input(torch, custom):
+    x = torch.tensor([2.0], requires_grad=True)
+    f = square(torch).apply if custom else torch.exp
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.mul_(2), lambda t: t):
+        what = raised(f, x * 1)
+    return what, f(x * 1)
 
 
 @pytest.mark.parametrize("returned", [5, None, "text"])
-def test_22_4_unpack_gives_no_tensor(returned: Any) -> None:
-    def program(torch: Any) -> Any:
-        x = torch.tensor([2.0], requires_grad=True)
-        with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: returned):
-            a, b = square(torch).apply(x), x.exp()
-        return raised(a.backward), raised(b.backward), raised(lambda: a.grad_fn.saved_tensors)
-
-    compare(program)
+@same
+def test_22_4_unpack_gives_no_tensor(torch, returned):
+    x = torch.tensor([2.0], requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: returned):
+        a, b = square(torch).apply(x), x.exp()
+    return raised(a.backward), raised(b.backward), raised(lambda: a.grad_fn.saved_tensors)
 
 
 @same
@@ -192,55 +184,43 @@ def test_22_6_hooks_disabled(torch: Any) -> Any:
 
 
 @pytest.mark.parametrize("write", ["input", "output", "intermediate"])
-def test_2_12_what_was_packed_is_not_checked(write: str) -> None:
-    def program(torch: Any) -> Any:
-        kept = {}
+@same
+def test_2_12_what_was_packed_is_not_checked(torch, write):
+    kept = {}
 
-        class Keep(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, x):
-                between = x * 3
-                result = between + 1
-                kept["intermediate"] = between
-                ctx.save_for_backward(x, between, result)
-                return result
+    def forward(ctx, x):
+        between = x * 3
+        result = between + 1
+        kept["intermediate"] = between
+        ctx.save_for_backward(x, between, result)
+        return result
 
-            @staticmethod
-            def backward(ctx, g):
-                x, between, result = ctx.saved_tensors
-                return g * x + between + result
+    Keep = function(torch, forward, saved(lambda g, x, between, result: g * x + between + result))
 
-        leaf = torch.tensor([1.0, 2.0], requires_grad=True)
-        told = []
-        for pack in (lambda t: t, lambda t: t.detach(), lambda t: t.clone()):
-            kept["input"] = leaf * 1
-            with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
-                kept["output"] = Keep.apply(kept["input"])
-                built_in = kept["input"].sin() + kept["input"].exp()
-            out = kept["output"] * 1 + built_in
-            with torch.no_grad():
-                kept[write].mul_(2)
-            told.append((raised(torch.autograd.grad, out.sum(), leaf, retain_graph=True), out))
-            told.append(torch.autograd.grad(out.sum(), leaf)[0])
-        return told
-
-    compare(program)
+    leaf = torch.tensor([1.0, 2.0], requires_grad=True)
+    told = []
+    for pack in (lambda t: t, lambda t: t.detach(), lambda t: t.clone()):
+        kept["input"] = leaf * 1
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+            kept["output"] = Keep.apply(kept["input"])
+            built_in = kept["input"].sin() + kept["input"].exp()
+        out = kept["output"] * 1 + built_in
+        with torch.no_grad():
+            kept[write].mul_(2)
+        told.append((raised(torch.autograd.grad, out.sum(), leaf, retain_graph=True), out))
+        told.append(torch.autograd.grad(out.sum(), leaf)[0])
+    return told
 
 
 @same
 def test_what_has_no_gradient_comes_back_as_the_unpack_hook_returned_it(torch):
     seen: list[Any] = []
 
-    class F(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, c):
-            ctx.save_for_backward(x, c)
-            return x * c
+    def backward(ctx, g):
+        seen.append(ctx.saved_tensors)
+        return g * seen[-1][1], None
 
-        @staticmethod
-        def backward(ctx, g):
-            seen.append(ctx.saved_tensors)
-            return g * seen[-1][1], None
+    F = function(torch, lambda ctx, x, c: x * c, backward, saves=True)
 
     x, c = torch.ones(2, requires_grad=True), torch.ones(2)
     made: list[Any] = []
@@ -261,21 +241,19 @@ def test_what_has_no_gradient_comes_back_as_the_unpack_hook_returned_it(torch):
 
 
 @pytest.mark.parametrize("kind", ["saved_tensors_hooks", "save_on_cpu"])
-def test_hooks_that_are_left_more_often_than_entered(kind: str) -> None:
-    def program(torch: Any) -> Any:
-        hooks = getattr(torch.autograd.graph, kind)
-        own = hooks(lambda t: t, lambda t: t) if kind == "saved_tensors_hooks" else hooks()
-        never = raised(own.__exit__)
-        own.__enter__()
-        own.__exit__(None, None, None)
-        twice = raised(own.__exit__, None, None, None)
-        own.__enter__()
-        own.__exit__()
-        x = torch.ones(2, requires_grad=True)
-        x.exp().sum().backward()
-        return never, twice, x.grad
-
-    compare(program)
+@same
+def test_hooks_that_are_left_more_often_than_entered(torch, kind):
+    hooks = getattr(torch.autograd.graph, kind)
+    own = hooks(lambda t: t, lambda t: t) if kind == "saved_tensors_hooks" else hooks()
+    never = raised(own.__exit__)
+    own.__enter__()
+    own.__exit__(None, None, None)
+    twice = raised(own.__exit__, None, None, None)
+    own.__enter__()
+    own.__exit__()
+    x = torch.ones(2, requires_grad=True)
+    x.exp().sum().backward()
+    return never, twice, x.grad
 
 
 @pytest.mark.parametrize("kind", ["float32", "float64"])
@@ -291,25 +269,21 @@ def test_hooks_that_are_left_more_often_than_entered(kind: str) -> None:
         """
     ),
 )
-def test_numbers_are_not_packed(expression: str, kind: str) -> None:
-    def program(torch: Any) -> Any:
-        seen: list[Any] = []
-        x = torch.tensor([2.0, 3.0], dtype=getattr(torch, kind), requires_grad=True)
-        with noting(torch, seen):
-            y = eval(expression, {"x": x, "torch": torch})
-        y.sum().backward()
-        return seen
-
-    compare(program)
+@same
+def test_numbers_are_not_packed(torch, expression, kind):
+    seen: list[Any] = []
+    x = torch.tensor([2.0, 3.0], dtype=getattr(torch, kind), requires_grad=True)
+    with noting(torch, seen):
+        y = eval(expression, {"x": x, "torch": torch})
+    y.sum().backward()
+    return seen
 
 
 @pytest.mark.parametrize("expression", entries("x.relu() | x.tanh() | x * x | x.abs() | x ** 3 | x.clamp(min=0)"))
-def test_a_hook_that_unpacks_another_dtype(expression: str) -> None:
-    def program(torch: Any) -> Any:
-        x = torch.tensor([1.0, -2.0, 3.0], requires_grad=True)
-        with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t.double()):
-            y = eval(expression, {"x": x, "torch": torch})
-        y.sum().backward()
-        return x.grad
-
-    compare(program)
+@same
+def test_a_hook_that_unpacks_another_dtype(torch, expression):
+    x = torch.tensor([1.0, -2.0, 3.0], requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t.double()):
+        y = eval(expression, {"x": x, "torch": torch})
+    y.sum().backward()
+    return x.grad

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from oracle import compare, same
+from oracle import same
 
 OPS = {
     "x * y": lambda torch, x, m, i: x * torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64, requires_grad=True),
@@ -30,16 +30,14 @@ UNPACK = {
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("how", UNPACK)
 @pytest.mark.parametrize("op", OPS)
-def test_22_3_something_else_is_unpacked(op: str, how: str, create_graph: bool) -> None:
-    def program(torch: Any) -> Any:
-        x = torch.tensor([0.5, -1.5, 2.0], dtype=torch.float64, requires_grad=True)
-        m, i = torch.tensor([True, False, True]), torch.tensor([2, 0, 1])
-        with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: UNPACK[how](torch, t)):
-            out = OPS[op](torch, x, m, i)
-        (g,) = torch.autograd.grad(out.sum(), x, create_graph=create_graph)
-        return [round(v, 6) for v in g.tolist()]
-
-    compare(program)
+@same
+def test_22_3_something_else_is_unpacked(torch, op, how, create_graph):
+    x = torch.tensor([0.5, -1.5, 2.0], dtype=torch.float64, requires_grad=True)
+    m, i = torch.tensor([True, False, True]), torch.tensor([2, 0, 1])
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: UNPACK[how](torch, t)):
+        out = OPS[op](torch, x, m, i)
+    (g,) = torch.autograd.grad(out.sum(), x, create_graph=create_graph)
+    return [round(v, 6) for v in g.tolist()]
 
 
 @same
@@ -56,15 +54,13 @@ def test_22_3_a_mask_packed_as_another_dtype(torch: Any) -> Any:
 
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("shape", [(5, 4), (4,), (2, 3, 4)])
-def test_22_3_a_gradient_that_fits_no_input(shape: tuple[int, ...], create_graph: bool) -> None:
-    def program(torch: Any) -> Any:
-        a, m = (torch.ones(*size, dtype=torch.float64, requires_grad=True) for size in ((2, 3), (3, 4)))
-        with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: torch.ones(*shape, dtype=t.dtype)):
-            out = torch.mm(a, m) if len(shape) < 3 else a * a
-        (g,) = torch.autograd.grad(out.sum(), a, create_graph=create_graph)
-        return g.detach()
-
-    compare(program)
+@same
+def test_22_3_a_gradient_that_fits_no_input(torch, shape, create_graph):
+    a, m = (torch.ones(*size, dtype=torch.float64, requires_grad=True) for size in ((2, 3), (3, 4)))
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: torch.ones(*shape, dtype=t.dtype)):
+        out = torch.mm(a, m) if len(shape) < 3 else a * a
+    (g,) = torch.autograd.grad(out.sum(), a, create_graph=create_graph)
+    return g.detach()
 
 
 @same
@@ -87,14 +83,12 @@ LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_e
 
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_22_3_gradients_of_a_reduced_loss_keep_the_shapes_of_its_inputs(loss: str, create_graph: bool) -> None:
-    def program(torch: Any) -> Any:
-        x = torch.tensor([[0.5, 0.25], [0.75, 0.125]], dtype=torch.float64, requires_grad=True)
-        y = torch.tensor([0.25, 0.5], dtype=torch.float64).expand(2, 2).clone()
-        with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
-            out = getattr(torch.nn.functional, loss)(x, y, reduction="mean")
-        (g,) = torch.autograd.grad(out, x, create_graph=create_graph)
-        again = create_graph and loss not in ("l1_loss", "binary_cross_entropy")  # one has no slope, one is rounded
-        return g.tolist(), torch.autograd.grad((g * g).sum(), x)[0] if again else None
-
-    compare(program)
+@same
+def test_22_3_gradients_of_a_reduced_loss_keep_the_shapes_of_its_inputs(torch, loss, create_graph):
+    x = torch.tensor([[0.5, 0.25], [0.75, 0.125]], dtype=torch.float64, requires_grad=True)
+    y = torch.tensor([0.25, 0.5], dtype=torch.float64).expand(2, 2).clone()
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+        out = getattr(torch.nn.functional, loss)(x, y, reduction="mean")
+    (g,) = torch.autograd.grad(out, x, create_graph=create_graph)
+    again = create_graph and loss not in ("l1_loss", "binary_cross_entropy")  # one has no slope, one is rounded
+    return g.tolist(), torch.autograd.grad((g * g).sum(), x)[0] if again else None

@@ -44,15 +44,13 @@ KINDS: dict[str, Any] = {
 
 @pytest.mark.parametrize("text", TRANSFORMS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_20_1_to_20_3_what_a_transform_asks_for(kind: str, text: str) -> None:
-    def program(torch: Any) -> Any:
-        names = {name: getattr(torch.func, name) for name in ("grad", "vjp", "jvp", "vmap", "jacrev", "jacfwd")}
-        names |= {"hessian": torch.func.hessian, "x": double(torch, [1.0, 2.0, 3.0]), "torch": torch}
-        names |= {"rows": double(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), "f": KINDS[kind](torch).apply}
-        found = eval(text, names)
-        return found[0] if text.startswith("vjp") else found
-
-    compare(program)
+@same
+def test_20_1_to_20_3_what_a_transform_asks_for(torch, kind, text):
+    names = {name: getattr(torch.func, name) for name in ("grad", "vjp", "jvp", "vmap", "jacrev", "jacfwd")}
+    names |= {"hessian": torch.func.hessian, "x": double(torch, [1.0, 2.0, 3.0]), "torch": torch}
+    names |= {"rows": double(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), "f": KINDS[kind](torch).apply}
+    found = eval(text, names)
+    return found[0] if text.startswith("vjp") else found
 
 
 @same
@@ -61,27 +59,25 @@ def test_20_9_the_default_rule(torch: Any) -> Any:
 
 
 @pytest.mark.parametrize("randomness", ["error", "different", "same"])
-def test_20_4_what_a_rule_is_told(randomness: str) -> None:
-    def program(torch: Any) -> Any:
-        told = []
+@same
+def test_20_4_what_a_rule_is_told(torch, randomness):
+    told = []
 
-        def rule(info, in_dims, *args):
-            shapes = [getattr(a, "shape", a) for a in args]
-            told.append((info.batch_size, info.randomness, in_dims, shapes, type(info).__name__))
-            return args[0] * 2, in_dims[0]
+    def rule(info, in_dims, *args):
+        shapes = [getattr(a, "shape", a) for a in args]
+        told.append((info.batch_size, info.randomness, in_dims, shapes, type(info).__name__))
+        return args[0] * 2, in_dims[0]
 
-        function = plain(torch, forward=lambda x, y, n, s: x * 2, vmap=rule).apply
-        rows, x = double(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), double(torch, [1.0, 2.0, 3.0])
-        vmap = torch.func.vmap
-        found = [
-            vmap(lambda r: function(r, x, 2, None), randomness=randomness)(rows),
-            vmap(lambda r: function(r, x, 2.5, "s"), randomness=randomness)(rows),
-            vmap(lambda r: function(r, r, (x, 2), [tuple(r.shape)]), randomness=randomness)(rows),
-            vmap(vmap(lambda r: function(r, x[0], 2, None), randomness=randomness), randomness=randomness)(rows),
-        ]
-        return found, told
-
-    compare(program)
+    function = plain(torch, forward=lambda x, y, n, s: x * 2, vmap=rule).apply
+    rows, x = double(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), double(torch, [1.0, 2.0, 3.0])
+    vmap = torch.func.vmap
+    found = [
+        vmap(lambda r: function(r, x, 2, None), randomness=randomness)(rows),
+        vmap(lambda r: function(r, x, 2.5, "s"), randomness=randomness)(rows),
+        vmap(lambda r: function(r, r, (x, 2), [tuple(r.shape)]), randomness=randomness)(rows),
+        vmap(vmap(lambda r: function(r, x[0], 2, None), randomness=randomness), randomness=randomness)(rows),
+    ]
+    return found, told
 
 
 RESULTS: dict[str, Any] = {
@@ -108,15 +104,13 @@ RESULTS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_20_5_what_a_rule_returns(name: str) -> None:
-    def program(torch: Any) -> Any:
-        rows = double(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-        try:
-            return torch.func.vmap(plain(torch, vmap=RESULTS[name]).apply)(rows)
-        except RuntimeError as error:
-            return str(error).replace("workbench.autograd.tensor.Tensor", "torch.Tensor")
-
-    compare(program)
+@same
+def test_20_5_what_a_rule_returns(torch, name):
+    rows = double(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    try:
+        return torch.func.vmap(plain(torch, vmap=RESULTS[name]).apply)(rows)
+    except RuntimeError as error:
+        return str(error).replace("workbench.autograd.tensor.Tensor", "torch.Tensor")
 
 
 @same
@@ -158,21 +152,19 @@ vmap(f, in_dims=1)(x) | vmap(f)(x) | vmap(lambda x: f(x.sin()), in_dims=-1)(x)
 
 @pytest.mark.parametrize("in_dims", [0, 1, -1])
 @pytest.mark.parametrize("text", ARGUMENTS)
-def test_20_4_a_rule_is_given_the_batch_as_it_lies(text: str, in_dims: int) -> None:
-    def program(torch: Any) -> Any:
-        told = []
+@same
+def test_20_4_a_rule_is_given_the_batch_as_it_lies(torch, text, in_dims):
+    told = []
 
-        def rule(info, in_dims, *args):
-            told.append((info.batch_size, in_dims, told_of(torch, args)))
-            return args[0] * 2, in_dims[0]
+    def rule(info, in_dims, *args):
+        told.append((info.batch_size, in_dims, told_of(torch, args)))
+        return args[0] * 2, in_dims[0]
 
-        names = {"torch": torch, "vmap": torch.func.vmap}
-        names["f"] = plain(torch, forward=lambda x, *more: x * 2, vmap=rule).apply
-        x = torch.arange(24.0).reshape(2, 3, 4)
-        found = torch.func.vmap(lambda x: eval(text, names | {"x": x}), in_dims=in_dims)(x)
-        return found.sum(), tuple(found.shape), told
-
-    compare(program)
+    names = {"torch": torch, "vmap": torch.func.vmap}
+    names["f"] = plain(torch, forward=lambda x, *more: x * 2, vmap=rule).apply
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    found = torch.func.vmap(lambda x: eval(text, names | {"x": x}), in_dims=in_dims)(x)
+    return found.sum(), tuple(found.shape), told
 
 
 @same
@@ -190,25 +182,23 @@ def test_20_4_a_rule_is_given_the_very_tensor(torch: Any) -> Any:
 
 
 @pytest.mark.parametrize("out_dims", [0, 1, 2, -1])
-def test_20_5_the_out_dims_of_a_rule_are_where_the_batch_is(out_dims: int) -> None:
-    def program(torch: Any) -> Any:
-        def told(info, in_dims, x):
-            seen.append((in_dims, tuple(x.shape)))
-            return x, in_dims[0]
+@same
+def test_20_5_the_out_dims_of_a_rule_are_where_the_batch_is(torch, out_dims):
+    def told(info, in_dims, x):
+        seen.append((in_dims, tuple(x.shape)))
+        return x, in_dims[0]
 
-        seen = []
-        moved = plain(torch, vmap=lambda info, dims, x: (x.movedim(dims[0], out_dims) * 2, out_dims)).apply
-        second = plain(torch, vmap=told).apply
+    seen = []
+    moved = plain(torch, vmap=lambda info, dims, x: (x.movedim(dims[0], out_dims) * 2, out_dims)).apply
+    second = plain(torch, vmap=told).apply
 
-        def f(x: Any) -> Any:
-            y = moved(x)
-            seen.append(repr(y).split("\n")[0])
-            return second(y)
+    def f(x: Any) -> Any:
+        y = moved(x)
+        seen.append(repr(y).split("\n")[0])
+        return second(y)
 
-        x = torch.arange(24.0).reshape(2, 3, 4)
-        return torch.func.vmap(f, in_dims=1)(x).shape, torch.func.vmap(f, in_dims=1, out_dims=1)(x), seen
-
-    compare(program)
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    return torch.func.vmap(f, in_dims=1)(x).shape, torch.func.vmap(f, in_dims=1, out_dims=1)(x), seen
 
 
 TREES = entries("""
@@ -218,19 +208,17 @@ TREES = entries("""
 
 
 @pytest.mark.parametrize("text", TREES)
-def test_20_5_a_rule_may_return_a_tree(text: str) -> None:
-    def program(torch: Any) -> Any:
-        f = plain(torch, vmap=lambda info, dims, x: eval(text, {"x": x * 2})).apply
-        rows, seen = double(torch, [[1.0, 2.0], [3.0, 4.0]]), []
+@same
+def test_20_5_a_rule_may_return_a_tree(torch, text):
+    f = plain(torch, vmap=lambda info, dims, x: eval(text, {"x": x * 2})).apply
+    rows, seen = double(torch, [[1.0, 2.0], [3.0, 4.0]]), []
 
-        def look(x: Any) -> Any:
-            seen.append(told_of(torch, f(x)))
-            return x
+    def look(x: Any) -> Any:
+        seen.append(told_of(torch, f(x)))
+        return x
 
-        torch.func.vmap(look)(rows)
-        return seen
-
-    compare(program)
+    torch.func.vmap(look)(rows)
+    return seen
 
 
 SIGNATURES = ["x, *, k", "x, *, k=2", "x, k=2"]
@@ -279,22 +267,20 @@ def torch_rows(g: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", LARGER)
-def test_20_7_a_gradient_larger_than_its_input_is_summed(name: str) -> None:
-    def program(torch: Any) -> Any:
-        forward, backward = LARGER[name]
-        f = plain(torch, forward=forward, backward=backward, generate_vmap_rule=True).apply
-        several = name == "of two inputs"
-        shape = (2, 2, 1) if name == "along one dimension" else (2, 4, 3) if several else (2, 3)
-        x, y = torch.arange(24.0)[: 4 if shape[-1] == 1 else 24 if several else 6].reshape(shape), torch.ones(3)
-        given, dims, which = ((x, y), (0, None), (0, 1)) if several else ((x,), (0,), (0,))
-        func = torch.func
-        return [
-            func.vmap(func.grad(lambda *a: f(*a).sum(), argnums=which), in_dims=dims)(*given),
-            func.grad(lambda *a: func.vmap(f, in_dims=dims)(*a).sum(), argnums=which)(*given),
-            func.vmap(func.grad(lambda x: f(x, *given[1:]).sum()), in_dims=-1)(x.movedim(0, -1)),
-        ]
-
-    compare(program)
+@same
+def test_20_7_a_gradient_larger_than_its_input_is_summed(torch, name):
+    forward, backward = LARGER[name]
+    f = plain(torch, forward=forward, backward=backward, generate_vmap_rule=True).apply
+    several = name == "of two inputs"
+    shape = (2, 2, 1) if name == "along one dimension" else (2, 4, 3) if several else (2, 3)
+    x, y = torch.arange(24.0)[: 4 if shape[-1] == 1 else 24 if several else 6].reshape(shape), torch.ones(3)
+    given, dims, which = ((x, y), (0, None), (0, 1)) if several else ((x,), (0,), (0,))
+    func = torch.func
+    return [
+        func.vmap(func.grad(lambda *a: f(*a).sum(), argnums=which), in_dims=dims)(*given),
+        func.grad(lambda *a: func.vmap(f, in_dims=dims)(*a).sum(), argnums=which)(*given),
+        func.vmap(func.grad(lambda x: f(x, *given[1:]).sum()), in_dims=-1)(x.movedim(0, -1)),
+    ]
 
 
 @same

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from oracle import compare, entries, raised, same
+from functions import function
+from oracle import entries, raised, same
 
 import workbench
 
@@ -39,20 +40,18 @@ def watched(seen: list[Any]) -> Callable[[Any, Any], None]:
 
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("expression", EXPRESSIONS)
-def test_a_node_computes_what_leads_to_an_input_that_was_asked_for(expression: str, create_graph: bool) -> None:
-    def program(torch: Any) -> Any:
-        seen: list[Any] = []
-        named = leaves(torch)
-        asked = [name for name in SHAPES if name in expression.replace("torch", "").replace("mask", "")]
-        for some in itertools.chain(*[itertools.combinations(asked, n) for n in (1, 2)]):
-            y = eval(expression, named)
-            y.grad_fn.register_hook(watched(seen))
-            wanted = [named[name] for name in some]
-            grads = torch.autograd.grad(y.sum(), wanted, create_graph=create_graph, allow_unused=True)
-            seen.append([g is not None and round(float(g.detach().sum()), 6) for g in grads])
-        return str(seen)
-
-    compare(program)
+@same
+def test_a_node_computes_what_leads_to_an_input_that_was_asked_for(torch, expression, create_graph):
+    seen: list[Any] = []
+    named = leaves(torch)
+    asked = [name for name in SHAPES if name in expression.replace("torch", "").replace("mask", "")]
+    for some in itertools.chain(*[itertools.combinations(asked, n) for n in (1, 2)]):
+        y = eval(expression, named)
+        y.grad_fn.register_hook(watched(seen))
+        wanted = [named[name] for name in some]
+        grads = torch.autograd.grad(y.sum(), wanted, create_graph=create_graph, allow_unused=True)
+        seen.append([g is not None and round(float(g.detach().sum()), 6) for g in grads])
+    return str(seen)
 
 
 @same
@@ -70,17 +69,12 @@ def test_gradients_of_a_list_are_computed_all_or_none(torch):
 def test_a_custom_function_is_told_what_its_inputs_need_whatever_was_asked_for(torch):
     seen: list[Any] = []
 
-    class Product(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, y):
-            ctx.save_for_backward(x, y)
-            return x * y
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        seen.append(ctx.needs_input_grad)
+        return g * y, g * x
 
-        @staticmethod
-        def backward(ctx, g):
-            x, y = ctx.saved_tensors
-            seen.append(ctx.needs_input_grad)
-            return g * y, g * x
+    Product = function(torch, lambda ctx, x, y: x * y, backward, saves=True)
 
     x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     out = Product.apply(x, y)

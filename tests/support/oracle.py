@@ -11,6 +11,7 @@ or the type and the whole message of what it raises, and every warning. Floats m
 
 from __future__ import annotations
 
+import inspect
 import re
 import warnings
 from collections.abc import Callable
@@ -135,12 +136,14 @@ def entries(table: str) -> list[str]:
     return [entry.strip() for line in table.strip().splitlines() for entry in line.split(" | ") if entry.strip()]
 
 
-def same(program: Callable[..., Any]) -> Callable[[], None]:
-    """Decorator: make a program a test of its own."""
+def same(program: Callable[..., Any]) -> Callable[..., None]:
+    """Decorator: make a program a test of its own, parametrized by what it takes besides the module."""
+    parameters = list(inspect.signature(program).parameters.values())[1:]
 
-    def test() -> None:
-        compare(program)
+    def test(**given: Any) -> None:
+        compare(program, *[given[parameter.name] for parameter in parameters])
 
+    test.__signature__ = inspect.Signature(parameters)
     test.__name__, test.__doc__, test.__module__ = program.__name__, program.__doc__, program.__module__
     return test
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from functions import function, saved
 from oracle import compare, raised, same
 
 import workbench
@@ -27,12 +28,10 @@ REFUSED = (
 
 
 @pytest.mark.parametrize("seeds", REFUSED)
-def test_25_9_seeds_that_are_no_batch(seeds: str) -> None:
-    def program(torch: Any) -> Any:
-        x = leaf(torch, 1.0, 2.0)
-        return torch.autograd.grad(x * x, x, eval(seeds, {"torch": torch}), is_grads_batched=True)
-
-    compare(program)
+@same
+def test_25_9_seeds_that_are_no_batch(torch, seeds):
+    x = leaf(torch, 1.0, 2.0)
+    return torch.autograd.grad(x * x, x, eval(seeds, {"torch": torch}), is_grads_batched=True)
 
 
 @same
@@ -69,15 +68,7 @@ def test_25_9_a_batch_has_a_graph_of_its_own(torch: Any) -> Any:
 def through(torch: Any, backward: Any, create_graph: bool = False) -> Any:
     """The batch of gradients through a Function with this backward."""
 
-    class Own(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return backward(ctx, g)
+    Own = function(torch, lambda ctx, x: x * 2, lambda ctx, g: backward(ctx, g), saves=True)
 
     x = leaf(torch, 1.0, 2.0)
     seeds = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], dtype=torch.float64)
@@ -126,33 +117,16 @@ def test_25_9_what_a_backward_may_do(name: str) -> None:
 def inner(torch: Any, how: str) -> Any:
     """A Function that another's backward applies; none of them needs a rule for vmap, and none is asked."""
     if how == "one step":
-
-        class Inner(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, g, x):
-                ctx.save_for_backward(g, x)
-                return g * x
-
-            @staticmethod
-            def backward(ctx, h):
-                g, x = ctx.saved_tensors
-                return h * x, h * g
+        Inner = function(torch, lambda ctx, g, x: g * x, saved(lambda h, g, x: (h * x, h * g)), saves=True)
 
         return Inner
 
-    class Inner(torch.autograd.Function):
-        @staticmethod
-        def forward(g, x):
-            return g * x
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.save_for_backward(*inputs)
-
-        @staticmethod
-        def backward(ctx, h):
-            g, x = ctx.saved_tensors
-            return h * x, h * g
+    Inner = function(
+        torch,
+        lambda g, x: g * x,
+        saved(lambda h, g, x: (h * x, h * g)),
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+    )
 
     if how == "ruled":
         Inner.vmap = staticmethod(lambda info, dims, g, x: 1 / 0)
@@ -162,13 +136,11 @@ def inner(torch: Any, how: str) -> Any:
 
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("how", ["one step", "two steps", "ruled", "generated"])
-def test_25_9_functions_in_a_backward_need_no_rule(how: str, create_graph: bool) -> None:
-    def program(torch: Any) -> Any:
-        function = inner(torch, how)
-        (found,) = through(torch, lambda ctx, g: function.apply(g, ctx.saved_tensors[0]), create_graph)
-        return found.detach()
-
-    compare(program)
+@same
+def test_25_9_functions_in_a_backward_need_no_rule(torch, how, create_graph):
+    function = inner(torch, how)
+    (found,) = through(torch, lambda ctx, g: function.apply(g, ctx.saved_tensors[0]), create_graph)
+    return found.detach()
 
 
 @pytest.mark.parametrize("how", ["one step", "two steps", "ruled", "generated"])
@@ -180,15 +152,9 @@ def test_25_9_functions_in_a_backward_have_gradients(how: str) -> None:
         function, x = inner(torch, how), leaf(torch, 1.0, 2.0)
         seeds = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], dtype=torch.float64, requires_grad=True)
 
-        class Outer(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, x):
-                ctx.save_for_backward(x)
-                return x * x / 2
-
-            @staticmethod
-            def backward(ctx, g):
-                return function.apply(g, ctx.saved_tensors[0])
+        Outer = function(
+            torch, lambda ctx, x: x * x / 2, lambda ctx, g: function.apply(g, ctx.saved_tensors[0]), saves=True
+        )
 
         out = Outer.apply(x)
         if batched:

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracle import compare, entries
+from functions import function, saved
+from oracle import compare, entries, same
 
 import workbench
 
@@ -24,29 +25,18 @@ def double(torch: Any, value: Any) -> Any:
 def cube(torch: Any) -> Any:
     """The third power."""
 
-    class Cube(torch.autograd.Function):
-        """Its derivative is an output, so that it need not be computed again; the jvp uses it too."""
+    def setup_context(ctx, inputs, outputs):
+        ctx.save_for_backward(inputs[0], outputs[1])
+        ctx.save_for_forward(inputs[0], outputs[1])
 
-        generate_vmap_rule = True
-
-        @staticmethod
-        def forward(x):
-            return x**3, 3 * x**2
-
-        @staticmethod
-        def setup_context(ctx, inputs, outputs):
-            ctx.save_for_backward(inputs[0], outputs[1])
-            ctx.save_for_forward(inputs[0], outputs[1])
-
-        @staticmethod
-        def backward(ctx, g, of_slope):
-            x, slope = ctx.saved_tensors
-            return g * slope + of_slope * 6 * x
-
-        @staticmethod
-        def jvp(ctx, t):
-            x, slope = ctx.saved_tensors
-            return t * slope, t * 6 * x
+    Cube = function(
+        torch,
+        lambda x: (x**3, 3 * x**2),
+        saved(lambda g, of_slope, x, slope: g * slope + of_slope * 6 * x),
+        setup_context=setup_context,
+        jvp=saved(lambda t, x, slope: (t * slope, t * 6 * x)),
+        generate_vmap_rule=True,
+    )
 
     return Cube
 
@@ -243,13 +233,11 @@ B.movedim((), ()) | vmap(lambda b: b.movedim(1, 0))(B) | vmap(lambda b: b.movedi
 
 
 @pytest.mark.parametrize("text", MOVES)
-def test_dimensions_move(text: str) -> None:
-    def program(torch: Any) -> Any:
-        block = torch.arange(24.0, dtype=torch.float64).view(2, 3, 4).requires_grad_()
-        moved = eval(text, {"B": block, "torch": torch, "vmap": torch.func.vmap})
-        return moved, moved._is_view(), torch.autograd.grad((moved * moved).sum(), block)
-
-    compare(program)
+@same
+def test_dimensions_move(torch, text):
+    block = torch.arange(24.0, dtype=torch.float64).view(2, 3, 4).requires_grad_()
+    moved = eval(text, {"B": block, "torch": torch, "vmap": torch.func.vmap})
+    return moved, moved._is_view(), torch.autograd.grad((moved * moved).sum(), block)
 
 
 WITHOUT_DERIVATIVE = entries("""
@@ -260,9 +248,7 @@ torch.logical_not(x > 1) | (x > 0) & (x < 1) | x[x[0].argsort()[:2].clamp(max=1)
 
 
 @pytest.mark.parametrize("text", WITHOUT_DERIVATIVE)
-def test_jvp_through_what_has_no_derivative(text: str) -> None:
-    def program(torch: Any) -> Any:
-        x = torch.tensor([[0.75, 1.25, -0.5], [1.5, 0.5, 2.0]], dtype=torch.float64)
-        return torch.func.jvp(lambda x: eval(text, {"torch": torch, "x": x}), (x,), (x * 2,))
-
-    compare(program)
+@same
+def test_jvp_through_what_has_no_derivative(torch, text):
+    x = torch.tensor([[0.75, 1.25, -0.5], [1.5, 0.5, 2.0]], dtype=torch.float64)
+    return torch.func.jvp(lambda x: eval(text, {"torch": torch, "x": x}), (x,), (x * 2,))

@@ -1,4 +1,4 @@
-"""Programs of transforms, one a line: what each returns or refuses is PyTorch's."""
+"""Programs of transforms: what each returns or refuses is PyTorch's."""
 
 from __future__ import annotations
 
@@ -7,195 +7,97 @@ from collections import namedtuple
 from typing import Any
 
 import pytest
-from oracle import compare
+from functions import function, saved
+from oracle import entries, same
 
 import workbench
 
 P = namedtuple("P", "a b")
 
 DIFFERENTIATING = """
-grad(lambda x: (x**3).sum())(x)
-grad(lambda x,y: (x*y).sum(), argnums=1)(x,y)
-grad(lambda x,y: (x*y).sum(), argnums=(0,1))(x,y)
-grad(lambda x,y: (x*y).sum(), argnums=-1)(x,y)
-grad(lambda x,y: (x*y).sum(), argnums=(1,0))(x,y)
-grad(lambda x: ((x**2).sum(), x*2), has_aux=True)(x)
-grad(lambda x: ((x**2).sum(), {'a':x,'b':[x*2]}), has_aux=True)(x)
-grad(lambda x: ((x**2).sum(), 3), has_aux=True)(x)
-grad(lambda x: ((x**2).sum(), None), has_aux=True)(x)
-grad(lambda x: (x**2).sum(), has_aux=True)(x)
-grad(lambda x: [(x**2).sum(), x], has_aux=True)(x)
-grad(lambda x: x)(x)
-grad(lambda x: 3)(x)
-grad(lambda x: None)(x)
-grad(lambda x: (x.sum(),))(x)
-grad(lambda x: x.sum())(3.0)
-grad(lambda x: x.sum())(i)
-grad(lambda x: i.sum())(x)
-grad(lambda x: torch.tensor(2.0))(x)
-grad(lambda d: (d['a']*d['b']).sum())({'a':x,'b':y})
-grad(lambda d: (d[0]*d[1][0]).sum())([x,(y,)])
-grad(lambda p: (p.a*p.b).sum())(P(x,y))
-grad(lambda x, *, k: (x*k).sum())(x, k=y)
-grad(lambda x, k=2: (x*k).sum())(x, 5)
-grad(lambda x, k: (x*k).sum())(x, k=5)
-grad(lambda x: x.sum(), argnums=1)(x)
-grad(lambda x: x.sum(), argnums='a')(x)
-grad(lambda x: x.sum(), argnums=())(x)
-grad(lambda x,y: x.sum(), argnums=(0,0))(x,y)
-grad(lambda x,y: x.sum(), argnums=(0,1.0))(x,y)
-grad(lambda x: x.sum())()
-grad_and_value(lambda x: (x**2).sum())(x)
-grad_and_value(lambda x: ((x**2).sum(), x), has_aux=True)(x)
-grad_and_value(lambda x: (x**2))(x)
-grad(grad(lambda x: x**3))(s)
-grad(grad(grad(lambda x: x**4)))(s)
-grad(grad(grad(grad(lambda x: x.exp()))))(s)
-grad(lambda x: grad(lambda y: (x*y).sin().sum())(x).sum())(x)
-grad(lambda x: (x.detach()*x).sum())(x)
-grad(lambda x: (torch.no_grad()(lambda: x*2)()*x).sum())(x)
-torch.no_grad()(lambda: grad(lambda x: (x*x).sum())(x))()
+grad(lambda x: (x**3).sum())(x) | grad(lambda x,y: (x*y).sum(), argnums=1)(x,y)
+grad(lambda x,y: (x*y).sum(), argnums=(0,1))(x,y) | grad(lambda x,y: (x*y).sum(), argnums=-1)(x,y)
+grad(lambda x,y: (x*y).sum(), argnums=(1,0))(x,y) | grad(lambda x: ((x**2).sum(), x*2), has_aux=True)(x)
+grad(lambda x: ((x**2).sum(), {'a':x,'b':[x*2]}), has_aux=True)(x) | grad(lambda x: ((x**2).sum(), 3), has_aux=True)(x)
+grad(lambda x: ((x**2).sum(), None), has_aux=True)(x) | grad(lambda x: (x**2).sum(), has_aux=True)(x)
+grad(lambda x: [(x**2).sum(), x], has_aux=True)(x) | grad(lambda x: x)(x) | grad(lambda x: 3)(x)
+grad(lambda x: None)(x) | grad(lambda x: (x.sum(),))(x) | grad(lambda x: x.sum())(3.0) | grad(lambda x: x.sum())(i)
+grad(lambda x: i.sum())(x) | grad(lambda x: torch.tensor(2.0))(x) | grad(lambda d: (d['a']*d['b']).sum())({'a':x,'b':y})
+grad(lambda d: (d[0]*d[1][0]).sum())([x,(y,)]) | grad(lambda p: (p.a*p.b).sum())(P(x,y))
+grad(lambda x, *, k: (x*k).sum())(x, k=y) | grad(lambda x, k=2: (x*k).sum())(x, 5)
+grad(lambda x, k: (x*k).sum())(x, k=5) | grad(lambda x: x.sum(), argnums=1)(x) | grad(lambda x: x.sum(), argnums='a')(x)
+grad(lambda x: x.sum(), argnums=())(x) | grad(lambda x,y: x.sum(), argnums=(0,0))(x,y)
+grad(lambda x,y: x.sum(), argnums=(0,1.0))(x,y) | grad(lambda x: x.sum())() | grad_and_value(lambda x: (x**2).sum())(x)
+grad_and_value(lambda x: ((x**2).sum(), x), has_aux=True)(x) | grad_and_value(lambda x: (x**2))(x)
+grad(grad(lambda x: x**3))(s) | grad(grad(grad(lambda x: x**4)))(s) | grad(grad(grad(grad(lambda x: x.exp()))))(s)
+grad(lambda x: grad(lambda y: (x*y).sin().sum())(x).sum())(x) | grad(lambda x: (x.detach()*x).sum())(x)
+grad(lambda x: (torch.no_grad()(lambda: x*2)()*x).sum())(x) | torch.no_grad()(lambda: grad(lambda x: (x*x).sum())(x))()
 torch.no_grad()(lambda: grad(lambda x: grad(lambda y:(y*x).sum())(x).sum())(x))()
-torch.no_grad()(lambda: jacrev(lambda x: x*x)(x))()
-torch.no_grad()(lambda: hessian(lambda x: (x**3).sum())(x))()
-torch.no_grad()(lambda: jvp(lambda x: x*x,(x,),(x,)))()
-torch.no_grad()(lambda: vjp(lambda x: x*x,x)[1](x))()
-torch.inference_mode()(lambda: grad(lambda x: (x*x).sum())(x))()
-vjp(lambda x: x*2, x)[1](y)
-vjp(lambda x: (x*2, x.sum()), x)[1]((y, torch.tensor(1.0)))
-vjp(lambda x: {'a':x*2}, x)[1]({'a':y})
-vjp(lambda x: {'a':x*2}, x)[1](y)
-vjp(lambda x,y: x*y, x,y)[1](y)
-vjp(lambda x,y: x*y, x,y)[1](torch.ones(2))
-vjp(lambda x: (x*2, x), x, has_aux=True)[2]
-vjp(lambda x: x*2, x, has_aux=True)
-vjp(lambda x: 3, x)
-vjp(lambda x: (), x)
-vjp(lambda x: None, x)
-vjp(lambda x: i, x)
-vjp(lambda x: x, 3)
-vjp(lambda x: x.sum(), x)[1](torch.tensor(2.0))
-vjp(lambda x: x*2, x)[1](3.0)
-vjp(lambda: x)
-(lambda f: (f(x), f(y)))(vjp(lambda x: x.sin(), x)[1])
-grad(lambda v: vjp(lambda x: x.sin(), x)[1](v)[0].sum())(y)
-grad(lambda z: vjp(lambda x: x.sin(), z)[1](y)[0].sum())(x)
-vmap(vjp(lambda x: x.sin(), x)[1])(A)
-jacrev(lambda v: vjp(lambda x: x.sin()*x, x)[1](v)[0])(y)
-jvp(lambda x: x.sin(), (x,), (y,))
-jvp(lambda x,y: x*y, (x,y), (y,x))
-jvp(lambda x,y: x*y, (x,y), (y,))
-jvp(lambda x: x.sin(), x, y)
-jvp(lambda x: x.sin(), [x], [y])
-jvp(lambda x: x.sin(), (x,), (torch.ones(2),))
-jvp(lambda x: x.sin(), (x,), (i,))
-jvp(lambda x: x.sin(), (i,), (i,))
-jvp(lambda x: x.sin(), (x,), (3.0,))
-jvp(lambda x: x.sin(), (), ())
-jvp(lambda x: (x.sin(), x), (x,), (y,), has_aux=True)
-jvp(lambda x: x.sin(), (x,), (y,), has_aux=True)
-jvp(lambda x: torch.ones(3), (x,), (y,))
-jvp(lambda x: torch.ones(3), (x,), (y,), strict=True)
-jvp(lambda x: 3, (x,), (y,))
-jvp(lambda x: x.long(), (x,), (y,))
-jvp(lambda d: {'s':d['a']*2}, ({'a':x},), ({'a':y},))
-jvp(lambda d: d['a']*2, ({'a':x},), ({'b':y},))
-jvp(lambda x: x.double(), (x,), (y,))
-jvp(lambda x: x, (x,), (y.double(),))
-jvp(lambda x: x*x, (x,), (y.double(),))
+torch.no_grad()(lambda: jacrev(lambda x: x*x)(x))() | torch.no_grad()(lambda: hessian(lambda x: (x**3).sum())(x))()
+torch.no_grad()(lambda: jvp(lambda x: x*x,(x,),(x,)))() | torch.no_grad()(lambda: vjp(lambda x: x*x,x)[1](x))()
+torch.inference_mode()(lambda: grad(lambda x: (x*x).sum())(x))() | vjp(lambda x: x*2, x)[1](y)
+vjp(lambda x: (x*2, x.sum()), x)[1]((y, torch.tensor(1.0))) | vjp(lambda x: {'a':x*2}, x)[1]({'a':y})
+vjp(lambda x: {'a':x*2}, x)[1](y) | vjp(lambda x,y: x*y, x,y)[1](y) | vjp(lambda x,y: x*y, x,y)[1](torch.ones(2))
+vjp(lambda x: (x*2, x), x, has_aux=True)[2] | vjp(lambda x: x*2, x, has_aux=True) | vjp(lambda x: 3, x)
+vjp(lambda x: (), x) | vjp(lambda x: None, x) | vjp(lambda x: i, x) | vjp(lambda x: x, 3)
+vjp(lambda x: x.sum(), x)[1](torch.tensor(2.0)) | vjp(lambda x: x*2, x)[1](3.0) | vjp(lambda: x)
+(lambda f: (f(x), f(y)))(vjp(lambda x: x.sin(), x)[1]) | grad(lambda v: vjp(lambda x: x.sin(), x)[1](v)[0].sum())(y)
+grad(lambda z: vjp(lambda x: x.sin(), z)[1](y)[0].sum())(x) | vmap(vjp(lambda x: x.sin(), x)[1])(A)
+jacrev(lambda v: vjp(lambda x: x.sin()*x, x)[1](v)[0])(y) | jvp(lambda x: x.sin(), (x,), (y,))
+jvp(lambda x,y: x*y, (x,y), (y,x)) | jvp(lambda x,y: x*y, (x,y), (y,)) | jvp(lambda x: x.sin(), x, y)
+jvp(lambda x: x.sin(), [x], [y]) | jvp(lambda x: x.sin(), (x,), (torch.ones(2),)) | jvp(lambda x: x.sin(), (x,), (i,))
+jvp(lambda x: x.sin(), (i,), (i,)) | jvp(lambda x: x.sin(), (x,), (3.0,)) | jvp(lambda x: x.sin(), (), ())
+jvp(lambda x: (x.sin(), x), (x,), (y,), has_aux=True) | jvp(lambda x: x.sin(), (x,), (y,), has_aux=True)
+jvp(lambda x: torch.ones(3), (x,), (y,)) | jvp(lambda x: torch.ones(3), (x,), (y,), strict=True)
+jvp(lambda x: 3, (x,), (y,)) | jvp(lambda x: x.long(), (x,), (y,))
+jvp(lambda d: {'s':d['a']*2}, ({'a':x},), ({'a':y},)) | jvp(lambda d: d['a']*2, ({'a':x},), ({'b':y},))
+jvp(lambda x: x.double(), (x,), (y,)) | jvp(lambda x: x, (x,), (y.double(),)) | jvp(lambda x: x*x, (x,), (y.double(),))
 jvp(lambda x: jvp(lambda y: y**3, (x,), (torch.ones(3),))[1], (x,), (y,))
-jvp(grad(lambda x: (x**3).sum()), (x,), (y,))
-grad(lambda x: jvp(lambda z: (z**3).sum(), (x,), (y,))[1])(x)
-jvp(lambda x: vmap(lambda a: a*x.sum())(x), (x,), (y,))
-vmap(lambda x: jvp(torch.sin, (x,), (x,)))(A)
+jvp(grad(lambda x: (x**3).sum()), (x,), (y,)) | grad(lambda x: jvp(lambda z: (z**3).sum(), (x,), (y,))[1])(x)
+jvp(lambda x: vmap(lambda a: a*x.sum())(x), (x,), (y,)) | vmap(lambda x: jvp(torch.sin, (x,), (x,)))(A)
 vmap(lambda x,t: jvp(torch.sin, (x,), (t,)), in_dims=(None,0))(x,A)
-vmap(lambda x,t: jvp(torch.sin, (x,), (t,)), in_dims=(0,None))(A,x)
-jacrev(lambda x: x.sin())(x)
-jacfwd(lambda x: x.sin())(x)
-jacrev(lambda x: (x.sin(), x.sum()))(x)
-jacfwd(lambda x: (x.sin(), x.sum()))(x)
-jacrev(lambda x: {'a':x.sin(),'b':[x.sum()]})(x)
-jacfwd(lambda x: {'a':x.sin(),'b':[x.sum()]})(x)
-jacrev(lambda x,y: x*y, argnums=(0,1))(x,y)
-jacfwd(lambda x,y: x*y, argnums=(0,1))(x,y)
-jacrev(lambda x,y: x*y, argnums=1)(x,y)
-jacfwd(lambda x,y: x*y, argnums=1)(x,y)
-jacrev(lambda d: d['a']*d['b'])({'a':x,'b':y})
-jacfwd(lambda d: d['a']*d['b'])({'a':x,'b':y})
-jacrev(lambda x: (x.sin(),x), has_aux=True)(x)
-jacfwd(lambda x: (x.sin(),x), has_aux=True)(x)
-jacrev(lambda x: (x.sin(),{'a':x}), has_aux=True)(x)
-jacfwd(lambda x: (x.sin(),{'a':x,'b':i}), has_aux=True)(x)
-jacrev(lambda x: x.sin(), chunk_size=1)(x)
-jacrev(lambda x: x.sin(), chunk_size=2)(x)
-jacrev(lambda x: (x.sin(),x.sum()), chunk_size=2)(x)
-jacrev(lambda x: x.sin(), chunk_size=0)(x)
-jacrev(lambda x: x.sin(), chunk_size=100)(x)
-jacrev(lambda x: i)(x)
-jacfwd(lambda x: i)(x)
-jacrev(lambda x: 3)(x)
-jacfwd(lambda x: 3)(x)
-jacrev(lambda x: x)(i)
-jacfwd(lambda x: x)(i)
-jacrev(lambda x: torch.ones(2))(x)
-jacfwd(lambda x: torch.ones(2))(x)
-jacrev(lambda x: x@A.t())(x)
-jacfwd(lambda x: A@x)(x)
-jacrev(lambda X: X@x)(A)
-jacfwd(lambda X: X.t())(A)
-jacrev(lambda x: x)(s)
-jacfwd(lambda x: x**2)(s)
-jacrev(lambda x: x[:0])(x)
-jacfwd(lambda x: x[:0])(x)
-jacrev(lambda x: x*2)(x[:0])
-jacfwd(lambda x: x*2)(x[:0])
-jacrev(jacrev(lambda x: x**3))(x)
-jacfwd(jacfwd(lambda x: x**3))(x)
-jacrev(jacfwd(lambda x: x**3))(x)
-jacfwd(jacrev(lambda x: x**3))(x)
-hessian(lambda x: (x**3).sum())(x)
-hessian(lambda x: x**3)(x)
-hessian(lambda x,y: (x*y*y).sum(), argnums=(0,1))(x,y)
-hessian(lambda x,y: (x*y*y).sum(), argnums=1)(x,y)
-hessian(lambda d: (d['a']*d['b']**2).sum())({'a':x,'b':y})
-hessian(lambda x: (x.detach()*x).sum())(x)
-hessian(hessian(lambda x: x**5))(s)
-hessian(lambda x: torch.where(x>1,x**2,x**3).sum())(x)
-hessian(lambda x: x[[0,1]].prod())(x)
-hessian(lambda x: torch.nn.functional.softmax(x,0)[1])(x)
-hessian(lambda x: torch.logsumexp(x,0))(x)
-hessian(lambda x: x.cumsum(0).prod())(x)
-hessian(lambda x: torch.stack([x[0]*x[1],x[2]]).sum()**2)(x)
-vmap(hessian(lambda x: (x**3).sum()))(A)
-vmap(jacrev(lambda x: x.sin()))(A)
-vmap(jacfwd(lambda x: x.sin()), in_dims=1)(A)
+vmap(lambda x,t: jvp(torch.sin, (x,), (t,)), in_dims=(0,None))(A,x) | jacrev(lambda x: x.sin())(x)
+jacfwd(lambda x: x.sin())(x) | jacrev(lambda x: (x.sin(), x.sum()))(x) | jacfwd(lambda x: (x.sin(), x.sum()))(x)
+jacrev(lambda x: {'a':x.sin(),'b':[x.sum()]})(x) | jacfwd(lambda x: {'a':x.sin(),'b':[x.sum()]})(x)
+jacrev(lambda x,y: x*y, argnums=(0,1))(x,y) | jacfwd(lambda x,y: x*y, argnums=(0,1))(x,y)
+jacrev(lambda x,y: x*y, argnums=1)(x,y) | jacfwd(lambda x,y: x*y, argnums=1)(x,y)
+jacrev(lambda d: d['a']*d['b'])({'a':x,'b':y}) | jacfwd(lambda d: d['a']*d['b'])({'a':x,'b':y})
+jacrev(lambda x: (x.sin(),x), has_aux=True)(x) | jacfwd(lambda x: (x.sin(),x), has_aux=True)(x)
+jacrev(lambda x: (x.sin(),{'a':x}), has_aux=True)(x) | jacfwd(lambda x: (x.sin(),{'a':x,'b':i}), has_aux=True)(x)
+jacrev(lambda x: x.sin(), chunk_size=1)(x) | jacrev(lambda x: x.sin(), chunk_size=2)(x)
+jacrev(lambda x: (x.sin(),x.sum()), chunk_size=2)(x) | jacrev(lambda x: x.sin(), chunk_size=0)(x)
+jacrev(lambda x: x.sin(), chunk_size=100)(x) | jacrev(lambda x: i)(x) | jacfwd(lambda x: i)(x) | jacrev(lambda x: 3)(x)
+jacfwd(lambda x: 3)(x) | jacrev(lambda x: x)(i) | jacfwd(lambda x: x)(i) | jacrev(lambda x: torch.ones(2))(x)
+jacfwd(lambda x: torch.ones(2))(x) | jacrev(lambda x: x@A.t())(x) | jacfwd(lambda x: A@x)(x) | jacrev(lambda X: X@x)(A)
+jacfwd(lambda X: X.t())(A) | jacrev(lambda x: x)(s) | jacfwd(lambda x: x**2)(s) | jacrev(lambda x: x[:0])(x)
+jacfwd(lambda x: x[:0])(x) | jacrev(lambda x: x*2)(x[:0]) | jacfwd(lambda x: x*2)(x[:0])
+jacrev(jacrev(lambda x: x**3))(x) | jacfwd(jacfwd(lambda x: x**3))(x) | jacrev(jacfwd(lambda x: x**3))(x)
+jacfwd(jacrev(lambda x: x**3))(x) | hessian(lambda x: (x**3).sum())(x) | hessian(lambda x: x**3)(x)
+hessian(lambda x,y: (x*y*y).sum(), argnums=(0,1))(x,y) | hessian(lambda x,y: (x*y*y).sum(), argnums=1)(x,y)
+hessian(lambda d: (d['a']*d['b']**2).sum())({'a':x,'b':y}) | hessian(lambda x: (x.detach()*x).sum())(x)
+hessian(hessian(lambda x: x**5))(s) | hessian(lambda x: torch.where(x>1,x**2,x**3).sum())(x)
+hessian(lambda x: x[[0,1]].prod())(x) | hessian(lambda x: torch.nn.functional.softmax(x,0)[1])(x)
+hessian(lambda x: torch.logsumexp(x,0))(x) | hessian(lambda x: x.cumsum(0).prod())(x)
+hessian(lambda x: torch.stack([x[0]*x[1],x[2]]).sum()**2)(x) | vmap(hessian(lambda x: (x**3).sum()))(A)
+vmap(jacrev(lambda x: x.sin()))(A) | vmap(jacfwd(lambda x: x.sin()), in_dims=1)(A)
 vmap(jacfwd(lambda x: x.sin()), in_dims=1, out_dims=2)(A)
 vmap(grad(lambda w,x: ((w*x).sum()-1)**2), in_dims=(None,0))(x,A)
 vmap(grad(lambda w,x: ((w*x).sum()-1)**2, argnums=(0,1)), in_dims=(None,0))(x,A)
 vmap(grad_and_value(lambda w,x: ((w*x).sum()-1)**2), in_dims=(None,0))(x,A)
-vmap(lambda x: grad(lambda y: (x*y).sum())(y))(A)
-grad(lambda w: vmap(lambda a: (w*a).sum())(A).sum())(x)
+vmap(lambda x: grad(lambda y: (x*y).sum())(y))(A) | grad(lambda w: vmap(lambda a: (w*a).sum())(A).sum())(x)
 grad(lambda w: vmap(lambda a: (w*a).sum())(A).prod())(x)
 grad(lambda w: vmap(grad(lambda a: (w*a*a).sum()))(A).sum())(x)
 """
 
 BATCHES = """
-vmap(lambda x: x[0])(A)
-vmap(lambda x: x[i])(A)
-vmap(lambda x,j: x[j], (0,0))(A,torch.tensor([0,2]))
-vmap(lambda x,j: x[j], (0,0))(A,torch.tensor([[0,2],[1,1]]))
-vmap(lambda x: x[x>1])(A)
-vmap(lambda x,m: x.masked_fill(m,0.), (0,0))(A,A>1)
-vmap(lambda x: torch.where(x>1,x,0.))(A)
-vmap(lambda x: x.clone().masked_fill_(x>1,9.))(A)
-vmap(lambda x: setit(x.clone(),0,5.))(A)
-vmap(lambda x: setit(x.clone(),i,x*2))(A)
-vmap(lambda x: setit(x.clone(),slice(1,None),x[:2]))(A)
-vmap(lambda x: setit(x.clone(),torch.tensor([True,False,True]),7.))(A)
-vmap(lambda x: setit(x.clone(),x>1,7.))(A)
+vmap(lambda x: x[0])(A) | vmap(lambda x: x[i])(A) | vmap(lambda x,j: x[j], (0,0))(A,torch.tensor([0,2]))
+vmap(lambda x,j: x[j], (0,0))(A,torch.tensor([[0,2],[1,1]])) | vmap(lambda x: x[x>1])(A)
+vmap(lambda x,m: x.masked_fill(m,0.), (0,0))(A,A>1) | vmap(lambda x: torch.where(x>1,x,0.))(A)
+vmap(lambda x: x.clone().masked_fill_(x>1,9.))(A) | vmap(lambda x: setit(x.clone(),0,5.))(A)
+vmap(lambda x: setit(x.clone(),i,x*2))(A) | vmap(lambda x: setit(x.clone(),slice(1,None),x[:2]))(A)
+vmap(lambda x: setit(x.clone(),torch.tensor([True,False,True]),7.))(A) | vmap(lambda x: setit(x.clone(),x>1,7.))(A)
 vmap(lambda x,j: setit(x.clone(),j,7.),(0,0))(A,torch.tensor([0,2]))
-vmap(lambda x,j: setit(x.clone(),j,x.sum()),(0,0))(A,torch.tensor([0,2]))
-vmap(lambda x: setit(x,0,5.))(A.clone())
+vmap(lambda x,j: setit(x.clone(),j,x.sum()),(0,0))(A,torch.tensor([0,2])) | vmap(lambda x: setit(x,0,5.))(A.clone())
 (lambda B: (vmap(lambda x: x.mul_(2))(B), B))(A.clone())
 (lambda B: (vmap(lambda x: x.mul_(2),in_dims=1)(B), B))(A.clone())
 (lambda B: (vmap(lambda x: setit(x,0,9.),in_dims=1)(B), B))(A.clone())
@@ -209,17 +111,12 @@ vmap(lambda x: setit(x,0,5.))(A.clone())
 (lambda B: (jvp(lambda a: a[1:].mul_(2),(B,),(y,)), B, y))(x.clone())
 (lambda B: (jvp(lambda a: setit(a,0,a[1]),(B,),(y,)), B, y))(x.clone())
 (lambda B: (vjp(lambda a: a.mul_(2),B)[1](y), B))(x.clone())
-(lambda B: (jacrev(lambda a: a.mul_(2))(B), B))(x.clone())
-(lambda B: (jacfwd(lambda a: a.mul_(2))(B), B))(x.clone())
+(lambda B: (jacrev(lambda a: a.mul_(2))(B), B))(x.clone()) | (lambda B: (jacfwd(lambda a: a.mul_(2))(B), B))(x.clone())
 (lambda B: (hessian(lambda a: (a.mul_(2)**2).sum())(B), B))(x.clone())
-grad(lambda x: setit(x.clone(),0,x[1]*x[2]).prod())(x)
-grad(lambda x: (x.view(3,1).mul(2).view(3)).sum())(x)
-grad(lambda x: setit(torch.zeros(3),i,x).mul(x).sum())(x)
-grad(lambda x: x.clone().requires_grad_().sum())(x)
-grad(lambda x: x.detach().requires_grad_().sum())(x)
-grad(lambda x: x.detach_().sum())(x.clone())
-grad(lambda x: (x*2).detach_().sum())(x)
-grad(lambda x: torch.autograd.grad((x*x).sum(),x)[0].sum())(x)
+grad(lambda x: setit(x.clone(),0,x[1]*x[2]).prod())(x) | grad(lambda x: (x.view(3,1).mul(2).view(3)).sum())(x)
+grad(lambda x: setit(torch.zeros(3),i,x).mul(x).sum())(x) | grad(lambda x: x.clone().requires_grad_().sum())(x)
+grad(lambda x: x.detach().requires_grad_().sum())(x) | grad(lambda x: x.detach_().sum())(x.clone())
+grad(lambda x: (x*2).detach_().sum())(x) | grad(lambda x: torch.autograd.grad((x*x).sum(),x)[0].sum())(x)
 grad(lambda x: torch.autograd.grad((x*x).sum(),x,create_graph=True)[0].sum())(x)
 vmap(lambda x: torch.autograd.grad((x*x).sum(),x)[0])(A)
 vmap(lambda x: torch.autograd.grad((x*x).sum(),x)[0])(A.clone().requires_grad_())
@@ -227,236 +124,109 @@ grad(lambda x: (x.sum().backward(), x.sum())[1])(x)
 grad(lambda x: (x.register_hook(lambda g: g*2), (x*x).sum())[1])(x)
 grad(lambda x: (lambda z: (z.register_hook(lambda g: g*2), z.sum())[1])(x*x))(x)
 vmap(lambda x: (x.register_hook(lambda g: g*2), (x*x).sum())[1])(A)
-grad(lambda x: torch.tensor([x[0].item(), 2.]).sum()*x.sum())(x)
-vmap(lambda x: torch.tensor([1.,2.])*x[:2])(A)
-grad(lambda x: torch.tensor(x).sum())(x)
-vmap(lambda x: torch.stack([x,x*2]))(A)
-vmap(lambda x: torch.cat([x,torch.ones(2)]))(A)
-vmap(lambda x: torch.stack([x,torch.ones(3)],1))(A)
-vmap(lambda x: torch.stack([torch.ones(3),torch.ones(3)]))(A)
-vmap(lambda x: torch.ones(2), out_dims=None)(A)
-vmap(lambda x: (x, torch.ones(2)), out_dims=(0,None))(A)
-vmap(lambda x: x.shape[0])(A)
-vmap(lambda x: x.shape[0], out_dims=None)(A)
-vmap(lambda x: x.sum(-1,keepdim=True), out_dims=-1)(A)
-vmap(lambda x: x.size())(A)
-vmap(lambda x: x.unbind())(A)
-vmap(lambda x: x.split(2))(A)
-vmap(lambda x: x.split([1,2]), out_dims=(0,1))(A)
-vmap(lambda x: x.sort())(A)
-vmap(lambda x: x.max(0))(A)
-vmap(lambda x: x.topk(2))(A)
-vmap(lambda x: x.nonzero())(A)
-vmap(lambda x: torch.equal(x,x))(A)
-vmap(lambda x: torch.allclose(x,x))(A)
-vmap(lambda x: x.is_contiguous() , out_dims=None)(A)
-vmap(lambda x: x.item())(x)
-vmap(lambda x: float(x))(x)
-vmap(lambda x: x if x>1 else -x)(x)
-vmap(lambda x: [1,2,3][x])(i)
-vmap(lambda x: x.tolist())(A)
-vmap(lambda x: len(x), out_dims=None)(A)
-vmap(lambda x: sum(x))(A)
-vmap(lambda x: sum([a*2 for a in x]))(A)
-vmap(lambda x: [a*2 for a in x])(A)
-vmap(lambda x: x @ x)(A)
-vmap(lambda x,y: x @ y, (0,None))(A,A.t())
-vmap(lambda x,y: x @ y, (None,1))(A,A.t())
-vmap(lambda x,y: torch.outer(x,y))(A,A)
-vmap(lambda x,y: torch.einsum('i,j->ij',x,y))(A,A)
-vmap(lambda x: torch.einsum('i,ij->j',x,A.t()))(A)
-vmap(torch.dot)(A,A)
-vmap(vmap(torch.mul,(0,None)),(None,0))(x,y)
+grad(lambda x: torch.tensor([x[0].item(), 2.]).sum()*x.sum())(x) | vmap(lambda x: torch.tensor([1.,2.])*x[:2])(A)
+grad(lambda x: torch.tensor(x).sum())(x) | vmap(lambda x: torch.stack([x,x*2]))(A)
+vmap(lambda x: torch.cat([x,torch.ones(2)]))(A) | vmap(lambda x: torch.stack([x,torch.ones(3)],1))(A)
+vmap(lambda x: torch.stack([torch.ones(3),torch.ones(3)]))(A) | vmap(lambda x: torch.ones(2), out_dims=None)(A)
+vmap(lambda x: (x, torch.ones(2)), out_dims=(0,None))(A) | vmap(lambda x: x.shape[0])(A)
+vmap(lambda x: x.shape[0], out_dims=None)(A) | vmap(lambda x: x.sum(-1,keepdim=True), out_dims=-1)(A)
+vmap(lambda x: x.size())(A) | vmap(lambda x: x.unbind())(A) | vmap(lambda x: x.split(2))(A)
+vmap(lambda x: x.split([1,2]), out_dims=(0,1))(A) | vmap(lambda x: x.sort())(A) | vmap(lambda x: x.max(0))(A)
+vmap(lambda x: x.topk(2))(A) | vmap(lambda x: x.nonzero())(A) | vmap(lambda x: torch.equal(x,x))(A)
+vmap(lambda x: torch.allclose(x,x))(A) | vmap(lambda x: x.is_contiguous() , out_dims=None)(A)
+vmap(lambda x: x.item())(x) | vmap(lambda x: float(x))(x) | vmap(lambda x: x if x>1 else -x)(x)
+vmap(lambda x: [1,2,3][x])(i) | vmap(lambda x: x.tolist())(A) | vmap(lambda x: len(x), out_dims=None)(A)
+vmap(lambda x: sum(x))(A) | vmap(lambda x: sum([a*2 for a in x]))(A) | vmap(lambda x: [a*2 for a in x])(A)
+vmap(lambda x: x @ x)(A) | vmap(lambda x,y: x @ y, (0,None))(A,A.t()) | vmap(lambda x,y: x @ y, (None,1))(A,A.t())
+vmap(lambda x,y: torch.outer(x,y))(A,A) | vmap(lambda x,y: torch.einsum('i,j->ij',x,y))(A,A)
+vmap(lambda x: torch.einsum('i,ij->j',x,A.t()))(A) | vmap(torch.dot)(A,A) | vmap(vmap(torch.mul,(0,None)),(None,0))(x,y)
 vmap(vmap(vmap(lambda a,b,c:a*b+c,(0,None,None)),(None,0,None)),(None,None,0))(x,y,x)
-vmap(lambda x: vmap(lambda y: x.sum()+y, out_dims=1)(A))(A)
-vmap(torch.nn.functional.softmax, in_dims=(0,None))(A,0)
+vmap(lambda x: vmap(lambda y: x.sum()+y, out_dims=1)(A))(A) | vmap(torch.nn.functional.softmax, in_dims=(0,None))(A,0)
 vmap(lambda x: torch.nn.functional.softmax(x,-1))(A)
 vmap(lambda x: torch.nn.functional.cross_entropy(x[None],torch.tensor([1])))(A)
 vmap(lambda x,t: torch.nn.functional.cross_entropy(x,t))(A,torch.tensor([1,2]))
 vmap(lambda x,t: torch.nn.functional.nll_loss(x.log_softmax(0),t))(A,torch.tensor([1,2]))
-vmap(lambda x,t: torch.nn.functional.mse_loss(x,t))(A,A+1)
-vmap(lambda x: torch.nn.functional.layer_norm(x,(3,)))(A)
-vmap(lambda x: torch.nn.functional.relu(x-1))(A)
-vmap(lambda x: torch.nn.functional.linear(x,A))(A)
-vmap(lambda x: x, chunk_size=1)(A)
-vmap(lambda x: x.sum(), chunk_size=2)(A.t())
+vmap(lambda x,t: torch.nn.functional.mse_loss(x,t))(A,A+1) | vmap(lambda x: torch.nn.functional.layer_norm(x,(3,)))(A)
+vmap(lambda x: torch.nn.functional.relu(x-1))(A) | vmap(lambda x: torch.nn.functional.linear(x,A))(A)
+vmap(lambda x: x, chunk_size=1)(A) | vmap(lambda x: x.sum(), chunk_size=2)(A.t())
 vmap(lambda x: (x,x.sum()), chunk_size=2, out_dims=(1,0))(A.t())
-vmap(lambda x: x, in_dims=1, chunk_size=2, out_dims=1)(A)
-vmap(lambda x,y: x*y, in_dims=(0,None), chunk_size=1)(A,x)
-vmap(lambda d: d['a']*2, chunk_size=1)({'a':A})
-vmap(lambda x: None, chunk_size=1)(A)
-vmap(lambda x: torch.rand(3).shape[0]*x)(A)
-vmap(lambda x: torch.rand(3)*0+x, randomness='different')(A)
+vmap(lambda x: x, in_dims=1, chunk_size=2, out_dims=1)(A) | vmap(lambda x,y: x*y, in_dims=(0,None), chunk_size=1)(A,x)
+vmap(lambda d: d['a']*2, chunk_size=1)({'a':A}) | vmap(lambda x: None, chunk_size=1)(A)
+vmap(lambda x: torch.rand(3).shape[0]*x)(A) | vmap(lambda x: torch.rand(3)*0+x, randomness='different')(A)
 vmap(lambda x: torch.rand(3)*0+x, randomness='same')(A)
-vmap(lambda x: torch.nn.functional.dropout(x,0.0), randomness='different')(A)
-jacfwd(lambda x: torch.rand(3)*0*x)(x)
-jacfwd(lambda x: torch.rand(3)*0*x, randomness='same')(x)
-jacrev(lambda x: torch.rand(3)*0*x)(x)
-hessian(lambda x: (torch.rand(3)*0*x).sum())(x)
-vmap(lambda x,*r: x)(A,A,A)
-vmap(lambda x,y: x+y, in_dims=(0,0))(A,torch.ones(3,3))
-vmap(lambda x: x+torch.ones(2))(A)
-vmap(lambda x: x.sum(1))(A)
-vmap(lambda x: x[5])(A)
-vmap(lambda x: x[0,0])(A)
-vmap(lambda x: x.transpose(0,1))(A)
-vmap(lambda x: x.permute(1,0))(A)
-vmap(lambda x: x.expand(2,3))(A)
-vmap(lambda x: x.unsqueeze(3))(A)
-vmap(lambda x: x.flip(0).roll(1).cumsum(0))(A)
-vmap(lambda x: x.reshape(-1,1).squeeze())(A)
-vmap(lambda x: x.to(torch.float64))(A)
-vmap(lambda x: x.long())(A)
-vmap(lambda x: x.half().float())(A)
-vmap(lambda x: x.std())(A)
-vmap(lambda x: x.var(0,unbiased=False))(A)
-vmap(lambda x: x.norm())(A)
-vmap(lambda x: x.prod())(A)
-vmap(lambda x: x.argmax())(A)
-vmap(lambda x: (x>1).any())(A)
-vmap(lambda x: (x>1).all())(A)
-vmap(lambda x: x.diag() if 0 else torch.diagonal(torch.outer(x,x)))(A)
-vmap(lambda x: torch.tril(torch.outer(x,x)))(A)
-vmap(lambda x: x.gather(0,i))(A)
-vmap(lambda x: torch.zeros(3).scatter(0,i,x))(A)
-vmap(lambda x: torch.zeros(3).scatter_add(0,i,x))(A)
-vmap(lambda x: torch.zeros(3).index_add(0,i,x))(A)
-vmap(lambda x: x.index_select(0,i))(A)
-vmap(lambda x: x.repeat(2))(A)
-vmap(lambda x: x.numel(), out_dims=None)(A)
-vmap(lambda x: x.requires_grad, out_dims=None)(A)
-vmap(lambda x: x.grad)(A)
-vmap(lambda x: x.data)(A)
-vmap(lambda x: x.numpy())(A)
-vmap(lambda x: x.storage_offset(), out_dims=None)(A)
-vmap(lambda x: x.stride(), out_dims=None)(A)
-vmap(lambda x: x.stride(), in_dims=1, out_dims=None)(A)
-vmap(lambda x: x.is_contiguous(), in_dims=1, out_dims=None)(A)
-vmap(lambda x: x._version, out_dims=None)(A)
-vmap(lambda x: x._is_view(), out_dims=None)(A)
-vmap(lambda x: x.is_leaf, out_dims=None)(A)
-vmap(lambda x: x.grad_fn, out_dims=None)(A)
-vmap(lambda x: x == x)(A)
-vmap(lambda x: x is None, out_dims=None)(A)
-vmap(lambda x: isinstance(x, torch.Tensor), out_dims=None)(A)
-vmap(lambda x: str(x.dtype), out_dims=None)(A)
-vmap(lambda x: copy.deepcopy(x))(A)
-grad(lambda x: copy.deepcopy(x).sum())(x)
-vmap(lambda x: copy.copy(x))(A)
-grad(lambda x: (x.grad_fn, x.is_leaf, x.requires_grad, x._version))(x)
-vmap(lambda x: torch.tensor([x[0],x[1]]))(A)
-vmap(lambda x: torch.as_tensor(x))(A)
-vmap(lambda x: torch.as_tensor([x[0]]))(A)
-grad(lambda x: torch.tensor([x[0],x[1]]).sum()*x.sum())(x)
-grad(lambda x: copy.deepcopy(x*2).sum())(x)
-grad(lambda x: copy.copy(x*2).sum())(x)
-grad(lambda x: copy.copy(x).sum())(x)
-jvp(lambda x: copy.deepcopy(x).sum(),(x,),(x,))
-jvp(lambda x: copy.deepcopy(x*2).sum(),(x,),(x,))
-vmap(lambda x: copy.deepcopy(x*2))(A)
-vmap(lambda y: y*copy.deepcopy(x))(A)
+vmap(lambda x: torch.nn.functional.dropout(x,0.0), randomness='different')(A) | jacfwd(lambda x: torch.rand(3)*0*x)(x)
+jacfwd(lambda x: torch.rand(3)*0*x, randomness='same')(x) | jacrev(lambda x: torch.rand(3)*0*x)(x)
+hessian(lambda x: (torch.rand(3)*0*x).sum())(x) | vmap(lambda x,*r: x)(A,A,A)
+vmap(lambda x,y: x+y, in_dims=(0,0))(A,torch.ones(3,3)) | vmap(lambda x: x+torch.ones(2))(A)
+vmap(lambda x: x.sum(1))(A) | vmap(lambda x: x[5])(A) | vmap(lambda x: x[0,0])(A) | vmap(lambda x: x.transpose(0,1))(A)
+vmap(lambda x: x.permute(1,0))(A) | vmap(lambda x: x.expand(2,3))(A) | vmap(lambda x: x.unsqueeze(3))(A)
+vmap(lambda x: x.flip(0).roll(1).cumsum(0))(A) | vmap(lambda x: x.reshape(-1,1).squeeze())(A)
+vmap(lambda x: x.to(torch.float64))(A) | vmap(lambda x: x.long())(A) | vmap(lambda x: x.half().float())(A)
+vmap(lambda x: x.std())(A) | vmap(lambda x: x.var(0,unbiased=False))(A) | vmap(lambda x: x.norm())(A)
+vmap(lambda x: x.prod())(A) | vmap(lambda x: x.argmax())(A) | vmap(lambda x: (x>1).any())(A)
+vmap(lambda x: (x>1).all())(A) | vmap(lambda x: x.diag() if 0 else torch.diagonal(torch.outer(x,x)))(A)
+vmap(lambda x: torch.tril(torch.outer(x,x)))(A) | vmap(lambda x: x.gather(0,i))(A)
+vmap(lambda x: torch.zeros(3).scatter(0,i,x))(A) | vmap(lambda x: torch.zeros(3).scatter_add(0,i,x))(A)
+vmap(lambda x: torch.zeros(3).index_add(0,i,x))(A) | vmap(lambda x: x.index_select(0,i))(A)
+vmap(lambda x: x.repeat(2))(A) | vmap(lambda x: x.numel(), out_dims=None)(A)
+vmap(lambda x: x.requires_grad, out_dims=None)(A) | vmap(lambda x: x.grad)(A) | vmap(lambda x: x.data)(A)
+vmap(lambda x: x.numpy())(A) | vmap(lambda x: x.storage_offset(), out_dims=None)(A)
+vmap(lambda x: x.stride(), out_dims=None)(A) | vmap(lambda x: x.stride(), in_dims=1, out_dims=None)(A)
+vmap(lambda x: x.is_contiguous(), in_dims=1, out_dims=None)(A) | vmap(lambda x: x._version, out_dims=None)(A)
+vmap(lambda x: x._is_view(), out_dims=None)(A) | vmap(lambda x: x.is_leaf, out_dims=None)(A)
+vmap(lambda x: x.grad_fn, out_dims=None)(A) | vmap(lambda x: x == x)(A) | vmap(lambda x: x is None, out_dims=None)(A)
+vmap(lambda x: isinstance(x, torch.Tensor), out_dims=None)(A) | vmap(lambda x: str(x.dtype), out_dims=None)(A)
+vmap(lambda x: copy.deepcopy(x))(A) | grad(lambda x: copy.deepcopy(x).sum())(x) | vmap(lambda x: copy.copy(x))(A)
+grad(lambda x: (x.grad_fn, x.is_leaf, x.requires_grad, x._version))(x) | vmap(lambda x: torch.tensor([x[0],x[1]]))(A)
+vmap(lambda x: torch.as_tensor(x))(A) | vmap(lambda x: torch.as_tensor([x[0]]))(A)
+grad(lambda x: torch.tensor([x[0],x[1]]).sum()*x.sum())(x) | grad(lambda x: copy.deepcopy(x*2).sum())(x)
+grad(lambda x: copy.copy(x*2).sum())(x) | grad(lambda x: copy.copy(x).sum())(x)
+jvp(lambda x: copy.deepcopy(x).sum(),(x,),(x,)) | jvp(lambda x: copy.deepcopy(x*2).sum(),(x,),(x,))
+vmap(lambda x: copy.deepcopy(x*2))(A) | vmap(lambda y: y*copy.deepcopy(x))(A)
 vmap(lambda x: x.__dict__ == {}, out_dims=None)(A)
 """
 
 FUNCTIONS = """
-grad(lambda x: mul(x,y).sum())(x)
-grad(lambda a,b: mul(a,b).sum(), argnums=(0,1))(x,y)
-grad(lambda x: mul(x,x).sum())(x)
-jvp(lambda x: mul(x,y),(x,),(y,))
-jvp(mul,(x,y),(y,x))
-jacrev(lambda x: mul(x,x))(x)
-jacfwd(lambda x: mul(x,x))(x)
-hessian(lambda x: mul(x,mul(x,x)).sum())(x)
-vmap(lambda a: mul(a,y))(A)
-vmap(lambda a: mul(y,a))(A)
-vmap(mul)(A,A+1)
-vmap(mul,(0,None))(A,y)
-vmap(mul,(1,1))(A,A+1)
-vmap(mul,(1,0))(A,A.t())
-vmap(grad(lambda a: mul(a,y).sum()))(A)
-vmap(grad(lambda a,b: mul(a,b).sum(),argnums=1),(0,None))(A,y)
-grad(lambda w: vmap(lambda a: mul(a,w))(A).sum())(x)
-grad(lambda B: vmap(lambda a: mul(a,y))(B).sum())(A)
-vmap(vmap(mul,(0,None)),(None,0))(x,y)
-vmap(jacrev(lambda a: mul(a,a)))(A)
-vmap(jacfwd(lambda a: mul(a,a)))(A)
-jacrev(vmap(lambda a: mul(a,y)))(A)
-jacfwd(vmap(lambda a: mul(a,y)))(A)
-vmap(lambda a: jvp(lambda z: mul(z,y),(a,),(a,)))(A)
-jvp(vmap(lambda a: mul(a,y)),(A,),(A+1,))
-grad(lambda x: grad(lambda z: mul(z,mul(z,x)).sum())(x).sum())(x)
-grad(lambda x: cube(x).sum())(x)
-hessian(lambda x: cube(x).sum())(x)
-jacrev(jacrev(lambda x: Cube.apply(x)))(x)
-vmap(cube)(A)
-vmap(Cube.apply)(A)
-vmap(Cube.apply, in_dims=1, out_dims=(1,0))(A)
-vmap(grad(lambda a: cube(a).sum()))(A)
-vmap(hessian(lambda a: cube(a).sum()))(A)
-grad(lambda B: vmap(cube)(B).sum())(A)
-jvp(cube,(x,),(y,))
-jacfwd(cube)(x)
-vmap(lambda a: Cube.apply(y)[0]*a)(A)
-vmap(Sort.apply)(A.flip(1))
-vmap(sort,in_dims=1)(A)
-vmap(grad(lambda a: (sort(a)*y).sum()))(A.flip(1))
-grad(lambda B: vmap(lambda a: (sort(a)*y).sum())(B).sum())(A.flip(1))
-jacrev(sort)(y)
-hessian(lambda x: (sort(x)**2).sum())(y)
-jvp(sort,(x,),(y,))
-vmap(lambda a: opt(a,3))(A)
-vmap(lambda a: opt(a,3.0,False))(A)
-vmap(lambda a: opt(x=a,n=3))(A)
-vmap(lambda a: opt(a,a[0]))(A)
-vmap(grad(lambda a: opt(a,2).sum()))(A)
-grad(lambda a: opt(a,n=2).sum())(x)
-jacrev(lambda a: opt(a,2))(x)
-vmap(lambda a: opt(a))(A)
-grad(lambda a: opt(a,2,True,4).sum())(x)
-grad(lambda a: std(a).sum())(x)
-vmap(std)(A)
-vmap(lambda a: std(x)+a)(A)
-jvp(std,(x,),(x,))
-out(grad(lambda x: (x**3).sum())(R))
-out(grad(lambda x: (x**3*R).sum())(x))
-out(vjp(lambda x: x**3,R)[1](y)[0])
-out(vjp(lambda x: x**3,R)[0])
-out(jvp(lambda x: x**3,(R,),(y,))[1])
-out(jvp(lambda x: x**3,(x,),(R,))[1])
-out(jacrev(lambda x: x**3)(R))
-out(vmap(lambda a: a**3)(RA))
-out(vmap(lambda a: a**3,in_dims=1)(RA))
-out(vmap(lambda a: a**3,in_dims=1,out_dims=1)(RA))
-out(vmap(lambda a: a*R)(A))
-out(vmap(lambda a: a*R)(RA))
-out(vmap(grad(lambda a: (a*R).sum()**2))(A))
-out(vmap(grad(lambda a: (a*a*R).sum()))(RA))
-out(vmap(lambda a: mul(a,R))(RA))
-out(vmap(lambda a: cube(a*R))(A))
-out(grad(lambda a: mul(a,R).sum()**2)(x))
-out(grad_and_value(lambda x: (x**3).sum())(R)[1])
-out(vmap(lambda a: R)(A))
-out(vmap(lambda a: R*2)(A))
-out(vmap(lambda a: R*2, out_dims=None)(A))
-out(grad(lambda x: (x*2).sum())(R)*R)
-functional_call(lin,params,x)
-functional_call(lin,params,(A,))
-functional_call(lin,params,args=(A,))
+grad(lambda x: mul(x,y).sum())(x) | grad(lambda a,b: mul(a,b).sum(), argnums=(0,1))(x,y)
+grad(lambda x: mul(x,x).sum())(x) | jvp(lambda x: mul(x,y),(x,),(y,)) | jvp(mul,(x,y),(y,x))
+jacrev(lambda x: mul(x,x))(x) | jacfwd(lambda x: mul(x,x))(x) | hessian(lambda x: mul(x,mul(x,x)).sum())(x)
+vmap(lambda a: mul(a,y))(A) | vmap(lambda a: mul(y,a))(A) | vmap(mul)(A,A+1) | vmap(mul,(0,None))(A,y)
+vmap(mul,(1,1))(A,A+1) | vmap(mul,(1,0))(A,A.t()) | vmap(grad(lambda a: mul(a,y).sum()))(A)
+vmap(grad(lambda a,b: mul(a,b).sum(),argnums=1),(0,None))(A,y) | grad(lambda w: vmap(lambda a: mul(a,w))(A).sum())(x)
+grad(lambda B: vmap(lambda a: mul(a,y))(B).sum())(A) | vmap(vmap(mul,(0,None)),(None,0))(x,y)
+vmap(jacrev(lambda a: mul(a,a)))(A) | vmap(jacfwd(lambda a: mul(a,a)))(A) | jacrev(vmap(lambda a: mul(a,y)))(A)
+jacfwd(vmap(lambda a: mul(a,y)))(A) | vmap(lambda a: jvp(lambda z: mul(z,y),(a,),(a,)))(A)
+jvp(vmap(lambda a: mul(a,y)),(A,),(A+1,)) | grad(lambda x: grad(lambda z: mul(z,mul(z,x)).sum())(x).sum())(x)
+grad(lambda x: cube(x).sum())(x) | hessian(lambda x: cube(x).sum())(x) | jacrev(jacrev(lambda x: Cube.apply(x)))(x)
+vmap(cube)(A) | vmap(Cube.apply)(A) | vmap(Cube.apply, in_dims=1, out_dims=(1,0))(A)
+vmap(grad(lambda a: cube(a).sum()))(A) | vmap(hessian(lambda a: cube(a).sum()))(A)
+grad(lambda B: vmap(cube)(B).sum())(A) | jvp(cube,(x,),(y,)) | jacfwd(cube)(x) | vmap(lambda a: Cube.apply(y)[0]*a)(A)
+vmap(Sort.apply)(A.flip(1)) | vmap(sort,in_dims=1)(A) | vmap(grad(lambda a: (sort(a)*y).sum()))(A.flip(1))
+grad(lambda B: vmap(lambda a: (sort(a)*y).sum())(B).sum())(A.flip(1)) | jacrev(sort)(y)
+hessian(lambda x: (sort(x)**2).sum())(y) | jvp(sort,(x,),(y,)) | vmap(lambda a: opt(a,3))(A)
+vmap(lambda a: opt(a,3.0,False))(A) | vmap(lambda a: opt(x=a,n=3))(A) | vmap(lambda a: opt(a,a[0]))(A)
+vmap(grad(lambda a: opt(a,2).sum()))(A) | grad(lambda a: opt(a,n=2).sum())(x) | jacrev(lambda a: opt(a,2))(x)
+vmap(lambda a: opt(a))(A) | grad(lambda a: opt(a,2,True,4).sum())(x) | grad(lambda a: std(a).sum())(x) | vmap(std)(A)
+vmap(lambda a: std(x)+a)(A) | jvp(std,(x,),(x,)) | out(grad(lambda x: (x**3).sum())(R))
+out(grad(lambda x: (x**3*R).sum())(x)) | out(vjp(lambda x: x**3,R)[1](y)[0]) | out(vjp(lambda x: x**3,R)[0])
+out(jvp(lambda x: x**3,(R,),(y,))[1]) | out(jvp(lambda x: x**3,(x,),(R,))[1]) | out(jacrev(lambda x: x**3)(R))
+out(vmap(lambda a: a**3)(RA)) | out(vmap(lambda a: a**3,in_dims=1)(RA))
+out(vmap(lambda a: a**3,in_dims=1,out_dims=1)(RA)) | out(vmap(lambda a: a*R)(A)) | out(vmap(lambda a: a*R)(RA))
+out(vmap(grad(lambda a: (a*R).sum()**2))(A)) | out(vmap(grad(lambda a: (a*a*R).sum()))(RA))
+out(vmap(lambda a: mul(a,R))(RA)) | out(vmap(lambda a: cube(a*R))(A)) | out(grad(lambda a: mul(a,R).sum()**2)(x))
+out(grad_and_value(lambda x: (x**3).sum())(R)[1]) | out(vmap(lambda a: R)(A)) | out(vmap(lambda a: R*2)(A))
+out(vmap(lambda a: R*2, out_dims=None)(A)) | out(grad(lambda x: (x*2).sum())(R)*R) | functional_call(lin,params,x)
+functional_call(lin,params,(A,)) | functional_call(lin,params,args=(A,))
 functional_call(lin,{'weight':params['weight']*2},x)
-functional_call(lin,({'weight':params['weight']*2},{'bias':params['bias']*0}),x)
-functional_call(lin,{'weigh':x},x)
-functional_call(lin,{'weight':params['weight']},x,strict=True)
-functional_call(lin,{'weight':3},x)
+functional_call(lin,({'weight':params['weight']*2},{'bias':params['bias']*0}),x) | functional_call(lin,{'weigh':x},x)
+functional_call(lin,{'weight':params['weight']},x,strict=True) | functional_call(lin,{'weight':3},x)
 grad(lambda p: functional_call(lin,p,x).sum())(params)
 vmap(grad(lambda p,x: functional_call(lin,p,(x,)).sum()),in_dims=(None,0))(params,A)
 jacrev(lambda p: functional_call(lin,p,x))(params)
 hessian(lambda p: (functional_call(lin,p,x)**2).sum())({k:v.detach() for k,v in params.items()})
-vjp(lambda p: functional_call(lin,p,x),params)[1](torch.ones(2))
-vmap(torch.nn.ReLU())(A-1)
-vmap(torch.nn.Sequential(lin,torch.nn.Tanh()))(A)
-vmap(torch.nn.Dropout(0.5))(A)
-vmap(torch.nn.Dropout(0.5).eval())(A)
-vmap(lambda x: torch.nn.MSELoss()(x,y))(A)
+vjp(lambda p: functional_call(lin,p,x),params)[1](torch.ones(2)) | vmap(torch.nn.ReLU())(A-1)
+vmap(torch.nn.Sequential(lin,torch.nn.Tanh()))(A) | vmap(torch.nn.Dropout(0.5))(A)
+vmap(torch.nn.Dropout(0.5).eval())(A) | vmap(lambda x: torch.nn.MSELoss()(x,y))(A)
 grad(lambda x: torch.utils.checkpoint.checkpoint(lambda z: z**2,x,use_reentrant=False).sum())(x)
 grad(lambda x: torch.utils.checkpoint.checkpoint(lambda z: z**2,x,use_reentrant=True).sum())(x)
 torch.autograd.functional.jacobian(lambda z: vmap(lambda a:a**2)(z),x)
@@ -501,53 +271,34 @@ def setit(t: Any, key: Any, value: Any) -> Any:
 def of_one_output(torch: Any) -> dict[str, Any]:
     """Functions of one's own."""
 
-    class Mul(torch.autograd.Function):
-        generate_vmap_rule = True
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
 
-        @staticmethod
-        def forward(a, b):
-            return a * b
+    Mul = function(
+        torch,
+        lambda a, b: a * b,
+        saved(lambda g, a, b: (g * b, g * a)),
+        setup_context=setup_context,
+        jvp=saved(lambda ta, tb, a, b: ta * b + a * tb),
+        generate_vmap_rule=True,
+    )
 
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.save_for_backward(*inputs)
-            ctx.save_for_forward(*inputs)
+    def setup_context(ctx, inputs, output):
+        ctx.n = inputs[1]
+        ctx.set_materialize_grads(False)
 
-        @staticmethod
-        def backward(ctx, g):
-            a, b = ctx.saved_tensors
-            return g * b, g * a
+    Opt = function(
+        torch,
+        lambda x, n, flag=True: x * n,
+        lambda ctx, g: None if g is None else g * ctx.n,
+        None,
+        None,
+        setup_context=setup_context,
+        generate_vmap_rule=True,
+    )
 
-        @staticmethod
-        def jvp(ctx, ta, tb):
-            a, b = ctx.saved_tensors
-            return ta * b + a * tb
-
-    class Opt(torch.autograd.Function):
-        generate_vmap_rule = True
-
-        @staticmethod
-        def forward(x, n, flag=True):
-            return x * n
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.n = inputs[1]
-            ctx.set_materialize_grads(False)
-
-        @staticmethod
-        def backward(ctx, g):
-            return (None if g is None else g * ctx.n), None, None
-
-    class Std(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * 2
+    Std = function(torch, lambda ctx, x: x * 2, lambda ctx, g: g * 2, saves=True)
 
     return {"mul": Mul.apply, "opt": Opt.apply, "std": Std.apply}
 
@@ -555,23 +306,13 @@ def of_one_output(torch: Any) -> dict[str, Any]:
 def of_two_outputs(torch: Any) -> dict[str, Any]:
     """Functions of one's own, and their first outputs."""
 
-    class Cube(torch.autograd.Function):
-        @staticmethod
-        def forward(x):
-            return x**3, 3 * x**2
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.save_for_backward(inputs[0], output[1])
-
-        @staticmethod
-        def backward(ctx, g, h):
-            x, d = ctx.saved_tensors
-            return g * d + h * 6 * x
-
-        @staticmethod
-        def vmap(info, dims, x):
-            return Cube.apply(x), (dims[0], dims[0])
+    Cube = function(
+        torch,
+        lambda x: (x**3, 3 * x**2),
+        saved(lambda g, h, x, d: g * d + h * 6 * x),
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(inputs[0], output[1]),
+        vmap=lambda info, dims, x: (Cube.apply(x), (dims[0], dims[0])),
+    )
 
     class Sort(torch.autograd.Function):
         generate_vmap_rule = True
@@ -620,44 +361,38 @@ def shown(value: Any) -> Any:
     return "a function" if callable(value) and not hasattr(value, "grad_fn") else value
 
 
-@pytest.mark.parametrize("text", [*DIFFERENTIATING.strip().splitlines(), *BATCHES.strip().splitlines()])
-def test_transforms(text: str) -> None:
-    def program(torch: Any, text: str) -> Any:
-        torch.manual_seed(0)
-        return shown(eval(text, tensors(torch)))
-
-    compare(program, text)
+@pytest.mark.parametrize("text", entries(DIFFERENTIATING + BATCHES))
+@same
+def test_transforms(torch, text):
+    torch.manual_seed(0)
+    return shown(eval(text, tensors(torch)))
 
 
-@pytest.mark.parametrize("text", FUNCTIONS.strip().splitlines())
-def test_functions_modules_and_what_is_outside(text: str) -> None:
-    def program(torch: Any, text: str) -> Any:
-        torch.manual_seed(0)
-        names = tensors(torch)
-        return shown(eval(text, names | functions(torch, names["x"], names["A"])))
-
-    compare(program, text)
+@pytest.mark.parametrize("text", entries(FUNCTIONS))
+@same
+def test_functions_modules_and_what_is_outside(torch, text):
+    torch.manual_seed(0)
+    names = tensors(torch)
+    return shown(eval(text, names | functions(torch, names["x"], names["A"])))
 
 
-def test_a_tensor_that_left_vmap_is_refused() -> None:
-    def program(torch: Any) -> Any:
-        kept: list[Any] = []
+@same
+def test_a_tensor_that_left_vmap_is_refused(torch):
+    kept: list[Any] = []
 
-        def f(x: Any) -> Any:
-            kept.append(x * 2)
-            return x
+    def f(x: Any) -> Any:
+        kept.append(x * 2)
+        return x
 
-        torch.func.vmap(f)(torch.ones(2, 3))
-        (t,) = kept
-        seen = [tuple(t.shape), repr(t)]
-        for text in ("t * 3", "3 * t", "t.sum()", "t[0]", "t.detach()", "t.mul_(2)", "torch.ones(3).mul_(t)", "t > 1"):
-            try:
-                eval(text, {"t": t, "torch": torch})
-            except RuntimeError as error:
-                seen.append(str(error)[:90])
-        return seen
-
-    compare(program)
+    torch.func.vmap(f)(torch.ones(2, 3))
+    (t,) = kept
+    seen = [tuple(t.shape), repr(t)]
+    for text in ("t * 3", "3 * t", "t.sum()", "t[0]", "t.detach()", "t.mul_(2)", "torch.ones(3).mul_(t)", "t > 1"):
+        try:
+            eval(text, {"t": t, "torch": torch})
+        except RuntimeError as error:
+            seen.append(str(error)[:90])
+    return seen
 
 
 def test_a_list_that_a_generated_rule_returns() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from oracle import compare, entries, raised
+from functions import function, save_inputs, saved, square
+from oracle import compare, entries, raised, same
 
 X = [1.0, 2.0, 3.0]
 
@@ -123,18 +124,16 @@ COMPARED = [(program, how) for program in PROGRAMS for how in TRANSFORMS if (how
 
 
 @pytest.mark.parametrize(("program", "how"), COMPARED, ids=[f"{program.__name__}-{how}" for program, how in COMPARED])
-def test_inside_a_transform(program: Any, how: str) -> None:
-    def transformed(torch: Any, program: Any, how: str) -> Any:
-        CAPTURED[torch] = torch.zeros(3)
-        x = torch.tensor(X)
-        error = out = None
-        try:
-            out = TRANSFORMS[how](lambda x: program(torch, x), torch.func, torch, x)
-        except RuntimeError as refusal:
-            error = refusal
-        return out, error, x, CAPTURED[torch], torch.is_grad_enabled()
-
-    compare(transformed, program, how)
+@same
+def test_inside_a_transform(torch, program, how):
+    CAPTURED[torch] = torch.zeros(3)
+    x = torch.tensor(X)
+    error = out = None
+    try:
+        out = TRANSFORMS[how](lambda x: program(torch, x), torch.func, torch, x)
+    except RuntimeError as refusal:
+        error = refusal
+    return out, error, x, CAPTURED[torch], torch.is_grad_enabled()
 
 
 def filled(torch: Any, y: Any) -> Any:
@@ -211,53 +210,38 @@ JACOBIANS = {
 
 @pytest.mark.parametrize("how", JACOBIANS)
 @pytest.mark.parametrize("program", FILLING)
-def test_filling_a_new_tensor(program: Any, how: str) -> None:
-    def transformed(torch: Any, program: Any, how: str) -> Any:
-        CAPTURED[torch] = torch.ones(3)
-        found = raised = None
-        try:
-            found = JACOBIANS[how](lambda x: program(torch, x), torch.func, torch.tensor(X))
-        except RuntimeError as refusal:
-            raised = refusal
-        return found, raised, CAPTURED[torch]
-
-    compare(transformed, program, how)
+@same
+def test_filling_a_new_tensor(torch, program, how):
+    CAPTURED[torch] = torch.ones(3)
+    found = raised = None
+    try:
+        found = JACOBIANS[how](lambda x: program(torch, x), torch.func, torch.tensor(X))
+    except RuntimeError as refusal:
+        raised = refusal
+    return found, raised, CAPTURED[torch]
 
 
 @pytest.mark.parametrize("made", ["g.new_zeros(3)", "torch.zeros(3)", "torch.zeros_like(x)", "torch.zeros_like(x) * g"])
 @pytest.mark.parametrize("how", ["grad", "jacrev", "vmap of grad", "jacrev of grad"])
-def test_filling_a_new_tensor_in_backward(made: str, how: str) -> None:
-    def program(torch: Any) -> Any:
-        class Second(torch.autograd.Function):
-            generate_vmap_rule = True
+@same
+def test_filling_a_new_tensor_in_backward(torch, made, how):
+    def slope(g, x):
+        out = eval(made, {"torch": torch, "g": g, "x": x})
+        out[1] = g * 2
+        return out
 
-            @staticmethod
-            def forward(x):
-                return x[1] * 2
+    def f(x: Any) -> Any:
+        return second(x) ** 2
 
-            @staticmethod
-            def setup_context(ctx, inputs, output):
-                ctx.save_for_backward(*inputs)
-
-            @staticmethod
-            def backward(ctx, g):
-                (x,) = ctx.saved_tensors
-                out = eval(made, {"torch": torch, "g": g, "x": x})
-                out[1] = g * 2
-                return out
-
-        def f(x: Any) -> Any:
-            return Second.apply(x) ** 2
-
-        func, x = torch.func, torch.tensor(X)
-        return {
-            "grad": lambda: func.grad(f)(x),
-            "jacrev": lambda: func.jacrev(lambda x: torch.stack([f(x), Second.apply(x)]))(x),
-            "vmap of grad": lambda: func.vmap(func.grad(f))(torch.stack([x, x + 1])),
-            "jacrev of grad": lambda: func.jacrev(func.grad(f))(x),
-        }[how]()
-
-    compare(program)
+    members = {"setup_context": save_inputs, "generate_vmap_rule": True}
+    second = function(torch, lambda x: x[1] * 2, saved(slope), **members).apply
+    func, x = torch.func, torch.tensor(X)
+    return {
+        "grad": lambda: func.grad(f)(x),
+        "jacrev": lambda: func.jacrev(lambda x: torch.stack([f(x), second(x)]))(x),
+        "vmap of grad": lambda: func.vmap(func.grad(f))(torch.stack([x, x + 1])),
+        "jacrev of grad": lambda: func.jacrev(func.grad(f))(x),
+    }[how]()
 
 
 WRITING = entries("""
@@ -271,17 +255,15 @@ y.__setitem__(i + (x * 0).long(), 2.0) | y.sub_(x) | y.cumsum_(0) | y.__isub__(x
 
 @pytest.mark.parametrize("how", ["grad", "vmap"])
 @pytest.mark.parametrize("text", WRITING)
-def test_how_a_write_into_a_captured_tensor_is_refused(text: str, how: str) -> None:
-    def program(torch: Any) -> Any:
-        names = {"y": torch.ones(3), "i": torch.tensor([2, 1, 0]), "m": torch.tensor([True, False, True])}
+@same
+def test_how_a_write_into_a_captured_tensor_is_refused(torch, text, how):
+    names = {"y": torch.ones(3), "i": torch.tensor([2, 1, 0]), "m": torch.tensor([True, False, True])}
 
-        def f(x: Any) -> Any:
-            eval(text, names | {"x": x})
-            return x.sum()
+    def f(x: Any) -> Any:
+        eval(text, names | {"x": x})
+        return x.sum()
 
-        return raised(getattr(torch.func, how)(f), torch.ones(3) if how == "grad" else torch.ones(2, 3)), names["y"]
-
-    compare(program)
+    return raised(getattr(torch.func, how)(f), torch.ones(3) if how == "grad" else torch.ones(2, 3)), names["y"]
 
 
 @pytest.mark.parametrize("text", ["x", "x * 2", "leaf", "made", "plain", "x.detach()"])
@@ -303,67 +285,43 @@ def test_retain_grad_is_refused(text: str, how: str) -> None:
     compare(program)
 
 
-def test_data_is_not_replaced() -> None:
-    def program(torch: Any) -> Any:
-        def own(x: Any) -> Any:
-            x.data = x * 2
-            return x.sum()
+@same
+def test_data_is_not_replaced(torch):
+    def own(x: Any) -> Any:
+        x.data = x * 2
+        return x.sum()
 
-        def own_by_a_plain_one(x: Any) -> Any:
-            x.data = torch.ones(3)
-            return x.sum()
+    def own_by_a_plain_one(x: Any) -> Any:
+        x.data = torch.ones(3)
+        return x.sum()
 
-        def captured(x: Any) -> Any:
-            kept.data = torch.ones(3) if kept is plain else x
-            return (kept * x).sum()
+    def captured(x: Any) -> Any:
+        kept.data = torch.ones(3) if kept is plain else x
+        return (kept * x).sum()
 
-        func, x, plain = torch.func, torch.tensor(X), torch.zeros(3)
-        seen = []
-        for f in (own, own_by_a_plain_one):
-            seen += [raised(func.grad(f), x), raised(func.jvp, f, (x,), (x,)), raised(func.vmap(f), x[None])]
-            seen += [raised(func.vmap(func.grad(f)), x[None])]
-        kept = torch.zeros(3)
-        seen.append(raised(func.vmap(captured), x[None]))
-        return seen
-
-    compare(program)
+    func, x, plain = torch.func, torch.tensor(X), torch.zeros(3)
+    seen = []
+    for f in (own, own_by_a_plain_one):
+        seen += [raised(func.grad(f), x), raised(func.jvp, f, (x,), (x,)), raised(func.vmap(f), x[None])]
+        seen += [raised(func.vmap(func.grad(f)), x[None])]
+    kept = torch.zeros(3)
+    seen.append(raised(func.vmap(captured), x[None]))
+    return seen
 
 
-def test_what_is_made_after_a_generated_rule_ran_below() -> None:
+@same
+def test_what_is_made_after_a_generated_rule_ran_below(torch):
     """A level that is entered below others leaves them running."""
 
-    def program(torch: Any) -> Any:
-        class Square(torch.autograd.Function):
-            generate_vmap_rule = True
+    def f(x: Any) -> Any:
+        y = square(torch).apply(x)
+        z = kept.clone()
+        z[0] = 5.0
+        return y * z
 
-            @staticmethod
-            def forward(x):
-                return x * x
-
-            @staticmethod
-            def setup_context(ctx, inputs, output):
-                ctx.save_for_backward(*inputs)
-                ctx.save_for_forward(*inputs)
-
-            @staticmethod
-            def backward(ctx, g):
-                return 2 * ctx.saved_tensors[0] * g
-
-            @staticmethod
-            def jvp(ctx, t):
-                return 2 * ctx.saved_tensors[0] * t
-
-        def f(x: Any) -> Any:
-            y = Square.apply(x)
-            z = kept.clone()
-            z[0] = 5.0
-            return y * z
-
-        func, kept, x = torch.func, torch.ones(3), torch.tensor(X)
-        rows = torch.stack([x, x + 1])
-        return func.vmap(func.jacfwd(f))(rows), func.vmap(func.grad(lambda x: f(x).sum()))(rows), kept
-
-    compare(program)
+    func, kept, x = torch.func, torch.ones(3), torch.tensor(X)
+    rows = torch.stack([x, x + 1])
+    return func.vmap(func.jacfwd(f))(rows), func.vmap(func.grad(lambda x: f(x).sum()))(rows), kept
 
 
 WRITES = ("x[m] = 0.5", "x[-1:] = b", "x[0] = b", "x[:, 1] = 0.25", "x.mul_(2).add_(1)", "x.copy_(m)")
@@ -371,14 +329,12 @@ WRITES = ("x[m] = 0.5", "x[-1:] = b", "x[0] = b", "x[:, 1] = 0.25", "x.mul_(2).a
 
 @pytest.mark.parametrize("slope", ["(t > 0.3).sum()", "(t - b).sum()", "(t * b).sum()", "t[:2].sum()"])
 @pytest.mark.parametrize("write", WRITES)
-def test_the_gradients_of_samples_share_no_memory(write: str, slope: str) -> None:
-    def program(torch: Any) -> Any:
-        a, b = torch.tensor([[0.5, -1.5, 0.25], [1.0, 0.75, -0.5]]), torch.tensor([1.5, -0.25, 0.5])
-        m = torch.tensor([[True, False, True], [False, True, True]])
-        x = torch.func.vmap(torch.func.grad(eval(f"lambda t: {slope}", {"b": b})))(a)
-        scope = {"x": x, "m": m, "b": b}
-        exec(write, scope)
-        twice = torch.func.vmap(torch.func.grad(lambda t: torch.func.grad(lambda u: u.sum())(t).sum()))(a)
-        return x, twice.shape, twice.requires_grad
-
-    compare(program)
+@same
+def test_the_gradients_of_samples_share_no_memory(torch, write, slope):
+    a, b = torch.tensor([[0.5, -1.5, 0.25], [1.0, 0.75, -0.5]]), torch.tensor([1.5, -0.25, 0.5])
+    m = torch.tensor([[True, False, True], [False, True, True]])
+    x = torch.func.vmap(torch.func.grad(eval(f"lambda t: {slope}", {"b": b})))(a)
+    scope = {"x": x, "m": m, "b": b}
+    exec(write, scope)
+    twice = torch.func.vmap(torch.func.grad(lambda t: torch.func.grad(lambda u: u.sum())(t).sum()))(a)
+    return x, twice.shape, twice.requires_grad

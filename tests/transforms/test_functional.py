@@ -6,7 +6,8 @@ import warnings
 from typing import Any
 
 import pytest
-from oracle import compare, entries, raised, same
+from functions import saved
+from oracle import entries, raised, same
 
 import workbench
 
@@ -59,47 +60,41 @@ VECTORS = {
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("name", NAMES)
-def test_29_2_one_input(name: str, options: dict[str, bool]) -> None:
-    def program(torch: Any) -> Any:
-        transform = getattr(torch.autograd.functional, name)
-        found = []
-        for text in ONE:
-            for v, make in VECTORS.items() if name in PRODUCTS else [("none", VECTORS["none"])]:
-                for grad in (False, True):
-                    func, x = function(torch, text, "x"), double(torch, [1.0, 2.0], grad)
-                    found.append((text, v, grad, seen(transform, func, x, *make(torch), **options)))
-        return found
-
-    compare(program)
+@same
+def test_29_2_one_input(torch, name, options):
+    transform = getattr(torch.autograd.functional, name)
+    found = []
+    for text in ONE:
+        for v, make in VECTORS.items() if name in PRODUCTS else [("none", VECTORS["none"])]:
+            for grad in (False, True):
+                func, x = function(torch, text, "x"), double(torch, [1.0, 2.0], grad)
+                found.append((text, v, grad, seen(transform, func, x, *make(torch), **options)))
+    return found
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("name", NAMES)
-def test_29_2_two_inputs(name: str, options: dict[str, bool]) -> None:
-    def program(torch: Any) -> Any:
-        transform = getattr(torch.autograd.functional, name)
-        found = []
-        for text in TWO:
-            for v, make in VECTORS.items():
-                inputs = double(torch, [1.0, 2.0], requires_grad=True), double(torch, [3.0, 4.0])
-                vs = make(torch) if name in PRODUCTS else ()
-                found.append((text, v, seen(transform, function(torch, text, "x, y"), inputs, *vs, **options)))
-        return found
-
-    compare(program)
+@same
+def test_29_2_two_inputs(torch, name, options):
+    transform = getattr(torch.autograd.functional, name)
+    found = []
+    for text in TWO:
+        for v, make in VECTORS.items():
+            inputs = double(torch, [1.0, 2.0], requires_grad=True), double(torch, [3.0, 4.0])
+            vs = make(torch) if name in PRODUCTS else ()
+            found.append((text, v, seen(transform, function(torch, text, "x, y"), inputs, *vs, **options)))
+    return found
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_29_1_what_inputs_may_be(name: str) -> None:
-    def program(torch: Any) -> Any:
-        transform, x = getattr(torch.autograd.functional, name), double(torch, [1.0])
-        wrong = ([x], 3, (x, 3), "a", None, (x, None), {"a": x})
-        whole = torch.ones(2, dtype=torch.int64)
-        found = [raised(transform, lambda *xs: xs, inputs) for inputs in wrong]
-        found += [raised(transform, lambda *xs: xs[0].sum(), inputs) for inputs in (whole, (x, whole))]
-        return found, seen(transform, lambda *xs: xs[0].sum(), (x,)), seen(transform, lambda x: x * x * x, x)
-
-    compare(program)
+@same
+def test_29_1_what_inputs_may_be(torch, name):
+    transform, x = getattr(torch.autograd.functional, name), double(torch, [1.0])
+    wrong = ([x], 3, (x, 3), "a", None, (x, None), {"a": x})
+    whole = torch.ones(2, dtype=torch.int64)
+    found = [raised(transform, lambda *xs: xs, inputs) for inputs in wrong]
+    found += [raised(transform, lambda *xs: xs[0].sum(), inputs) for inputs in (whole, (x, whole))]
+    return found, seen(transform, lambda *xs: xs[0].sum(), (x,)), seen(transform, lambda x: x * x * x, x)
 
 
 STRATEGIES: tuple[dict[str, Any], ...] = (
@@ -116,22 +111,20 @@ STRATEGIES: tuple[dict[str, Any], ...] = (
 
 
 @pytest.mark.parametrize("options", STRATEGIES, ids=str)
-def test_29_3_strategies(options: dict[str, Any]) -> None:
-    def program(torch: Any) -> Any:
-        jacobian, hessian = torch.autograd.functional.jacobian, torch.autograd.functional.hessian
-        x, outer = double(torch, [1.0, 2.0]), dict(options)
-        if "strategy" in outer:
-            outer["outer_jacobian_strategy"] = outer.pop("strategy")
-        with warnings.catch_warnings():  # PyTorch's own, of its compiler
-            warnings.simplefilter("ignore")
-            found = [seen(jacobian, function(torch, text, "x"), x, **options) for text in ("x * x", "(x * x).sum()")]
-            found.append(seen(jacobian, lambda x: (x * x, (x * x).sum()), x, **options))
-            found.append(seen(hessian, lambda x: x * x, x, **outer))
-            if outer != {"outer_jacobian_strategy": "forward-mode", "vectorize": True}:  # PyTorch's has a history then
-                found.append(seen(hessian, lambda x: (x * x * x).sum(), x, **outer))
-        return found
-
-    compare(program)
+@same
+def test_29_3_strategies(torch, options):
+    jacobian, hessian = torch.autograd.functional.jacobian, torch.autograd.functional.hessian
+    x, outer = double(torch, [1.0, 2.0]), dict(options)
+    if "strategy" in outer:
+        outer["outer_jacobian_strategy"] = outer.pop("strategy")
+    with warnings.catch_warnings():  # PyTorch's own, of its compiler
+        warnings.simplefilter("ignore")
+        found = [seen(jacobian, function(torch, text, "x"), x, **options) for text in ("x * x", "(x * x).sum()")]
+        found.append(seen(jacobian, lambda x: (x * x, (x * x).sum()), x, **options))
+        found.append(seen(hessian, lambda x: x * x, x, **outer))
+        if outer != {"outer_jacobian_strategy": "forward-mode", "vectorize": True}:  # PyTorch's has a history then
+            found.append(seen(hessian, lambda x: (x * x * x).sum(), x, **outer))
+    return found
 
 
 def test_29_3_forward_over_reverse_gives_the_same_hessian() -> None:
@@ -142,35 +135,24 @@ def test_29_3_forward_over_reverse_gives_the_same_hessian() -> None:
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_29_4_what_v_may_be(name: str) -> None:
-    def program(torch: Any) -> Any:
-        transform, x = getattr(torch.autograd.functional, name), double(torch, [1.0, 2.0])
-        one = [x, (x,), [x], 3, (x, x), (3,), "a", (), torch.ones(2), torch.ones(2, dtype=torch.int64), torch.ones(3)]
-        one += [double(torch, 1.0), double(torch, [1.0]), double(torch, [[1.0, 2.0]])]
-        two = [x, (x,), (x, x), (x, double(torch, [1.0])), (x, 3), (x, x, x), (double(torch, [1.0]), x)]
-        return [
-            [seen(transform, function(torch, text, "x"), x, v) for text in ("(x * x).sum()", "x * x") for v in one],
-            [seen(transform, lambda x: (x * x, x.sum()), x, v) for v in one],
-            [seen(transform, lambda x, y: (x * y).sum(), (x, x), v) for v in two],
-            [seen(transform, lambda x: (x * x).sum(), (x,), v) for v in two],
-            [seen(transform, lambda x, y: (x * y, x), (x, x), v) for v in two],
-        ]
-
-    compare(program)
+@same
+def test_29_4_what_v_may_be(torch, name):
+    transform, x = getattr(torch.autograd.functional, name), double(torch, [1.0, 2.0])
+    one = [x, (x,), [x], 3, (x, x), (3,), "a", (), torch.ones(2), torch.ones(2, dtype=torch.int64), torch.ones(3)]
+    one += [double(torch, 1.0), double(torch, [1.0]), double(torch, [[1.0, 2.0]])]
+    two = [x, (x,), (x, x), (x, double(torch, [1.0])), (x, 3), (x, x, x), (double(torch, [1.0]), x)]
+    return [
+        [seen(transform, function(torch, text, "x"), x, v) for text in ("(x * x).sum()", "x * x") for v in one],
+        [seen(transform, lambda x: (x * x, x.sum()), x, v) for v in one],
+        [seen(transform, lambda x, y: (x * y).sum(), (x, x), v) for v in two],
+        [seen(transform, lambda x: (x * x).sum(), (x,), v) for v in two],
+        [seen(transform, lambda x, y: (x * y, x), (x, x), v) for v in two],
+    ]
 
 
 @same
 def test_29_6_jvp_needs_no_forward_rule(torch: Any) -> Any:
-    class Cube(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x * x
-
-        @staticmethod
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return g * 3 * x * x
+    Cube = function(torch, lambda ctx, x: x * x * x, saved(lambda g, x: g * 3 * x * x), saves=True)
 
     x, v = double(torch, [1.0, 2.0]), double(torch, [3.0, 4.0])
     functional = torch.autograd.functional
@@ -210,36 +192,32 @@ def test_results_take_the_dtype_of_what_they_belong_to(torch: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_create_graph_reaches_inputs_and_vectors(name: str) -> None:
-    def program(torch: Any) -> Any:
-        x, v = double(torch, [1.0, 2.0], requires_grad=True), double(torch, [3.0, 4.0], requires_grad=True)
-        power = (lambda x: x * x * x) if name in ("jacobian", "vjp", "jvp") else (lambda x: (x * x * x * x).sum())
-        vs = (v,) if name in PRODUCTS else ()
-        found = getattr(torch.autograd.functional, name)(power, x, *vs, create_graph=True)
-        total = sum(f.sum() for f in found) if name in PRODUCTS else found.sum()
-        return found, torch.autograd.grad(total, (x, *vs))
-
-    compare(program)
+@same
+def test_create_graph_reaches_inputs_and_vectors(torch, name):
+    x, v = double(torch, [1.0, 2.0], requires_grad=True), double(torch, [3.0, 4.0], requires_grad=True)
+    power = (lambda x: x * x * x) if name in ("jacobian", "vjp", "jvp") else (lambda x: (x * x * x * x).sum())
+    vs = (v,) if name in PRODUCTS else ()
+    found = getattr(torch.autograd.functional, name)(power, x, *vs, create_graph=True)
+    total = sum(f.sum() for f in found) if name in PRODUCTS else found.sum()
+    return found, torch.autograd.grad(total, (x, *vs))
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("name", NAMES)
-def test_what_the_function_sees_and_what_stays(name: str, create_graph: bool) -> None:
-    def program(torch: Any) -> Any:
-        calls = []
+@same
+def test_what_the_function_sees_and_what_stays(torch, name, create_graph):
+    calls = []
 
-        def cubes(t):
-            node = None if t.grad_fn is None else t.grad_fn.name()
-            calls.append((t is x, t.requires_grad, t.is_leaf, torch.is_grad_enabled(), node))
-            return (t * t * t).sum()
+    def cubes(t):
+        node = None if t.grad_fn is None else t.grad_fn.name()
+        calls.append((t is x, t.requires_grad, t.is_leaf, torch.is_grad_enabled(), node))
+        return (t * t * t).sum()
 
-        x = double(torch, [1.0, 2.0], requires_grad=True)
-        x.grad = double(torch, [7.0, 8.0])
-        vs = (double(torch, [3.0, 4.0]),) if name in PRODUCTS[1:] else ()
-        transform = getattr(torch.autograd.functional, name)
-        found = [transform(cubes, x, *vs, create_graph=create_graph)]
-        with torch.no_grad():
-            found += [transform(cubes, x, *vs, create_graph=create_graph), torch.is_grad_enabled()]
-        return found, calls, x, x.grad, x._version
-
-    compare(program)
+    x = double(torch, [1.0, 2.0], requires_grad=True)
+    x.grad = double(torch, [7.0, 8.0])
+    vs = (double(torch, [3.0, 4.0]),) if name in PRODUCTS[1:] else ()
+    transform = getattr(torch.autograd.functional, name)
+    found = [transform(cubes, x, *vs, create_graph=create_graph)]
+    with torch.no_grad():
+        found += [transform(cubes, x, *vs, create_graph=create_graph), torch.is_grad_enabled()]
+    return found, calls, x, x.grad, x._version

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import pytest
-from oracle import compare, entries, same
+from oracle import entries, same
 
 import workbench
 
@@ -40,59 +40,53 @@ def seen(function: Any, *args: Any, **options: Any) -> Any:
 @pytest.mark.parametrize("requires_grad", [False, True])
 @pytest.mark.parametrize("text", FUNCTIONS)
 @pytest.mark.parametrize("way", WAYS)
-def test_29_3_jacobians(way: str, text: str, requires_grad: bool) -> None:
-    def program(torch: Any) -> Any:
-        known = {"torch": torch, "w": double(torch, [2.0, 3.0], True)}
-        x, y = double(torch, [1.0, 2.0], requires_grad), double(torch, [3.0, 4.0, 5.0], requires_grad)
-        jacobian = torch.autograd.functional.jacobian
-        two = seen(jacobian, eval(f"lambda x, y: {text}", known), (x, y), **WAYS[way])
-        one = seen(jacobian, eval(f"lambda x, y=y.detach(): {text}", known), x, **WAYS[way])
-        alone = seen(jacobian, eval(f"lambda x, y=y.detach(): {text}", known), (x,), **WAYS[way])
-        return two, one, alone
-
-    compare(program)
+@same
+def test_29_3_jacobians(torch, way, text, requires_grad):
+    known = {"torch": torch, "w": double(torch, [2.0, 3.0], True)}
+    x, y = double(torch, [1.0, 2.0], requires_grad), double(torch, [3.0, 4.0, 5.0], requires_grad)
+    jacobian = torch.autograd.functional.jacobian
+    two = seen(jacobian, eval(f"lambda x, y: {text}", known), (x, y), **WAYS[way])
+    one = seen(jacobian, eval(f"lambda x, y=y.detach(): {text}", known), x, **WAYS[way])
+    alone = seen(jacobian, eval(f"lambda x, y=y.detach(): {text}", known), (x,), **WAYS[way])
+    return two, one, alone
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_29_3_shapes_and_dtypes(way: str) -> None:
-    def program(torch: Any) -> Any:
-        jacobian = torch.autograd.functional.jacobian
-        a, zero = double(torch, [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]), double(torch, 2.0)
-        return [
-            seen(jacobian, function, inputs, **WAYS[way])
-            for function, inputs in (
-                (lambda a: a.t() @ a, a),
-                (lambda a: a.sum(0) * a, a),
-                (lambda z: z * z, zero),
-                (lambda z, a: z * a, (zero, a)),
-                (lambda z, a: (z.float() * a, a.float()), (zero, a)),
-                (lambda x: x * 2.0, torch.tensor([1, 2])),
-                (lambda x: x * 2.0, [zero]),
-            )
-        ]
-
-    compare(program)
+@same
+def test_29_3_shapes_and_dtypes(torch, way):
+    jacobian = torch.autograd.functional.jacobian
+    a, zero = double(torch, [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]), double(torch, 2.0)
+    return [
+        seen(jacobian, function, inputs, **WAYS[way])
+        for function, inputs in (
+            (lambda a: a.t() @ a, a),
+            (lambda a: a.sum(0) * a, a),
+            (lambda z: z * z, zero),
+            (lambda z, a: z * a, (zero, a)),
+            (lambda z, a: (z.float() * a, a.float()), (zero, a)),
+            (lambda x: x * 2.0, torch.tensor([1, 2])),
+            (lambda x: x * 2.0, [zero]),
+        )
+    ]
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_29_3_what_the_function_sees_and_what_stays(way: str) -> None:
-    def program(torch: Any) -> Any:
-        calls = []
-        ad = torch.autograd.forward_ad
+@same
+def test_29_3_what_the_function_sees_and_what_stays(torch, way):
+    calls = []
+    ad = torch.autograd.forward_ad
 
-        def square(a):
-            tangent = ad.unpack_dual(a).tangent
-            calls.append((a.shape, a.requires_grad, a.is_leaf, torch.is_grad_enabled(), tangent is None))
-            return a * a
+    def square(a):
+        tangent = ad.unpack_dual(a).tangent
+        calls.append((a.shape, a.requires_grad, a.is_leaf, torch.is_grad_enabled(), tangent is None))
+        return a * a
 
-        x = double(torch, [1.0, 2.0])
-        found = [seen(torch.autograd.functional.jacobian, square, x, **WAYS[way])]
-        with torch.no_grad():
-            found += [seen(torch.autograd.functional.jacobian, square, x, **WAYS[way]), torch.is_grad_enabled()]
-        seen(torch.autograd.functional.jacobian, lambda a: 1 / 0, x, **WAYS[way])
-        return found, calls, x, ad.unpack_dual(x).tangent is None, seen(ad.make_dual, x, x)
-
-    compare(program)
+    x = double(torch, [1.0, 2.0])
+    found = [seen(torch.autograd.functional.jacobian, square, x, **WAYS[way])]
+    with torch.no_grad():
+        found += [seen(torch.autograd.functional.jacobian, square, x, **WAYS[way]), torch.is_grad_enabled()]
+    seen(torch.autograd.functional.jacobian, lambda a: 1 / 0, x, **WAYS[way])
+    return found, calls, x, ad.unpack_dual(x).tangent is None, seen(ad.make_dual, x, x)
 
 
 @same
@@ -104,39 +98,36 @@ def test_29_3_dual_tensors_do_not_nest(torch: Any) -> Any:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_29_3_functions(way: str) -> None:
+@same
+def test_29_3_functions(torch, way):
     """A Function needs no rule for vmap; it is its backward or its jvp that runs for all."""
+    calls = []
 
-    def program(torch: Any) -> Any:
-        calls = []
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
+            return x * x * x
 
-        class Cube(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, x):
-                ctx.save_for_backward(x)
-                ctx.save_for_forward(x)
-                return x * x * x
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            calls.append(("backward", g.shape))
+            return 3 * x * x * g
 
-            @staticmethod
-            def backward(ctx, g):
-                (x,) = ctx.saved_tensors
-                calls.append(("backward", g.shape))
-                return 3 * x * x * g
+        @staticmethod
+        def jvp(ctx, t):
+            (x,) = ctx.saved_tensors
+            calls.append(("jvp", t.shape, x.shape))
+            return 3 * x * x * t
 
-            @staticmethod
-            def jvp(ctx, t):
-                (x,) = ctx.saved_tensors
-                calls.append(("jvp", t.shape, x.shape))
-                return 3 * x * x * t
+    class Undirected(Cube):
+        jvp = torch.autograd.Function.jvp
 
-        class Undirected(Cube):
-            jvp = torch.autograd.Function.jvp
-
-        jacobian, x = torch.autograd.functional.jacobian, double(torch, [1.0, 2.0])
-        found = [seen(jacobian, function, x, **WAYS[way]) for function in (Cube.apply, Undirected.apply)]
-        return found, calls
-
-    compare(program)
+    jacobian, x = torch.autograd.functional.jacobian, double(torch, [1.0, 2.0])
+    found = [seen(jacobian, function, x, **WAYS[way]) for function in (Cube.apply, Undirected.apply)]
+    return found, calls
 
 
 HESSIANS = entries("""
@@ -146,37 +137,32 @@ HESSIANS = entries("""
 
 
 @pytest.mark.parametrize("text", HESSIANS)
-def test_29_3_hessians_by_one_backward(text: str) -> None:
-    def program(torch: Any) -> Any:
-        known = {"torch": torch, "w": double(torch, [2.0, 3.0], True)}
-        x, y = double(torch, [1.0, 2.0], True), double(torch, [3.0, 4.0, 5.0])
-        hessian = torch.autograd.functional.hessian
-        two, one = eval(f"lambda x, y: {text}", known), eval(f"lambda x, y=y: {text}", known)
-        found = []
-        for options in ({}, {"create_graph": True}):
-            found += [seen(hessian, two, (x, y), vectorize=True, **options)]
-            found += [seen(hessian, one, x, vectorize=True, **options)]
-        return found
-
-    compare(program)
+@same
+def test_29_3_hessians_by_one_backward(torch, text):
+    known = {"torch": torch, "w": double(torch, [2.0, 3.0], True)}
+    x, y = double(torch, [1.0, 2.0], True), double(torch, [3.0, 4.0, 5.0])
+    hessian = torch.autograd.functional.hessian
+    two, one = eval(f"lambda x, y: {text}", known), eval(f"lambda x, y=y: {text}", known)
+    found = []
+    for options in ({}, {"create_graph": True}):
+        found += [seen(hessian, two, (x, y), vectorize=True, **options)]
+        found += [seen(hessian, one, x, vectorize=True, **options)]
+    return found
 
 
 @pytest.mark.parametrize("text", HESSIANS)
-def test_29_3_hessians_forward_over_reverse(text: str) -> None:
+@same
+def test_29_3_hessians_forward_over_reverse(torch, text):
     """PyTorch's have a history of inputs that nobody else has; ours have none."""
-
-    def program(torch: Any) -> Any:
-        known = {"torch": torch, "w": double(torch, [2.0, 3.0], True)}
-        x, y = double(torch, [1.0, 2.0]), double(torch, [3.0, 4.0, 5.0])
-        options = {"vectorize": True, "outer_jacobian_strategy": "forward-mode"}
-        hessian = torch.autograd.functional.hessian
-        two, one = eval(f"lambda x, y: {text}", known), eval(f"lambda x, y=y: {text}", known)
-        found = [seen(hessian, two, (x, y), **options), seen(hessian, one, x, **options)]
-        if torch is workbench:
-            assert not any(t.requires_grad for t in leaves(found))
-        return without_history(found), x.requires_grad
-
-    compare(program)
+    known = {"torch": torch, "w": double(torch, [2.0, 3.0], True)}
+    x, y = double(torch, [1.0, 2.0]), double(torch, [3.0, 4.0, 5.0])
+    options = {"vectorize": True, "outer_jacobian_strategy": "forward-mode"}
+    hessian = torch.autograd.functional.hessian
+    two, one = eval(f"lambda x, y: {text}", known), eval(f"lambda x, y=y: {text}", known)
+    found = [seen(hessian, two, (x, y), **options), seen(hessian, one, x, **options)]
+    if torch is workbench:
+        assert not any(t.requires_grad for t in leaves(found))
+    return without_history(found), x.requires_grad
 
 
 def leaves(tree: Any) -> list[Any]:
