@@ -5,23 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from functions import saved
+from functions import attempt, doubling, function, save_inputs, saved, wide
 from oracle import entries, same
-
-
-def double(torch: Any, value: Any) -> Any:
-    return torch.tensor(value, dtype=torch.float64)
-
-
-def plain(torch: Any, **members: Any) -> Any:
-    """A Function that doubles, with setup_context, and what else is given."""
-    made = {
-        "forward": staticmethod(lambda x: x * 2),
-        "setup_context": staticmethod(lambda ctx, inputs, output: None),
-        "backward": staticmethod(lambda ctx, g: g * 2),
-    }
-    members = {k: v if isinstance(v, bool) else staticmethod(v) for k, v in members.items()}
-    return type("Double", (torch.autograd.Function,), made | members)
 
 
 @same
@@ -55,7 +40,7 @@ def test_20_7_a_generated_rule_runs_the_methods_on_samples(torch: Any) -> Any:
             seen.append(("jvp", t.shape, s.shape, x.shape, w.shape, ctx.n))
             return (t * w + x * s) * ctx.n
 
-    rows, w = double(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), double(torch, [1.0, 2.0, 3.0])
+    rows, w = wide(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), wide(torch, [1.0, 2.0, 3.0])
     func, apply = torch.func, Product.apply
     return [
         func.vmap(apply, in_dims=(0, None, None))(rows, w, 2),
@@ -81,122 +66,89 @@ torch.autograd.grad(grad(f, 1)(x.requires_grad_(), y).sum(), x) | jvp(grad(f), (
 def test_21_9_needs_and_missing_gradients(torch, text, materialize):
     seen = []
 
-    class Own(torch.autograd.Function):
-        generate_vmap_rule = True
+    def setup_context(ctx, inputs, outputs):
+        ctx.set_materialize_grads(materialize)
+        save_inputs(ctx, inputs, outputs)
+        seen.append(ctx.needs_input_grad)
 
-        @staticmethod
-        def forward(x, y):
-            return x * y, x * 2
+    def backward(ctx, g, h):
+        x, y = ctx.saved_tensors
+        seen.append((ctx.needs_input_grad, h is None, None if h is None else h.shape))
+        return g * y, g * x
 
-        @staticmethod
-        def setup_context(ctx, inputs, outputs):
-            ctx.set_materialize_grads(materialize)
-            ctx.save_for_backward(*inputs)
-            ctx.save_for_forward(*inputs)
-            seen.append(ctx.needs_input_grad)
+    def push(t, s, x, y):
+        seen.append((t is None, s is None))
+        of_x = y * 0 if t is None else t * y
+        return of_x if s is None else of_x + x * s, y * 0 if t is None else t * 2
 
-        @staticmethod
-        def backward(ctx, g, h):
-            x, y = ctx.saved_tensors
-            seen.append((ctx.needs_input_grad, h is None, None if h is None else h.shape))
-            return g * y, g * x
-
-        @staticmethod
-        def jvp(ctx, t, s):
-            x, y = ctx.saved_tensors
-            seen.append((t is None, s is None))
-            of_x = y * 0 if t is None else t * y
-            return of_x if s is None else of_x + x * s, y * 0 if t is None else t * 2
-
+    members = {"setup_context": setup_context, "jvp": saved(push), "generate_vmap_rule": True}
+    own = function(torch, lambda x, y: (x * y, x * 2), backward, **members).apply
     names = {name: getattr(torch.func, name) for name in ("grad", "vjp", "jvp", "vmap")}
-    names |= {"x": double(torch, [1.0, 2.0]), "y": double(torch, [3.0, 4.0]), "torch": torch}
-    names |= {"rows": double(torch, [[1.0, 2.0], [3.0, 5.0]]), "f": lambda x, y: Own.apply(x, y)[0].sum()}
+    names |= {"x": wide(torch, [1.0, 2.0]), "y": wide(torch, [3.0, 4.0]), "torch": torch}
+    names |= {"rows": wide(torch, [[1.0, 2.0], [3.0, 5.0]]), "f": lambda x, y: own(x, y)[0].sum()}
     return eval(text, names), seen
 
 
 @same
 def test_21_9_marked_dirty_stays_the_same_tensor(torch: Any) -> Any:
-    Double = plain(
-        torch,
-        forward=lambda x: x.mul_(2),
-        setup_context=lambda ctx, inputs, output: ctx.mark_dirty(inputs[0]),
-        jvp=lambda ctx, t: t.mul_(2),
-    )
-    seen = []
-
     def f(x):
         y = x.clone()
-        z = Double.apply(y)
+        z = doubling(torch, **members).apply(y)
         seen.append(z is y)
         return z * y
 
-    func, x = torch.func, double(torch, [1.0, 2.0])
+    members: Any = {"forward": lambda x: x.mul_(2), "jvp": lambda ctx, t: t.mul_(2)}
+    members["setup_context"] = lambda ctx, inputs, output: ctx.mark_dirty(inputs[0])
+    func, x, seen = torch.func, wide(torch, [1.0, 2.0]), []
     return func.grad(lambda x: f(x).sum())(x), func.jvp(f, (x,), (x,)), seen, x
 
 
 @same
 def test_21_9_once_differentiable(torch: Any) -> Any:
     backward = torch.autograd.function.once_differentiable(lambda ctx, g: g * 2)
-    f, grad, x = plain(torch, backward=backward).apply, torch.func.grad, double(torch, [1.0, 2.0])
+    f, grad, x = doubling(torch, backward=backward).apply, torch.func.grad, wide(torch, [1.0, 2.0])
     twice = lambda x: grad(lambda x: (f(x) ** 2).sum())(x).sum()  # noqa: E731
     return grad(lambda x: f(x).sum())(x), grad(twice)(x)
 
 
+FAILING: dict[str, Any] = {
+    "forward": lambda x: 1 / 0,
+    "setup_context": lambda ctx, inputs, output: 1 / 0,
+    "backward": lambda ctx, g: 1 / 0,
+    "jvp": lambda ctx, t: 1 / 0,
+}
+CALLS = entries("grad(lambda x: f(x).sum())(x) | jvp(f, (x,), (x,)) | vmap(grad(lambda x: f(x).sum()))(x)")
+
+
+@pytest.mark.parametrize("method", FAILING)
+@pytest.mark.parametrize("call", CALLS)
 @same
-def test_21_11_a_failing_method_leaves_no_level(torch: Any) -> Any:
-    seen = []
-    for members in (
-        {"forward": lambda x: 1 / 0},
-        {"setup_context": lambda ctx, inputs, output: 1 / 0},
-        {"backward": lambda ctx, g: 1 / 0},
-        {"jvp": lambda ctx, t: 1 / 0},
-    ):
-        f = plain(torch, **({"generate_vmap_rule": True, "jvp": lambda ctx, t: t} | members)).apply
-        for transform in (
-            lambda x, f=f: torch.func.grad(lambda x: f(x).sum())(x),
-            lambda x, f=f: torch.func.jvp(f, (x,), (x,)),
-            lambda x, f=f: torch.func.vmap(torch.func.grad(lambda x: f(x).sum()))(x),
-        ):
-            try:
-                transform(double(torch, [1.0, 2.0]))
-            except Exception as error:
-                seen.append(error)
-            seen.append(torch.func.grad(lambda x: (x * x).sum())(double(torch, [3.0])))
-    return seen, torch.is_grad_enabled(), double(torch, [3.0]).requires_grad_()
+def test_21_11_a_failing_method_leaves_no_level(torch, call, method):
+    members = {"generate_vmap_rule": True, "jvp": lambda ctx, t: t} | {method: FAILING[method]}
+    names = vars(torch.func) | {"f": doubling(torch, **members).apply, "x": wide(torch, [1.0, 2.0])}
+    x = wide(torch, [3.0])
+    return attempt(eval, call, names), torch.func.grad(lambda x: (x * x).sum())(x), torch.is_grad_enabled(), x
 
 
 @same
 def test_20_8_a_backward_that_applies_a_function_later(torch: Any) -> Any:
     """What was saved at a level reaches it when that level is over."""
 
-    Product = function(
-        torch,
-        lambda g, x: g * x,
-        saved(lambda h, g, x: (h * x, h * g)),
-        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
-    )
-
-    class Square(Product):
-        @staticmethod
-        def forward(x):
-            return x * x / 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return Product.apply(g, *ctx.saved_tensors)
-
-    grad, x, w = torch.func.grad, double(torch, [1.0, 2.0]), double(torch, [1.5, -0.5]).requires_grad_()
-    out, pull = torch.func.vjp(Square.apply, w)
-    (late,) = pull(double(torch, [1.0, 1.0]))
-    once = grad(lambda x: (Square.apply(x) ** 2).sum())(w)
-    beside = grad(lambda y: Square.apply(y * w).sum())(x)
+    slope, setup = saved(lambda h, g, x: (h * x, h * g)), {"setup_context": save_inputs}
+    later = function(torch, lambda g, x: g * x, slope, **setup).apply
+    half = function(torch, lambda x: x * x / 2, saved(lambda g, x: later(g, x)), **setup).apply
+    grad, x, w = torch.func.grad, wide(torch, [1.0, 2.0]), wide(torch, [1.5, -0.5]).requires_grad_()
+    out, pull = torch.func.vjp(half, w)
+    (late,) = pull(wide(torch, [1.0, 1.0]))
+    once = grad(lambda x: (half(x) ** 2).sum())(w)
+    beside = grad(lambda y: half(y * w).sum())(x)
     return [
         out.detach(),
         late.detach(),
         torch.autograd.grad((late * late).sum(), w),
         torch.autograd.grad((once * once).sum(), w),
         torch.autograd.grad(beside.sum(), w),
-        grad(lambda z: (grad(lambda y: Square.apply(y * z).sum())(x) ** 2).sum())(x),
+        grad(lambda z: (grad(lambda y: half(y * z).sum())(x) ** 2).sum())(x),
     ]
 
 
@@ -207,9 +159,9 @@ def test_15_3_names_of_nodes_at_levels(torch: Any) -> Any:
     def prepare(ctx, inputs, output):
         names.append(type(ctx).__name__)
 
-    f = plain(torch, setup_context=prepare, jvp=lambda ctx, t: t * 2).apply
-    g = plain(torch, generate_vmap_rule=True).apply
-    x, rows = double(torch, [1.0, 2.0]), torch.ones(2, 2, requires_grad=True)
+    f = doubling(torch, setup_context=prepare, jvp=lambda ctx, t: t * 2).apply
+    g = doubling(torch, generate_vmap_rule=True).apply
+    x, rows = wide(torch, [1.0, 2.0]), torch.ones(2, 2, requires_grad=True)
 
     def loss(x):
         out = f(x)
@@ -227,8 +179,8 @@ def test_20_7_a_tensor_kept_on_ctx_under_a_generated_rule(torch: Any) -> Any:
         ctx.x, ctx.twice = inputs[0], output
 
     members = {"setup_context": prepare, "jvp": lambda ctx, t: t * ctx.x, "generate_vmap_rule": True}
-    f = plain(torch, backward=lambda ctx, g: g * ctx.x * ctx.twice, **members).apply
-    func, rows = torch.func, double(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    f = doubling(torch, backward=lambda ctx, g: g * ctx.x * ctx.twice, **members).apply
+    func, rows = torch.func, wide(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     tracked = rows.clone().requires_grad_()
     func.vmap(f)(tracked).sum().backward()
     return [
@@ -243,16 +195,10 @@ def test_11_6_transforms_see_vjp() -> None:
     """PyTorch 2.13 does not: it says that backward is missing."""
     import workbench as torch
 
-    Double = function(
-        torch,
-        lambda x: x**2,
-        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
-        vjp=lambda ctx, g: 2 * ctx.saved_tensors[0] * g,
-        generate_vmap_rule=True,
-    )
-
+    members = {"setup_context": save_inputs, "generate_vmap_rule": True}
+    f = function(torch, lambda x: x**2, vjp=saved(lambda g, x: 2 * x * g), **members).apply
     rows = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
-    func, f, x = torch.func, Double.apply, torch.tensor([1.0, 2.0])
+    func, x = torch.func, torch.tensor([1.0, 2.0])
     assert func.grad(lambda x: f(x).sum())(x).tolist() == [2.0, 4.0]
     assert func.vjp(f, x)[1](x)[0].tolist() == [2.0, 8.0]
     assert func.jacrev(f)(x).tolist() == [[2.0, 0.0], [0.0, 4.0]]

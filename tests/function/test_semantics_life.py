@@ -30,8 +30,8 @@ def cubing(torch: Any, form: str) -> Any:
 
 AGAIN = entries("""
 reading(x) | x * x | x.exp() | x.sin() | x @ x | x / 2 | 2 / x | x**2 | x.max() | x.sort()[0] | x.clamp(0, 1)
-x.sigmoid() | torch.maximum(x, x * 2) | torch.where(x > 1, x, x * 2) | linear(x) | x + x | x - 1 | -x | x.reshape(2, 1) | x[0]
-x.clone() | x.expand(2, 2) | x.unsqueeze(0) | x.mean() | 3 - x | unread(x)
+x.sigmoid() | torch.maximum(x, x * 2) | torch.where(x > 1, x, x * 2) | linear(x) | x + x | x - 1 | -x
+x.reshape(2, 1) | x[0] | x.clone() | x.expand(2, 2) | x.unsqueeze(0) | x.mean() | 3 - x | unread(x)
 """)
 
 

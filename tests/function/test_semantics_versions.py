@@ -30,7 +30,8 @@ def test_2_2_the_text(torch):
 
 MADE = entries("""
 x | x.sum() | x.double()[None] | x * 2 | x.exp() | A @ A | bump(x) | bump(x).reshape(2, 1) | pair(x)[1] | A[0]
-x.max(0)[0] | x - 1 | 1 - x | x ** 2 | x ** x | A.sum(0) | x.clamp(0, 1) | torch.cat([x, x]) | x.detach().requires_grad_()
+x.max(0)[0] | x - 1 | 1 - x | x ** 2 | x ** x | A.sum(0) | x.clamp(0, 1) | torch.cat([x, x])
+x.detach().requires_grad_()
 """)
 
 

@@ -5,23 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from functions import doubling, wide
 from oracle import compare, entries, raised, same
-
-
-def double(torch: Any, value: Any) -> Any:
-    return torch.tensor(value, dtype=torch.float64)
-
-
-def plain(torch: Any, **members: Any) -> Any:
-    """A Function that doubles, with setup_context, and what else is given."""
-    made = {
-        "forward": staticmethod(lambda x: x * 2),
-        "setup_context": staticmethod(lambda ctx, inputs, output: None),
-        "backward": staticmethod(lambda ctx, g: g * 2),
-    }
-    members = {k: v if isinstance(v, bool) else staticmethod(v) for k, v in members.items()}
-    return type("Double", (torch.autograd.Function,), made | members)
-
 
 TRANSFORMS = entries("""
 vmap(f)(rows) | grad(lambda x: f(x).sum())(x) | jvp(f, (x,), (x,)) | vjp(f, x) | jacrev(f)(x) | jacfwd(f)(x)
@@ -34,11 +19,11 @@ KINDS: dict[str, Any] = {
         (torch.autograd.Function,),
         {"forward": staticmethod(lambda ctx, x: x * 2), "backward": staticmethod(lambda ctx, g: g * 2)},
     ),
-    "no rule": lambda torch: plain(torch),
-    "both rules": lambda torch: plain(torch, generate_vmap_rule=True, vmap=lambda info, dims, x: (x * 2, 0)),
-    "a rule": lambda torch: plain(torch, vmap=lambda info, dims, x: (x * 2, dims[0])),
-    "generated": lambda torch: plain(torch, generate_vmap_rule=True),
-    "with jvp": lambda torch: plain(torch, generate_vmap_rule=True, jvp=lambda ctx, t: t * 2),
+    "no rule": lambda torch: doubling(torch),
+    "both rules": lambda torch: doubling(torch, generate_vmap_rule=True, vmap=lambda info, dims, x: (x * 2, 0)),
+    "a rule": lambda torch: doubling(torch, vmap=lambda info, dims, x: (x * 2, dims[0])),
+    "generated": lambda torch: doubling(torch, generate_vmap_rule=True),
+    "with jvp": lambda torch: doubling(torch, generate_vmap_rule=True, jvp=lambda ctx, t: t * 2),
 }
 
 
@@ -47,15 +32,15 @@ KINDS: dict[str, Any] = {
 @same
 def test_20_1_to_20_3_what_a_transform_asks_for(torch, kind, text):
     names = {name: getattr(torch.func, name) for name in ("grad", "vjp", "jvp", "vmap", "jacrev", "jacfwd")}
-    names |= {"hessian": torch.func.hessian, "x": double(torch, [1.0, 2.0, 3.0]), "torch": torch}
-    names |= {"rows": double(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), "f": KINDS[kind](torch).apply}
+    names |= {"hessian": torch.func.hessian, "x": wide(torch, [1.0, 2.0, 3.0]), "torch": torch}
+    names |= {"rows": wide(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), "f": KINDS[kind](torch).apply}
     found = eval(text, names)
     return found[0] if text.startswith("vjp") else found
 
 
 @same
 def test_20_9_the_default_rule(torch: Any) -> Any:
-    return plain(torch).vmap(None, None)
+    return doubling(torch).vmap(None, None)
 
 
 @pytest.mark.parametrize("randomness", ["error", "different", "same"])
@@ -68,8 +53,8 @@ def test_20_4_what_a_rule_is_told(torch, randomness):
         told.append((info.batch_size, info.randomness, in_dims, shapes, type(info).__name__))
         return args[0] * 2, in_dims[0]
 
-    function = plain(torch, forward=lambda x, y, n, s: x * 2, vmap=rule).apply
-    rows, x = double(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), double(torch, [1.0, 2.0, 3.0])
+    function = doubling(torch, forward=lambda x, y, n, s: x * 2, vmap=rule).apply
+    rows, x = wide(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), wide(torch, [1.0, 2.0, 3.0])
     vmap = torch.func.vmap
     found = [
         vmap(lambda r: function(r, x, 2, None), randomness=randomness)(rows),
@@ -106,9 +91,9 @@ RESULTS: dict[str, Any] = {
 @pytest.mark.parametrize("name", RESULTS)
 @same
 def test_20_5_what_a_rule_returns(torch, name):
-    rows = double(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    rows = wide(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     try:
-        return torch.func.vmap(plain(torch, vmap=RESULTS[name]).apply)(rows)
+        return torch.func.vmap(doubling(torch, vmap=RESULTS[name]).apply)(rows)
     except RuntimeError as error:
         return str(error).replace("workbench.autograd.tensor.Tensor", "torch.Tensor")
 
@@ -121,8 +106,8 @@ def test_20_6_a_rule_is_for_batches(torch: Any) -> Any:
         asked.append(in_dims)
         return x * 2, 0
 
-    f = plain(torch, vmap=rule).apply
-    rows, x = double(torch, [[1.0, 2.0], [3.0, 4.0]]), double(torch, [1.0, 2.0])
+    f = doubling(torch, vmap=rule).apply
+    rows, x = wide(torch, [[1.0, 2.0], [3.0, 4.0]]), wide(torch, [1.0, 2.0])
     found = [
         torch.func.vmap(lambda r: f(x) + r)(rows),
         torch.func.vmap(lambda r: f(x), out_dims=None)(rows),
@@ -161,7 +146,7 @@ def test_20_4_a_rule_is_given_the_batch_as_it_lies(torch, text, in_dims):
         return args[0] * 2, in_dims[0]
 
     names = {"torch": torch, "vmap": torch.func.vmap}
-    names["f"] = plain(torch, forward=lambda x, *more: x * 2, vmap=rule).apply
+    names["f"] = doubling(torch, forward=lambda x, *more: x * 2, vmap=rule).apply
     x = torch.arange(24.0).reshape(2, 3, 4)
     found = torch.func.vmap(lambda x: eval(text, names | {"x": x}), in_dims=in_dims)(x)
     return found.sum(), tuple(found.shape), told
@@ -169,13 +154,13 @@ def test_20_4_a_rule_is_given_the_batch_as_it_lies(torch, text, in_dims):
 
 @same
 def test_20_4_a_rule_is_given_the_very_tensor(torch: Any) -> Any:
-    x, seen = double(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), []
+    x, seen = wide(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), []
 
     def rule(info, in_dims, y):
         seen.append(y is x)
         return y * 2, in_dims[0]
 
-    f = plain(torch, vmap=rule).apply
+    f = doubling(torch, vmap=rule).apply
     vmap = torch.func.vmap
     vmap(f)(x), vmap(f, in_dims=1)(x), vmap(f, in_dims=-1)(x), vmap(lambda y: f(y * 1), in_dims=1)(x)
     return seen, vmap(lambda y: y, in_dims=1, out_dims=1)(x) is x, vmap(lambda y: y, in_dims=1)(x) is x
@@ -189,8 +174,8 @@ def test_20_5_the_out_dims_of_a_rule_are_where_the_batch_is(torch, out_dims):
         return x, in_dims[0]
 
     seen = []
-    moved = plain(torch, vmap=lambda info, dims, x: (x.movedim(dims[0], out_dims) * 2, out_dims)).apply
-    second = plain(torch, vmap=told).apply
+    moved = doubling(torch, vmap=lambda info, dims, x: (x.movedim(dims[0], out_dims) * 2, out_dims)).apply
+    second = doubling(torch, vmap=told).apply
 
     def f(x: Any) -> Any:
         y = moved(x)
@@ -210,8 +195,8 @@ TREES = entries("""
 @pytest.mark.parametrize("text", TREES)
 @same
 def test_20_5_a_rule_may_return_a_tree(torch, text):
-    f = plain(torch, vmap=lambda info, dims, x: eval(text, {"x": x * 2})).apply
-    rows, seen = double(torch, [[1.0, 2.0], [3.0, 4.0]]), []
+    f = doubling(torch, vmap=lambda info, dims, x: eval(text, {"x": x * 2})).apply
+    rows, seen = wide(torch, [[1.0, 2.0], [3.0, 4.0]]), []
 
     def look(x: Any) -> Any:
         seen.append(told_of(torch, f(x)))
@@ -234,7 +219,7 @@ RULES: dict[str, Any] = {
 def test_20_4_what_is_given_by_name(signature: str, rule: str) -> None:
     def program(torch: Any) -> Any:
         forward = eval(f"lambda {signature}: x * 2")
-        f = plain(torch, forward=forward, backward=lambda ctx, g: (g * 2, None), **RULES[rule]).apply
+        f = doubling(torch, forward=forward, backward=lambda ctx, g: (g * 2, None), **RULES[rule]).apply
         func, one, seen = torch.func, torch.ones(2), []
         for given in ({}, {"k": 3}, {"k": one}, {"k": [one]}):
             seen += [
@@ -270,7 +255,7 @@ def torch_rows(g: Any) -> Any:
 @same
 def test_20_7_a_gradient_larger_than_its_input_is_summed(torch, name):
     forward, backward = LARGER[name]
-    f = plain(torch, forward=forward, backward=backward, generate_vmap_rule=True).apply
+    f = doubling(torch, forward=forward, backward=backward, generate_vmap_rule=True).apply
     several = name == "of two inputs"
     shape = (2, 2, 1) if name == "along one dimension" else (2, 4, 3) if several else (2, 3)
     x, y = torch.arange(24.0)[: 4 if shape[-1] == 1 else 24 if several else 6].reshape(shape), torch.ones(3)
@@ -295,9 +280,9 @@ def test_20_7_a_generated_rule_sees_lists_and_where_the_batch_is(torch: Any) -> 
         seen.append(in_dims)
         return x * 1, in_dims[0]
 
-    inner = plain(torch, forward=lambda x: x * 1, vmap=rule).apply
-    f = plain(torch, forward=forward, backward=lambda ctx, g: (g * 2, None), generate_vmap_rule=True).apply
-    func, x = torch.func, double(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    inner = doubling(torch, forward=lambda x: x * 1, vmap=rule).apply
+    f = doubling(torch, forward=forward, backward=lambda ctx, g: (g * 2, None), generate_vmap_rule=True).apply
+    func, x = torch.func, wide(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     return [
         func.vmap(lambda x: f(x, [x, 3]), in_dims=1)(x),
         func.vmap(lambda x: f(x[0], [torch.ones(3), 3]))(x),

@@ -34,6 +34,11 @@ def leaf(torch: Any, *values: float, dtype: str = "float32") -> Any:
     return torch.tensor(values or (1.0, 2.0), dtype=getattr(torch, dtype), requires_grad=True)
 
 
+def wide(torch: Any, value: Any, requires_grad: bool = False) -> Any:
+    """A tensor in float64."""
+    return torch.tensor(value, dtype=torch.float64, requires_grad=requires_grad)
+
+
 def saved(slope: Callable[..., Any]) -> Callable[..., Any]:
     """A backward or a jvp: `slope` of the gradients or tangents, followed by what was saved."""
     return lambda ctx, *given: slope(*given, *ctx.saved_tensors)
@@ -47,6 +52,12 @@ def save_inputs(ctx: Any, inputs: Any, output: Any) -> None:
     """A setup_context that saves all inputs, for backward and for jvp."""
     ctx.save_for_backward(*inputs)
     ctx.save_for_forward(*inputs)
+
+
+def doubling(torch: Any, **members: Any) -> Any:
+    """x * 2, with setup_context, and what else is given."""
+    made = {"forward": lambda x: x * 2, "setup_context": nothing, "backward": lambda ctx, g: g * 2}
+    return function(torch, **(made | members))
 
 
 def square(torch: Any) -> Any:
@@ -95,10 +106,10 @@ def seen_of(torch: Any, make: Callable[[list[Any]], Any], kinds: Any = KINDS, ot
     return told
 
 
-def attempt(function: Callable[..., Any], *args: Any) -> Any:
+def attempt(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """What a call returns or raises."""
     try:
-        return function(*args)
+        return function(*args, **options)
     except Exception as error:
         return error
 

@@ -12,14 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from functions import function, saved
+from functions import function, saved, wide
 from oracle import compare, entries, same
 
 import workbench
-
-
-def double(torch: Any, value: Any) -> Any:
-    return torch.tensor(value, dtype=torch.float64)
 
 
 def cube(torch: Any) -> Any:
@@ -179,9 +175,9 @@ torch.autograd.functional.jacobian({f}, x, vectorize=True, strategy="forward-mod
 def run(torch: Any, text: str) -> Any:
     """An expression of transforms, Functions and a few tensors."""
     names = {name: getattr(torch.func, name) for name in ("grad", "vjp", "jvp", "vmap", "jacrev", "jacfwd", "hessian")}
-    names |= {"x": double(torch, [3.0, 1.0, 2.0]), "one": double(torch, [1.0, 0.5, -1.0]), "torch": torch}
-    names["rows"] = double(torch, [[3.0, 1.0, 2.0], [-1.0, 0.5, -2.0]])
-    names["block"] = double(torch, [[[3.0, 1.0], [2.0, 4.0]], [[0.5, -1.0], [1.0, 0.25]], [[1.5, 1.25], [-3.0, 2.0]]])
+    names |= {"x": wide(torch, [3.0, 1.0, 2.0]), "one": wide(torch, [1.0, 0.5, -1.0]), "torch": torch}
+    names["rows"] = wide(torch, [[3.0, 1.0, 2.0], [-1.0, 0.5, -2.0]])
+    names["block"] = wide(torch, [[[3.0, 1.0], [2.0, 4.0]], [[0.5, -1.0], [1.0, 0.25]], [[1.5, 1.25], [-3.0, 2.0]]])
     return eval(text, names | vars(functions(torch)))
 
 

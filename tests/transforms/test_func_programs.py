@@ -7,7 +7,7 @@ from collections import namedtuple
 from typing import Any
 
 import pytest
-from functions import function, saved
+from functions import function, product, saved
 from oracle import entries, same
 
 import workbench
@@ -268,71 +268,38 @@ def setit(t: Any, key: Any, value: Any) -> Any:
     return t
 
 
-def of_one_output(torch: Any) -> dict[str, Any]:
-    """Functions of one's own."""
+def applied(torch: Any) -> dict[str, Any]:
+    """Functions of one's own, and the first outputs of those that have two."""
 
-    def setup_context(ctx, inputs, output):
-        ctx.save_for_backward(*inputs)
-        ctx.save_for_forward(*inputs)
-
-    Mul = function(
-        torch,
-        lambda a, b: a * b,
-        saved(lambda g, a, b: (g * b, g * a)),
-        setup_context=setup_context,
-        jvp=saved(lambda ta, tb, a, b: ta * b + a * tb),
-        generate_vmap_rule=True,
-    )
-
-    def setup_context(ctx, inputs, output):
+    def keep_number(ctx, inputs, output):
         ctx.n = inputs[1]
         ctx.set_materialize_grads(False)
 
-    Opt = function(
-        torch,
-        lambda x, n, flag=True: x * n,
-        lambda ctx, g: None if g is None else g * ctx.n,
-        None,
-        None,
-        setup_context=setup_context,
-        generate_vmap_rule=True,
-    )
+    def keep_order(ctx, inputs, output):
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(output[1])
 
+    def keep_slope(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0], output[1])
+
+    def scaled(ctx, g):
+        return (None if g is None else g * ctx.n), None, None
+
+    def ordered(x):
+        return x[x.argsort(0)], x.argsort(0)
+
+    def in_front(info, dims, x):
+        return Cube.apply(x), (dims[0], dims[0])
+
+    rule = {"generate_vmap_rule": True}
+    Opt = function(torch, lambda x, n, flag=True: x * n, scaled, setup_context=keep_number, **rule)
     Std = function(torch, lambda ctx, x: x * 2, lambda ctx, g: g * 2, saves=True)
-
-    return {"mul": Mul.apply, "opt": Opt.apply, "std": Std.apply}
-
-
-def of_two_outputs(torch: Any) -> dict[str, Any]:
-    """Functions of one's own, and their first outputs."""
-
-    Cube = function(
-        torch,
-        lambda x: (x**3, 3 * x**2),
-        saved(lambda g, h, x, d: g * d + h * 6 * x),
-        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(inputs[0], output[1]),
-        vmap=lambda info, dims, x: (Cube.apply(x), (dims[0], dims[0])),
-    )
-
-    class Sort(torch.autograd.Function):
-        generate_vmap_rule = True
-
-        @staticmethod
-        def forward(x):
-            order = x.argsort(0)
-            return x[order], order
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.mark_non_differentiable(output[1])
-            ctx.save_for_backward(output[1])
-
-        @staticmethod
-        def backward(ctx, g, _):
-            (order,) = ctx.saved_tensors
-            return torch.zeros_like(g).index_add(0, order, g)
-
-    return {"Cube": Cube, "cube": lambda x: Cube.apply(x)[0], "Sort": Sort, "sort": lambda x: Sort.apply(x)[0]}
+    slope = saved(lambda g, h, x, d: g * d + h * 6 * x)
+    Cube = function(torch, lambda x: (x**3, 3 * x**2), slope, setup_context=keep_slope, vmap=in_front)
+    back = saved(lambda g, _, order: torch.zeros_like(g).index_add(0, order, g))
+    Sort = function(torch, ordered, back, setup_context=keep_order, **rule)
+    names = {"mul": product(torch).apply, "opt": Opt.apply, "std": Std.apply, "Cube": Cube, "Sort": Sort}
+    return names | {"cube": lambda x: Cube.apply(x)[0], "sort": lambda x: Sort.apply(x)[0]}
 
 
 def functions(torch: Any, x: Any, A: Any) -> dict[str, Any]:
@@ -350,7 +317,7 @@ def functions(torch: Any, x: Any, A: Any) -> dict[str, Any]:
     with torch.no_grad():
         lin.weight.copy_(torch.arange(6.0).reshape(2, 3) / 3)
         lin.bias.copy_(torch.tensor([0.5, -0.5]))
-    names = of_one_output(torch) | of_two_outputs(torch) | {"out": out, "log": log}
+    names = applied(torch) | {"out": out, "log": log}
     return names | {"lin": lin, "params": dict(lin.named_parameters()), "R": R, "RA": RA}
 
 

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import pytest
-from functions import saved
+from functions import attempt, function, saved, wide
 from oracle import entries, raised, same
 
 import workbench
@@ -31,30 +31,18 @@ x * y | x * x | (x * y).sum() | (x * x * x).sum() | (x * y, x.sum()) | (x * x * 
 """)
 
 
-def double(torch: Any, value: Any, requires_grad: bool = False) -> Any:
-    return torch.tensor(value, dtype=torch.float64, requires_grad=requires_grad)
-
-
-def function(torch: Any, text: str, names: str) -> Any:
+def of_text(torch: Any, text: str, names: str) -> Any:
     """A function whose body is an expression."""
-    known = {"torch": torch, "one": double(torch, [1.0, 1.0]), "other": double(torch, [1.0, 2.0], requires_grad=True)}
+    known = {"torch": torch, "one": wide(torch, [1.0, 1.0]), "other": wide(torch, [1.0, 2.0], requires_grad=True)}
     return eval(f"lambda {names}: {text}", known)
-
-
-def seen(function: Any, *args: Any, **options: Any) -> Any:
-    """What a call returns or raises."""
-    try:
-        return function(*args, **options)
-    except Exception as error:
-        return error
 
 
 VECTORS = {
     "none": lambda torch: (),
-    "vector": lambda torch: (double(torch, [3.0, 4.0]),),
-    "number": lambda torch: (double(torch, 5.0),),
-    "pair": lambda torch: ((double(torch, [3.0, 4.0]), double(torch, 5.0)),),
-    "vectors": lambda torch: ((double(torch, [3.0, 4.0]), double(torch, [1.0, 2.0])),),
+    "vector": lambda torch: (wide(torch, [3.0, 4.0]),),
+    "number": lambda torch: (wide(torch, 5.0),),
+    "pair": lambda torch: ((wide(torch, [3.0, 4.0]), wide(torch, 5.0)),),
+    "vectors": lambda torch: ((wide(torch, [3.0, 4.0]), wide(torch, [1.0, 2.0])),),
 }
 
 
@@ -67,8 +55,8 @@ def test_29_2_one_input(torch, name, options):
     for text in ONE:
         for v, make in VECTORS.items() if name in PRODUCTS else [("none", VECTORS["none"])]:
             for grad in (False, True):
-                func, x = function(torch, text, "x"), double(torch, [1.0, 2.0], grad)
-                found.append((text, v, grad, seen(transform, func, x, *make(torch), **options)))
+                func, x = of_text(torch, text, "x"), wide(torch, [1.0, 2.0], grad)
+                found.append((text, v, grad, attempt(transform, func, x, *make(torch), **options)))
     return found
 
 
@@ -80,21 +68,21 @@ def test_29_2_two_inputs(torch, name, options):
     found = []
     for text in TWO:
         for v, make in VECTORS.items():
-            inputs = double(torch, [1.0, 2.0], requires_grad=True), double(torch, [3.0, 4.0])
+            inputs = wide(torch, [1.0, 2.0], requires_grad=True), wide(torch, [3.0, 4.0])
             vs = make(torch) if name in PRODUCTS else ()
-            found.append((text, v, seen(transform, function(torch, text, "x, y"), inputs, *vs, **options)))
+            found.append((text, v, attempt(transform, of_text(torch, text, "x, y"), inputs, *vs, **options)))
     return found
 
 
 @pytest.mark.parametrize("name", NAMES)
 @same
 def test_29_1_what_inputs_may_be(torch, name):
-    transform, x = getattr(torch.autograd.functional, name), double(torch, [1.0])
+    transform, x = getattr(torch.autograd.functional, name), wide(torch, [1.0])
     wrong = ([x], 3, (x, 3), "a", None, (x, None), {"a": x})
     whole = torch.ones(2, dtype=torch.int64)
     found = [raised(transform, lambda *xs: xs, inputs) for inputs in wrong]
     found += [raised(transform, lambda *xs: xs[0].sum(), inputs) for inputs in (whole, (x, whole))]
-    return found, seen(transform, lambda *xs: xs[0].sum(), (x,)), seen(transform, lambda x: x * x * x, x)
+    return found, attempt(transform, lambda *xs: xs[0].sum(), (x,)), attempt(transform, lambda x: x * x * x, x)
 
 
 STRATEGIES: tuple[dict[str, Any], ...] = (
@@ -114,21 +102,21 @@ STRATEGIES: tuple[dict[str, Any], ...] = (
 @same
 def test_29_3_strategies(torch, options):
     jacobian, hessian = torch.autograd.functional.jacobian, torch.autograd.functional.hessian
-    x, outer = double(torch, [1.0, 2.0]), dict(options)
+    x, outer = wide(torch, [1.0, 2.0]), dict(options)
     if "strategy" in outer:
         outer["outer_jacobian_strategy"] = outer.pop("strategy")
     with warnings.catch_warnings():  # PyTorch's own, of its compiler
         warnings.simplefilter("ignore")
-        found = [seen(jacobian, function(torch, text, "x"), x, **options) for text in ("x * x", "(x * x).sum()")]
-        found.append(seen(jacobian, lambda x: (x * x, (x * x).sum()), x, **options))
-        found.append(seen(hessian, lambda x: x * x, x, **outer))
+        found = [attempt(jacobian, of_text(torch, text, "x"), x, **options) for text in ("x * x", "(x * x).sum()")]
+        found.append(attempt(jacobian, lambda x: (x * x, (x * x).sum()), x, **options))
+        found.append(attempt(hessian, lambda x: x * x, x, **outer))
         if outer != {"outer_jacobian_strategy": "forward-mode", "vectorize": True}:  # PyTorch's has a history then
-            found.append(seen(hessian, lambda x: (x * x * x).sum(), x, **outer))
+            found.append(attempt(hessian, lambda x: (x * x * x).sum(), x, **outer))
     return found
 
 
 def test_29_3_forward_over_reverse_gives_the_same_hessian() -> None:
-    x = double(workbench, [1.0, 2.0])
+    x = wide(workbench, [1.0, 2.0])
     options = {"outer_jacobian_strategy": "forward-mode", "vectorize": True}
     found = workbench.autograd.functional.hessian(lambda x: (x * x * x).sum(), x, **options)
     assert found.tolist() == [[6.0, 0.0], [0.0, 12.0]] and not found.requires_grad
@@ -137,16 +125,16 @@ def test_29_3_forward_over_reverse_gives_the_same_hessian() -> None:
 @pytest.mark.parametrize("name", PRODUCTS)
 @same
 def test_29_4_what_v_may_be(torch, name):
-    transform, x = getattr(torch.autograd.functional, name), double(torch, [1.0, 2.0])
+    transform, x = getattr(torch.autograd.functional, name), wide(torch, [1.0, 2.0])
     one = [x, (x,), [x], 3, (x, x), (3,), "a", (), torch.ones(2), torch.ones(2, dtype=torch.int64), torch.ones(3)]
-    one += [double(torch, 1.0), double(torch, [1.0]), double(torch, [[1.0, 2.0]])]
-    two = [x, (x,), (x, x), (x, double(torch, [1.0])), (x, 3), (x, x, x), (double(torch, [1.0]), x)]
+    one += [wide(torch, 1.0), wide(torch, [1.0]), wide(torch, [[1.0, 2.0]])]
+    two = [x, (x,), (x, x), (x, wide(torch, [1.0])), (x, 3), (x, x, x), (wide(torch, [1.0]), x)]
     return [
-        [seen(transform, function(torch, text, "x"), x, v) for text in ("(x * x).sum()", "x * x") for v in one],
-        [seen(transform, lambda x: (x * x, x.sum()), x, v) for v in one],
-        [seen(transform, lambda x, y: (x * y).sum(), (x, x), v) for v in two],
-        [seen(transform, lambda x: (x * x).sum(), (x,), v) for v in two],
-        [seen(transform, lambda x, y: (x * y, x), (x, x), v) for v in two],
+        [attempt(transform, of_text(torch, text, "x"), x, v) for text in ("(x * x).sum()", "x * x") for v in one],
+        [attempt(transform, lambda x: (x * x, x.sum()), x, v) for v in one],
+        [attempt(transform, lambda x, y: (x * y).sum(), (x, x), v) for v in two],
+        [attempt(transform, lambda x: (x * x).sum(), (x,), v) for v in two],
+        [attempt(transform, lambda x, y: (x * y, x), (x, x), v) for v in two],
     ]
 
 
@@ -154,7 +142,7 @@ def test_29_4_what_v_may_be(torch, name):
 def test_29_6_jvp_needs_no_forward_rule(torch: Any) -> Any:
     Cube = function(torch, lambda ctx, x: x * x * x, saved(lambda g, x: g * 3 * x * x), saves=True)
 
-    x, v = double(torch, [1.0, 2.0]), double(torch, [3.0, 4.0])
+    x, v = wide(torch, [1.0, 2.0]), wide(torch, [3.0, 4.0])
     functional = torch.autograd.functional
     return functional.jvp(Cube.apply, x, v), functional.hvp(lambda x: Cube.apply(x).sum(), x, v)
 
@@ -162,7 +150,7 @@ def test_29_6_jvp_needs_no_forward_rule(torch: Any) -> Any:
 @same
 def test_shapes_of_results(torch: Any) -> Any:
     functional = torch.autograd.functional
-    a, b = double(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), double(torch, 2.0)
+    a, b = wide(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), wide(torch, 2.0)
     empty = torch.zeros(0, dtype=torch.float64)
     return [
         functional.jacobian(lambda a: a.sum(0) * a.sum(), a),
@@ -185,16 +173,16 @@ def test_results_take_the_dtype_of_what_they_belong_to(torch: Any) -> Any:
     functional, x = torch.autograd.functional, torch.ones(2)
     return [
         functional.jacobian(lambda x: x.double() * 2, x),
-        functional.jvp(lambda x: x.double(), x, double(torch, [1.0, 2.0])),
+        functional.jvp(lambda x: x.double(), x, wide(torch, [1.0, 2.0])),
         functional.vjp(lambda x: x.double(), x, torch.ones(2)),
-        functional.vjp(lambda x: x, double(torch, [1.0, 2.0]), torch.ones(2)),
+        functional.vjp(lambda x: x, wide(torch, [1.0, 2.0]), torch.ones(2)),
     ]
 
 
 @pytest.mark.parametrize("name", NAMES)
 @same
 def test_create_graph_reaches_inputs_and_vectors(torch, name):
-    x, v = double(torch, [1.0, 2.0], requires_grad=True), double(torch, [3.0, 4.0], requires_grad=True)
+    x, v = wide(torch, [1.0, 2.0], requires_grad=True), wide(torch, [3.0, 4.0], requires_grad=True)
     power = (lambda x: x * x * x) if name in ("jacobian", "vjp", "jvp") else (lambda x: (x * x * x * x).sum())
     vs = (v,) if name in PRODUCTS else ()
     found = getattr(torch.autograd.functional, name)(power, x, *vs, create_graph=True)
@@ -213,9 +201,9 @@ def test_what_the_function_sees_and_what_stays(torch, name, create_graph):
         calls.append((t is x, t.requires_grad, t.is_leaf, torch.is_grad_enabled(), node))
         return (t * t * t).sum()
 
-    x = double(torch, [1.0, 2.0], requires_grad=True)
-    x.grad = double(torch, [7.0, 8.0])
-    vs = (double(torch, [3.0, 4.0]),) if name in PRODUCTS[1:] else ()
+    x = wide(torch, [1.0, 2.0], requires_grad=True)
+    x.grad = wide(torch, [7.0, 8.0])
+    vs = (wide(torch, [3.0, 4.0]),) if name in PRODUCTS[1:] else ()
     transform = getattr(torch.autograd.functional, name)
     found = [transform(cubes, x, *vs, create_graph=create_graph)]
     with torch.no_grad():
