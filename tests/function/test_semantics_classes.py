@@ -135,23 +135,18 @@ def test_15_11_built_in_names(torch, text):
 def test_gradients_come_as_one_list_where_they_are_boxed(torch, several, materialize):
     arrived = []
 
-    class Boxed(torch.autograd.Function):
-        boxed_grads_call = True
+    def forward(ctx, x):
+        ctx.set_materialize_grads(materialize)
+        return (x * 2, x * 3) if several else x * 2
 
-        @staticmethod
-        def forward(ctx, x):
-            ctx.set_materialize_grads(materialize)
-            return (x * 2, x * 3) if several else x * 2
+    def backward(ctx, grads):
+        arrived.append([type(grads).__name__, *[g if g is None else g.tolist() for g in grads]])
+        return grads[0] * 5
 
-        @staticmethod
-        def backward(ctx, grads):
-            arrived.append([type(grads).__name__, *[g if g is None else g.tolist() for g in grads]])
-            return grads[0] * 5
-
-    told = []
+    told, boxed = [], function(torch, forward, backward, boxed_grads_call=True).apply
     for create_graph in (False, True):
         x = torch.ones(2, requires_grad=True)
-        out = Boxed.apply(x)
+        out = boxed(x)
         told += torch.autograd.grad((out[0] if several else out).sum(), x, create_graph=create_graph)
     return arrived, [g.tolist() for g in told]
 
@@ -161,7 +156,6 @@ def test_gradients_come_as_one_list_where_they_are_boxed(torch, several, materia
 @same
 def test_a_flag_that_is_neither_true_nor_false(torch, flag, value):
     F = function(torch, lambda ctx, x: x * 2)
-
     setattr(F, flag, value)
     seen = [raised(F.apply, torch.ones(2, requires_grad=True)), raised(F.apply, torch.ones(2))]
     with torch.no_grad():
@@ -187,7 +181,6 @@ def test_gradients_in_one_list(torch):
         setup_context=lambda ctx, inputs, output: ctx.set_materialize_grads(False),
         boxed_grads_call=True,
     )
-
     x = torch.ones(2, requires_grad=True)
     out = F.apply(x)[0]
     out.grad_fn.register_hook(lambda *given: seen.append(given))

@@ -19,7 +19,6 @@ def square(torch: Any) -> Any:
         return result
 
     Square = function(torch, forward, saved(lambda g, x, _, half, result: g * (x + half * 2) + 0 * result))
-
     return Square
 
 
@@ -196,7 +195,6 @@ def test_2_12_what_was_packed_is_not_checked(torch, write):
         return result
 
     Keep = function(torch, forward, saved(lambda g, x, between, result: g * x + between + result))
-
     leaf = torch.tensor([1.0, 2.0], requires_grad=True)
     told = []
     for pack in (lambda t: t, lambda t: t.detach(), lambda t: t.clone()):
@@ -221,7 +219,6 @@ def test_what_has_no_gradient_comes_back_as_the_unpack_hook_returned_it(torch):
         return g * seen[-1][1], None
 
     F = function(torch, lambda ctx, x, c: x * c, backward, saves=True)
-
     x, c = torch.ones(2, requires_grad=True), torch.ones(2)
     made: list[Any] = []
 

@@ -13,6 +13,7 @@ vmap(f)(rows) | grad(lambda x: f(x).sum())(x) | jvp(f, (x,), (x,)) | vjp(f, x) |
 vmap(lambda x: f(torch.ones(3)) + x)(rows) | grad(lambda x: (f(torch.ones(3)) * x).sum())(x)
 vmap(grad(lambda x: f(x).sum()))(rows) | hessian(lambda x: f(x).sum())(x) | vmap(vjp(f, x)[1])(rows)
 """)
+ROWS = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 KINDS: dict[str, Any] = {
     "one step": lambda torch: type(
         "Double",
@@ -33,7 +34,7 @@ KINDS: dict[str, Any] = {
 def test_20_1_to_20_3_what_a_transform_asks_for(torch, kind, text):
     names = {name: getattr(torch.func, name) for name in ("grad", "vjp", "jvp", "vmap", "jacrev", "jacfwd")}
     names |= {"hessian": torch.func.hessian, "x": wide(torch, [1.0, 2.0, 3.0]), "torch": torch}
-    names |= {"rows": wide(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), "f": KINDS[kind](torch).apply}
+    names |= {"rows": wide(torch, ROWS), "f": KINDS[kind](torch).apply}
     found = eval(text, names)
     return found[0] if text.startswith("vjp") else found
 
@@ -54,7 +55,7 @@ def test_20_4_what_a_rule_is_told(torch, randomness):
         return args[0] * 2, in_dims[0]
 
     function = doubling(torch, forward=lambda x, y, n, s: x * 2, vmap=rule).apply
-    rows, x = wide(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), wide(torch, [1.0, 2.0, 3.0])
+    rows, x = wide(torch, ROWS), wide(torch, [1.0, 2.0, 3.0])
     vmap = torch.func.vmap
     found = [
         vmap(lambda r: function(r, x, 2, None), randomness=randomness)(rows),
@@ -65,57 +66,36 @@ def test_20_4_what_a_rule_is_told(torch, randomness):
     return found, told
 
 
-RESULTS: dict[str, Any] = {
-    "a pair": lambda info, dims, x: (x * 2, 0),
-    "moved": lambda info, dims, x: (x.t() * 2, 1),
-    "from the end": lambda info, dims, x: (x.t() * 2, -1),
-    "not batched": lambda info, dims, x: (x[0], None),
-    "the input": lambda info, dims, x: (x, None),
-    "the input twice": lambda info, dims, x: ((x, x), (0, None)),
-    "a tensor": lambda info, dims, x: x * 2,
-    "a list": lambda info, dims, x: [x, 0],
-    "three": lambda info, dims, x: (x, x, 0),
-    "four": lambda info, dims, x: (x, x, 0, 0),
-    "one": lambda info, dims, x: (x,),
-    "too many dims": lambda info, dims, x: (x, (0, 0)),
-    "too few dims": lambda info, dims, x: ((x, x), (0,)),
-    "a dim for all": lambda info, dims, x: ((x, x), 0),
-    "two": lambda info, dims, x: ((x, x[0]), (0, None)),
-    "two in a list": lambda info, dims, x: ([x, x], [0, 0]),
-    "a list of dims": lambda info, dims, x: ((x, x), [0, 0]),
-    "none": lambda info, dims, x: None,
-    "raising": lambda info, dims, x: 1 / 0,
-}
+RESULTS = entries("""
+(x * 2, 0) | (x.t() * 2, 1) | (x.t() * 2, -1) | (x[0], None) | (x, None) | ((x, x), (0, None)) | x * 2 | [x, 0]
+(x, x, 0) | (x, x, 0, 0) | (x,) | (x, (0, 0)) | ((x, x), (0,)) | ((x, x), 0) | ((x, x[0]), (0, None))
+([x, x], [0, 0]) | ((x, x), [0, 0]) | None | 1 / 0
+""")
 
 
-@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("text", RESULTS)
 @same
-def test_20_5_what_a_rule_returns(torch, name):
-    rows = wide(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+def test_20_5_what_a_rule_returns(torch, text):
+    rule = eval(f"lambda info, dims, x: {text}")
     try:
-        return torch.func.vmap(doubling(torch, vmap=RESULTS[name]).apply)(rows)
+        return torch.func.vmap(doubling(torch, vmap=rule).apply)(wide(torch, ROWS))
     except RuntimeError as error:
         return str(error).replace("workbench.autograd.tensor.Tensor", "torch.Tensor")
 
 
+BATCHED = entries("""
+vmap(lambda r: f(x) + r)(rows) | vmap(lambda r: f(x), out_dims=None)(rows) | grad(lambda r: f(r).sum())(x)
+vmap(vmap(f))(rows) | vmap(lambda r: vmap(lambda s: f(s) + r)(x))(rows)
+""")
+
+
+@pytest.mark.parametrize("text", BATCHED)
 @same
-def test_20_6_a_rule_is_for_batches(torch: Any) -> Any:
-    asked = []
-
-    def rule(info, in_dims, x):
-        asked.append(in_dims)
-        return x * 2, 0
-
-    f = doubling(torch, vmap=rule).apply
-    rows, x = wide(torch, [[1.0, 2.0], [3.0, 4.0]]), wide(torch, [1.0, 2.0])
-    found = [
-        torch.func.vmap(lambda r: f(x) + r)(rows),
-        torch.func.vmap(lambda r: f(x), out_dims=None)(rows),
-        torch.func.grad(lambda r: f(r).sum())(x),
-        torch.func.vmap(torch.func.vmap(f))(rows),
-        torch.func.vmap(lambda r: torch.func.vmap(lambda s: f(s) + r)(x))(rows),
-    ]
-    return found, asked
+def test_20_6_a_rule_is_for_batches(torch, text):
+    asked: list[Any] = []
+    f = doubling(torch, vmap=lambda info, in_dims, x: asked.append(in_dims) or (x * 2, 0)).apply
+    names = {"f": f, "rows": wide(torch, [[1.0, 2.0], [3.0, 4.0]]), "x": wide(torch, [1.0, 2.0])}
+    return eval(text, names | {"vmap": torch.func.vmap, "grad": torch.func.grad}), asked
 
 
 def told_of(torch: Any, thing: Any) -> Any:
@@ -154,7 +134,7 @@ def test_20_4_a_rule_is_given_the_batch_as_it_lies(torch, text, in_dims):
 
 @same
 def test_20_4_a_rule_is_given_the_very_tensor(torch: Any) -> Any:
-    x, seen = wide(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), []
+    x, seen = wide(torch, ROWS), []
 
     def rule(info, in_dims, y):
         seen.append(y is x)
@@ -282,7 +262,7 @@ def test_20_7_a_generated_rule_sees_lists_and_where_the_batch_is(torch: Any) -> 
 
     inner = doubling(torch, forward=lambda x: x * 1, vmap=rule).apply
     f = doubling(torch, forward=forward, backward=lambda ctx, g: (g * 2, None), generate_vmap_rule=True).apply
-    func, x = torch.func, wide(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    func, x = torch.func, wide(torch, ROWS)
     return [
         func.vmap(lambda x: f(x, [x, 3]), in_dims=1)(x),
         func.vmap(lambda x: f(x[0], [torch.ones(3), 3]))(x),

@@ -75,7 +75,6 @@ def test_a_custom_function_is_told_what_its_inputs_need_whatever_was_asked_for(t
         return g * y, g * x
 
     Product = function(torch, lambda ctx, x, y: x * y, backward, saves=True)
-
     x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     out = Product.apply(x, y)
     out.grad_fn.register_hook(watched(seen))

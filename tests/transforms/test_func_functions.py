@@ -12,29 +12,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from functions import function, saved, wide
+from functions import function, save_inputs, saved, wide
 from oracle import compare, entries, same
 
 import workbench
 
 
 def cube(torch: Any) -> Any:
-    """The third power."""
+    """The third power. Its derivative is an output, so that it need not be computed again; the jvp uses it too."""
 
     def setup_context(ctx, inputs, outputs):
-        ctx.save_for_backward(inputs[0], outputs[1])
-        ctx.save_for_forward(inputs[0], outputs[1])
+        save_inputs(ctx, (inputs[0], outputs[1]), outputs)
 
-    Cube = function(
-        torch,
-        lambda x: (x**3, 3 * x**2),
-        saved(lambda g, of_slope, x, slope: g * slope + of_slope * 6 * x),
-        setup_context=setup_context,
-        jvp=saved(lambda t, x, slope: (t * slope, t * 6 * x)),
-        generate_vmap_rule=True,
-    )
-
-    return Cube
+    slope = saved(lambda g, of_slope, x, slope: g * slope + of_slope * 6 * x)
+    members = {"setup_context": setup_context, "jvp": saved(lambda t, x, slope: (t * slope, t * 6 * x))}
+    return function(torch, lambda x: (x**3, 3 * x**2), slope, **members, generate_vmap_rule=True)
 
 
 def along(torch: Any) -> Any:
@@ -110,34 +102,22 @@ def sorting(torch: Any) -> Any:
 
 
 def scaled(torch: Any) -> Any:
-    """A product of three."""
+    """A product with a number that is no tensor."""
 
-    class Scaled(torch.autograd.Function):
-        """A product with a number that is no tensor."""
+    def setup_context(ctx, inputs, output):
+        x, w, ctx.factor = inputs
+        save_inputs(ctx, (x, w), output)
 
-        generate_vmap_rule = True
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        return g * w * ctx.factor, g * x * ctx.factor, None
 
-        @staticmethod
-        def forward(x, w, factor):
-            return x * w * factor
+    def jvp(ctx, t, s, _factor):
+        x, w = ctx.saved_tensors
+        return (t * w + x * s) * ctx.factor
 
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            x, w, ctx.factor = inputs
-            ctx.save_for_backward(x, w)
-            ctx.save_for_forward(x, w)
-
-        @staticmethod
-        def backward(ctx, g):
-            x, w = ctx.saved_tensors
-            return g * w * ctx.factor, g * x * ctx.factor, None
-
-        @staticmethod
-        def jvp(ctx, t, s, _factor):
-            x, w = ctx.saved_tensors
-            return (t * w + x * s) * ctx.factor
-
-    return Scaled
+    members = {"setup_context": setup_context, "jvp": jvp, "generate_vmap_rule": True}
+    return function(torch, lambda x, w, factor: x * w * factor, backward, **members)
 
 
 def functions(torch: Any) -> SimpleNamespace:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
+import functools
+from collections import OrderedDict, namedtuple
 from typing import Any
 
 import pytest
@@ -83,10 +84,9 @@ class Called:
 @pytest.mark.parametrize("text", entries(IN_DIMS + OUT_DIMS + CHUNKS + NESTED))
 @same
 def test_21_10_answers(torch, text):
-    a, A = torch.arange(6.0).reshape(2, 3), torch.arange(24.0).reshape(2, 3, 4)
-    return eval(
-        text, globals() | {"torch": torch, "vmap": torch.vmap, "x": torch.tensor([1.0, 2.0, 3.0]), "a": a, "A": A}
-    )
+    names = {"fn": fn, "Called": Called, "Pair": Pair, "functools": functools, "OrderedDict": OrderedDict}
+    names |= {"torch": torch, "vmap": torch.vmap, "x": torch.tensor([1.0, 2.0, 3.0])}
+    return eval(text, names | {"a": torch.arange(6.0).reshape(2, 3), "A": torch.arange(24.0).reshape(2, 3, 4)})
 
 
 DRAWS = """
@@ -175,52 +175,41 @@ def test_looking_at_a_lifted_tensor(torch, text, how):
     return calls[how](), seen
 
 
-PRINTED = {
-    "grad": lambda f, func, x: func.grad(f)(x),
-    "jvp": lambda f, func, x: func.jvp(f, (x,), (x,)),
-    "vmap": lambda f, func, x: func.vmap(f)(x[None]),
-    "grad of grad": lambda f, func, x: func.grad(lambda x: func.grad(f)(x).sum())(x),
-    "vmap of grad": lambda f, func, x: func.vmap(func.grad(f))(x[None]),
-    "grad of vmap": lambda f, func, x: func.grad(lambda x: func.vmap(f)(x[None]).sum())(x),
-    "vmap of vmap": lambda f, func, x: func.vmap(func.vmap(f))(x[None, None]),
-    "jvp of vmap": lambda f, func, x: func.jvp(func.vmap(f), (x[None],), (x[None],)),
-}
+PRINTED = entries("""
+grad(f)(x) | jvp(f, (x,), (x,)) | vmap(f)(x[None]) | grad(lambda x: grad(f)(x).sum())(x) | vmap(grad(f))(x[None])
+grad(lambda x: vmap(f)(x[None]).sum())(x) | vmap(vmap(f))(x[None, None]) | jvp(vmap(f), (x[None],), (x[None],))
+""")
+PLACED = entries("""
+vmap(vmap(f, in_dims=1), in_dims=1)(x) | vmap(grad(lambda x: f(x).sum()), in_dims=2)(x)
+grad(lambda x: vmap(f, in_dims=2)(x).sum())(x) | jvp(vmap(f, in_dims=1), (x,), (x,))
+vmap(lambda x: jvp(f, (x,), (x,)), in_dims=1)(x) | hessian(lambda x: f(x).sum())(x[0, 0])
+""")
 
 
-PLACED = {
-    "vmap of vmap": lambda f, func, x: func.vmap(func.vmap(f, in_dims=1), in_dims=1)(x),
-    "vmap of grad": lambda f, func, x: func.vmap(func.grad(lambda x: f(x).sum()), in_dims=2)(x),
-    "grad of vmap": lambda f, func, x: func.grad(lambda x: func.vmap(f, in_dims=2)(x).sum())(x),
-    "jvp of vmap": lambda f, func, x: func.jvp(func.vmap(f, in_dims=1), (x,), (x,)),
-    "vmap of jvp": lambda f, func, x: func.vmap(lambda x: func.jvp(f, (x,), (x,)), in_dims=1)(x),
-    "hessian": lambda f, func, x: func.hessian(lambda x: f(x).sum())(x[0, 0]),
-}
-
-
-@pytest.mark.parametrize("how", PLACED)
+@pytest.mark.parametrize("text", PLACED)
 @same
-def test_printing_where_the_batch_is(torch, how):
+def test_printing_where_the_batch_is(torch, text):
     seen: list[Any] = []
 
     def f(x: Any) -> Any:
         seen.extend([repr(x), repr(x.square()), str(x * 1)])
         return x.square()
 
-    PLACED[how](f, torch.func, torch.arange(8.0).reshape(2, 2, 2))
+    eval(text, vars(torch.func) | {"f": f, "x": torch.arange(8.0).reshape(2, 2, 2)})
     return seen[:3], [text.split("\n")[:2] for text in seen]
 
 
-@pytest.mark.parametrize("how", PRINTED)
+@pytest.mark.parametrize("text", PRINTED)
 @same
-def test_printing_a_lifted_tensor(torch, how):
+def test_printing_a_lifted_tensor(torch, text):
     seen: list[Any] = []
 
     def f(x: Any) -> Any:
         seen.extend([x, repr(x), repr(x * 2), str(x.sum())])
         return x.sum()
 
-    PRINTED[how](f, torch.func, torch.tensor([1.0, 2.5, 3.0]))
-    return seen[1:], repr(seen[0]) if how == "grad" else None
+    eval(text, vars(torch.func) | {"f": f, "x": torch.tensor([1.0, 2.5, 3.0])})
+    return seen[1:], repr(seen[0]) if text == "grad(f)(x)" else None
 
 
 def test_an_output_that_is_the_same_for_all_samples_is_repeated_anywhere() -> None:

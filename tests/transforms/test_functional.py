@@ -141,7 +141,6 @@ def test_29_4_what_v_may_be(torch, name):
 @same
 def test_29_6_jvp_needs_no_forward_rule(torch: Any) -> Any:
     Cube = function(torch, lambda ctx, x: x * x * x, saved(lambda g, x: g * 3 * x * x), saves=True)
-
     x, v = wide(torch, [1.0, 2.0]), wide(torch, [3.0, 4.0])
     functional = torch.autograd.functional
     return functional.jvp(Cube.apply, x, v), functional.hvp(lambda x: Cube.apply(x).sum(), x, v)

@@ -20,7 +20,8 @@ WAYS: dict[str, dict[str, Any]] = {
 FUNCTIONS = entries("""
 x * x | x.sum() | x | (x * x,) | (x.sum() * y, x * x) | x.view(2, 1) * y | (x * x, torch.ones(3)) | torch.ones(3)
 (x * x, x.long()) | x[:0] | () | [x * x] | 3 | x.t() @ x | x.float() * y | x.clone().mul_(x) | x.sin().cumsum(0)
-x * (torch.rand(2) * 0 + 2) | x * x.detach() | x * w | torch.stack([x, x]).prod(0) | 1 / 0 | (x * x * y.sum()).sum() | y * 2
+x * (torch.rand(2) * 0 + 2) | x * x.detach()
+x * w | torch.stack([x, x]).prod(0) | 1 / 0 | (x * x * y.sum()).sum() | y * 2
 """)
 
 
