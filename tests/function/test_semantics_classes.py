@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from functions import function
-from oracle import chain, entries, raised, same
+from oracle import chain, entries, names, raised, same
 
 
 def twice(torch: Any, **members: Any) -> Any:
     """A Function that doubles, with other members."""
-    body = {"forward": lambda ctx, x: x * 2, "backward": lambda ctx, g: g * 2} | members
-    return type("Twice", (torch.autograd.Function,), {name: staticmethod(f) for name, f in body.items()})
+    made = {"forward": lambda ctx, x: x * 2, "backward": lambda ctx, g: g * 2, "name": "Twice"}
+    return function(torch, **(made | members))
 
 
 @same
@@ -86,20 +86,14 @@ def test_15_9_where_no_gradient_can_arrive(torch: Any) -> None:
     def facts(node: Any) -> Any:
         return [(m.shape, str(m.dtype), m.is_nested_tensor, m.is_cpp_nested_tensor) for m in node._input_metadata]
 
-    class F(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            told.append(facts(ctx))
-            constant = x * 3
-            ctx.mark_non_differentiable(constant)
-            return x * 2, constant, x > 0, 5, x.double()
-
-        @staticmethod
-        def backward(ctx, *grads):
-            told.append(facts(ctx))
-            return grads[0]
+    def forward(ctx, x):
+        told.append(facts(ctx))
+        constant = x * 3
+        ctx.mark_non_differentiable(constant)
+        return x * 2, constant, x > 0, 5, x.double()
 
     told: list[Any] = []
+    F = function(torch, forward, lambda ctx, *grads: told.append(facts(ctx)) or grads[0])
     x = torch.ones(2, 3, requires_grad=True)
     node = F.apply(x)[0].grad_fn
     single = twice(torch).apply(x).grad_fn
@@ -188,3 +182,52 @@ def test_gradients_in_one_list(torch):
     F.apply(x)[0].grad_fn.apply(torch.ones(2), None)
     grad = torch.func.grad(lambda x: F.apply(x)[0].sum())(torch.ones(2))
     return seen, x.grad, grad
+
+
+# PyTorch's names of what built-in nodes keep, where ours keep it in other words (row 15.12).
+KEPT = """
+x + y; alpha, self, other | x + 2; alpha | torch.add(x, y, alpha=2); alpha | x - y; alpha
+torch.sub(x, y, alpha=2); alpha
+2 - x; alpha | a.mean(); self_sym_numel, self_sym_sizes | a.mean(1); self_sym_numel, dim, keepdim
+a @ M; self, mat2, self_sym_sizes, self_sym_strides, mat2_sym_sizes, mat2_sym_strides
+a @ a.t(); mat2_sym_sizes, mat2_sym_strides, self_sym_strides
+torch.addmm(c, a, M); mat1, mat1_sym_sizes, mat1_sym_strides, mat2_sym_sizes, self_sym_sizes, alpha, beta
+a.prod(1); self_sym_sizes, dim, keepdim, result | a.unbind()[0]; self_sym_sizes, dim
+x.gather(0, i); sparse_grad, dim, index, self | x.scatter(0, i, y); src_sym_sizes, index
+x.scatter_add(0, i, y); src_sym_sizes, index | x.index_add(0, i, y); source_dim, alpha, dim, source
+x.float(); dtype | torch.nn.functional.elu(x); scale, input_scale, alpha, is_result
+torch.nn.functional.logsigmoid(x); buffer, self | torch.nn.functional.layer_norm(a, (3,)); eps, normalized_shape
+torch.nn.functional.mse_loss(x, y); self_sym_sizes, reduction
+torch.nn.functional.nll_loss(a, j[:2]); ignore_index, reduction, weight
+torch.nn.functional.conv2d(A[None], A[None, :, :1, :1]); transposed, output_padding, stride, input_sym_sizes
+"""
+
+
+@pytest.mark.parametrize("text", entries(KEPT))
+@same
+def test_15_12_names_of_what_is_kept(torch, text):
+    op, asked = text.split("; ")
+    node = eval(op, names(torch)).grad_fn
+    kept = [(name, hasattr(node, f"_saved_{name}")) for name in asked.split(", ")]
+    return [(name, known, getattr(node, f"_saved_{name}") if known else None) for name, known in kept]
+
+
+@pytest.mark.parametrize("name", ["self", "self_sym_sizes"])
+@same
+def test_15_12_when_it_is_freed(torch, name):
+    node = names(torch)["x"].exp().sum().grad_fn.next_functions[0][0]
+    node(torch.ones(3, dtype=torch.float64))
+    return raised(lambda: getattr(node, f"_saved_{name}"))[0]
+
+
+NUMBERS = """
+x * 2.0 | x * 2 | x * 0.1 | x * True | 2.0 * x | x / 3.0 | x / 3 | x.float() * 0.1 | x.float() / 3
+x.mul(2.0) | x.clone().mul_(0.1) | x.clone().div_(2) | x.float() * torch.tensor(2.0, dtype=torch.float64)
+"""
+
+
+@pytest.mark.parametrize("text", entries(NUMBERS))
+@same
+def test_15_12_a_number_is_kept_in_a_dtype_of_its_own(torch, text):
+    kept = eval(text, names(torch)).grad_fn._saved_other
+    return kept, str(kept.dtype), kept.item()
