@@ -32,7 +32,17 @@ def rows(table: str) -> list[str]:
     return table.strip().splitlines()
 
 
-ONE = """
+def of_one(torch: Any, row: str) -> Any:
+    """What the Function of a row shows, applied to one input."""
+
+    def made(seen):
+        names = {"torch": torch, "Point": Point, "note": seen.append}
+        return function(torch, eval(f"lambda ctx, x: {row.partition(': ')[2]}", names), added(seen, 1))
+
+    return seen_of(torch, made), torch.is_grad_enabled()
+
+
+SAVED = """
 1.1 the last call: ctx.save_for_backward(x) or ctx.save_for_backward(y := x * 2, x) or note(ctx.to_save[1] is x) or y
 1.2 in order: ctx.save_for_backward(y := x * 2, x, y) or y
 1.2 nothing: ctx.save_for_backward() or x * 2
@@ -49,6 +59,16 @@ ONE = """
 1.8 intermediates: ctx.save_for_backward(x + 1, (y := x * 2) * 2) or y
 1.10 grad mode: note((torch.is_grad_enabled(), x.requires_grad, (x * 2).requires_grad)) or x * 2
 1.17 integers and masks: ctx.save_for_backward(x.sort()[1], x > 0) or x * 2
+"""
+
+
+@pytest.mark.parametrize("row", rows(SAVED))
+@same
+def test_1_1_to_1_17_what_forward_saves(torch, row):
+    return of_one(torch, row)
+
+
+WRITTEN = """
 3.1 written and marked: x.add_(1) is ctx.mark_dirty(x) or x
 3.2 neither: x
 3.2 not marked: x.add_(1)
@@ -66,6 +86,16 @@ ONE = """
 3.15 returned twice: ctx.mark_dirty(x.add_(1)) or (x, x)
 3.18 past autograd: (x.data.mul_(10), x)[1]
 3.19 dirty and non-differentiable: ctx.mark_dirty(x.add_(1)) or ctx.mark_non_differentiable(x) or x
+"""
+
+
+@pytest.mark.parametrize("row", rows(WRITTEN))
+@same
+def test_3_1_to_3_19_what_forward_writes(torch, row):
+    return of_one(torch, row)
+
+
+MARKED = """
 5.1 a marked output: ctx.mark_non_differentiable(y := x * 3) or (x * 2, y)
 5.2 of any shape and dtype: ctx.mark_non_differentiable(*(y := ((x * 3).double()[:1], x.long(), x > 1))) or (x * 2, *y)
 5.2 not materialized: ctx.set_materialize_grads(False) or ctx.mark_non_differentiable(y := x * 3) or (x * 2, y)
@@ -94,6 +124,16 @@ ONE = """
 6.5 it cannot be read: ctx.materialize_grads
 6.6 no tensors: (3, x * 2, None, "text", [4])
 6.6 not materialized: ctx.set_materialize_grads(False) or (3, x * 2, None, "text", [4])
+"""
+
+
+@pytest.mark.parametrize("row", rows(MARKED))
+@same
+def test_5_1_to_6_6_what_forward_marks(torch, row):
+    return of_one(torch, row)
+
+
+RETURNED = """
 12.1 one in a tuple: (x * 2,)
 12.1 a pair: (x * 2, x * 3)
 12.2 an empty tuple: ()
@@ -119,16 +159,10 @@ ONE = """
 """
 
 
-@pytest.mark.parametrize("row", rows(ONE))
+@pytest.mark.parametrize("row", rows(RETURNED))
 @same
-def test_what_apply_shows(torch, row):
-    body = row.partition(": ")[2]
-
-    def made(seen):
-        forward = eval(f"lambda ctx, x: {body}", {"torch": torch, "Point": Point, "note": seen.append})
-        return function(torch, forward, added(seen, 1))
-
-    return seen_of(torch, made), torch.is_grad_enabled()
+def test_12_1_to_12_13_what_forward_returns(torch, row):
+    return of_one(torch, row)
 
 
 TWO = """
@@ -152,7 +186,7 @@ OTHERS = {
 @pytest.mark.parametrize("row", rows(TWO))
 @pytest.mark.parametrize("other", OTHERS)
 @same
-def test_what_apply_to_two_shows(torch, row, other):
+def test_of_two_inputs(torch, row, other):
     def made(seen):
         forward = eval(f"lambda ctx, x, y: {row.partition(': ')[2]}", {"torch": torch, "note": seen.append})
         return function(torch, forward, added(seen, 2))
@@ -183,7 +217,7 @@ SETUP = """
 
 @pytest.mark.parametrize("row", rows(SETUP))
 @same
-def test_what_apply_with_setup_context_shows(torch, row):
+def test_9_5_to_9_10_what_setup_context_does(torch, row):
     forward, setup = row.partition(": ")[2].split("; ")
 
     def made(seen):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from functions import function, saved
+from functions import function, saved, wide
 from oracle import entries, raised, same
 
 
@@ -286,24 +286,8 @@ def test_a_hook_that_unpacks_another_dtype(torch, expression):
     return x.grad
 
 
-OPS = {
-    "x * y": lambda torch, x, m, i: x * torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64, requires_grad=True),
-    "x * x": lambda torch, x, m, i: x * x,
-    "exp": lambda torch, x, m, i: x.exp(),
-    "sin": lambda torch, x, m, i: x.sin(),
-    "x ** 2": lambda torch, x, m, i: x**2,
-    "x[i]": lambda torch, x, m, i: x[i],
-    "a row": lambda torch, x, m, i: x * x[:1],
-}
-UNPACK = {
-    "a column": lambda torch, t: t[..., None],
-    "longer": lambda torch, t: torch.ones(4, dtype=torch.float64),
-    "a number": lambda torch, t: t.max(),
-    "float32": lambda torch, t: t.float(),
-    "float16": lambda torch, t: t.half(),
-    "integers": lambda torch, t: t.long(),
-    "a mask": lambda torch, t: t.bool(),
-}
+OPS = entries("x * y | x * x | x.exp() | x.sin() | x**2 | x[i] | x * x[:1]")
+UNPACK = entries("t[..., None] | ones | t.max() | t.float() | t.half() | t.long() | t.bool()")
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
@@ -311,10 +295,9 @@ UNPACK = {
 @pytest.mark.parametrize("op", OPS)
 @same
 def test_22_3_something_else_is_unpacked(torch, op, how, create_graph):
-    x = torch.tensor([0.5, -1.5, 2.0], dtype=torch.float64, requires_grad=True)
-    m, i = torch.tensor([True, False, True]), torch.tensor([2, 0, 1])
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: UNPACK[how](torch, t)):
-        out = OPS[op](torch, x, m, i)
+    x, y, ones = wide(torch, [0.5, -1.5, 2.0], True), wide(torch, [1.0, 2.0, 3.0], True), wide(torch, [1.0] * 4)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: eval(how, {"t": t, "ones": ones})):
+        out = eval(op, {"x": x, "y": y, "i": torch.tensor([2, 0, 1])})
     (g,) = torch.autograd.grad(out.sum(), x, create_graph=create_graph)
     return [round(v, 6) for v in g.tolist()]
 
