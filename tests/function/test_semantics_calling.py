@@ -288,35 +288,29 @@ def test_an_input_that_is_returned_as_it_is_and_saved(torch, mode, which):
     """Whether that is refused, or else requires grad, is a view, is the input itself, and its version."""
 
     def outcome(saves: list[str], needs: bool, several: bool, grad_mode: bool) -> str:
-        class F(torch.autograd.Function):
-            @staticmethod
-            def forward(x, y):
-                if mode == "dirty":
-                    x.mul_(2)
-                return (x, y * 2) if several else x
+        def forward(x, y):
+            x = x.mul_(2) if mode == "dirty" else x
+            return (x, y * 2) if several else x
 
-            @staticmethod
-            def setup_context(ctx, inputs, output):
-                first = output[0] if several else output
-                if mode == "dirty":
-                    ctx.mark_dirty(inputs[0])
-                if mode == "without gradient":
-                    ctx.mark_non_differentiable(first)
-                kept = {"input": inputs[0], "output": first, "other": inputs[1]}[which]
-                for direction in saves:
-                    getattr(ctx, f"save_for_{direction}")(kept)
+        def setup_context(ctx, inputs, output):
+            first = output[0] if several else output
+            if mode == "dirty":
+                ctx.mark_dirty(inputs[0])
+            if mode == "without gradient":
+                ctx.mark_non_differentiable(first)
+            for direction in saves:
+                getattr(ctx, f"save_for_{direction}")({"input": inputs[0], "output": first, "other": inputs[1]}[which])
 
-            @staticmethod
-            def backward(ctx, g, *more):
-                saved.extend(t.sum().item() for t in ctx.saved_tensors)
-                return g, None
+        def backward(ctx, g, *more):
+            saved.extend(t.sum().item() for t in ctx.saved_tensors)
+            return g, None
 
         saved: list[float] = []
         x = torch.ones(2, requires_grad=needs)
         x = torch.ones(2, dtype=torch.int64) if mode == "integers" else x * 1 if mode == "dirty" else x
         try:
             with torch.set_grad_enabled(grad_mode):
-                out = F.apply(x, torch.ones(2))
+                out = function(torch, forward, backward, setup_context=setup_context).apply(x, torch.ones(2))
         except RuntimeError as error:
             refusals.add(str(error))
             return "no"

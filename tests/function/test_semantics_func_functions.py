@@ -10,38 +10,33 @@ from oracle import entries, same
 
 
 @same
-def test_20_7_a_generated_rule_runs_the_methods_on_samples(torch: Any) -> Any:
-    seen = []
+def test_20_7_a_generated_rule_runs_the_methods_on_samples(torch):
+    def note(method, ctx, *tensors):
+        seen.append((method, [t.shape for t in tensors], getattr(ctx, "needs_input_grad", None)))
 
-    class Product(torch.autograd.Function):
-        generate_vmap_rule = True
+    def forward(x, w, n):
+        note("forward", None, x, w)
+        return x * w * n
 
-        @staticmethod
-        def forward(x, w, n):
-            seen.append(("forward", x.shape, w.shape, n))
-            return x * w * n
+    def setup_context(ctx, inputs, output):
+        x, w, ctx.n = inputs
+        note("setup", ctx, x, w, output)
+        save_inputs(ctx, (x, w), output)
 
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            x, w, ctx.n = inputs
-            seen.append(("setup", x.shape, w.shape, output.shape, ctx.needs_input_grad))
-            ctx.save_for_backward(x, w)
-            ctx.save_for_forward(x, w)
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        note("backward", ctx, g, x, w)
+        return g * w * ctx.n, g * x * ctx.n, None
 
-        @staticmethod
-        def backward(ctx, g):
-            x, w = ctx.saved_tensors
-            seen.append(("backward", g.shape, x.shape, w.shape, ctx.needs_input_grad, ctx.n))
-            return g * w * ctx.n, g * x * ctx.n, None
+    def jvp(ctx, t, s, _):
+        x, w = ctx.saved_tensors
+        note("jvp", None, t, s, x, w)
+        return (t * w + x * s) * ctx.n
 
-        @staticmethod
-        def jvp(ctx, t, s, _):
-            x, w = ctx.saved_tensors
-            seen.append(("jvp", t.shape, s.shape, x.shape, w.shape, ctx.n))
-            return (t * w + x * s) * ctx.n
-
+    seen: list[Any] = []
+    members = {"setup_context": setup_context, "jvp": jvp, "generate_vmap_rule": True}
+    apply, func = function(torch, forward, backward, **members).apply, torch.func
     rows, w = wide(torch, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), wide(torch, [1.0, 2.0, 3.0])
-    func, apply = torch.func, Product.apply
     return [
         func.vmap(apply, in_dims=(0, None, None))(rows, w, 2),
         func.grad(lambda w: func.vmap(apply, in_dims=(0, None, None))(rows, w, 2).sum())(w),

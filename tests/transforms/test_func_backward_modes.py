@@ -6,32 +6,25 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from oracle import compare, entries
+from functions import function
+from oracle import entries, same
 
 
 def told(torch: Any, call: str) -> list[Any]:
     """What a Function and hooks see in the backward of a call; its words are `named` below."""
     seen: list[Any] = []
 
-    class Double(torch.autograd.Function):
-        @staticmethod
-        def forward(x):
-            return x * 2
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0], output)
 
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.save_for_backward(inputs[0], output)
+    def backward(ctx, g):
+        a, out = ctx.saved_tensors
+        seen.append((torch.is_grad_enabled(), [t.requires_grad for t in (a, out, g, a * g)]))
+        return g * 2
 
-        @staticmethod
-        def backward(ctx, g):
-            a, out = ctx.saved_tensors
-            seen.append((torch.is_grad_enabled(), [t.requires_grad for t in (a, out, g, a * g)]))
-            return g * 2
-
-        @staticmethod
-        def jvp(ctx, t):
-            seen.append(("jvp", torch.is_grad_enabled()))
-            return t * 2
+    def jvp(ctx, t):
+        seen.append(("jvp", torch.is_grad_enabled()))
+        return t * 2
 
     def hooked(x: Any) -> Any:
         y = x * 2
@@ -48,7 +41,8 @@ def told(torch: Any, call: str) -> list[Any]:
         with torch.no_grad():
             return function(*args)
 
-    named = {"f": lambda x: Double.apply(x).sum(), "h": hooked, "n": hooked_at_node, "x": torch.ones(2)}
+    double = function(torch, lambda x: x * 2, backward, setup_context=setup_context, jvp=jvp).apply
+    named = {"f": lambda x: double(x).sum(), "h": hooked, "n": hooked_at_node, "x": torch.ones(2)}
     named |= {"one": torch.ones(()), "without": without, "func": torch.func, "torch": torch}
     eval(call, named)
     return seen
@@ -66,5 +60,6 @@ torch.autograd.functional.vjp(f, x) | torch.autograd.functional.hvp(lambda x: f(
 
 
 @pytest.mark.parametrize("call", entries(CALLS))
-def test_what_code_sees_in_a_backward(call: str) -> None:
-    compare(told, call)
+@same
+def test_what_code_sees_in_a_backward(torch, call):
+    return told(torch, call)
