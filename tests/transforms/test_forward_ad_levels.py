@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from functions import square
-from oracle import same
+from oracle import entries, same
 
 
 def push(torch: Any, f: Any, x: Any, t: Any) -> Any:
@@ -16,35 +16,26 @@ def push(torch: Any, f: Any, x: Any, t: Any) -> Any:
         return ad.unpack_dual(f(ad.make_dual(x, t))).tangent
 
 
-PROGRAMS = {
-    "inside grad": "grad(lambda x: push(f, x, one).sum())(x)",
-    "inside grad, by the tangent": "grad(lambda t: (push(f, x, t) ** 2).sum())(x)",
-    "inside grad, a tensor from outside": "grad(lambda y: (push(lambda a: f(a) * y, x, y) * y).sum())(x)",
-    "inside grad, views": "grad(lambda x: push(lambda a: a[0] * a.view(2, 1), x, one).sum())(x)",
-    "inside grad, in place": "grad(lambda x: push(lambda a: a.clone().mul_(a).add_(a[0]), x, one).sum())(x)",
-    "inside grad, into zeros": "grad(lambda x: push(lambda a: torch.zeros_like(a).add_(a), x, x).sum())(x)",
-    "inside grad of grad": "grad(lambda x: grad(lambda y: push(f, y, x).sum())(x).sum())(x)",
-    "between grads": "grad(lambda x: push(grad(lambda a: f(a).sum()), x, one).sum())(x)",
-    "inside jacrev": "jacrev(lambda x: push(f, x, one))(x)",
-    "around grad": "push(grad(lambda a: f(a).sum()), x, x)",
-    "around grad of grad": "push(grad(lambda a: grad(lambda b: f(b).sum())(a).sum()), x, x)",
-    "around vmap": "push(vmap(lambda a: a * a.sin()), x, x)",
-    "around jacrev": "push(jacrev(f), x, x)",
-    "inside vmap": "vmap(lambda t: push(f, x, t))(rows)",
-    "inside vmap, batched": "vmap(lambda x: push(f, x, one))(rows)",
-    "inside jvp": "jvp(lambda a: push(f, a, one), (x,), (x,))",
-    "around jvp": "push(lambda a: jvp(f, (a,), (x,))[1], x, x)",
-    "around jacfwd": "push(jacfwd(f), x, x)",
-    "a Function inside grad": "grad(lambda x: push(square, x, one).sum())(x)",
-    "a Function inside grad, by the tangent": "grad(lambda t: (push(square, x, t) ** 2).sum())(x)",
-    "a Function inside grad, a tensor from outside": "grad(lambda y: (push(square, x, y) * y).sum())(x)",
-    "a Function around grad": "push(grad(lambda a: square(a).sum()), x, x)",
-}
+PROGRAMS = entries("""
+grad(lambda x: push(f, x, one).sum())(x) | grad(lambda t: (push(f, x, t) ** 2).sum())(x)
+grad(lambda y: (push(lambda a: f(a) * y, x, y) * y).sum())(x)
+grad(lambda x: push(lambda a: a[0] * a.view(2, 1), x, one).sum())(x)
+grad(lambda x: push(lambda a: a.clone().mul_(a).add_(a[0]), x, one).sum())(x)
+grad(lambda x: push(lambda a: torch.zeros_like(a).add_(a), x, x).sum())(x)
+grad(lambda x: grad(lambda y: push(f, y, x).sum())(x).sum())(x)
+grad(lambda x: push(grad(lambda a: f(a).sum()), x, one).sum())(x) | jacrev(lambda x: push(f, x, one))(x)
+push(grad(lambda a: f(a).sum()), x, x) | push(grad(lambda a: grad(lambda b: f(b).sum())(a).sum()), x, x)
+push(vmap(lambda a: a * a.sin()), x, x) | push(jacrev(f), x, x) | vmap(lambda t: push(f, x, t))(rows)
+vmap(lambda x: push(f, x, one))(rows) | jvp(lambda a: push(f, a, one), (x,), (x,))
+push(lambda a: jvp(f, (a,), (x,))[1], x, x) | push(jacfwd(f), x, x) | grad(lambda x: push(square, x, one).sum())(x)
+grad(lambda t: (push(square, x, t) ** 2).sum())(x) | grad(lambda y: (push(square, x, y) * y).sum())(x)
+push(grad(lambda a: square(a).sum()), x, x)
+""")
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("text", PROGRAMS)
 @same
-def test_dual_levels_and_transforms(torch, name):
+def test_dual_levels_and_transforms(torch, text):
     def f(a):
         return a * a.sin() * a.sum()
 
@@ -55,4 +46,4 @@ def test_dual_levels_and_transforms(torch, name):
     names = {"x": double([1.0, 2.0]), "one": double([1.0, 1.0]), "rows": double([[1.0, 0.0], [0.0, 1.0]])}
     names |= {name: getattr(func, name) for name in ("grad", "jvp", "vmap", "jacrev", "jacfwd")}
     names |= {"f": f, "square": square(torch).apply, "torch": torch, "push": lambda f, x, t: push(torch, f, x, t)}
-    return eval(PROGRAMS[name], names)
+    return eval(text, names)
