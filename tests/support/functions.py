@@ -81,6 +81,7 @@ def product(torch: Any) -> Any:
 KINDS = {  # of two numbers: what is given to a Function, made of a leaf
     "a leaf": lambda torch, leaf: leaf,
     "a result": lambda torch, leaf: leaf * 1,
+    "a written result": lambda torch, leaf: (leaf * 1).add_(1),
     "a plain tensor": lambda torch, leaf: leaf.detach().clone(),
     "under no_grad": lambda torch, leaf: leaf * 1,
     "a leaf under no_grad": lambda torch, leaf: leaf,

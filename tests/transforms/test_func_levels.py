@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from oracle import plain, raised, same
+from oracle import entries, plain, raised, same
 
 import workbench
 
@@ -60,50 +60,42 @@ def test_21_2_outer_no_grad_does_not_disable_and_inner_does(torch):
     return inside, without, pull(torch.ones((), dtype=torch.float64))[0].requires_grad
 
 
-@same
-def test_21_3_perturbations_are_not_confused(torch):
-    grad, jvp = torch.func.grad, torch.func.jvp
-    x, one = torch.tensor(3.0), torch.tensor(1.0)
+PERTURBED = entries("""
+grad(lambda x: x * grad(lambda y: x + y)(two))(x) | grad(lambda x: x * grad(lambda y: x * y)(two))(x)
+derivative(lambda x: x * derivative(lambda y: x + y, one), x) | grad(lambda x: grad(lambda y: x)(x) + x)(x)
+derivative(lambda x: x * derivative(lambda y: x * y, one), x)
+grad(lambda x: x * derivative(lambda y: x * y * y, x))(x) | derivative(lambda x: x * grad(lambda y: x * y * y)(x), x)
+grad(lambda x: grad(lambda y: grad(lambda z: x * y * z)(y))(x))(x)
+""")
 
+
+@pytest.mark.parametrize("text", PERTURBED)
+@same
+def test_21_3_perturbations_are_not_confused(torch, text):
     def derivative(f: Any, x: Any) -> Any:
-        return jvp(f, (x,), (one,))[1]
+        return torch.func.jvp(f, (x,), (torch.tensor(1.0),))[1]
 
-    return (
-        grad(lambda x: x * grad(lambda y: x + y)(torch.tensor(2.0)))(x),
-        grad(lambda x: x * grad(lambda y: x * y)(torch.tensor(2.0)))(x),
-        derivative(lambda x: x * derivative(lambda y: x + y, one), x),
-        derivative(lambda x: x * derivative(lambda y: x * y, one), x),
-        grad(lambda x: x * derivative(lambda y: x * y * y, x))(x),
-        derivative(lambda x: x * grad(lambda y: x * y * y)(x), x),
-        grad(lambda x: grad(lambda y: x)(x) + x)(x),
-        grad(lambda x: grad(lambda y: grad(lambda z: x * y * z)(y))(x))(x),
-    )
+    names = {"grad": torch.func.grad, "derivative": derivative, "x": torch.tensor(3.0)}
+    return eval(text, names | {"one": torch.tensor(1.0), "two": torch.tensor(2.0)})
 
 
+TAKING_PART = entries("""
+grad(f)(x) | vjp(f, x)[1](one)[0] | jvp(f, (x,), (ones,))[1] | jvp(f, (x,), (ones,))[0] | vjp(f, x)[0] | jacrev(f)(x)
+jacfwd(f)(x) | hessian(f)(x) | vmap(f)(x[None] * x[:, None]) | vmap(grad(f))(x[None] * x[:, None])
+vmap(lambda t: jvp(f, (x,), (t,))[1])(eye)
+""")
+
+
+@pytest.mark.parametrize("text", TAKING_PART)
 @same
-def test_21_3_results_take_part_in_autograd(torch):
-    func, shown = torch.func, []
-    transforms = {
-        "grad": lambda f, x: func.grad(f)(x),
-        "vjp": lambda f, x: func.vjp(f, x)[1](torch.ones((), dtype=torch.float64))[0],
-        "jvp": lambda f, x: func.jvp(f, (x,), (torch.ones_like(x),))[1],
-        "value of jvp": lambda f, x: func.jvp(f, (x,), (torch.ones_like(x),))[0],
-        "value of vjp": lambda f, x: func.vjp(f, x)[0],
-        "jacrev": lambda f, x: func.jacrev(f)(x),
-        "jacfwd": lambda f, x: func.jacfwd(f)(x),
-        "hessian": lambda f, x: func.hessian(f)(x),
-        "vmap": lambda f, x: func.vmap(f)(x[None] * x[:, None]),
-        "vmap of grad": lambda f, x: func.vmap(func.grad(f))(x[None] * x[:, None]),
-        "linear": lambda f, x: func.vmap(lambda t: func.jvp(f, (x,), (t,))[1])(torch.eye(3, dtype=torch.float64)),
-    }
-    for name, transform in transforms.items():
-        x, w = numbers(torch, requires_grad=True), numbers(torch, requires_grad=True)
-        out = transform(lambda x, w=w: (x**3 * w).sum(), x)
-        out.sum().backward(create_graph=True)
-        again = torch.autograd.grad(x.grad.sum(), [x, w], allow_unused=True)
-        shown.append((name, out.requires_grad, out.detach(), x.grad.detach(), w.grad.detach()))
-        shown.append([None if g is None else g.detach() for g in again])
-    return shown
+def test_21_3_results_take_part_in_autograd(torch, text):
+    x, w = numbers(torch, requires_grad=True), numbers(torch, requires_grad=True)
+    names = vars(torch.func) | {"f": lambda x: (x**3 * w).sum(), "x": x, "one": torch.ones((), dtype=torch.float64)}
+    out = eval(text, names | {"ones": torch.ones_like(x), "eye": torch.eye(3, dtype=torch.float64)})
+    out.sum().backward(create_graph=True)
+    again = torch.autograd.grad(x.grad.sum(), [x, w], allow_unused=True)
+    shown = out.requires_grad, out.detach(), x.grad.detach(), w.grad.detach()
+    return shown, [None if g is None else g.detach() for g in again]
 
 
 @same
