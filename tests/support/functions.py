@@ -92,15 +92,15 @@ KINDS = {  # of two numbers: what is given to a Function, made of a leaf
 }
 
 
-def seen_of(torch: Any, make: Callable[[list[Any]], Any], kinds: Any = KINDS, others: Any = tuple) -> Any:
+def seen_of(torch: Any, make: Callable[[list[Any]], Any], others: Any = tuple) -> Any:
     """All that the Function `make(seen)` shows, for each kind of first input; the others come after it."""
     told = {}
-    for kind in kinds:
+    for kind in KINDS:
         x, seen = leaf(torch), list[Any]()
         inputs = (KINDS[kind](torch, x), *others())
         used = inputs[0] * inputs[0]
         with torch.set_grad_enabled("no_grad" not in kind):
-            told[kind] = [attempt(told_of, torch, make(seen), inputs, seen), seen]
+            told[kind] = [attempt(apply_and_note, torch, make(seen), inputs, seen), seen]
             told[kind].append([attempt(facts, torch, i, inputs) for i in inputs])
         if used.requires_grad:
             told[kind].append([attempt(torch.autograd.grad, used.sum(), x), x.grad])
@@ -115,7 +115,7 @@ def attempt(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         return error
 
 
-def told_of(torch: Any, function: Any, inputs: Any, seen: list[Any]) -> None:
+def apply_and_note(torch: Any, function: Any, inputs: Any, seen: list[Any]) -> None:
     """Note the outputs and what they are, and then the gradients that each leads to, alone and with the others."""
     output = function.apply(*inputs)
     outputs = output if isinstance(output, tuple) else (output,)
