@@ -1,74 +1,68 @@
 """What PyTorch answered, kept for where it is not installed.
 
 `WORKBENCH_RECORD_ORACLE=1 pytest -m oracle` with torch installed records all of tests/recorded/ anew, a file for each
-test file, and `... pytest tests/*/test_file.py` those of that file; without torch the answers are read from there.
-An answer belongs to the test that asked and to how many it had asked before. What no test asks any more is removed. An
-answer that differs by rounding alone stays as it was, so that recording on another machine changes nothing.
+part of the tests, and `... pytest FILE` what the tests of a file ask; without torch the answers are read from there.
+An answer belongs to its question, by questions.key, whichever test asks. Where all tests of a part ran and passed, what
+none of them asked is removed. An answer that differs by rounding alone stays as it was, so that recording on another
+machine changes nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from differences import difference, dtype_of
+from differences import TOLERANCE, difference, dtype_of
 
 FOLDER = Path(__file__).resolve().parents[1] / "recorded"
 WRITING = os.environ.get("WORKBENCH_RECORD_ORACLE") == "1"
 
 MOST = 40  # questions of one test; one that asks more draws them, and where torch is absent it is skipped
-LONGEST = 1200  # characters of one part of an answer; of a longer part its numbers are kept, and a digest of the rest
+LONGEST = 400  # characters of one part of an answer; of a longer part its numbers are kept, and a digest of the rest
+LARGEST = 1_000_000  # characters of a file; the answers of a larger part are in sixteen files, by their digests
 
-ran: set[str] = set()  # the test files of which a test ran
-_answers: dict[str, dict[str, Any]] = {}
-_asked: dict[str, int] = {}
+Answers = dict[str, dict[str, Any]]  # of each part, by what their questions are known by
+
+_asked: dict[tuple[str, str], dict[str, Any]] = {}  # by the part and the test that asked
 
 
-def question() -> tuple[str, str]:
-    """The test file and the question in it that are being asked now."""
+def asking() -> tuple[str, str]:
+    """The part and the test that are asking now."""
     test = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
-    _asked[test] = count = _asked.get(test, 0) + 1
-    path, _, name = test.partition("::")
-    return Path(path).stem, f"{name} {count}"
+    return Path(test.partition("::")[0]).parent.name, test
 
 
-def keep(answer: list[Any]) -> None:
-    """Note PyTorch's answer to the question that is asked now."""
-    file, key = question()
-    answers = _answers.setdefault(file, {})
-    parts = [(part, *_digested(part)) for part in through_json(answer)]
-    answers[key] = [part if length <= LONGEST else digested for part, length, digested in parts]
-    test, _, count = key.rpartition(" ")
-    if int(count) > MOST:
-        for number in range(1, int(count) + 1):
-            answers.pop(f"{test} {number}", None)
+def keep(key: str, answer: list[Any]) -> None:
+    """Note PyTorch's answer to a question that is asked now."""
+    parts = [(each, *_digested(each)) for each in through_json(answer)]
+    answer = [each if length <= LONGEST else digested for each, length, digested in parts]
+    merge({key: answer}, _asked.setdefault(asking(), {}))
 
 
-def recall() -> list[Any]:
-    """The answer noted for the question that is asked now."""
-    file, key = question()
-    answers = table(file)
-    assert key in answers, (
-        f"tests/recorded/{file}.json has no answer to {key!r}. Where torch is installed, "
-        f"`WORKBENCH_RECORD_ORACLE=1 python -m pytest tests/*/{file}.py` records it."
+def recall(key: str) -> list[Any]:
+    """The answer noted to a question that is asked now."""
+    part, test = asking()
+    assert key in (answers := on_file(part)), (
+        f"tests/recorded has no answer to {key!r}, which a test of {part} asks. Where torch is installed, "
+        f"`WORKBENCH_RECORD_ORACLE=1 python -m pytest {test.partition('::')[0]}` records it."
     )
     return answers[key]
 
 
-def table(file: str) -> dict[str, Any]:
-    """All that was noted for a test file."""
-    if file not in _answers:
-        _answers[file] = on_file(file)
-    return _answers[file]
+@cache
+def on_file(part: str) -> dict[str, Any]:
+    """All answers in the files of a part."""
+    files = [json.loads(path.read_text(encoding="utf-8")) for path in _files(part)]
+    return {key: answer for answers in files for key, answer in answers.items()}
 
 
-def on_file(file: str) -> dict[str, Any]:
-    """All that stands in the file of a test file."""
-    path = FOLDER / f"{file}.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+def _files(part: str) -> list[Path]:
+    return sorted(FOLDER.glob(f"{part}.json")) + sorted(FOLDER.glob(f"{part}-?.json"))
 
 
 def through_json(value: Any) -> Any:
@@ -86,7 +80,7 @@ def _digested(part: Any) -> tuple[int, dict[str, Any]]:
     """How long a part is, its floats aside; its numbers, and a digest of the rest."""
     numbers: list[Any] = []
     rest = json.dumps(_without_floats(part, "", numbers))
-    return len(rest), {"digest": hashlib.sha256(rest.encode()).hexdigest(), "numbers": numbers}
+    return len(rest), {"digest": hashlib.sha256(rest.encode()).hexdigest()[:16], "numbers": numbers}
 
 
 def _without_floats(part: Any, dtype: str, numbers: list[Any]) -> Any:
@@ -104,17 +98,47 @@ def _without_floats(part: Any, dtype: str, numbers: list[Any]) -> Any:
     return part
 
 
-def write() -> None:
-    """Write all that was noted by the tests that ran, and remove what no test asks any more."""
+def _rounded(part: Any, dtype: str) -> Any:
+    """An answer whose floats have no more digits than are compared, and two."""
+    if isinstance(part, float):
+        tolerance = TOLERANCE.get(dtype or "torch.float32", 0)
+        return float(f"{part:.{2 - math.floor(math.log10(tolerance))}g}") if tolerance else part
+    if isinstance(part, list):
+        dtype = dtype_of(part) or dtype
+        return [_rounded(item, dtype) for item in part]
+    return {key: _rounded(item, dtype) for key, item in part.items()} if isinstance(part, dict) else part
+
+
+def noted() -> Answers:
+    """All answers noted in this process, but for those to questions that were drawn."""
+    answers: Answers = {}
+    for (part, _), asked in _asked.items():
+        if len(asked) <= MOST:
+            merge(asked, answers.setdefault(part, {}))
+    return answers
+
+
+def merge(others: dict[str, Any], answers: dict[str, Any]) -> None:
+    """Add other answers; those to the same questions must be the same."""
+    for key, answer in others.items():
+        different = difference(answer, answers.setdefault(key, answer), key)
+        assert different is None, f"{different}\nare two answers to one question"
+
+
+def write(answers: Answers, whole: set[str]) -> None:
+    """Write answers down; of parts that ran as a whole, no other ones stay."""
     FOLDER.mkdir(exist_ok=True)
-    gone = {path.stem for path in FOLDER.glob("*.json") if not any(FOLDER.parent.rglob(f"{path.stem}.py"))}
-    for file in sorted(ran | gone):
-        path, before, answers = FOLDER / f"{file}.json", on_file(file), through_json(_answers.get(file, {}))
-        if not answers:
-            path.unlink(missing_ok=True)
-            continue
-        for key in answers.keys() & before.keys():
-            if difference(answers[key], before[key], key) is None:
-                answers[key] = before[key]
-        lines = [f"{json.dumps(key)}: {json.dumps(answer)}" for key, answer in sorted(answers.items())]
-        path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    for part in answers.keys() | whole:
+        before, files = on_file(part), dict[str, list[str]]()
+        now = {key: _rounded(through_json(answer), "") for key, answer in answers.get(part, {}).items()}
+        now |= {key: before[key] for key in now.keys() & before if difference(now[key], before[key], key) is None}
+        now = now if part in whole else before | now
+        lines = [f"{json.dumps(key)}:{json.dumps(now[key], separators=(',', ':'))}" for key in sorted(now)]
+        large = sum(map(len, lines)) > LARGEST
+        for key, line in zip(sorted(now), lines, strict=True):
+            files.setdefault(f"{part}-{key[-1]}.json" if large else f"{part}.json", []).append(line)
+        for path in _files(part):
+            path.unlink()
+        for name, lines in files.items():
+            (FOLDER / name).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    on_file.cache_clear()
