@@ -52,12 +52,10 @@ WRONG = {
     "This is no trace: its format is not 'workbench-trace'.": lambda d: d.update(format="else"),
     OLD: lambda d: d.update(version=2),
     "Event 1 of this trace is no object with a kind.": lambda d: d["events"].insert(0, 3),
-    "Event 1 of this trace speaks of an unknown 'n1'.": lambda d: d["events"].pop(0),
     "Event 2 of this trace is of the unknown kind 'X'.": lambda d: d["events"][1].update(kind="X"),
     "Event 2 of this trace has a wrong BackwardStarted.task.": lambda d: d["events"][1].update(task=3),
     "Event 2 of this trace has a BackwardStarted without 'task'.": lambda d: d["events"][1].pop("task"),
     "Event 2 of this trace has a BackwardStarted with an unknown 'more'.": lambda d: d["events"][1].update(more=1),
-    "Event 3 of this trace speaks of an unknown 'n9'.": lambda d: d["events"][2].update(node="n9"),
     "Event 1 of this trace has a wrong NodeCreated.tensors[0].value.norm.": lambda d: _value(d).update(norm="high"),
     "Event 1 of this trace has 2 numbers for the shape ().": lambda d: _value(d).update(values=[1.0, 2.0]),
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..trace.records import lost_said
 from ..trace.timeline import Timeline
 from ..trace.values import series
 from . import (
@@ -77,16 +78,16 @@ _LOOKED_FOR = "what is not finite, cut off, not cleared, not updated, dead, vani
 
 
 class Findings(list[Finding]):
-    """Findings as a list that prints as sentences; `looked_at` says what was looked at."""
+    """Findings as a list that prints as sentences; `looked_at` says what was looked at, and `lost` what was not."""
 
-    def __init__(self, found: Iterable[Finding] = (), looked_at: str = "") -> None:
+    def __init__(self, found: Iterable[Finding] = (), looked_at: str = "", lost: str = "") -> None:
         super().__init__(found)
-        self.looked_at = looked_at
+        self.looked_at, self.lost = looked_at, lost
 
     def __str__(self) -> str:
+        lines = [f"{self.lost}."] if self.lost else []
         if not self:
-            return f"No findings: {self.looked_at}."
-        lines: list[str] = []
+            return "\n".join([f"No findings: {self.looked_at}.", *lines])
         for number, each in enumerate(self, 1):
             if not each.certain and (number == 1 or self[number - 2].certain):
                 lines.append("Perhaps meant:")
@@ -103,7 +104,7 @@ class Findings(list[Finding]):
 def findings(trace: Timeline) -> Findings:
     """What is wrong in a recorded training, certain things first, then what may be meant; nothing without evidence."""
     found = trace.kept(findings_of, of=TrainingRun)
-    return Findings(found, found.looked_at)  # a caller may change the list
+    return Findings(found, found.looked_at, lost_said(trace.events))  # a caller may change the list
 
 
 def findings_of(run: TrainingRun) -> Findings:

@@ -498,7 +498,7 @@ class Frame:
     def flow(self, task: str, key: str, grad: Value | None) -> None:
         """A gradient travels an edge, unless this backward does not need what lies behind it."""
         edge = self.edges[key]
-        needed = self._needed[task]
+        needed = self._needed.get(task)  # None, too, where the start of the backward was lost
         if needed is not None and edge.source not in needed:
             return
         place = self.place(edge.source)

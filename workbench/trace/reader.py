@@ -7,13 +7,25 @@ from typing import Any
 
 from .cuts import Way
 from .facts import Argument, Code, Cut, Packing, Saved, SourceLine, Storage, TensorSeen
+from .fitting import fitted
 from .formulas import code_of, text_of
 from .paths import Paths
+from .records import EventLost
 from .schema import Raw, Record
 from .source import Line, source
 from .stacks import Stack, line_in
 from .uncollected import uncollected
 from .values import read, value
+
+
+class _Ids(dict[int, str]):
+    """Ids by serial number; one of which no record has told gets an id that nothing has, and that is noted."""
+
+    missed = False
+
+    def __missing__(self, serial: int) -> str:
+        self.missed = True
+        return f"?{serial}"
 
 
 class Reader:
@@ -22,7 +34,7 @@ class Reader:
     def __init__(self, names: dict[int, str]) -> None:
         self._names = names
         self._records: list[Record] = []
-        self.ids: dict[int, str] = {}
+        self.ids = _Ids()
         self._counts = {"n": 0, "t": 0, "b": 0, "l": 0, "o": 0, "k": 0, "c": 0, "m": 0, "s": 0}
         self._storages: dict[int, str] = {}  # those that no tensor has told of
         self._last: dict[str, TensorSeen] = {}
@@ -33,8 +45,18 @@ class Reader:
         """The records of all raw events so far."""
         news = raw[len(self._records) :]
         with uncollected():
-            self._records += [self.record(each) for each in news]
+            self._records += [self._read(each) for each in news]
+            if news and self.ids.missed:
+                self._records = fitted(self._records)
         return self._records
+
+    def _read(self, raw: Raw) -> Record:
+        """The record of a raw event; one that cannot be read is lost, and no other."""
+        try:
+            return self.record(raw)
+        except Exception:
+            self.ids.missed = True
+            return EventLost(raw[0].__name__)
 
     def record(self, raw: Raw) -> Record:
         """The record of a raw event, all before it having been read."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
@@ -343,6 +343,37 @@ class EventsLetGo(Building):
     def sentence(self, frame: Frame) -> str:
         """How many."""
         return f"{self.count:,} earlier event{' was' if self.count == 1 else 's were'} let go"
+
+
+@kind_of_event
+@dataclass(frozen=True, slots=True)
+class EventLost(Building):
+    """In the place of an event of the kind `lost`, which could not be recorded or speaks of what was not."""
+
+    lost: str
+
+    @property
+    def quiet(self) -> bool:
+        """Whether a player does not stop for it."""
+        return True
+
+    def apply(self, frame: Frame) -> None:
+        """Nothing of it is known."""
+
+    def sentence(self, frame: Frame) -> str:
+        """Nothing: how many there are is said once, by `lost_said`."""
+        return ""
+
+
+def lost_said(events: Iterable[Record]) -> str:
+    """How many events were lost: a sentence, or nothing."""
+    count = sum(type(event) is EventLost for event in events)
+    was = "1 event of this recording is" if count == 1 else f"{count:,} events of this recording are"
+    return (
+        f"{was} missing, and with {'it' if count == 1 else 'them'} what only {'it' if count == 1 else 'they'} showed"
+        if count
+        else ""
+    )
 
 
 @kind_of_event

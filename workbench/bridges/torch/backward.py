@@ -27,7 +27,7 @@ from ...trace.schema import value_of
 from ...trace.source import OWN
 from ...trace.stacks import user_frame
 from ...trace.values import Value, read
-from .describe import WHOLE, AccumulateGrad, NodeKind, _sequence, kept_of, kind_of_node
+from .describe import WHOLE, AccumulateGrad, NodeKind, _sequence, kept_of, kind_of_node, maker_of
 from .operations import OperationRecorder, unobserved, warn_lost
 
 __tracebackhide__ = True  # of what fails in a test, pytest shows no frame of this file
@@ -170,8 +170,8 @@ class BackwardRecorder(OperationRecorder):
         """Where the gradient of a tensor, or of a graph's edge, arrives: a node or a leaf, and which output of it."""
         if not isinstance(thing, torch.Tensor):
             return self._place(thing.node, found), thing.output_nr
-        if thing.grad_fn is not None:
-            return self._place(thing.grad_fn, found), thing.output_nr
+        if (made := maker_of(thing)) is not None:
+            return self._place(made, found), thing.output_nr
         serial = self._tag(thing)
         return (serial if serial in found else self._describe(thing, found)), 0
 
@@ -331,7 +331,7 @@ class BackwardRecorder(OperationRecorder):
     def _note_nodes_of(self, grads: Any) -> None:
         """Record the nodes that made gradients, which a backward records."""
         for grad in grads:
-            if grad is not None and (made := grad.grad_fn) is not None and self._token(made) is None:
+            if grad is not None and (made := maker_of(grad)) is not None and self._token(made) is None:
                 self._note_nodes(made, (), [grad], self.sampler.stack(4), 0, self._entry)
 
     def hook_runs(self, place: int, which: tuple[Any, ...]) -> None:

@@ -162,6 +162,14 @@ def maker_of(tensor: torch.Tensor) -> Any:
         return None
 
 
+def is_leaf(tensor: torch.Tensor) -> bool:
+    """Whether no node made it; False where PyTorch refuses to say, as `maker_of` does."""
+    try:
+        return tensor.is_leaf
+    except RuntimeError:
+        return False
+
+
 def memory_of(tensor: torch.Tensor) -> int | None:
     """Which memory it shows, if that is known."""
     try:
@@ -261,7 +269,7 @@ class TorchDescriber(ModelDescriber):
     def _weight(self, tensor: torch.Tensor) -> Any:
         kind: Any = type(tensor)
         plain = tensor.is_cpu and tensor.dtype in _FLOATS and kind.__torch_dispatch__ is _dispatch
-        return _numpy(_detach(tensor)) if plain and tensor.is_leaf and tensor.grad is not None else None
+        return _numpy(_detach(tensor)) if plain and is_leaf(tensor) and tensor.grad is not None else None
 
     def _leaf(self, node: Any) -> Any:
         return node.variable if type(node) is AccumulateGrad else None
@@ -283,7 +291,7 @@ class TorchDescriber(ModelDescriber):
         serial = self._tag(tensor)
         self._tensors.add(serial)
         base = tensor._base
-        if base is not None and not self._is_told(base) and (base.is_leaf or self._token(base.grad_fn) is not None):
+        if base is not None and not self._is_told(base) and (is_leaf(base) or self._token(base.grad_fn) is not None):
             self._describe(base, found)
         made, grad = maker_of(tensor), None
         if made is not None:
@@ -292,7 +300,7 @@ class TorchDescriber(ModelDescriber):
             if node is not None:  # what a node has saved of its own output is another object, and the same tensor
                 self._inner.setdefault((node, nr), serial)
         else:
-            own = tensor.grad if tensor.is_leaf else None
+            own = tensor.grad if is_leaf(tensor) else None
             self._grads[serial] = id(own)
             if own is not None:
                 self._hold(tensor, own)
@@ -348,7 +356,7 @@ class TorchDescriber(ModelDescriber):
     def _keep_whole(self, tensors: Iterable[torch.Tensor]) -> None:
         """Keep all values of tensors that are not large, also of those that were told of by a summary."""
         for tensor in tensors:
-            if self._limit < tensor.numel() <= WHOLE and not (tensor.is_leaf and tensor.requires_grad):
+            if self._limit < tensor.numel() <= WHOLE and not (is_leaf(tensor) and tensor.requires_grad):
                 serial = self._tag(tensor)
                 self._values[serial] = version_of(tensor), kept_of(tensor, WHOLE)
                 self._versions.pop(serial, None)
@@ -373,7 +381,7 @@ class TorchDescriber(ModelDescriber):
             return False
         if version_of(tensor) != self._versions.get(serial):
             return False
-        return not tensor.is_leaf or self._grads.get(serial) == id(tensor.grad)
+        return not is_leaf(tensor) or self._grads.get(serial) == id(tensor.grad)
 
     def _argument(self, tensor: torch.Tensor, found: dict[int, Any]) -> int:
         if self._before and (serial := self._tag(tensor)) in self._before:
@@ -462,7 +470,7 @@ class TorchDescriber(ModelDescriber):
         found: dict[tuple[int, int], torch.Tensor] = {}
         kept = [thing for _, _, _, items, _ in order for _, thing, hook in items if hook is None]
         for thing in (*kept, *self.inside):
-            maker: Any = thing.grad_fn if isinstance(thing, torch.Tensor) else None
+            maker: Any = maker_of(thing) if isinstance(thing, torch.Tensor) else None
             if maker is not None and (token := maker.metadata.get(self._key)) is not None:
                 found[token.serial, thing.output_nr] = thing
         return found
@@ -566,7 +574,7 @@ class TorchDescriber(ModelDescriber):
 
     def _comes_from_known(self, tensor: torch.Tensor) -> bool:
         """Whether it is worth describing: its node is known, or it is a view of a tensor that no node has made."""
-        if (made := tensor.grad_fn) is not None:
+        if (made := maker_of(tensor)) is not None:
             return self._token(made) is not None
         base = tensor._base
         return base is not None and base.grad_fn is None

@@ -35,6 +35,7 @@ from .describe import (
     TorchDescriber,
     _functorch,
     _sequence,
+    is_leaf,
     is_python,
     is_tensor,
     maker_of,
@@ -128,7 +129,7 @@ class OperationRecorder(TorchDescriber):
             self._news_come()
         if name in _SHARE and outs and isinstance(args[0], torch.Tensor):
             self._share(outs[0], args[0])
-        written = [each for each in before if version_of(each[0]) != each[1]]
+        written = _first_of_each_memory([each for each in before if version_of(each[0]) != each[1]])
         if name == _UNSCALES:
             written = before[: len(args[0])]
         new = []
@@ -197,7 +198,7 @@ class OperationRecorder(TorchDescriber):
     def _put_write(self, tensor: torch.Tensor, name: str, stack: Stack | None = None) -> None:
         super()._put_write(tensor, name, stack)
         serial = self._tag(tensor)
-        if serial in self._tensors and tensor.is_leaf:
+        if serial in self._tensors and is_leaf(tensor):
             self._versions.pop(serial, None)  # it is told of again as an argument
         elif serial in self._tensors:
             self._versions[serial] = version_of(tensor)
@@ -207,7 +208,7 @@ class OperationRecorder(TorchDescriber):
         return made or self._is_known(self._have(tensor) or 0) or bool(self._sharing(tensor))
 
     def _slices(self, written: torch.Tensor, found: dict[int, Any], stack: Stack) -> int | None:
-        made = None if written._base is None else written._base.grad_fn
+        made = None if written._base is None else maker_of(written._base)
         return self._number(made) if made is not None and made.name().endswith("CopySlices") else None
 
     def _describe_others(self, written: torch.Tensor, found: dict[int, Any], stack: Stack) -> None:
@@ -216,7 +217,7 @@ class OperationRecorder(TorchDescriber):
             if other._base is not None:
                 self._describe_view(other, found)
                 continue
-            if (made := other.grad_fn) is not None and self._token(made) is None:
+            if (made := maker_of(other)) is not None and self._token(made) is None:
                 self._note_nodes(made, (), [], stack, 1 << 64, self._entry, False)
             self._describe(other, found)
 
@@ -273,7 +274,7 @@ class OperationRecorder(TorchDescriber):
     def applied(self, args: tuple[Any, ...], out: Any, since: int) -> None:
         """A Function was applied."""
         outs = tensors_in(out)
-        new = [made for each in outs if (made := each.grad_fn) is not None and self._token(made) is None]
+        new = [made for each in outs if (made := maker_of(each)) is not None and self._token(made) is None]
         if not new:
             return
         self._flush_deaths()
@@ -283,7 +284,7 @@ class OperationRecorder(TorchDescriber):
         self._note_nodes(made, args, own, stack, since, self._entry)
         for each in new:
             if self._token(each) is None:  # a view's, of what forward returned
-                self._note_nodes(each, (), [out for out in outs if out.grad_fn is each], stack, since, self._entry)
+                self._note_nodes(each, (), [out for out in outs if maker_of(out) is each], stack, since, self._entry)
 
     def enter(self, module: Any, suffix: str = "") -> None:
         """A module is called, or a compiled function."""
@@ -338,7 +339,7 @@ def _class_of(module: Any) -> str:
 
 
 def _is_of_another(tensor: torch.Tensor, made: Any) -> bool:
-    return tensor.grad_fn is not None and tensor.grad_fn is not made
+    return maker_of(tensor) not in (None, made)
 
 
 def tensors_in(thing: Any) -> list[torch.Tensor]:
@@ -353,6 +354,14 @@ def tensors_in(thing: Any) -> list[torch.Tensor]:
 def _told_of(before: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Of tensors that may be written those that were told of, with where they came from."""
     return [each for each in before if len(each) > 2]
+
+
+def _first_of_each_memory(written: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Of tensors with a new version those that were written: the others show the same memory, as in `w[0] += 1`."""
+    if len(written) < 2:
+        return written
+    by_memory = {memory_of(each[0]) or -at: each for at, each in reversed([*enumerate(written, 1)])}
+    return list(by_memory.values())[::-1]
 
 
 _UNSCALES = "_amp_foreach_non_finite_check_and_unscale_"  # of gradients, whose versions it leaves as they are
@@ -403,7 +412,7 @@ class OperationMode(TorchFunctionMode):
         recorder.inside.clear()
         if writes or "out" in kwargs:
             try:
-                before = [recorder.before(each) for each in tensors_in([args, kwargs.get("out")])]
+                before = [recorder.before(each) for each in tensors_in([kwargs.get("out"), args])]
             except Exception as error:
                 warn_lost(name, error)
         out = func(*args, **kwargs)

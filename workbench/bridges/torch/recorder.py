@@ -20,7 +20,7 @@ from ...trace.stacks import line_of, user_frame, user_frames
 from .. import WRONG_VALUES
 from .backward import BackwardRecorder, Wrappers
 from .birthplaces import recorders
-from .describe import LIMIT, _functorch, _sequence, is_python, kind_of_node, raw_saved, version_of
+from .describe import LIMIT, _functorch, _sequence, is_python, kind_of_node, maker_of, raw_saved, version_of
 from .found_scopes import FRAMES, found_out
 from .operations import BirthHook, CompiledCalls, InnerValues, ModuleHooks, OperationMode, StepHook, unobserved
 from .warning_places import WarningPlaces
@@ -164,7 +164,7 @@ class TorchRecorder(InChapters, BackwardRecorder):
         self._begin = 1 << 63
         self.look_up(frame)
         found: dict[int, tuple[Any, ...]] = {}
-        made = tensor.grad_fn
+        made = maker_of(tensor)
         if made is not None:
             about = found_out(nodes_behind([made]), [*islice(user_frames(), FRAMES)])
             self._born.update(about.places)

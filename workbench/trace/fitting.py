@@ -1,0 +1,144 @@
+"""Events that fit what is there: one that was lost, or that speaks of something unknown, costs that one fact.
+
+Each event is played on a frame. What it says of something that no event before it has brought is taken out of it; where
+nothing is left of it, an `EventLost` takes its place, so that all others keep their numbers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from .call_records import LineReached, MethodCalled, MethodEnded
+from .facts import Argument
+from .frame import Frame
+from .records import BackwardStarted, EventLost, LevelEntered, NodeCreated, NodeFinished, OperationRan, TangentPushed
+from .schema import Record
+
+_PLACES = {  # what of a frame the ids in a field are of, by its name
+    "tensor": ("tensors",),
+    "below": ("tensors",),
+    "outputs": ("tensors",),
+    "parameters": ("tensors",),
+    "level": ("levels",),
+    "pushing": ("levels",),
+    "node": ("nodes", "tensors"),
+    "nodes": ("nodes",),
+    "runs": ("nodes",),
+    "slices": ("nodes",),
+    "target": ("nodes", "tensors"),
+    "targets": ("nodes", "tensors"),
+}
+_OWN: dict[type[Any], tuple[str, str]] = {  # what an event brings itself: the field, and the place in a frame
+    NodeCreated: ("node", "nodes"),
+    LevelEntered: ("level", "levels"),
+}
+_UNKNOWN = "?"  # an argument that is not known
+
+
+class Unfit(Exception):
+    """Nothing of a fact is left, or it cannot be."""
+
+
+class Fitting:
+    """Plays events, and makes each fit those before it."""
+
+    def __init__(self) -> None:
+        self.frame = Frame(follows=False)
+        self._calls: set[str] = set()
+
+    def fit(self, event: Record) -> Record:
+        """The event as it can be told; the frame is as it has left that."""
+        known = {"tensors": {seen.id for seen in getattr(event, "tensors", ())}, "nodes": set(), "levels": set()}
+        if (own := _OWN.get(type(event))) is not None:
+            known[own[1]].add(getattr(event, own[0]))
+        try:
+            told = self._fitted(event, known)
+            self._check(told)
+            self.frame.touched = {}
+            told.apply(self.frame)
+        except Exception:  # whatever an event without those before it can lead to
+            return event if isinstance(event, EventLost) else EventLost(type(event).__name__)
+        if isinstance(told, MethodCalled):
+            self._calls.add(told.call)
+        return told
+
+    def _check(self, event: Any) -> None:
+        """Raise an error where nothing is left that the event could tell."""
+        if isinstance(event, OperationRan) and not event.outputs:
+            raise Unfit
+        if isinstance(event, TangentPushed) and not (event.outputs and event.operands):
+            raise Unfit
+        if isinstance(event, BackwardStarted) and not event.roots:
+            raise Unfit
+        if isinstance(event, NodeFinished) and event.node not in self.frame.nodes:
+            raise Unfit
+        if isinstance(event, LineReached | MethodEnded) and event.call not in self._calls:
+            raise Unfit
+
+    def _fitted(self, fact: Any, known: dict[str, set[str]]) -> Any:
+        """A fact without what it says of the unknown; an error where it is about that."""
+        changed: dict[str, Any] = {}
+        for name, holds_ids, optional in told_of(fact.__class__):
+            value = getattr(fact, name)
+            if value is None:
+                continue
+            several = value.__class__ is tuple
+            left: list[Any] = []
+            for each in value if several else (value,):
+                if not holds_ids:
+                    try:
+                        left.append(self._fitted(each, known))
+                    except Unfit:
+                        continue
+                elif self._is_there(name, each, known):
+                    left.append(each)
+            if several:
+                fitted: Any = tuple(left)
+            elif left or optional:
+                fitted = left[0] if left else None
+            else:
+                raise Unfit
+            if fitted != value:
+                changed[name] = fitted
+        if not changed:
+            return fact
+        if isinstance(fact, Argument):
+            changed["text"] = (fact.text or "{}").replace("{}", _UNKNOWN)
+        return dataclasses.replace(fact, **changed)
+
+    def _is_there(self, name: str, id: str, known: dict[str, set[str]]) -> bool:
+        if (name, id) == ("pushing", "dual"):
+            return True
+        return any(id in known.get(place, ()) or id in getattr(self.frame, place) for place in _PLACES[name])
+
+
+def fitted(events: Iterable[Record]) -> list[Record]:
+    """Events of which some were lost, each as it can be told without them."""
+    fitting = Fitting()
+    return [fitting.fit(event) for event in events]
+
+
+@cache
+def told_of(kind: type[Any]) -> tuple[tuple[str, bool, bool], ...]:
+    """The fields of a fact that hold ids, or facts with some: whether these are ids, and whether it may be None."""
+    hints, found = typing.get_type_hints(kind), list[tuple[str, bool, bool]]()
+    for each in dataclasses.fields(kind):
+        inner, optional = _inner(hints[each.name]), types.NoneType in typing.get_args(hints[each.name])
+        # A method may be told of a node that is not there yet.
+        if each.name in _PLACES and inner is str:
+            if each.name != "node" or kind not in (MethodCalled, LineReached, MethodEnded):
+                found.append((each.name, True, optional))
+        elif dataclasses.is_dataclass(inner) and told_of(inner):
+            found.append((each.name, False, optional))
+    return tuple(found)
+
+
+def _inner(hint: Any) -> Any:
+    """The type of a field, without None and what holds several."""
+    options = [each for each in typing.get_args(hint) if each not in (types.NoneType, Ellipsis)]
+    return _inner(options[0]) if typing.get_origin(hint) in (tuple, types.UnionType) else hint
