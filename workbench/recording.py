@@ -170,6 +170,7 @@ class record:  # named as what a user writes: `with record() as trace:`
             _leave(recorder)
             raise
         leave.detach()
+        recorder.left_with(error)
         recorder.look_up(user_frame())
 
 

@@ -12,6 +12,7 @@ from ..trace.records import (
     BackwardFinished,
     BackwardStarted,
     Failed,
+    FailuresCaught,
     GradAccumulated,
     GradCaptured,
     GradChanged,
@@ -81,6 +82,7 @@ class RecordedBackwards(RecordedGraph):
     def __init__(self, events: Sequence[Record]) -> None:
         self.backwards: list[RecordedBackward] = []
         self.failures: list[tuple[int, Failed]] = []
+        self.caught = 0  # failures, the first ones, that the program caught
         self.changes: dict[str, list[Change]] = {}  # tensor -> what was done to its `.grad`
         self._tasks: dict[str, RecordedBackward] = {}
         self._going: list[RecordedBackward] = []
@@ -97,6 +99,7 @@ class RecordedBackwards(RecordedGraph):
             HookRan: self._hook,
             BackwardFinished: self._over,
             Failed: self._fail,
+            FailuresCaught: self._catch,
         }
         return super()._takes() | own
 
@@ -157,6 +160,9 @@ class RecordedBackwards(RecordedGraph):
         if event.task in self._tasks:
             self._tasks[event.task].failed = event
         self._end(at, event.task)
+
+    def _catch(self, at: int, event: FailuresCaught) -> None:
+        self.caught = len(self.failures)
 
     def _end(self, at: int, task: str | None) -> None:
         """A backward is over, and with it those inside of it."""

@@ -74,6 +74,21 @@ RULES: tuple[Rule, ...] = (
     memory.saved_tensors,
 )
 
+# What these miss may have been to come when an error ended the program.
+_OF_WHOLE_STEPS: frozenset[Rule] = frozenset(
+    (
+        parameters.no_way,
+        parameters.never_reached,
+        causes.without_gradients,
+        parameters.never_updated,
+        registered.other_model,
+        loop.no_updates,
+        layers.statistics_stay,
+        parameters.frozen_between,
+        registered.never_used,
+    )
+)
+
 _LOOKED_FOR = "what is not finite, cut off, not cleared, not updated, dead, vanishing or exploding"
 
 
@@ -109,7 +124,8 @@ def findings(trace: Timeline) -> Findings:
 
 def findings_of(run: TrainingRun) -> Findings:
     """The same of a training that was gathered already."""
-    found = [each for rule in RULES for each in rule(run)]
+    rules = [rule for rule in RULES if not (run.is_cut_short and rule in _OF_WHOLE_STEPS)]
+    found = [each for rule in rules for each in rule(run)]
     found.sort(key=lambda each: not each.certain)
     return Findings(found, _looked_at(run))
 

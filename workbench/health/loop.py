@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from ..trace.compare import rounds_of
 from ..trace.values import number, shortened
 from .finding import Finding, listed, named, place, plural, told
 from .measures import is_same, rms, size_of
@@ -24,7 +25,7 @@ _LEAST = 8  # numbers of a weight whose update is compared with it
 
 def stopped(run: TrainingRun) -> Iterator[Finding]:
     """The last backward ended with an error."""
-    if not run.failures or any(each.event > run.failures[-1][0] for each in run.backwards):
+    if run.caught == len(run.failures) or any(each.event > run.failures[-1][0] for each in run.backwards):
         return
     at, failure = run.failures[-1]
     node = run.nodes.get(failure.node or "")
@@ -214,8 +215,9 @@ def growing_graph(run: TrainingRun) -> Iterator[Finding]:
     steps = [step for step in run.steps if step.backwards]
     old: list[int] = []
     for step in steps:
+        begin = step.backwards[0].event
         nodes = [run.nodes[id] for each in step.backwards for id in each.received if id in run.nodes]
-        old.append(sum(node.event < step.begin and not node.made.found for node in nodes))
+        old.append(sum(node.started[0] < begin and not node.made.found for node in nodes))
     if not _grows(old):
         return
     backward = steps[-1].backwards[-1]
@@ -242,6 +244,8 @@ def growing_graph(run: TrainingRun) -> Iterator[Finding]:
 
 def kept_graphs(run: TrainingRun) -> Iterator[Finding]:
     """Graphs of steps that are over stay alive, more of them each step."""
+    if not run.is_training and not rounds_of(run.events):
+        return  # examples one below the other, each held by a variable
     steps = [step for step in run.steps if step.backwards]
     steps = steps[-_LAST_STEPS:]
     made = [node for node in run.nodes.values() if not node.made.found and not node.inside]

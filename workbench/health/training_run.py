@@ -148,6 +148,8 @@ class TrainingStep:
         return found[0].norm * (-1 if (found[0].max or 0) < 0 else 1) if found else None
 
 
+_WHOLE_STEPS = 2  # by which it shows what a step leaves out
+
 _Event = TypeVar("_Event", ArrivedGradient, Update)
 
 
@@ -292,6 +294,16 @@ class TrainingRun(RecordedBackwards):
     def is_training(self) -> bool:
         """Whether anything was updated after a backward."""
         return any(parameter.updates for parameter in self.parameters.values())
+
+    @cached_property
+    def is_cut_short(self) -> bool:
+        """Whether an error, caught or not, came before two steps were over: what is missing may have been to come."""
+        if not self.failures:
+            return False
+        at, _ = self.failures[-1]
+        updated = [update.event for each in self.parameters.values() for update in each.updates]
+        over = sum(step.end <= at and any(step.begin <= each < step.end for each in updated) for step in self.steps)
+        return over < _WHOLE_STEPS and not any(each > at for each in updated)
 
     @cached_property
     def trained(self) -> list[TrainedParameter]:

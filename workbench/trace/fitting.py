@@ -40,7 +40,7 @@ _OWN: dict[type[Any], tuple[str, str]] = {  # what an event brings itself: the f
 _UNKNOWN = "?"  # an argument that is not known
 
 
-class Unfit(Exception):
+class NothingLeft(Exception):
     """Nothing of a fact is left, or it cannot be."""
 
 
@@ -70,15 +70,15 @@ class Fitting:
     def _check(self, event: Any) -> None:
         """Raise an error where nothing is left that the event could tell."""
         if isinstance(event, OperationRan) and not event.outputs:
-            raise Unfit
+            raise NothingLeft
         if isinstance(event, TangentPushed) and not (event.outputs and event.operands):
-            raise Unfit
+            raise NothingLeft
         if isinstance(event, BackwardStarted) and not event.roots:
-            raise Unfit
+            raise NothingLeft
         if isinstance(event, NodeFinished) and event.node not in self.frame.nodes:
-            raise Unfit
+            raise NothingLeft
         if isinstance(event, LineReached | MethodEnded) and event.call not in self._calls:
-            raise Unfit
+            raise NothingLeft
 
     def _fitted(self, fact: Any, known: dict[str, set[str]]) -> Any:
         """A fact without what it says of the unknown; an error where it is about that."""
@@ -93,7 +93,7 @@ class Fitting:
                 if not holds_ids:
                     try:
                         left.append(self._fitted(each, known))
-                    except Unfit:
+                    except NothingLeft:
                         continue
                 elif self._is_there(name, each, known):
                     left.append(each)
@@ -102,7 +102,7 @@ class Fitting:
             elif left or optional:
                 fitted = left[0] if left else None
             else:
-                raise Unfit
+                raise NothingLeft
             if fitted != value:
                 changed[name] = fitted
         if not changed:

@@ -16,6 +16,7 @@ from .records import (
     BackwardFinished,
     BackwardStarted,
     Failed,
+    FailuresCaught,
     GradAccumulated,
     GradCaptured,
     GradChanged,
@@ -201,6 +202,17 @@ class RawEvents:
     def _put_over(self, task: int) -> None:
         """Put down that it is over."""
         self._raw.append((BackwardFinished, task))
+
+    def left_with(self, error: BaseException | None) -> None:
+        """The block of the recording has ended, by an error or not: put down whether it caught those before."""
+        failed = next((raw for raw in reversed(self._raw) if raw[0] in (Failed, FailuresCaught)), None)
+        if failed is None or failed[0] is FailuresCaught:
+            return
+        words = value_of(failed, "error"), value_of(failed, "message")
+        while error is not None and (type(error).__name__, str(error)) != words:
+            error = error.__cause__ or error.__context__
+        if error is None:
+            self._raw.append((FailuresCaught,))
 
     def _put_failed(self, task: int | None, place: int | None, error: str, message: str) -> None:
         """Put down an error by its words alone: its traceback would keep every tensor of the failed call."""

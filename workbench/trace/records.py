@@ -365,6 +365,20 @@ class EventLost(Building):
         return ""
 
 
+@kind_of_event
+@dataclass(frozen=True, slots=True)
+class FailuresCaught(Building):
+    """The program caught the errors before this: they did not end the recording's block."""
+
+    @property
+    def quiet(self) -> bool:
+        """Whether a player does not stop for it."""
+        return True
+
+    def apply(self, frame: Frame) -> None:
+        """Nothing in the graph changes."""
+
+
 def lost_said(events: Iterable[Record]) -> str:
     """How many events were lost: a sentence, or nothing."""
     count = sum(type(event) is EventLost for event in events)

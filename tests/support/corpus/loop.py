@@ -272,3 +272,90 @@ def in_turn(torch):
             optimizers[1].step()
 
     return run
+
+
+# No training, and errors that the program caught.
+
+
+@healthy("the graphs of examples below each other are each larger than the one before")
+def examples(torch):
+    def run():
+        x = torch.ones(2, requires_grad=True)
+        x.sum().backward()
+        (x * 2).sum().backward()
+        (x * 2).exp().sin().sum().backward()
+
+    return run
+
+
+@healthy("variables hold the graphs of examples")
+def held_examples(torch):
+    def run():
+        x = torch.ones(2, requires_grad=True)
+        one = x.sum()
+        one.backward()
+        two = (x * 2).sum()
+        two.backward()
+        three = (x * 2).exp().sum()
+        three.backward()
+        four = (x * 2).exp().sin().sum()
+        four.backward()
+
+    return run
+
+
+@healthy("a second backward is refused, and the program goes on")
+def caught_refusal(torch):
+    def run():
+        w = torch.ones(3, requires_grad=True)
+        y = (w * w).sum()
+        y.backward()
+        with contextlib.suppress(RuntimeError):
+            y.backward()
+
+    return run
+
+
+@healthy("gradcheck refuses a wrong derivative on purpose")
+def caught_gradcheck(torch):
+    def run():
+        w = torch.ones(3, requires_grad=True, dtype=torch.float64)
+        with contextlib.suppress(RuntimeError):
+            torch.autograd.gradcheck(lambda x: x.detach() * x, (w,))
+
+    return run
+
+
+@healthy("results are written into a tensor that is made anew, which begins as a leaf")
+def mixture_of_experts(torch):
+    expert, head = torch.nn.Linear(4, 4), torch.nn.Linear(4, 1)
+    optimizer = torch.optim.Adam([*weights(expert), *weights(head)], 1e-2)
+
+    def run():
+        for step in range(6):
+            x = torch.randn(12, 4)
+            y, mask = torch.zeros(12, 4), x[:, 0] > 0
+            y[mask] = expert(x[mask]) * (step + 1)
+            y[~mask] = x[~mask] * 2
+            optimizer.zero_grad()
+            (head(y) - x.sum(1, keepdim=True) * step).square().mean().backward()
+            optimizer.step()
+
+    return run
+
+
+@healthy("an error, which was caught, came before the maker's step")
+def step_before_a_backward(torch):
+    maker, judge = mlp(torch, 2, 3, 3), mlp(torch, 3, 4, 1)
+    makes, judges = (torch.optim.Adam(each.parameters(), 1e-3) for each in (maker, judge))
+
+    def run():
+        score = judge(maker(torch.randn(6, 2)))
+        score.exp().mean().backward(retain_graph=True)
+        judges.step()
+        makes.zero_grad()
+        with contextlib.suppress(RuntimeError):
+            (-score).exp().mean().backward()
+            makes.step()
+
+    return run

@@ -132,6 +132,7 @@ class OperationRecorder(TorchDescriber):
         written = _first_of_each_memory([each for each in before if version_of(each[0]) != each[1]])
         if name == _UNSCALES:
             written = before[: len(args[0])]
+        outs += [each for each, *_ in written if not any(each is other for other in outs)]  # `y[i] = ...` returns none
         new = []
         key = self._key
         for each in outs:
