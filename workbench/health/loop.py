@@ -8,12 +8,18 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from ..trace.compare import rounds_of
+from ..trace.records import Failed
 from ..trace.values import number, shortened
 from .finding import Finding, listed, named, place, plural, told
 from .measures import is_same, rms, size_of
 from .registered import rates_of
 from .training_run import TrainedParameter, TrainingRun, Update
 
+_REFUSALS = (  # what autograd says of a program in which something is wrong
+    "does not require grad",
+    "modified by an inplace operation",
+    "a second time",
+)
 _STEPS = 3  # before it is told that nothing changes
 _LAST_STEPS = 7  # in which nodes that are alive are counted
 _GROWTHS = 3  # times that a graph must have grown
@@ -24,21 +30,35 @@ _LEAST = 8  # numbers of a weight whose update is compared with it
 
 
 def stopped(run: TrainingRun) -> Iterator[Finding]:
-    """The last backward ended with an error."""
-    if run.caught == len(run.failures) or any(each.event > run.failures[-1][0] for each in run.backwards):
+    """The last backward ended with an error; one that the program caught may be meant."""
+    if not run.failures or any(each.event > run.failures[-1][0] for each in run.backwards):
         return
     at, failure = run.failures[-1]
+    caught = run.caught == len(run.failures)
+    if caught and not _is_of_autograd(run, failure):
+        return
     node = run.nodes.get(failure.node or "")
     where = f" in the backward of {told(node)}" if node is not None else ""
+    words = f"{failure.error}: {shortened(failure.message)}"
     yield Finding(
         "stopped",
-        True,
-        f"An error stopped the program{where}: {failure.error}: {shortened(failure.message)}",
+        not caught,
+        f"Did you expect the error that the program caught{where}? It is {words}"
+        if caught
+        else f"An error stopped the program{where}: {words}",
         '`trace.show("error")` draws what led to it.',
         node.line if node is not None else None,
         at,
         (failure.node,) if failure.node else (),
     )
+
+
+def _is_of_autograd(run: TrainingRun, failure: Failed) -> bool:
+    """Whether autograd refused a backward, and not the second one from the same results, which is tried on purpose."""
+    if not any(words in failure.message for words in _REFUSALS):
+        return False
+    *before, last = run.backwards or [None]
+    return last is None or last.failed is not failure or not any(each.starts == last.starts for each in before)
 
 
 def not_cleared(run: TrainingRun) -> Iterator[Finding]:
@@ -217,7 +237,8 @@ def growing_graph(run: TrainingRun) -> Iterator[Finding]:
     for step in steps:
         begin = step.backwards[0].event
         nodes = [run.nodes[id] for each in step.backwards for id in each.received if id in run.nodes]
-        old.append(sum(node.started[0] < begin and not node.made.found for node in nodes))
+        older = [node for node in nodes if node.event < step.begin and not node.made.found]
+        old.append(sum(node.started[0] < begin for node in older))
     if not _grows(old):
         return
     backward = steps[-1].backwards[-1]

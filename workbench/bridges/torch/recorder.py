@@ -272,7 +272,7 @@ class TorchRecording:
             raise
         finally:
             del self._open[-1]
-        recorder.left_with(error[1])
+        recorder.left_with(error[1] if error else None)
 
 
 def _leave(recorder: TorchRecorder, frame: FrameType | None) -> None:
