@@ -101,6 +101,17 @@ def test_the_first_nan_is_told_with_the_line_that_made_its_node() -> None:
     assert "y = torch.sqrt(x * 0)" in recorded
 
 
+REFUSED = {
+    "no history": lambda: (torch.ones(3) * 2).sum().backward(),
+    "does not require grad": lambda: torch.autograd.grad(torch.ones(2, requires_grad=True).sum(), torch.ones(2)),
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_has_no_graph_is_explained(words: str) -> None:
+    assert all(words in told for told in both(REFUSED[words]))
+
+
 def test_what_no_backward_raised_is_refused_in_a_sentence() -> None:
     with pytest.raises(ValueError, match="was not raised by a backward"):
         workbench.explain(caught(lambda: torch.ones(2) @ torch.ones(3)))
