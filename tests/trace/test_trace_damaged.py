@@ -205,7 +205,8 @@ def test_how_many_events_are_missing_is_said_once():
     lost = sum(type(event).__name__ == "EventLost" for event in trace.events)
     assert lost > 1
     assert every_question(trace).count(f"{lost} events of this recording are missing") == 1
-    assert str(trace.show()).count(f"{lost} events of this recording are missing") == 1
+    captions = [step.caption for step in trace.show().storyboard.steps]
+    assert " ".join(captions).count(f"{lost} events of this recording are missing") == 1
     assert "missing" not in every_question(Trace.from_dict(json.loads(whole(samples.twice))))
 
 

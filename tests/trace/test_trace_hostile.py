@@ -71,7 +71,7 @@ REFUSED = {
     "code": [FOUND, made(code=[{"name": "forward", "text": LONG}])],
     "kind": [{"kind": LONG}],
     "field": [{"kind": "EventsLetGo", "count": 1, LONG: 1}],
-    "id": [FOUND, made(edges=[EDGE | {"target": "t" * 900_000}])],
+    "id": [FOUND, made(edges=[EDGE | {"target": "t" * 2_000_000}])],
     "count": [{"kind": "EventsLetGo", "count": 10**4_000}],
     "name": [{"kind": "TensorsFound", "tensors": [tensor("t1", name="x" * 100_000)]}],
     "levels": [FOUND, *(entered(i) for i in range(1_000))],

@@ -133,7 +133,7 @@ def test_a_saved_trace_has_them_and_an_old_one_is_read(tmp_path):
     assert "MulBackward0 receives the gradient [2. 2.]" in "\n".join(captions(Trace.from_dict(old)))
 
 
-@pytest.mark.parametrize("damage", [{"node": "n99"}, {"hook": 3}, {"before": [1]}])
+@pytest.mark.parametrize("damage", [{"hook": 3}, {"before": [1]}])
 def test_a_damaged_one_is_refused_in_a_sentence(damage):
     data = product(lambda x, w, y: y.register_hook(double)).to_dict()
     next(each for each in data["events"] if each["kind"] == "HookRan").update(damage)

@@ -11,6 +11,7 @@ from ..trace.compare import rounds_of
 from ..trace.records import Failed
 from ..trace.values import number, shortened
 from .finding import Finding, listed, named, place, plural, told
+from .graph import RecordedNode
 from .measures import is_same, rms, size_of
 from .registered import rates_of
 from .training_run import TrainedParameter, TrainingRun, Update
@@ -234,13 +235,13 @@ def growing_graph(run: TrainingRun) -> Iterator[Finding]:
     """Each backward runs nodes of steps before again: something leads from one step into the next."""
     steps = [step for step in run.steps if step.backwards]
     old: list[int] = []
+    older: list[RecordedNode] = []
     for step in steps:
-        begin = step.backwards[0].event
         nodes = [run.nodes[id] for each in step.backwards for id in each.received if id in run.nodes]
         older = [node for node in nodes if node.event < step.begin and not node.made.found]
-        old.append(sum(node.started[0] < begin for node in older))
-    if not _grows(old):
-        return
+        old.append(len(older))
+    if not _grows(old) or all(node.started[0] > steps[-1].begin for node in older):
+        return  # what runs for the first time is no graph of a step before
     backward = steps[-1].backwards[-1]
     ran = [sum(len(each.received) for each in step.backwards) for step in steps]
     begin = steps[-1].begin
