@@ -58,8 +58,8 @@ def _is_of_autograd(run: TrainingRun, failure: Failed) -> bool:
     """Whether autograd refused a backward, and not the second one from the same results, which is tried on purpose."""
     if not any(words in failure.message for words in _REFUSALS):
         return False
-    *before, last = run.backwards or [None]
-    return last is None or last.failed is not failure or not any(each.starts == last.starts for each in before)
+    *before, last = run.backwards or (None,)
+    return last is None or last.failed is not failure or not any(each and each.starts == last.starts for each in before)
 
 
 def not_cleared(run: TrainingRun) -> Iterator[Finding]:

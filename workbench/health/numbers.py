@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ..trace.values import number, unit_axis
-from .finding import Finding, listed, plural, span, told
+from .finding import Finding, listed, place, plural, span, told
 from .graph import RecordedNode
 from .measures import is_zero, size_of, units_off
 from .training_run import TrainedParameter, TrainingRun, TrainingStep
+from .zero_gradient import cancelled_at, zeroed_by
 
 _LEAST_LAYERS = 4  # that a trend needs
 _LEAST_ROUNDS = 8
@@ -32,6 +33,7 @@ _MANY_SAMPLES = 64
 _MOST_DEAD = 0.9
 _LOW = 4.0
 _FEW_SAMPLES = 4  # in a smaller batch a unit is off by chance
+_MAY_END = ("relu", "threshold", "clamp_min", "BackwardHookFunction")  # the last has hooks of a module, told as such
 _STEPS = 3  # before exact zeros are told
 
 
@@ -305,7 +307,7 @@ def zero_gradients(run: TrainingRun) -> Iterator[Finding]:
         return
     ways = {parameter.id: run.before(parameter.id) for parameter in weights if len(parameter.shape) > 1}
     for same in nodes.values():
-        if len(same) < _STEPS or same[0].made.operation in ("relu", "threshold", "clamp_min"):
+        if len(same) < _STEPS or same[0].made.operation in _MAY_END:
             continue
         if not all(_ends(node) for node in same):
             continue
@@ -325,6 +327,39 @@ def zero_gradients(run: TrainingRun) -> Iterator[Finding]:
                 (same[0].id, *[each.id for each in lost]),
             )
             return
+    yield from _zeros_between_nodes(run, weights)
+
+
+def _zeros_between_nodes(run: TrainingRun, weights: list[TrainedParameter]) -> Iterator[Finding]:
+    """A hook that makes zeros of gradients in every step, or gradients that cancel each other in every step."""
+    first, *others = [each.id for each in weights]
+    whole = [each for each in run.backwards if not each.inner and not each.failed and first in each.added]
+    hooks = [hook for each in whole if (hook := zeroed_by(run, each, first)) is not None]
+    sums = [at for each in whole if (at := cancelled_at(run, each, first)) is not None]
+    names = listed([each.name for each in weights])
+    if len(hooks) == len(whole) >= _STEPS:
+        node, line = run.nodes.get(hooks[0].node), hooks[0].hook.source
+        sentence = f"Is it meant that {hooks[0].hook.title}{f' ({place(line)})' if line else ''} makes gradients 0?"
+        advice = "If it is not, return another gradient from the hook, or remove it."
+    elif len(sums) == len(whole) >= _STEPS:
+        node = run.nodes.get(sums[0])
+        line = node.line if node is not None else None
+        what = f"the result of {told(node)}" if node is not None else weights[0].name
+        sentence = f"Is it meant that the gradients which come to {what} cancel each other?"
+        advice = (
+            "What is added and subtracted again has no gradient: detach one of the two, as in x + (q - x).detach()."
+        )
+    else:
+        return
+    yield Finding(
+        "zero gradient",
+        False,
+        f"{sentence} So it is in {plural(len(whole), 'backward')}, and the gradient of {names} is exactly zero.",
+        advice,
+        line,
+        whole[0].event,
+        (*([node.id] if node is not None else []), first, *others),
+    )
 
 
 def _ends(node: RecordedNode) -> bool:

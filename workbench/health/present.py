@@ -14,7 +14,7 @@ from .not_finite import Cause, first_cause
 from .origin_words import places_of, possible_in
 from .question import NAMED, begun
 from .unreached import UnreachedGradient
-from .zero_gradient import blocked, lost_at, zero_because
+from .zero_gradient import blocked, cancelled_at, lost_at, zero_because, zeroed_by
 
 _MARK = "not finite from here on"
 
@@ -113,10 +113,8 @@ class PresentGradient(UnreachedGradient):
 
     def _tell_zeros(self, made: Answer, backward: RecordedBackward, place: str) -> None:
         """Tell where a recorded backward lost it."""
-        hook = next(
-            (each for each in backward.hooks if each.node == place and each.changed and is_nothing(each.after[0])), None
-        )
-        if hook is not None and not is_nothing(hook.before[0]):
+        hook = zeroed_by(self.graph, backward, place)
+        if hook is not None:
             made.sentences.append(f"{begun(hook.sentence(self.frame))}.")
             return
         if all(is_nothing(root.seed) for root in backward.roots):
@@ -136,7 +134,14 @@ class PresentGradient(UnreachedGradient):
         if sinks:
             made.way = way_in(self.found, sinks[0]) + self.graph.way([sinks[0]], place)[1:]
         else:
-            made.sentences.append(f"The gradients that came to {self.asked.words} cancel each other.")
+            made.sentences.append(self._told_sum(cancelled_at(self.graph, backward, place), place))
+
+    def _told_sum(self, at: str | None, place: str) -> str:
+        """Tell where gradients cancel each other, or that what was sent did not arrive."""
+        if at is None:
+            return "A gradient that is not 0 was sent on its way there, and 0 arrived: something else wrote into it."
+        who = self.asked.words if at == place else self._told(at)
+        return f"The gradients that came to {who} cancel each other."
 
     def _tell_blocked(self, made: Answer, place: str) -> None:
         """Tell what on the way lets nothing through, as far as the graph tells."""

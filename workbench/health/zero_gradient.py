@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
+from ..trace.call_records import HookRan
 from ..trace.values import Value
 from .backwards import RecordedBackward
 from .graph import RecordedGraph
-from .measures import is_zero
+from .measures import is_nothing, is_zero
 
 _STEPS = frozenset("round floor ceil trunc sign sgn heaviside fix".split())  # a derivative of 0 everywhere
 _MASKS = frozenset("relu threshold clamp hardtanh clamp_min relu6".split())  # of 0 where the result is at a bound
@@ -36,6 +38,26 @@ def lost_at(
         if towards and not on:
             sinks.append(node)
     return [] if place in live else sinks
+
+
+def zeroed_by(graph: RecordedGraph, backward: RecordedBackward, place: str) -> HookRan | None:
+    """The first hook of a backward that made zeros of a gradient on a way to a place."""
+    way = {*graph.before(place), place}
+    for each in backward.hooks:
+        if each.node in way and each.changed and not all(map(is_nothing, each.before)):
+            if all(map(is_nothing, each.after)):
+                return each
+    return None
+
+
+def cancelled_at(graph: RecordedGraph, backward: RecordedBackward, place: str) -> str | None:
+    """The first place on the ways to a place where gradients that are not zero came and are zero together."""
+    way, came = {*graph.before(place), place}, Counter[str]()
+    for node, sent in backward.sent.items():
+        came.update([to for to, grad in graph.sends_on(node, sent) if not is_nothing(grad)])
+    return next(
+        (to for to, got in backward.received.items() if to in way and came[to] > 1 and all(map(is_nothing, got))), None
+    )
 
 
 def blocked(graph: RecordedGraph, node: str) -> str:

@@ -53,7 +53,8 @@ class Fitting:
 
     def fit(self, event: Record) -> Record:
         """The event as it can be told; the frame is as it has left that."""
-        known = {"tensors": {seen.id for seen in getattr(event, "tensors", ())}, "nodes": set(), "levels": set()}
+        known: dict[str, set[str]] = {"nodes": set(), "levels": set()}
+        known["tensors"] = {seen.id for seen in getattr(event, "tensors", ())}
         if (own := _OWN.get(type(event))) is not None:
             known[own[1]].add(getattr(event, own[0]))
         try:

@@ -184,6 +184,31 @@ def rounded(torch):
     return train(torch, None, loss_of=lambda: loss(head(torch.round(net(x))), y), given=weights(net, head))
 
 
+def between(torch, what):
+    """Zeros that no operation makes: a hook does on a tensor, a node or a module, or two gradients cancel."""
+    net, head = torch.nn.Linear(6, 3), torch.nn.Linear(3, 3)
+    x, y = classes(torch)
+    if what == "module":
+        head.register_full_backward_hook(lambda module, grads, outs: tuple(0 * grad for grad in grads))
+
+    def loss():
+        h = torch.tanh(net(x))
+        if what == "tensor":
+            h.register_hook(lambda grad: grad * 0)
+        if what == "node":
+            h.grad_fn.register_prehook(lambda grads: tuple(0 * grad for grad in grads))
+        return torch.nn.functional.cross_entropy(head(h - h if what == "sum" else h), y)
+
+    return train(torch, None, loss_of=loss, given=weights(net, head))
+
+
+ZERO = "zero gradient"
+fault(ZERO, "net.weight", "hook <lambda>", at="lambda grad:", asks=True, why="net.weight")(between, "tensor")
+fault(ZERO, "net.weight", "pre-hook <lambda>", at="lambda grads:", asks=True, why="net.weight")(between, "node")
+fault(ZERO, "net.weight", "hook", asks=True, why="net.weight")(between, "module")
+fault(ZERO, "net.weight", "cancel each other", at="torch.tanh", asks=True, why="net.weight")(between, "sum")
+
+
 def equal(torch, number, wide=8):
     """Weights that all begin with one number, or that begin at random."""
     net = mlp(torch, 6, wide, 3)
