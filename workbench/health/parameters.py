@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..trace.cuts import instead, is_dtype
 from ..trace.facts import Cut, SourceLine
 from ..trace.values import series
 from .causes import alike
@@ -153,8 +154,9 @@ def _end(run: TrainingRun, parameter: TrainedParameter) -> _End:
 def _never(parameters: Sequence[TrainedParameter], end: _End, certain: bool, backwards: int) -> Finding:
     names, count = named(parameters), plural(backwards, "backward")
     if end.kind == "cut" and end.cut is not None:
-        why = f"{_WORDS.get(end.cut.word, f'the way back ends by {end.cut.word}')} at {place(end.line)}"
-        next_step = "Leave that out where the gradient is to pass, or freeze the parameters if it is meant."
+        ends = "the way back ends by {}" if is_dtype(end.cut.word) else "`{}` cuts the way back"
+        why = f"{_WORDS.get(end.cut.word, ends.format(end.cut.word))} at {place(end.line)}"
+        next_step = f"{instead(end.cut.word)} where the gradient is to pass, or freeze the parameters if it is meant."
     elif end.kind == "none" and end.node is not None:
         why = f"the backward of {told(end.node)} returns none"
         next_step = "Return a gradient for each input that requires one, in the order of the arguments of forward."

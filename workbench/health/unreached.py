@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..trace.cuts import instead, is_dtype
 from ..trace.facts import Cut
 from ..trace.values import Value
 from .graph import way_in
@@ -74,7 +75,7 @@ class UnreachedGradient(GradientQuestion):
             if not made.cut:
                 made.way = way_in(self.found, node)
                 made.marks[node] = f"no gradient back: {cut.word}"
-                made.advice = f"Take that out if {self.asked.words} is to get a gradient by this way."
+                made.advice = f"{instead(cut.word)} if {self.asked.words} is to get a gradient by this way."
             self._tell_cut(made, cut, self.frame.variable(id) or f"what {self._called(node)} was given", id in after)
         return bool(met)
 
@@ -230,9 +231,10 @@ class UnreachedGradient(GradientQuestion):
 
 def _cut_words(cut: Cut) -> tuple[str, str]:
     """What ends the way, and where."""
-    words = {"no_grad": "no_grad()", "data": ".data", "detach": "detach()", "detach_": "detach_()"}
     at = "" if cut.source is None else f" at line {cut.source.line} ({cut.source.file}: {cut.source.text})"
-    return words.get(cut.word, f"the dtype {cut.word}, which takes no gradients,"), at
+    if is_dtype(cut.word):
+        return f"the dtype {cut.word}, which takes no gradients,", at
+    return ".data" if cut.word == "data" else f"{cut.word}()", at
 
 
 def _is_alike(one: Value, other: Value) -> bool:

@@ -2,14 +2,57 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable
 from itertools import islice
 from typing import NamedTuple
 
-from .source import Line
+from .source import Line, is_users
 from .stacks import line_of, user_frame
 
 _MOST = 10_000  # tensors: of more, the oldest are forgotten, as most of them are gone
+
+
+# Functions of a library that compute without gradients, by their file and name, and the word for them.
+_SWITCHES = {("checkpoint.py", "forward"): "checkpoint"}
+_DISTRIBUTIONS, _SAMPLE = f"{os.sep}distributions{os.sep}", "sample"
+
+
+def makes_others(name: str) -> bool:
+    """Whether an operation takes no values of what it is given, but its shape or kind: `zeros_like`, `new_ones`."""
+    return name.endswith("_like") or (name.startswith("new_") and name != "new_tensor")
+
+
+def is_dtype(word: str) -> bool:
+    """Whether the word for a cut is a dtype, whose numbers take no gradients."""
+    return word.startswith(("int", "uint", "bool"))
+
+
+_INSTEAD = {
+    "tensor": "Use clone() in its place",
+    "new_tensor": "Use clone() in its place",
+    "sample": "Use rsample() in its place",
+    "checkpoint": "Call checkpoint with use_reentrant=False",
+}
+
+
+def instead(word: str) -> str:
+    """What to do about a cut, as the beginning of a sentence."""
+    return _INSTEAD.get(word, "Take that out")
+
+
+def switched_off() -> str:
+    """Who has switched gradients off where a result makes no node: the user's `no_grad`, or a library's function."""
+    frame = sys._getframe(1)
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        file, name = frame.f_code.co_filename, frame.f_code.co_name
+        if name == _SAMPLE and _DISTRIBUTIONS in file:
+            return _SAMPLE
+        if word := _SWITCHES.get((os.path.basename(file), name)):
+            return word
+        frame = frame.f_back
+    return "no_grad"
 
 
 class Way(NamedTuple):

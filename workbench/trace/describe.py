@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary, ref
 import numpy as np
 
 from ..events import next_tag, tag, tag_of_new
+from .cuts import makes_others, switched_off
 from .describer import class_of
 from .engine import ACCUMULATE
 from .hooks import name_of
@@ -381,9 +382,11 @@ class WorkbenchDescriber(ModelDescriber):
         given = [each for several in lists for each in several if is_tensor(each)]
         if not any([each.requires_grad or getattr(each, "_tag", 0) in cuts.known for each in given]):
             return
+        if makes_others(name):
+            return
         for each in filter(is_tensor, outputs):
             integers = each._array.dtype.kind != "f"
-            word = name if name in _CUTTING else str(each._array.dtype) if integers else "no_grad"
+            word = name if name in _CUTTING else str(each._array.dtype) if integers else switched_off()
             cuts.note(word, [(tag(of), self._way(of)) for of in given], tag(each))
 
     def on_keeps(self, node: Any, items: list[Any]) -> None:

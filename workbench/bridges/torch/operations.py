@@ -26,7 +26,7 @@ from torch.utils.hooks import RemovableHandle
 from ...autograd.scopes import Entry, place, settings_of
 from ...events import next_tag
 from ...trace.call_records import OperationsUnseen
-from ...trace.cuts import Way
+from ...trace.cuts import Way, makes_others, switched_off
 from ...trace.module_names import ModuleNames
 from ...trace.records import COMPILED
 from ...trace.stacks import Stack
@@ -171,11 +171,16 @@ class OperationRecorder(TorchDescriber):
             if id(each) in was and not each.requires_grad:
                 ways.append((0, was[id(each)]))
             elif each.requires_grad or self._have(each) in self._cuts.known:
-                ways.append((self._tag(each), self._way(each)))
-        for each in cut if ways else ():
+                base = each._base  # of a view that was made without gradients the way is its base's
+                ways.append((self._tag(each), self._way(each if base is None or maker_of(each) else base)))
+        if not ways or makes_others(name):
+            return
+        for each in cut:
             number = each.is_floating_point() or each.is_complex()
-            word = name if name in _SHARE else "no_grad" if number else str(each.dtype).removeprefix("torch.")
-            self._cuts.note(word, ways, self._tag(each))
+            if number and len(cut) < len(outs) and torch.is_grad_enabled():
+                continue  # computed of what takes no gradient, as one of several that were broadcast
+            word = str(each.dtype).removeprefix("torch.")
+            self._cuts.note(name if name in _SHARE else _ending(name) if number else word, ways, self._tag(each))
 
     def not_seen(self) -> None:
         """An operation inside of function transforms made no node: one of them computes its derivative otherwise."""
@@ -363,6 +368,15 @@ def _first_of_each_memory(written: list[tuple[Any, ...]]) -> list[tuple[Any, ...
         return written
     by_memory = {memory_of(each[0]) or -at: each for at, each in reversed([*enumerate(written, 1)])}
     return list(by_memory.values())[::-1]
+
+
+def _ending(name: str) -> str:
+    """What ends the ways of gradients where an operation runs and makes no node, though its result is a number."""
+    if torch.is_inference_mode_enabled():
+        return "inference_mode"
+    if torch.is_grad_enabled() and _level() is None:
+        return name  # `tensor`, say, which copies numbers alone
+    return switched_off()
 
 
 _UNSCALES = "_amp_foreach_non_finite_check_and_unscale_"  # of gradients, whose versions it leaves as they are
