@@ -230,8 +230,9 @@ def _hint(run: TrainingRun, node: RecordedNode, large: float) -> str:
 def _given(run: TrainingRun, source: Source, seen: TensorSeen, value: Value) -> Finding:
     """Data, or a weight, were not finite before anything was computed."""
     node = run.nodes[source.node]
-    if seen.id in run.parameters and run.parameters[seen.id].seen.value.nonfinite:
-        return _from_the_beginning(run, [run.parameters[seen.id]], True)
+    own = run.parameters.get(seen.id)
+    if own is not None and own.used and own.seen.value.nonfinite:
+        return _from_the_beginning(run, [own], True)
     name = seen.name or written_as(node, seen.id)
     count = f"{value.nonfinite} of {size_of(value)} values"
     next_step, line, event = _GIVEN, node.line, node.event

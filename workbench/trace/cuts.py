@@ -44,7 +44,7 @@ def instead(word: str) -> str:
 
 def switched_off() -> str:
     """Who has switched gradients off where a result makes no node: the user's `no_grad`, or a library's function."""
-    frame = sys._getframe(1)
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and not is_users(frame.f_code.co_filename):
         file, name = frame.f_code.co_filename, frame.f_code.co_name
         if name == _SAMPLE and _DISTRIBUTIONS in file:

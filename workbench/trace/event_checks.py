@@ -14,6 +14,7 @@ from .parts_table import PartsRead
 from .records import LevelEntered, NodeCreated, OperationRan, TangentPushed
 from .schema import Record
 
+_MOST_AGAIN = 200_000  # events of one file that are played again
 _DEEPEST = 100  # levels inside each other, and tensors of levels below each other
 
 
@@ -27,7 +28,7 @@ def played(told: Iterable[Any], parts: PartsRead) -> list[Record]:
 
     An event that speaks of what no event has brought fits what is there: others may have been lost.
     """
-    fitting, events = Fitting(), list[Record]()
+    fitting, events = Fitting(_MOST_AGAIN), list[Record]()
     for number, each in enumerate(told, 1):
         try:
             event = each if isinstance(each, Record) else decode(each)

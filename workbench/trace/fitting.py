@@ -7,6 +7,7 @@ nothing is left of it, an `EventLost` takes its place, so that all others keep t
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 import typing
 from collections.abc import Iterable
@@ -45,11 +46,17 @@ class NothingLeft(Exception):
 
 
 class Fitting:
-    """Plays events, and makes each fit those before it."""
+    """Plays events, and makes each fit those before it.
 
-    def __init__(self) -> None:
+    An event that fails as it is played has changed a part of the frame, so those before it are played anew: at most so
+    many `again`. ValueError where a file needs more.
+    """
+
+    def __init__(self, again: float = math.inf) -> None:
         self.frame = Frame(follows=False)
+        self._told: list[Record] = []
         self._calls: set[str] = set()
+        self._again = again
 
     def fit(self, event: Record) -> Record:
         """The event as it can be told; the frame is as it has left that."""
@@ -57,16 +64,31 @@ class Fitting:
         known["tensors"] = {seen.id for seen in getattr(event, "tensors", ())}
         if (own := _OWN.get(type(event))) is not None:
             known[own[1]].add(getattr(event, own[0]))
+        lost = EventLost(type(event).__name__)
         try:
             told = self._fitted(event, known)
             self._check(told)
-            self.frame.touched = {}
+        except NothingLeft:
+            told = lost
+        self.frame.touched = {}
+        try:
             told.apply(self.frame)
         except Exception:  # whatever an event without those before it can lead to
-            return event if isinstance(event, EventLost) else EventLost(type(event).__name__)
+            told = lost
+            self._play_anew()
         if isinstance(told, MethodCalled):
             self._calls.add(told.call)
+        self._told.append(told)
         return told
+
+    def _play_anew(self) -> None:
+        """Have the frame be as the events so far have left it."""
+        self._again -= len(self._told)
+        if self._again < 0:
+            raise ValueError("cannot have happened after those before it")
+        self.frame = Frame(follows=False)
+        for each in self._told:
+            each.apply(self.frame)
 
     def _check(self, event: Any) -> None:
         """Raise an error where nothing is left that the event could tell."""
