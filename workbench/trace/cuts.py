@@ -16,7 +16,8 @@ _MOST = 10_000  # tensors: of more, the oldest are forgotten, as most of them ar
 
 # Functions of a library that compute without gradients, by their file and name, and the word for them.
 _SWITCHES = {("checkpoint.py", "forward"): "checkpoint"}
-_DISTRIBUTIONS, _SAMPLE = f"{os.sep}distributions{os.sep}", "sample"
+_DISTRIBUTIONS = f"{os.sep}distributions{os.sep}"
+_SAMPLE = "sample"
 
 
 def makes_others(name: str) -> bool:
