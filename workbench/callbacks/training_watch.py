@@ -9,6 +9,7 @@ from collections.abc import Collection
 from typing import Any
 
 from ..recording import record
+from ..trace.raw_events import Ended
 from ..watching import watch
 
 
@@ -42,7 +43,7 @@ class TrainingWatch:
         """A step is over: its recording is saved."""
         if self._recording is not None:
             (recording, trace, path), self._recording = self._recording, None
-            recording.__exit__(None, None, None)
+            recording.__exit__(Ended, Ended(), None)
             trace.save(path)
 
     def end(self) -> None:

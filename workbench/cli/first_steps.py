@@ -19,6 +19,7 @@ from typing import Any
 from workbench.events import Event, listeners
 from workbench.optim.optimizer import Optimizer, register_optimizer_step_post_hook
 from workbench.recording import Trace, record
+from workbench.trace.raw_events import Ended
 from workbench.trace.records import BackwardStarted
 from workbench.trace.stacks import is_nested_step
 
@@ -170,7 +171,7 @@ class _StepsRecord(record):
 
     def end(self, frame: FrameType) -> None:
         self._open[0].look_up(frame)
-        self.__exit__(None, None, None)
+        self.__exit__(Ended, Ended(), None)
 
 
 class WorkbenchSteps(EngineSteps):

@@ -36,6 +36,10 @@ Hooks = tuple[tuple[Any, ...], ...]  # of each its kind, which output it is on, 
 Copies = tuple[Any, ...]  # what was kept of gradients
 
 
+class Ended(Exception):
+    """Given as the error to a recording that no block ends: nobody knows whether the program caught those before."""
+
+
 class RawEvents:
     """Keeps raw events, each thing in them under its serial number, and makes records of them."""
 
@@ -206,7 +210,7 @@ class RawEvents:
     def left_with(self, error: BaseException | None) -> None:
         """The block of the recording has ended, by an error or not: put down whether it caught those before."""
         failed = next((raw for raw in reversed(self._raw) if raw[0] in (Failed, FailuresCaught)), None)
-        if failed is None or failed[0] is FailuresCaught:
+        if failed is None or failed[0] is FailuresCaught or isinstance(error, Ended):
             return
         words = value_of(failed, "error"), value_of(failed, "message")
         while error is not None and (type(error).__name__, str(error)) != words:

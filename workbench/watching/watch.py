@@ -19,6 +19,7 @@ from ..nn import Module
 from ..optim import Optimizer
 from ..recording import record
 from ..scene.picture import Picture
+from ..trace.raw_events import Ended
 from ..views.health import health_of_log
 from .progress import ProgressLine
 from .statistics import WorkbenchStatistics
@@ -256,7 +257,7 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
         if self._recording is None:
             return ""
         (recording, trace, path, is_late), self._recording = self._recording, None
-        recording.__exit__(None, None, None)
+        recording.__exit__(Ended, Ended(), None)
         trace.save(path)
         return f" Its backward is recorded in {path.name}." if is_late else ""
 
