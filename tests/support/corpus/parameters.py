@@ -8,7 +8,7 @@ from . import ANY, fault, healthy
 from .parts import classes, filled, freeze, mlp, train, weights
 
 
-def by_a_library(torch, cut, h, encoder, x):
+def by_a_library(torch, cut, h):
     """Return what a function of a library makes of h without its graph."""
     if cut == "sample":
         h = torch.distributions.Normal(h, 1.0).sample()
@@ -18,8 +18,6 @@ def by_a_library(torch, cut, h, encoder, x):
         with torch.inference_mode():
             h = h * 3
         h = h.clone()
-    elif cut == "checkpoint":
-        h = torch.utils.checkpoint.checkpoint(lambda x: encoder(x) * 4, x, use_reentrant=True)
     elif cut == "like":
         h = torch.randn_like(h)
     return h
@@ -46,7 +44,7 @@ def model(torch, cut=""):
             elif cut == "no_grad":
                 with torch.no_grad():
                     h = h * 2  # out of sight
-            h = by_a_library(torch, cut, h, self.encoder, x)
+            h = by_a_library(torch, cut, h)
             if cut == "unused":
                 self.spare(h)  # an output that nobody uses
             return self.head(torch.tanh(h))
@@ -66,9 +64,6 @@ CUT = "no gradient", "encoder.0.weight"
 fault(*CUT, "`sample` cuts", "rsample()", at="Normal(h, 1.0)")(cut_model, "sample")
 fault(*CUT, "`new_tensor` cuts", "clone()", at="h.new_tensor", engines=("torch",))(cut_model, "new_tensor")
 fault(*CUT, "`inference_mode` cuts", at="h = h * 3", engines=("torch",))(cut_model, "inference_mode")
-fault(*CUT, "`checkpoint` cuts", "use_reentrant=False", at="checkpoint(", engines=("torch",), beside=ANY)(
-    cut_model, "checkpoint"
-)
 fault(*CUT, "no part of what", asks=True, without="no_grad")(cut_model, "like")
 fault("no gradient", "spare.weight", at="self.spare(h)", asks=True)(cut_model, "unused")
 healthy()(cut_model, "")
