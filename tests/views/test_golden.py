@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from boxes import check_graph, check_inside
+from golden import check_golden
 from golden_programs import PAIRS, TAGS
-from golden_text import check_golden
 from view_names import ALONE, CHARTS
 
 from workbench import compare

@@ -9,7 +9,7 @@ from typing import Any
 
 import net_samples as nets
 import pytest
-from golden_text import check_golden
+from golden import check_golden
 from work_done import calls
 
 import workbench as torch

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from golden_text import check_golden
+from golden import check_golden
 from trace_samples import Halved
 
 import workbench as torch

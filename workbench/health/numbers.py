@@ -334,8 +334,9 @@ def _zeros_between_nodes(run: TrainingRun, weights: list[TrainedParameter]) -> I
     """A hook that makes zeros of gradients in every step, or gradients that cancel each other in every step."""
     first, *others = [each.id for each in weights]
     whole = [each for each in run.backwards if not each.inner and not each.failed and first in each.added]
-    hooks = [hook for each in whole if (hook := zeroed_by(run, each, first)) is not None]
-    sums = [at for each in whole if (at := cancelled_at(run, each, first)) is not None]
+    before = run.before(first)
+    hooks = [hook for each in whole if (hook := zeroed_by(each, before)) is not None]
+    sums = [at for each in whole if (at := cancelled_at(run, each, before)) is not None]
     names = listed([each.name for each in weights])
     if len(hooks) == len(whole) >= _STEPS:
         node, line = run.nodes.get(hooks[0].node), hooks[0].hook.source

@@ -113,7 +113,7 @@ class PresentGradient(UnreachedGradient):
 
     def _tell_zeros(self, made: Answer, backward: RecordedBackward, place: str) -> None:
         """Tell where a recorded backward lost it."""
-        hook = zeroed_by(self.graph, backward, place)
+        hook = zeroed_by(backward, self.graph.before(place))
         if hook is not None:
             made.sentences.append(f"{begun(hook.sentence(self.frame))}.")
             return
@@ -134,7 +134,7 @@ class PresentGradient(UnreachedGradient):
         if sinks:
             made.way = way_in(self.found, sinks[0]) + self.graph.way([sinks[0]], place)[1:]
         else:
-            made.sentences.append(self._told_sum(cancelled_at(self.graph, backward, place), place))
+            made.sentences.append(self._told_sum(cancelled_at(self.graph, backward, self.graph.before(place)), place))
 
     def _told_sum(self, at: str | None, place: str) -> str:
         """Tell where gradients cancel each other, or that what was sent did not arrive."""

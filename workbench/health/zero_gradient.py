@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from ..trace.call_records import HookRan
 from ..trace.values import Value
@@ -40,23 +40,23 @@ def lost_at(
     return [] if place in live else sinks
 
 
-def zeroed_by(graph: RecordedGraph, backward: RecordedBackward, place: str) -> HookRan | None:
-    """The first hook of a backward that made zeros of a gradient on a way to a place."""
-    way = {*graph.before(place), place}
+def zeroed_by(backward: RecordedBackward, places: Container[str]) -> HookRan | None:
+    """The first hook of a backward that made zeros of a gradient at one of these places."""
     for each in backward.hooks:
-        if each.node in way and each.changed and not all(map(is_nothing, each.before)):
+        if each.node in places and each.changed and not all(map(is_nothing, each.before)):
             if all(map(is_nothing, each.after)):
                 return each
     return None
 
 
-def cancelled_at(graph: RecordedGraph, backward: RecordedBackward, place: str) -> str | None:
-    """The first place on the ways to a place where gradients that are not zero came and are zero together."""
-    way, came = {*graph.before(place), place}, Counter[str]()
+def cancelled_at(graph: RecordedGraph, backward: RecordedBackward, places: Container[str]) -> str | None:
+    """The first of these places where gradients that are not zero came and are zero together."""
+    came = Counter[str]()
     for node, sent in backward.sent.items():
         came.update([to for to, grad in graph.sends_on(node, sent) if not is_nothing(grad)])
     return next(
-        (to for to, got in backward.received.items() if to in way and came[to] > 1 and all(map(is_nothing, got))), None
+        (to for to, got in backward.received.items() if to in places and came[to] > 1 and all(map(is_nothing, got))),
+        None,
     )
 
 

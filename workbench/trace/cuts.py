@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable
 from itertools import islice
@@ -13,11 +12,8 @@ from .stacks import line_of, user_frame
 
 _MOST = 10_000  # tensors: of more, the oldest are forgotten, as most of them are gone
 
-
-# Functions of a library that compute without gradients, by their file and name, and the word for them.
-_SWITCHES = {("checkpoint.py", "forward"): "checkpoint"}
-_DISTRIBUTIONS = f"{os.sep}distributions{os.sep}"
-_SAMPLE = "sample"
+# Library functions that compute without gradients: a part of their module's name, their own name, the word for them.
+_SWITCHES = (("distributions", "sample", "sample"), ("checkpoint", "forward", "checkpoint"))
 
 
 def makes_others(name: str) -> bool:
@@ -47,11 +43,10 @@ def switched_off() -> str:
     """Who has switched gradients off where a result makes no node: the user's `no_grad`, or a library's function."""
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and not is_users(frame.f_code.co_filename):
-        file, name = frame.f_code.co_filename, frame.f_code.co_name
-        if name == _SAMPLE and _DISTRIBUTIONS in file:
-            return _SAMPLE
-        if word := _SWITCHES.get((os.path.basename(file), name)):
-            return word
+        module, name = frame.f_globals.get("__name__", "").split("."), frame.f_code.co_name
+        for part, function, word in _SWITCHES:
+            if name == function and part in module:
+                return word
         frame = frame.f_back
     return "no_grad"
 

@@ -507,7 +507,12 @@ def _sum_of(one: Value) -> Value:
 def _is_refused(given: tuple[Any, ...]) -> bool:
     """Whether PyTorch has no backward for one of these, and says so before anything runs."""
     with torch._C.DisableTorchFunction():
-        return any(isinstance(each, torch.Tensor) and not each.requires_grad for each in given)
+        return not all(map(has_graph, given))
+
+
+def has_graph(thing: Any) -> bool:
+    """Whether a gradient can arrive at an output or an input of a backward; None stands for no input."""
+    return not isinstance(thing, torch.Tensor) or thing.requires_grad
 
 
 def _node_of(thing: Any) -> Any:

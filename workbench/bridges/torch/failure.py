@@ -15,12 +15,11 @@ from heapq import heapify, heappop, heappush
 from types import FrameType
 from typing import Any, Literal
 
-import torch
-
 from ...trace.hooks import nodes_behind
 from ...trace.records import NodeCreated
 from ...trace.schema import Record, replaced, value_of
 from ...trace.source import is_users
+from .backward import has_graph
 from .describe import AccumulateGrad, is_python
 from .driver import node_of
 from .operations import unobserved
@@ -139,11 +138,11 @@ class _Backward:
         _, keeps, _, inputs = (*told.get("args", ()), None, None, None, None)[:4]
         self._keeps = bool(keeps)
         self._frames, self._message = frames[1:], message
-        self._targets = [node_of(each) for each in inputs or () if _has_graph(each)]
+        self._targets = [node_of(each) for each in inputs or () if has_graph(each)]
 
     def culprit(self) -> tuple[Any, str]:
         """The node that failed and the slot that is to blame; None where more than one could be it."""
-        roots = [node_of(each) for each in self.outputs if _has_graph(each)]
+        roots = [node_of(each) for each in self.outputs if has_graph(each)]
         nodes = nodes_behind(roots)
         if (own := self._called(nodes)) is not None:
             return own, next((each.slot for each in _slots_of(own) if self._is_told_of(each)), "")
@@ -200,11 +199,6 @@ class _Backward:
             if node.name() == name and (self._keeps or "there" not in ran and "freed" not in left):
                 found.append(node)
         return found
-
-
-def _has_graph(thing: Any) -> bool:
-    """Whether a gradient can arrive at an output or input: PyTorch refuses others, which is the error then."""
-    return not isinstance(thing, torch.Tensor) or thing.requires_grad
 
 
 def _only(nodes: list[Any]) -> Any:
