@@ -42,7 +42,7 @@ class Table(pytest.Item):
         failures: dict[str, pytest.ExceptionInfo[BaseException]] = {}
         name = os.environ["PYTEST_CURRENT_TEST"]
         for entry in self.entries:
-            # Recorded answers are kept by the name of the entry that asks.
+            # Recorded answers are noted by the entry that asks.
             os.environ["PYTEST_CURRENT_TEST"] = f"{entry.nodeid} (call)"
             try:
                 self.before_each()
