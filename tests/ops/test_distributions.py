@@ -7,47 +7,6 @@ from typing import Any
 import pytest
 from oracle import compare, entries, same
 
-ASKED = """
-n | n.log_prob(t.tensor(0.5)) | n.cdf(t.tensor(0.5)) | n.entropy() | D.Normal(0.0, 1.0) | D.Normal(0.0, -1.0)
-n.log_prob(2.0)
-n.log_prob(t.ones(3)) | n.log_prob(t.tensor([float("nan"), 1.0])) | D.Normal(0, 1) | D.Normal(t.ones(2, 1), t.ones(3))
-[n.mean, n.stddev, n.variance, n.mode, n.batch_shape, n.event_shape] | D.Normal("a", 1.0) | n.expand([3, 2])
-D.Normal(t.zeros(2), 1.0, validate_args=False).log_prob(t.tensor(float("nan")))
-[c, c.probs, c.logits, c.entropy(), c.log_prob(t.tensor([0, 2])), c.mean, c.variance, c.mode]
-[c.perplexity(), c.param_shape]
-c.log_prob(t.tensor([3, 0])) | D.Categorical() | D.Categorical(t.tensor(1.0)) | D.Categorical(t.tensor([-1.0, 2.0]))
-D.Categorical(logits=t.tensor([1.0, 2.0])).probs | D.Categorical(logits=t.tensor([1.0, float("nan")]))
-c.enumerate_support() | c.enumerate_support(False) | c.log_prob(t.tensor([[0], [1], [2]])) | c.log_prob(t.ones(3))
-[c.sample((5,)).shape, c.sample().dtype, D.Categorical(t.tensor([0.0, 1.0, 0.0])).sample((4,))]
-[b, b.logits, b.mode, b.mean, b.variance, b.entropy(), b.log_prob(t.tensor([1.0, 0.0])), b.log_prob(t.tensor(1.0))]
-b.log_prob(t.tensor([0.5, 0.5])) | D.Bernoulli(1.5) | D.Bernoulli(logits=t.tensor([1.0, -2.0])).probs | D.Bernoulli(0.3)
-[D.Bernoulli(t.tensor([0.0, 1.0])).sample((2,)), b.sample().dtype] | D.Bernoulli(0.5, logits=0.5)
-[i, i.log_prob(t.zeros(4, 2)), i.entropy(), i.event_shape, i.batch_shape, i.mean, i.variance, i.mode]
-D.Independent(n, 2)
-i.log_prob(t.zeros(3)) | i.rsample((2,)).shape | D.kl_divergence(n, D.Normal(0.0, 1.0)) | i.support
-D.kl_divergence(c, D.Categorical(t.tensor([0.0, 1.0, 1.0]))) | D.kl_divergence(b, D.Bernoulli(t.tensor([1.0, 0.3])))
-D.kl_divergence(i, D.Independent(D.Normal(t.zeros(2), t.ones(2)), 1)) | D.kl_divergence(c, i)
-[u, u.mean, u.variance, u.stddev, u.log_prob(t.tensor(1.0)), u.cdf(t.tensor(0.5)), u.entropy(), u.sample((2, 3)).shape]
-u.log_prob(t.tensor(3.0)) | D.Uniform(1.0, 0.0) | D.Uniform(t.zeros(2), 1.0, False).log_prob(t.tensor([0.5, 3.0]))
-[D.Normal.arg_constraints, D.Categorical.arg_constraints, c.support, b.support, u.support]
-"""
-
-
-@pytest.mark.parametrize("text", entries(ASKED))
-def test_what_a_distribution_says(text: str) -> None:
-    def program(torch: Any) -> Any:
-        given = {"t": torch, "D": torch.distributions}
-        given["n"] = torch.distributions.Normal(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
-        given["c"] = torch.distributions.Categorical(torch.tensor([[0.1, 0.2, 0.7], [1.0, 1.0, 2.0]]))
-        given["b"] = torch.distributions.Bernoulli(torch.tensor([0.2, 0.5]))
-        given["i"] = torch.distributions.Independent(given["n"], 1)
-        given["u"] = torch.distributions.Uniform(0.0, 2.0)
-        found = eval(text, given)
-        plain = (int, float, torch.Tensor, torch.Size)
-        return [each if isinstance(each, plain) else str(each) for each in (found if type(found) is list else [found])]
-
-    compare(program)
-
 
 @same
 def test_gradients_reach_the_parameters(torch):
@@ -96,3 +55,35 @@ def test_a_rule_of_divergence_of_ones_own(torch):
 
     mine, other = Mine(3.0, 1.0), torch.distributions.Normal(1.0, 1.0)
     return torch.distributions.kl_divergence(mine, other), torch.distributions.kl_divergence(other, mine)
+
+
+DRAWS = """
+t.normal(0.0, 1.0, (2, 3)) | t.normal(m, 0.5) | t.normal(0.0, s) | t.normal(m, s) | t.normal(m[:, None], s)
+t.normal(m, -s)
+t.normal(0.0, -1.0, (2,)) | t.normal(m, -1.0) | t.normal(mean=m, std=s) | t.normal(0.0, 1.0, size=(4,), dtype=t.float64)
+t.multinomial(p, 2) | p.multinomial(3) | p.multinomial(5, replacement=True) | q.multinomial(2, True) | p.multinomial(4)
+q.multinomial(1) | p.multinomial(0) | (-p).multinomial(1) | (p * 0).multinomial(1) | t.arange(3).multinomial(1)
+(p / 0).multinomial(1) | q[None].multinomial(1) | p.double().multinomial(2)
+"""
+
+
+@pytest.mark.parametrize("text", entries(DRAWS))
+def test_a_draw(text: str) -> None:
+    def program(torch: Any) -> Any:
+        m, s, p = torch.zeros(3), torch.ones(3), torch.tensor([0.5, 0.25, 0.25])
+        made = eval(text, {"t": torch, "m": m, "s": s, "p": p, "q": torch.stack([p, p])})
+        return made.shape, made.dtype, made.requires_grad
+
+    compare(program)
+
+
+@same
+def test_draws_come_as_often_as_they_should(torch):
+    torch.manual_seed(0)
+    weights = torch.tensor([[1.0, 3.0, 0.0], [0.0, 2.0, 2.0]])
+    drawn = torch.multinomial(weights, 20000, replacement=True)
+    share = torch.stack([(drawn == k).to(torch.float32).mean(1) for k in range(3)], 1)
+    once = torch.stack([torch.multinomial(weights[0], 2) for _ in range(50)])
+    numbers = torch.normal(torch.full((20000,), 3.0), 0.5)
+    near = (share - weights / 4).abs().max() < 0.02
+    return near, sorted(set(once.flatten().tolist())), abs(numbers.mean() - 3) < 0.02, abs(numbers.std() - 0.5) < 0.02

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
+import math
 import re
 import subprocess
 import sys
@@ -10,7 +13,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_samples import DIFFERENTIABLE, arguments, each_sample, leaves, replaced, samples_of, weights
+from op_samples import (
+    DIFFERENTIABLE,
+    arguments,
+    each_sample,
+    has_a_tie,
+    leaves,
+    replaced,
+    samples_of,
+    slopes,
+    weighted,
+    weights,
+)
 
 import workbench as w
 from workbench.autograd.gradcheck import GradcheckError
@@ -18,6 +32,7 @@ from workbench.autograd.tensor import Tensor
 from workbench.ops import _LATER, REGISTRY
 from workbench.ops.core.dispatch import dispatch
 from workbench.ops.core.registry import SEVERAL, TENSORS
+from workbench.ops.shape import summed, sums
 
 CASTS = ("to_copy", "strided", "_as(")  # whose arguments name a dtype
 
@@ -165,3 +180,103 @@ def test_gradients_are_summed_over_broadcast_dimensions(op: Any, shapes: tuple[A
     got = w.autograd.grad(out, small, v)
     for t, g, full in zip(small, got, w.autograd.grad(expected, large, v), strict=True):
         np.testing.assert_allclose(g.numpy(), full.sum_to_size(t.shape).numpy(), rtol=1e-12)
+
+
+def test_erf_is_right_to_the_last_digits() -> None:
+    x = np.concatenate([np.linspace(-7, 7, 20001), np.logspace(-300, 1, 2000), [0.0, math.inf, -math.inf]])
+    ours, exact = w.erf(w.from_numpy(x)).numpy(), np.array([math.erf(v) for v in x])
+    np.testing.assert_allclose(ours, exact, rtol=1e-15, atol=0)
+    assert math.isnan(w.erf(w.tensor(math.nan)).item())
+    assert np.signbit(w.erf(w.tensor(-0.0)).item())
+
+
+def parts(op: Any, args: list[Any]) -> Any:
+    """One number made of all but one of an op's outputs: the last one's gradient is missing."""
+    outs = TENSORS[op.name](*args)
+    return sum(weighted(o, weights(o, seed=i)) for i, o in enumerate(outs[:-1]))
+
+
+@each_sample(SEVERAL.values(), skipping=has_a_tie)
+def test_the_gradient_of_several_outputs_is_the_slope(op: Any, text: str) -> None:
+    args = arguments(op, text)
+    for t in leaves(args):
+        (on_arrays,) = w.autograd.grad(parts(op, args), t, materialize_grads=True)
+        half_square = parts(op, args) ** 2 / 2
+        (on_tensors,) = w.autograd.grad(half_square, t, create_graph=True, materialize_grads=True)
+        expected = slopes(lambda: parts(op, args).item(), t)
+        np.testing.assert_allclose(on_arrays.numpy(), expected, rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(on_tensors.detach().numpy(), expected * parts(op, args).item(), rtol=1e-5, atol=1e-7)
+        assert on_tensors.requires_grad or not expected.any()
+
+
+def test_several_outputs_share_one_node() -> None:
+    x = w.ones(4, requires_grad=True)
+    first, second = x.split(2)
+    assert first.grad_fn is second.grad_fn
+    assert (first.output_nr, second.output_nr) == (0, 1)
+    assert first._base is x
+
+
+def test_gradients_that_never_arrive_stay_away() -> None:
+    class Nothing(w.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> None:
+            return None
+
+    x = w.ones(4, requires_grad=True)
+    sum(Nothing.apply(part).sum() for part in x.split(2)).backward()
+    assert x.grad is None
+
+
+def test_a_node_says_what_the_abbreviations_in_its_formula_stand_for() -> None:
+    told_by = w.nn.functional.gelu(w.ones(2, requires_grad=True)).grad_fn.backward_text.splitlines()
+    assert told_by[0].startswith("self: grad * (gelu_slope(self)")
+    assert "normal_pdf(x) = exp(-0.5 * x * x) / (2 * pi) ** 0.5" in told_by
+    assert len(told_by) == len(set(told_by))
+
+
+def test_a_pair_of_values_and_indices_is_copied_as_one() -> None:
+    pair = w.tensor([[1.0, 3.0], [4.0, 2.0]]).max(1)
+    for again in (copy.copy(pair), copy.deepcopy(pair)):
+        assert type(again) is type(pair)
+        assert again.values.tolist() == [3.0, 4.0] and again.indices.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [0.1, 1.9, 2.1, 10.0, 29.9, 30.1, 40.0])
+def test_softmax_loses_no_digits(size: float, dtype: str) -> None:
+    """Of small numbers the exponentials are taken as they are, of others after the largest was subtracted."""
+    rows = np.array([[size, -size, -size], [size, size * 0.9, 0.0], [-size, -size, -size * 0.5]], dtype)
+    exact = rows.astype(np.longdouble)
+    logs = exact - exact.max(1, keepdims=True)
+    logs -= np.log(np.exp(logs).sum(1, keepdims=True))
+    eps = np.finfo(dtype).eps
+    found = w.log_softmax(w.tensor(rows), 1).numpy()
+    assert (np.abs(found - logs) <= 2 * eps * (1 + np.abs(logs))).all()
+    found = w.softmax(w.tensor(rows), 1).numpy()
+    assert (np.abs(found - np.exp(logs)) <= 8 * eps * (1 + np.abs(logs)) * np.exp(logs)).all()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "bool"])
+@pytest.mark.parametrize("shape", [(), (0,), (5,), (3, 4), (0, 3), (2, 3, 4), (20, 4)])
+def test_sums_of_few_and_many_elements(shape, dtype):
+    a = (np.arange(math.prod(shape)).reshape(shape) % 7).astype(dtype)
+    for array in (a, a.T, a[..., ::-1] if shape else a):
+        dims = [None, *[d for n in range(1, a.ndim + 1) for d in itertools.combinations(range(a.ndim), n)]]
+        for dim, keepdim in itertools.product(dims, (False, True)):
+            expected = np.sum(array, axis=dim, keepdims=keepdim, dtype=np.int64 if a.dtype.kind in "ib" else None)
+            found = summed(array, dim, keepdim)
+            assert (found.shape, found.dtype, found.tolist()) == (expected.shape, expected.dtype, expected.tolist())
+            assert found.flags.c_contiguous
+            if a.dtype.kind == "f" and dim is not None and keepdim:
+                assert (np.zeros(array.shape) + sums(array, dim) == expected).all()
+
+
+@pytest.mark.parametrize("x", [-1.0, -40.0, -700.0, 40.0])
+def test_a_sigmoid_is_as_exact_where_it_is_very_small(x: float) -> None:
+    y = w.tensor(x, dtype=w.float64).sigmoid().item()
+    assert y == pytest.approx(1 / (1 + math.exp(-x)), rel=1e-14, abs=0)

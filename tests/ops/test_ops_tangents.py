@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from op_samples import DIFFERENTIABLE, arguments, each_sample, has_a_tie, leaves, replaced, samples_of, weights
-from oracle import NUMBERS, compare, entries, names
-from test_ops_torch import EXPRESSIONS, flat
 
 import workbench as w
 from workbench.autograd import forward_ad as fwAD
@@ -122,37 +120,6 @@ def test_forward_over_reverse_and_reverse_over_forward_agree(op: Any, text: str)
     for one, two, three in zip(by_duals, by_levels, reverse, strict=True):
         np.testing.assert_allclose(one, three, rtol=1e-9, atol=1e-10)
         np.testing.assert_allclose(two, three, rtol=1e-9, atol=1e-10)
-
-
-def shown(torch: Any, text: str) -> Any:
-    """The tangents of an expression's results where all its tensors move, and those of the gradients."""
-    fw = torch.autograd.forward_ad
-    told = []
-    for moving in (list(NUMBERS), ["x", "M"], ["y", "a", "s"]):
-        with fw.dual_level():
-            named = names(torch)
-            for i, name in enumerate(moving):
-                t = named[name]
-                along = torch.arange(1 + i, 1 + i + t.numel(), dtype=torch.float64).reshape(t.shape) / 8
-                named[name] = fw.make_dual(t, along)
-            outs = [t for t in flat(eval(text, named)) if isinstance(t, torch.Tensor) and t.is_floating_point()]
-            told.append([tangent(torch, out) for out in outs])
-            total = sum((out * out).sum() for out in outs if out.requires_grad)
-            if isinstance(total, torch.Tensor):
-                grads = torch.autograd.grad(total, [named[k] for k in NUMBERS], allow_unused=True)
-                told.append([None if g is None else tangent(torch, g) for g in grads])
-    return told
-
-
-def tangent(torch: Any, t: Any) -> Any:
-    """A tensor's tangent as numbers; none is zeros."""
-    found = torch.autograd.forward_ad.unpack_dual(t).tangent
-    return (torch.zeros(t.shape, dtype=t.dtype) if found is None else found + 0).detach()
-
-
-@pytest.mark.parametrize("text", entries(EXPRESSIONS))
-def test_an_expression_beside_torch(text: str) -> None:
-    compare(shown, text)
 
 
 @each_sample(OPS, more=EMPTY)

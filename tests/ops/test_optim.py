@@ -47,10 +47,17 @@ Adam(p, 0.1, weight_decay=0.5, decoupled_weight_decay=True) | AdamW(p) | AdamW(p
 AdamW(p, 0.1, (0.8, 0.9), 1e-2, 0.1, True, maximize=True) | Adam(p, 0.1, tuple(torch.tensor([0.9, 0.99]).double()))
 SGD(dict(params=x, lr=i / 10) for i, x in enumerate(p))
 Adam([dict(params=p[:2], betas=(0.5, 0.5)), dict(params=p[2])]) | SGD([("w", p[0]), ("b", p[1])], 0.05)
-SGD([dict(params=[("w", p[0])], lr=0.1), dict(params=[("b", p[1])])])
-RMSprop(p) | RMSprop(p, 0.05, 0.9, 1e-3, 0.1) | RMSprop(p, 0.05, momentum=0.5, centered=True, maximize=True)
-Adagrad(p) | Adagrad(p, 0.5, 0.1, 0.2, 0.3, 1e-3) | Adagrad(p, 0.5, maximize=True) | Adadelta(p) | Adadelta(p, 0.5, 0.5)
-Adadelta(p, 2.0, 0.8, 1e-3, 0.1, maximize=True)
+SGD([dict(params=[("w", p[0])], lr=0.1), dict(params=[("b", p[1])])]) | RMSprop(p) | RMSprop(p, 0.05, 0.9, 1e-3, 0.1)
+RMSprop(p, 0.05, momentum=0.5, centered=True, maximize=True) | Adagrad(p) | Adagrad(p, 0.5, 0.1, 0.2, 0.3, 1e-3)
+Adagrad(p, 0.5, maximize=True) | Adadelta(p) | Adadelta(p, 0.5, 0.5) | Adadelta(p, 2.0, 0.8, 1e-3, 0.1, maximize=True)
+Adamax(p) | Adamax(p, 0.1, (0.5, 0.75), 1e-3, 0.1) | Adamax(p, 0.1, maximize=True) | Adamax(p, 0.1, foreach=True)
+NAdam(p) | NAdam(p, 0.1, (0.5, 0.75), 1e-3, 0.1, 0.5) | NAdam(p, 0.1, weight_decay=0.5, decoupled_weight_decay=True)
+NAdam(p, 0.1, maximize=True) | RAdam(p) | RAdam(p, 0.1, (0.5, 0.75), 1e-3, 0.1) | RAdam(p, 0.1, (0.5, 0.99))
+RAdam(p, 0.1, weight_decay=0.5, decoupled_weight_decay=True, maximize=True) | ASGD(p) | ASGD(p, 0.1, 0.5, 0.5, 2, 0.25)
+ASGD(p, 0.1, maximize=True) | Rprop(p) | Rprop(p, 0.5) | Rprop(p, 0.1, (0.25, 2.0), (0.05, 0.5)) | Adamax(p, -1.0)
+Adamax(p, eps=-1.0) | NAdam(p, betas=(1.0, 0.5)) | NAdam(p, momentum_decay=-1.0) | RAdam(p, weight_decay=-1.0)
+ASGD(p, weight_decay=-1.0) | ASGD(p, torch.ones(2)) | Rprop(p, etas=(1.5, 2.0)) | Rprop(p, -1.0)
+Rprop(p, maximize=True)
 """
 
 
@@ -59,7 +66,7 @@ def test_a_walk(text: str) -> None:
     def program(torch: Any) -> Any:
         params, loss = quadratic(torch)
         optimizer = eval(f"torch.optim.{text}", {"torch": torch, "p": params})
-        losses, params, versions, state = walked(torch, optimizer, params, loss)
+        losses, params, versions, state = walked(torch, optimizer, params, loss, 8)
         return losses, params, versions if "fused" not in text else None, str(state["param_groups"]), state["state"]
 
     compare(program)
@@ -262,28 +269,61 @@ StepLR(o, 2) | StepLR(o, 3, 0.5) | ExponentialLR(o, 0.5) | LambdaLR(o, lambda e:
 LambdaLR(o, [lambda e: 0.5**e, lambda e: 2**e]) | LambdaLR(o, [abs]) | StepLR(3, 2)
 ExponentialLR(o, 0.5, last_epoch=2) | MultiStepLR(o, [2, 4, 4]) | MultiStepLR(o, (1,), 0.5) | LinearLR(o)
 LinearLR(o, 0.5, 0.1, 3) | LinearLR(o, 0.0) | LinearLR(o, 0.5, 2.0) | CosineAnnealingLR(o, 4)
-CosineAnnealingLR(o, 2, 0.1) | CosineAnnealingLR(o, 4, last_epoch=2)
-LinearLR(o, last_epoch=2) | MultiStepLR(o, [1], last_epoch=2)
+CosineAnnealingLR(o, 2, 0.1) | CosineAnnealingLR(o, 4, last_epoch=2) | LinearLR(o, last_epoch=2)
+MultiStepLR(o, [1], last_epoch=2) | ConstantLR(o) | ConstantLR(o, 0.5, 3) | ConstantLR(o, 2.0) | PolynomialLR(o)
+PolynomialLR(o, 4, 2.0) | PolynomialLR(3) | SequentialLR(o, [ConstantLR(o, 0.5, 2), ExponentialLR(o, 0.5)], [3])
+SequentialLR(o, [LinearLR(o), CosineAnnealingLR(o, 4), StepLR(o, 1)], [2, 5]) | SequentialLR(o, [], [])
+SequentialLR(o, [StepLR(o, 1)], [1]) | SequentialLR(o, [3], []) | SequentialLR(a, [StepLR(o, 1)], [])
+SequentialLR(o, [ReduceLROnPlateau(o)], []) | ChainedScheduler([ConstantLR(o), ExponentialLR(o, 0.5)])
+SequentialLR(o, [ChainedScheduler([ConstantLR(o), StepLR(o, 1)]), ExponentialLR(o, 0.5)], [2]) | ChainedScheduler([])
+ChainedScheduler([StepLR(o, 1), StepLR(a, 1)]) | ChainedScheduler([3], o) | ChainedScheduler([ReduceLROnPlateau(o)])
+ChainedScheduler([StepLR(o, 1)], a) | CyclicLR(o, 0.1, 1.0, 2) | CyclicLR(o, 0.1, 1.0, 2, 3, "triangular2")
+CyclicLR(o, 0.1, [0.5, 1.0], 2, mode="exp_range", gamma=0.5) | CyclicLR(o, 0.1, 1.0, 2, scale_fn=lambda n: 1 / n)
+CyclicLR(a, 0.1, 1.0, 2) | CyclicLR(g, 0.1, 1.0, 2) | CyclicLR(g, 0.1, 1.0, 2, cycle_momentum=False)
+CyclicLR(o, 0.1, 1.0, mode="a") | CyclicLR(3, 0.1, 1.0) | CyclicLR(o, [0.1], 1.0)
+CyclicLR(o, 0.1, 1.0, 2, base_momentum=0.5, max_momentum=[0.75, 0.625])
+CyclicLR(o, 0.1, 1.0, 2, scale_fn=lambda n: 0.5**n, scale_mode="iterations") | ReduceLROnPlateau(o, patience=1)
+ReduceLROnPlateau(o, "max", 0.5, 0, 0.01, "abs", 2, [0.3, 0.01]) | ReduceLROnPlateau(o, "min", 0.5, 0, 0.5, "rel", 1)
+ReduceLROnPlateau(o, "max", 0.5, 1, 0.1) | ReduceLROnPlateau(o, "a") | ReduceLROnPlateau(o, factor=1.0)
+ReduceLROnPlateau(o, threshold_mode="a") | ReduceLROnPlateau(o, min_lr=[1]) | ReduceLROnPlateau(3)
+ReduceLROnPlateau(o, "min", 0.5, 0, 0.1, "abs", 0, 0.2) | CosineAnnealingWarmRestarts(o, 3)
+CosineAnnealingWarmRestarts(o, 2, 2, 0.1) | CosineAnnealingWarmRestarts(o, 0) | CosineAnnealingWarmRestarts(o, 2, 0)
+CosineAnnealingWarmRestarts(o, 2, eta_min="a") | CosineAnnealingWarmRestarts(3, 2) | OneCycleLR(o, 1.0, 10)
+OneCycleLR(o, [1.0, 2.0], epochs=3, steps_per_epoch=4, anneal_strategy="linear")
+OneCycleLR(o, 1.0, 9, three_phase=True) | OneCycleLR(a, 1.0, 10, pct_start=0.5, div_factor=2.0, final_div_factor=4.0)
+OneCycleLR(o, 1.0, 4) | OneCycleLR(o, 1.0) | OneCycleLR(o, 1.0, 0) | OneCycleLR(o, 1.0, epochs=2, steps_per_epoch=-1)
+OneCycleLR(o, 1.0, 10, pct_start=2.0) | OneCycleLR(o, 1.0, 10, anneal_strategy="a") | OneCycleLR(3, 1.0, 10)
+OneCycleLR(o, [1.0], 10) | OneCycleLR(g, 1.0, 10) | OneCycleLR(g, 1.0, 10, cycle_momentum=False)
 """
+UNKEPT = {"_scale_fn_custom", "_phases", "_schedule_phases"}
+HELD = "best num_bad_epochs cooldown_counter min_lrs T_cur T_i last_epoch".split()
 
 
 @pytest.mark.parametrize("text", entries(SCHEDULES))
 def test_a_schedule(text: str) -> None:
     def program(torch: Any) -> Any:
-        params, _ = quadratic(torch)
-        optimizer = torch.optim.SGD([{"params": params[0], "lr": 0.5}, {"params": params[1:], "lr": 2.0}])
-        schedule = eval(f"s.{text}", {"s": torch.optim.lr_scheduler, "o": optimizer})
-        rates = [schedule.get_last_lr()]
-        for _ in range(5):
-            optimizer.step()
-            schedule.step()
-            rates.append([group["lr"] for group in optimizer.param_groups])
-        rates += [schedule.get_last_lr(), sorted(schedule.state_dict()), schedule.last_epoch, str(optimizer)]
-        again = eval(f"s.{text}", {"s": torch.optim.lr_scheduler, "o": optimizer})
-        again.load_state_dict(schedule.state_dict())
-        optimizer.step()
-        again.step()
-        return [*rates, again.get_last_lr()]
+        p, _ = quadratic(torch)
+        o = torch.optim.SGD([{"params": p[0], "lr": 0.5}, {"params": p[1:], "lr": 2.0}], momentum=0.5)
+        known = {**vars(torch.optim.lr_scheduler), "o": o, "a": torch.optim.Adam(p), "g": torch.optim.Adagrad(p)}
+        schedule, rates = eval(text, known), []
+
+        def stepped(measures: Any) -> None:
+            for measure in measures:
+                schedule.optimizer.step()
+                schedule.step(*[torch.tensor(measure)] * ("Plateau" in text))
+                groups = schedule.optimizer.param_groups
+                moved = [(group["lr"], group.get("momentum", group.get("betas"))) for group in groups]
+                rates.append((schedule.get_last_lr(), moved))
+
+        stepped((3.0, 2.0, 2.5, 2.0, 2.0, 1.9, 4.0, 4.0, 5.0))
+        state, printed = schedule.state_dict(), str(schedule.optimizer)
+        schedule = eval(text, known)
+        schedule.load_state_dict(state)
+        for epoch in (0.5, 7, 9.25) if "WarmRestarts" in text else ():
+            schedule.step(epoch)
+            rates.append(schedule.get_last_lr())
+        stepped((4.0,))
+        return rates, sorted({*state} - UNKEPT), {name: state.get(name) for name in HELD}, printed
 
     compare(program)
 
@@ -328,3 +368,32 @@ def test_an_optimiser_that_only_wraps_another(torch):
     optimizer = Twice(torch.optim.SGD(params, 0.05))
     loss().backward()
     return optimizer.step(), params
+
+
+MINIMIZED = """
+LBFGS(p) | LBFGS(p, 0.5, 4) | LBFGS(p, 0.1, 6, history_size=2) | LBFGS(p, max_eval=3) | LBFGS(p, tolerance_grad=100.0)
+LBFGS(p, tolerance_change=0.1) | LBFGS(p, -1.0) | LBFGS([{"params": p[:1]}, {"params": p[1:]}])
+LBFGS(p, line_search_fn="other")
+"""
+
+
+@pytest.mark.parametrize("text", entries(MINIMIZED))
+def test_lbfgs(text: str) -> None:
+    def program(torch: Any) -> Any:
+        values = ([0.5, -1.0, 2.0], [1.5], [1.0])
+        p = [torch.nn.Parameter(torch.tensor(v, dtype=torch.float64)) for v in values]
+        optimizer = eval(text, {"LBFGS": torch.optim.LBFGS, "p": p})
+        losses = []
+
+        def closure() -> Any:
+            optimizer.zero_grad()
+            loss = (p[0] ** 2 * torch.tensor([1.0, 3.0, 0.5], dtype=torch.float64)).sum() + (p[0].sum() - p[1]) ** 4
+            loss.sum().backward()
+            losses.append(loss.item())
+            return loss
+
+        found = [optimizer.step(closure).item() for _ in range(3)]
+        state = optimizer.state[p[0]]
+        return found, losses, [x.detach() for x in p], state["func_evals"], state["n_iter"]
+
+    compare(program)

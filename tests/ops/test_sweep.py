@@ -711,7 +711,7 @@ def told(text: str, args: list[Any], ours: Seen, theirs: Seen) -> str:
     return f"sample {text.strip()}: {given}" + "".join([f"\n  {str(x.error or x.facts)[:400]}" for x in (ours, theirs)])
 
 
-# Which draw, or are made of operations on matrices: tests/ops/test_linalg.py has these.
+# Which draw, or are made of operations on matrices: tests/ops/expressions.py has these.
 UNSWEPT = "bernoulli multinomial inverse logdet matrix_power pinverse".split()
 
 
