@@ -231,6 +231,7 @@ def test_half_of_a_character_in_a_cell_keeps_no_page_from_being_written(tmp_path
     assert nbformat.read(tmp_path / "out" / "half.ipynb", as_version=4).cells[0].source == "half \ud83d"
 
 
+@pytest.mark.slow
 def test_a_failing_cell_leaves_the_page_of_an_earlier_run(tmp_path: Path) -> None:
     (tmp_path / "bad.html").write_text("the page of last week")
     bad = write(tmp_path / "bad.ipynb", "1 / 0")

@@ -175,6 +175,7 @@ def test_a_cell_that_goes_wrong_costs_what_comes_after_it_at_most(
         assert said[2].says == "The kernel died before this was judged (2 points)."
 
 
+@pytest.mark.slow
 def test_a_lesson_is_known_by_its_exercises_and_not_by_the_name_of_the_file() -> None:
     lessons = grading._lessons(SOURCE)
     assert len(lessons) == len([*SOURCE.glob("*.ipynb")])

@@ -257,6 +257,7 @@ def test_notes_are_for_the_presenter_alone() -> None:
     assert len(notebook.cells) == 2
 
 
+@pytest.mark.slow
 def test_images_that_are_attached_to_a_cell_are_shown_and_what_is_to_be_skipped_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,6 +73,7 @@ def test_a_script_runs_as_python_runs_it_and_its_first_steps_become_a_page(tmp_p
     assert sorted(path.name for path in tmp_path.iterdir()) == ["scripts", "train.html"]
 
 
+@pytest.mark.slow
 def test_the_steps_after_others_are_recorded_and_shown_later(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(SCRIPT)
     seen = traced(tmp_path, "--from-step", "2", "--steps", "1", "-o", "some.json", "-m", "train", "-o", "x")
@@ -125,6 +126,7 @@ def test_findings_that_name_a_call_of_the_trace_say_what_it_is(
     assert "`trace.show()`" in next_step and told == "There `trace` is `workbench.load('bad.json')`."
 
 
+@pytest.mark.slow
 def test_a_page_of_each_command_has_its_own_name_and_writes_over_nothing_silently(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,6 +8,7 @@ from corpus import Entry, chosen, recorded
 MOST = 6  # variables of a program that are asked about
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("engine", "entry"), [each for each in chosen("models") if each.values[0] == "workbench"])
 def test_every_variable_has_an_answer(engine: str, entry: Entry) -> None:
     trace = recorded(engine, entry.program)

@@ -116,6 +116,7 @@ def test_a_batch_of_none_has_no_samples(op: Any, text: str) -> None:
             assert [out.shape for out in outs] == [(0, *shape) for shape in shapes]
 
 
+@pytest.mark.slow
 @each_sample(OPS)
 def test_gradients_of_a_batch(op: Any, text: str) -> None:
     args = arguments(op, text)
@@ -135,6 +136,7 @@ def test_gradients_of_a_batch(op: Any, text: str) -> None:
             np.testing.assert_allclose(got.numpy(), want if i in batched else want.sum(0), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.slow
 @each_sample(OPS)
 def test_tangents_of_a_batch(op: Any, text: str) -> None:
     args = arguments(op, text)

@@ -216,6 +216,7 @@ def smaller(op: Any) -> Iterator[str]:
             yield text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
 def test_without_dimensions_and_without_elements(op: Any) -> None:
     if op.name in STRIDED:

@@ -86,6 +86,7 @@ def test_forward_and_reverse_agree(op: Any, text: str) -> None:
         np.testing.assert_allclose(forward, reverse, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @each_sample(OPS, skipping=has_a_tie, more=EMPTY)
 def test_forward_over_reverse_and_reverse_over_forward_agree(op: Any, text: str) -> None:
     args = arguments(op, text)

@@ -68,6 +68,7 @@ def _stand_in(folder, body: str) -> None:
     write_program(folder / "ffmpeg", f"import sys\n{body}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="a script is no program there")
 def test_ffmpeg_gets_every_step_as_a_picture_and_its_film_is_kept(tmp_path, monkeypatch):
     _stand_in(tmp_path, "open(sys.argv[-1], 'wb').write(sys.stdin.buffer.read())")
@@ -107,6 +108,7 @@ def test_a_film_that_fails_half_way_leaves_the_old_file(tmp_path, monkeypatch):
     assert (tmp_path / "x.gif").read_text() == "old" and os.listdir(tmp_path) == ["x.gif"]
 
 
+@pytest.mark.slow
 def test_a_long_export_shows_how_far_it_is(capsys, monkeypatch):
     assert 1 <= images._PATIENCE <= 5  # s
     monkeypatch.setattr(images, "_PATIENCE", 3600)
@@ -132,6 +134,7 @@ def test_a_pdf_of_a_huge_picture_is_no_larger_than_readers_show():
     assert float(height) <= 14_401
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STILL)
 def test_a_still_picture_is_of_the_step_that_is_asked_for(tmp_path, name):
     picture, kept = Picture(loss()), []

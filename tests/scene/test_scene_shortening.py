@@ -202,6 +202,7 @@ def test_steps_that_stay_show_what_they_showed(steps):
         assert short.layout == board.layout
 
 
+@pytest.mark.slow
 def test_of_many_rounds_all_boxes_stay_that_are_seen_where_it_opens_but_for_results_of_what_is_gone():
     board = made("100 rounds")
     short = cut(board, Plan(0, 0, steps=24))
@@ -258,6 +259,7 @@ def test_what_does_not_fit_at_all_stays_an_image_and_says_so(page):
     wait_until(page, "document.querySelector('img').complete")
 
 
+@pytest.mark.slow
 def test_a_part_of_a_picture_is_not_laid_out_anew():
     board = made("1,000 steps")
     short = cut(board, Plan(0))
@@ -307,6 +309,7 @@ def test_levels_stand_in_the_same_order_in_every_process():
     assert levels == sorted(levels, key=lambda id: (-outer[id], -place[id])) and len(levels) > 5
 
 
+@pytest.mark.slow
 def test_a_picture_is_shortened_with_few_trials():
     board, tries = storyboard(_recorded("600 steps")), []
 

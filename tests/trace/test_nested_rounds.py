@@ -43,6 +43,7 @@ def check(seed: int, torch: Any) -> None:
         assert found == rounds, (seed, text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", seeds(100, 900, quick=range(40)))
 def test_rounds_are_those_in_which_a_program_was(seed: int) -> None:
     check(seed, workbench)

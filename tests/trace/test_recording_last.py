@@ -141,6 +141,7 @@ def test_what_is_kept_of_a_training_begins_with_a_whole_step():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", ALONE)
 def test_the_first_step_says_how_many_events_were_let_go(view):
     trace, *_ = descend(100, last=200)

@@ -32,6 +32,7 @@ def alike(one: Storyboard, other: Storyboard) -> bool:
     return (one.scene, one.steps, one.start, one.runs) == (other.scene, other.steps, other.start, other.runs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("view", "program"), SHOWN)
 def test_a_trace_from_a_file_is_shown_alike(view: str, program: Any) -> None:
     trace = program()

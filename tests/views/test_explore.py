@@ -249,6 +249,7 @@ def test_a_slider_is_moved_within_its_range_and_by_its_name() -> None:
     assert found.values == {"x": 1.0}
 
 
+@pytest.mark.slow
 def test_thirty_nodes_follow_a_slider_without_many_calls() -> None:
     found = torch.explore(chain, x=0.5, w=0.7)
     calls: Counter[str] = Counter()

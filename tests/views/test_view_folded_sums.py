@@ -61,6 +61,7 @@ def sums_are_true(seed: int, patch: pytest.MonkeyPatch) -> int:
     return told
 
 
+@pytest.mark.slow
 def test_what_folded_arrows_tell_is_the_sum_of_what_they_stand_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum([sums_are_true(seed, monkeypatch) for seed in (3, 7)]) > 2
 

@@ -247,6 +247,7 @@ def test_edges_between_groups_that_stay_closed_are_one_arrow_with_their_number()
     assert any("‖" in label for label in inside)  # of those that brought all gradients of a value
 
 
+@pytest.mark.slow
 def test_groups_lie_in_groups_and_hold_all_that_they_stand_for() -> None:
     trace = chain(100)
     board = trace.show(open=[]).storyboard

@@ -168,6 +168,7 @@ def test_a_cell_leads_to_the_graph_of_its_step_at_its_layer() -> None:
     assert len(cells) > 20 and set(cells) <= story["leads"].keys()
 
 
+@pytest.mark.slow
 def test_of_a_large_model_the_graphs_of_some_steps_are_kept_and_the_others_are_said_to_be_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -73,6 +73,7 @@ def test_it_stands_below_the_picture_and_inside_the_image():
         assert width >= layout.width and left <= 0 <= left + width - layout.width
 
 
+@pytest.mark.slow
 def test_png_and_pdf_have_room_for_it_and_a_film_has_captions_in_its_place():
     small, with_one = square(), square()
     with_one.legend = "A sentence that says how to read it."

@@ -221,6 +221,7 @@ def told(name: str):
     return trace, trace.show().storyboard
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [program.__name__ for program in net_samples.PROGRAMS])
 def test_about_25_boxes_are_seen_at_first(name):
     _, board = told(name)
@@ -414,6 +415,7 @@ def work(board):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_models_open_whole_with_their_parts(name):
     _, board = told(name)

@@ -98,6 +98,7 @@ def agrees(known, came, sent, names):
     )
 
 
+@pytest.mark.slow
 @each_sample(DIFFERENTIABLE)
 def test_what_the_arrows_of_every_operation_say_is_so(op, text):
     args = arguments(op, text)
