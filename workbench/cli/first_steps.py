@@ -242,7 +242,7 @@ class TorchSteps(EngineSteps):
         from workbench.bridges.torch.steps import StepsRecording
 
         self._recording = StepsRecording(Trace, lines=self._lines)
-        self.trace = self._recording.start(self._frame)
+        self.trace = self._recording.start(self._frame, PATIENCE if self._last is None else self._last - self._first)
 
     def _outside(self, action: Callable[[], None]) -> None:
         self._recording.when_outside(action)

@@ -6,6 +6,7 @@ A rule is a function from a `TrainingRun` to what it finds, in the file of its t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from ..trace.records import lost_said
@@ -126,6 +127,8 @@ def findings_of(run: TrainingRun) -> Findings:
     """The same of a training that was gathered already."""
     rules = [rule for rule in RULES if not (run.is_cut_short and rule in _OF_WHOLE_STEPS)]
     found = [each for rule in rules for each in rule(run)]
+    if run.is_partly_seen:
+        found = [replace(each, certain=False) for each in found]
     found.sort(key=lambda each: not each.certain)
     return Findings(found, _looked_at(run))
 

@@ -27,6 +27,7 @@ from ..trace.facts import SourceLine, TensorSeen
 from ..trace.model_records import ModuleCalled, OptimizerFound
 from ..trace.records import (
     BackwardStarted,
+    BackwardsUnseen,
     EventsLetGo,
     GradAccumulated,
     GradCaptured,
@@ -162,6 +163,7 @@ class TrainingRun(RecordedBackwards):
         self.calls: dict[int, ModuleCall] = {}
         self.called: list[tuple[int, ModuleCalled]] = []  # outermost modules, where anything in them was new
         self.optimizers: list[tuple[int, OptimizerFound]] = []  # the same of optimisers, by the steps they make
+        self.is_partly_seen = False  # whether other threads ran backward passes meanwhile
         self.is_whole = True  # whether the recording has kept its first events
         self._grads: dict[str, Value | None] = {}
         self._since: dict[str, tuple[object, ...]] = {}  # parameter -> who wrote it since the last backward began
@@ -176,6 +178,7 @@ class TrainingRun(RecordedBackwards):
             ModuleCalled: self._call,
             OptimizerFound: self._find_optimizer,
             EventsLetGo: self._cut_off,
+            BackwardsUnseen: self._miss,
         }
 
     def _see(self, at: int, seen: TensorSeen) -> None:
@@ -285,6 +288,9 @@ class TrainingRun(RecordedBackwards):
     def _cut_off(self, at: int, event: EventsLetGo) -> None:
         self.is_whole = False
 
+    def _miss(self, at: int, event: BackwardsUnseen) -> None:
+        self.is_partly_seen = True
+
     def _find_optimizer(self, at: int, event: OptimizerFound) -> None:
         self.optimizers.append((at, event))
 
@@ -297,9 +303,9 @@ class TrainingRun(RecordedBackwards):
 
     @cached_property
     def is_cut_short(self) -> bool:
-        """Whether an error, caught or not, came before two steps were over: what is missing may have been to come."""
-        if not self.failures:
-            return False
+        """Whether what is missing may have been to come, after an error before two steps were over, or was not seen."""
+        if not self.failures or self.is_partly_seen:
+            return self.is_partly_seen
         at, _ = self.failures[-1]
         updated = [update.event for each in self.parameters.values() for update in each.updates]
         over = sum(step.end <= at and any(step.begin <= each < step.end for each in updated) for step in self.steps)

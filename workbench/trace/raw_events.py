@@ -6,7 +6,7 @@ record, for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .call_records import HookRan, HooksFound
@@ -15,6 +15,7 @@ from .reader import Reader
 from .records import (
     BackwardFinished,
     BackwardStarted,
+    BackwardsUnseen,
     Failed,
     FailuresCaught,
     GradAccumulated,
@@ -217,6 +218,10 @@ class RawEvents:
             error = error.__cause__ or error.__context__
         if error is None:
             self._raw.append((FailuresCaught,))
+
+    def _put_unseen(self, counts: Mapping[str, int]) -> None:
+        """Put down how many backward passes threads have run that were not recorded, by the thread's name."""
+        self._raw += [(BackwardsUnseen, *each) for each in counts.items()]
 
     def _put_failed(self, task: int | None, place: int | None, error: str, message: str) -> None:
         """Put down an error by its words alone: its traceback would keep every tensor of the failed call."""

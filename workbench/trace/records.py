@@ -379,15 +379,47 @@ class FailuresCaught(Building):
         """Nothing in the graph changes."""
 
 
+@kind_of_event
+@dataclass(frozen=True, slots=True)
+class BackwardsUnseen(Building):
+    """A thread ran so many backward passes while another one was recorded."""
+
+    thread: str
+    count: int
+
+    @property
+    def quiet(self) -> bool:
+        """Whether a player does not stop for it."""
+        return True
+
+    def apply(self, frame: Frame) -> None:
+        """Nothing of them is known."""
+
+    def sentence(self, frame: Frame) -> str:
+        """Nothing: it is said once, by `lost_said`."""
+        return ""
+
+
 def lost_said(events: Iterable[Record]) -> str:
-    """How many events were lost: a sentence, or nothing."""
-    count = sum(type(event) is EventLost for event in events)
+    """How many events were lost, and how many backward passes not seen: sentences without a last dot, or nothing."""
+    count, said = 0, list[str]()
+    unseen: list[BackwardsUnseen] = []
+    for event in events:
+        count += isinstance(event, EventLost)
+        if isinstance(event, BackwardsUnseen):
+            unseen.append(event)
     was = "1 event of this recording is" if count == 1 else f"{count:,} events of this recording are"
-    return (
-        f"{was} missing, and with {'it' if count == 1 else 'them'} what only {'it' if count == 1 else 'they'} showed"
-        if count
-        else ""
-    )
+    if count:
+        it, they = ("it", "it") if count == 1 else ("them", "they")
+        said.append(f"{was} missing, and with {it} what only {they} showed")
+    if unseen:
+        ran = [f"{each.thread} ran {each.count:,}" for each in unseen[:3]]
+        others = f" and {len(unseen) - 3:,} other threads ran more" if len(unseen) > 3 else ""
+        said.append(
+            f"Backward passes that are not recorded: {', '.join(ran)}{others}. A recording follows one thread at a "
+            "time; use workbench.record(torch) inside the function that each thread runs"
+        )
+    return ". ".join(said)
 
 
 @kind_of_event

@@ -12,10 +12,10 @@ anybody see:
 - A write through a view is told by its CopySlices node alone: PyTorch shows nobody the node that this runs.
 - Hooks on tensors and nodes are told, and what each made of its gradient; one that is registered while a backward runs
   is known from the next backward on. A hook that packs what is saved is known by the function that unpacks it.
-- What runs in another thread is not recorded, but for the nodes of a backward, which PyTorch runs in a GPU's own
-  thread, and what a checkpoint computes again there. Nobody waits for a GPU until the trace is read. Inside of function
-  transforms (torch.func) the graph that `grad` makes is recorded; of operations inside of `vmap` and `jvp` that make no
-  node a trace says how many there were.
+- Threads are recorded in turns: the one that began and, while it waits, one other. Where two compute at once, only one
+  of them is recorded, and `findings()` says how many backward passes the other one ran. Nobody waits for a GPU until
+  the trace is read. Inside of function transforms (torch.func) the graph that `grad` makes is recorded; of operations
+  inside of `vmap` and `jvp` that make no node a trace says how many there were.
 - PyTorch ends the process, out of stack, where a chain of some 50,000 nodes is let go at once at which anybody has
   looked from Python, as each recording and picture does.
 - A call of what `torch.compile` has made is one box, `(compiled)`: it runs compiled, and nobody sees inside. A stepper

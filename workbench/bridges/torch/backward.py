@@ -671,7 +671,7 @@ class Wrappers:
             return out
 
         def run(outputs: Any, *args: Any, **kwargs: Any) -> Any:
-            if not recorder.hears():
+            if not recorder.hears_backward():
                 return self._run(outputs, *args, **kwargs)
             if mode in torch.overrides._get_current_function_mode_stack():
                 return recorder.run_backward(self._run, outputs, args, kwargs)

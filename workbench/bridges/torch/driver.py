@@ -22,6 +22,7 @@ from ...trace.hooks import nodes_behind
 from .. import NO_NUMBERS, NOT_RUN
 from .describe import is_python, kind_of_node, raw_saved, unknown, version_of
 from .operations import unobserved
+from .threads import ours
 
 task_id: Callable[[], int] = torch._C._current_graph_task_id  # type: ignore[attr-defined]
 _PLAIN = (torch.float16, torch.float32, torch.float64)
@@ -164,6 +165,7 @@ class Driver:
         self._error, self._edited, self._sent, self._at, self.result = None, None, {}, None, None
         self._go, self._here = threading.Semaphore(0), threading.Semaphore(0)
         self._thread = threading.Thread(target=self._backward, name="a stepped backward", daemon=True)
+        ours.add(self._thread)
         self._thread.start()
         self._here.acquire()
 

@@ -42,6 +42,7 @@ from .describe import (
     memory_of,
     version_of,
 )
+from .threads import Turns
 from .versions import COMPILED_CALLS
 
 __tracebackhide__ = True  # of what fails in a test, pytest shows no frame of this file
@@ -98,6 +99,7 @@ class OperationRecorder(TorchDescriber):
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
         self._thread = threading.get_ident()
+        self._turns: Turns | None = None  # while the recording goes on
         self._calls: list[tuple[Any, Entry | None]] = []  # the modules being called, and the entry before each
         self._module_names: WeakKeyDictionary[Any, dict[int, str]] = WeakKeyDictionary()
         self._outermost = ModuleNames(is_tensor, self._tag, self._names)
@@ -105,7 +107,13 @@ class OperationRecorder(TorchDescriber):
 
     def hears(self) -> bool:
         """Whether what happens in this thread is part of the recording."""
-        return threading.get_ident() == self._thread or self.is_in_backward()
+        turns = self._turns
+        return turns is not None and (self.is_in_backward() or turns.hears())
+
+    def hears_backward(self) -> bool:
+        """The same of a backward pass that begins."""
+        turns = self._turns
+        return turns is not None and (self.is_in_backward() or turns.hears_backward())
 
     def is_in_backward(self) -> bool:
         """Whether this thread runs a node of a backward that is recorded: of a device it is that device's own."""
@@ -419,7 +427,7 @@ class OperationMode(TorchFunctionMode):
         kind, name, writes = _kind_of(func)
         recorder = self.recorder
         kwargs = kwargs or {}
-        if kind == "quiet":
+        if kind == "quiet" or not recorder.hears():
             return func(*args, **kwargs)
         if kind == "backward":
             return recorder.asked(func, args, kwargs)
@@ -625,7 +633,7 @@ class CompiledCalls:
         self._set, self._module_call = dynamo._maybe_set_eval_frame, dynamo.OptimizedModule.__call__
 
         def set_eval_frame(callback: Any) -> Any:
-            if threading.get_ident() == self._recorder._thread:
+            if self._recorder.hears():
                 frame: FrameType | None = sys._getframe(1)
                 while frame is not None and frame.f_code is set_eval_frame.__code__:  # of a recording inside this one
                     frame = frame.f_back
@@ -635,7 +643,7 @@ class CompiledCalls:
 
         def call(module: Any, *args: Any, **kwargs: Any) -> Any:
             eager = dynamo._stance.stance == "force_eager"
-            if eager or threading.get_ident() != self._recorder._thread:
+            if eager or not self._recorder.hears():
                 return self._module_call(module, *args, **kwargs)
             self._begin(module._orig_mod, args, kwargs)
             out = None

@@ -23,6 +23,7 @@ from .birthplaces import recorders
 from .describe import LIMIT, _functorch, _sequence, is_python, kind_of_node, maker_of, raw_saved, version_of
 from .found_scopes import FRAMES, found_out
 from .operations import BirthHook, CompiledCalls, InnerValues, ModuleHooks, OperationMode, StepHook, unobserved
+from .threads import Turns
 from .warning_places import WarningPlaces
 
 leave_out(os.path.dirname(str(torch.__file__)) + os.sep)
@@ -50,6 +51,7 @@ class TorchRecorder(InChapters, BackwardRecorder):
             self.sampler.begin(frame)
         self._thread = threading.get_ident()
         self._mode = OperationMode(self)
+        self._turns = Turns(self, self._mode)
         try:
             self._compiled = CompiledCalls(self)
             self._install()
@@ -57,6 +59,7 @@ class TorchRecorder(InChapters, BackwardRecorder):
             _open.append(self)
         except BaseException:
             self._uninstall()
+            self._turns.remove()
             raise
 
     def _install(self) -> None:
@@ -112,6 +115,9 @@ class TorchRecorder(InChapters, BackwardRecorder):
             if self._compiled is not None:
                 self._compiled.remove()
             self._compiled = None
+            if self._turns is not None:
+                self._turns.remove()
+                self._put_unseen(self._turns.unheard)
         vars(self).pop("_mode", None)
         self.look_up(frame)
         self._outermost.learn()
@@ -128,9 +134,12 @@ class TorchRecorder(InChapters, BackwardRecorder):
         if len(self._raw) >= self._room:
             self._turn(True)
 
+    def is_computing(self) -> bool:
+        """Whether something is going on that is noted as one: a call, a backward pass, a part that is left alone."""
+        return bool(self._going or self._calls or self._before or self._suspender is not None)
+
     def _is_at_rest(self) -> bool:
-        busy = self._going or self._calls or self._before or self._suspender is not None
-        return not busy and _functorch.maybe_current_level() is None
+        return not self.is_computing() and _functorch.maybe_current_level() is None
 
     def _let_go(self) -> None:
         if not self._going:  # a backward knows places among the raw events

@@ -24,14 +24,16 @@ class StepsRecording(TorchRecording):
 
     _recorder: TorchRecorder
 
-    def start(self, frame: FrameType) -> Any:
+    def start(self, frame: FrameType, most: int) -> Any:
         """From now on record, outside of all modes and recordings that are there; `frame` is the program's outermost.
 
-        Gives the trace.
+        Of other threads at `most` so many backward passes are recorded: their steps end no recording. Gives the trace.
         """
         trace = self.__enter__()
         self._recorder = recorder = self._open[-1]
         recorder.sampler.begin(frame)
+        if recorder._turns is not None:
+            recorder._turns.most = most
         others = recorder._open_here()[:-1]
         if others or torch._C._len_torch_function_stack() > 1:
             for each in (recorder, *reversed(others)):
