@@ -183,6 +183,31 @@ ARRAYS = {
 }
 
 
+def corners(torch: Any) -> dict[str, Any]:
+    """Points of the plane, limits, and matrices of one number, at zeros, infinities and nan."""
+    points = [
+        (0, 0),
+        (0, -0.0),
+        (-0.0, 1),
+        (1e-30, 0),
+        (0, -1e-30),
+        (1e-200, 0),
+        (1e-23, 0),
+        (math.inf, 1),
+        (0, math.nan),
+    ]
+    values = {"y": [y for y, _ in points], "x": [x for _, x in points], "e": [0, 1, math.inf, math.nan, -math.inf]}
+    values |= {
+        "f": [math.inf] * 5,
+        "g": [math.inf, 1, math.nan, 0, 2],
+        "h": [math.inf, math.nan, 0, 1, 2],
+        "k": [-math.inf] * 5,
+    }
+    values |= {"z": [0], "Z": [[0]], "R": [[1, math.inf, math.nan]], "C": [[1], [math.inf]], "B": [[[1], [math.inf]]]}
+    named = {k: torch.tensor(v, dtype=torch.float64, requires_grad=True) for k, v in values.items()}
+    return named | {"torch": torch, "F": torch.nn.functional}
+
+
 def matrices(torch: Any) -> dict[str, Any]:
     """Matrices of every kind."""
     return {k: torch.tensor(a, requires_grad=True) for k, a in ARRAYS.items()} | {
@@ -1305,6 +1330,16 @@ x.reshape(3, 3).logsumexp(1) | x.clamp(torch.ones_like(x), torch.zeros_like(x)) 
 F.softmax(x[1:3], 0) | F.log_softmax(x[2:5], 0) | x[1:3].log_softmax(0) | x[2:3].softmax(0) | x[2:3].log_softmax(0)
 x[2:3].logsumexp(0) | x[1:3].logsumexp(0)
 """
+CORNERS_OF_SEVERAL = """
+torch.atan2(y, x) | torch.atan2(y.float(), x.float()) | torch.clamp(e, min=f) | torch.clamp(e, max=k)
+torch.clamp(e, min=k) | torch.clamp(e, max=f) | torch.clamp(e, f, f) | torch.clamp(e, g, h) | torch.clamp(e, h, g)
+Z @ R | C @ Z | (C @ Z) * C | Z.float() @ R.float() | z @ R | C @ z | Z @ z | torch.dot(z, z / z) | F.linear(z, C)
+F.linear(z, C, C[:, 0]) | F.linear(Z, C, C[:, 0]) | F.linear(Z, C) * C.T | torch.outer(z, R[0])
+torch.einsum('ij,jk->ik', Z, R) | torch.addmm(R, Z, R)
+torch.addmm(Z, Z, R, alpha=0) | torch.addmm(Z, Z, R, beta=0, alpha=0) | torch.addmv(z, C, z)
+torch.addmv(z, C, z / z, alpha=0) | torch.addr(Z, z, R[0], alpha=0) | torch.addbmm(C, B, Z[None])
+torch.addbmm(C, B, Z[None], alpha=0) | torch.baddbmm(B, B, Z[None]) | torch.baddbmm(B, B, Z[None], alpha=0)
+"""
 MATRICES = """
 L.inv(A) | L.inv(S) | m.inverse(A) | A.inverse() | L.solve(A, B) | L.solve(A, v) | L.solve(S, B) | L.solve(S, S)
 L.solve(A, B.mT, left=False) | L.solve(S, S[:, 0]) | L.solve(S, v) | L.cholesky(P) | L.cholesky(P, upper=True)
@@ -1620,7 +1655,15 @@ def of(world: World, *tables: str) -> list[Expression]:
 BASIC = [ARITHMETIC, FURTHER, NETWORKS, ADDED, ANSWERS, REFUSED, CREATED, LAYOUTS, CORNERS, INDICES, OTHER_NODES]
 OTHERS = {single: SINGLE, plain: PLAIN, windows: WINDOWS, borders: BORDERS, sizes: SIZES, pieces: PIECES, grids: GRIDS}
 OTHERS |= {likely: LIKELY, targets: TARGETS, classes: CLASSES, pairs: PAIRS, images: IMAGES, edges: EDGES}
-OTHERS |= {matrices: MATRICES, unfit: UNFIT, drawn: DRAWN, modules: MODULES, empty: EMPTY, frozen: FROZEN}
+OTHERS |= {
+    corners: CORNERS_OF_SEVERAL,
+    matrices: MATRICES,
+    unfit: UNFIT,
+    drawn: DRAWN,
+    modules: MODULES,
+    empty: EMPTY,
+    frozen: FROZEN,
+}
 OTHERS |= {layers: LAYERS, shaped: SHAPED, rows: ROWS, attention: ATTENTION, decoders: DECODERS, batches: BATCHES}
 EXPRESSIONS = [*of(basic, *BASIC), *[each for world, table in OTHERS.items() for each in of(world, table)]]
 
@@ -1650,10 +1693,9 @@ F.batch_norm(a.half(), None, None, x.float(), training=True).sum()
 RNN(2, 3, batch_first=True)(x) | GRU(2, 3, 2, bias=False, batch_first=True, bidirectional=True)(x)
 """,
     "saved": """
-x.clamp(y) | x.clamp(min=y) | x.clamp(max=p) | torch.clamp(x, min=s)
 (lambda b: (b.mul_(x), torch.autograd.grad(b.sum(), x)))(torch.ones(3, dtype=torch.float64) * 2) | F.logsigmoid(a * 30)
 F.layer_norm(a, [3], x, y) | F.layer_norm(A, (2, 3), a, q, 0.1) | torch.rrelu(x) | torch.rrelu_(x * 1) | F.rrelu_(x * 1)
-w.clamp(min=w.detach()) | F.logsigmoid(w) | F.batch_norm(a.half(), None, None, x.float(), training=True).sum()
+F.logsigmoid(w) | F.batch_norm(a.half(), None, None, x.float(), training=True).sum()
 F.max_pool2d(A[None][:0], 2) | f.div(2, rounding_mode='trunc') | f.div(g, rounding_mode='floor')
 (f * 1).div_(2, rounding_mode='floor') | torch.std_mean(a, 0, keepdim=True) | torch.std_mean(a, correction=0)
 torch.trapezoid(x) | torch.trapezoid(a, dx=2, dim=0) | torch.trapezoid(x, y) | torch.trapezoid(a, x)

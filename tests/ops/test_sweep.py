@@ -47,8 +47,10 @@ CALLS = {
     "cat": "torch.cat(tensors, dim)",
     "clone": "torch.clone(self)",
     "baddbmm": "torch.baddbmm(self, batch1, batch2, beta=beta, alpha=alpha)",
+    "clamp_max_alone": "torch.clamp(self, max=max)",
     "clamp_max_number": "torch.clamp_max(self, max)",
     "clamp_max_tensors": "torch.clamp_max(self, max)",
+    "clamp_min_alone": "torch.clamp(self, min=min)",
     "clamp_min_number": "torch.clamp_min(self, min)",
     "clamp_min_tensors": "torch.clamp_min(self, min)",
     "clamp_tensors": "torch.clamp(self, min, max)",
@@ -282,8 +284,8 @@ KNOWN: dict[str, dict[str, str]] = {
     },
     "Derivatives at no elements and at zeros": {
         "float??, *: second gradient's value": "xlogy",
-        "float??, *edges: *gradient's value": "atan2 hypot",
-        "float??, one *: *gradient's value": "atan2 hypot",
+        "float??, *edges: *gradient's value": "hypot",
+        "float??, one *: *gradient's value": "hypot",
         "float??, *: *gradient's value": "cumprod cumprod_as prod_all prod_all_as huber_loss smooth_l1_loss "
         "soft_margin_loss",
     },

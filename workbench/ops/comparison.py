@@ -114,23 +114,36 @@ _clamp_min_number, _clamp_max_number = (
         ("max", lambda a, high: _clamped(a, None, high), "<="),
     )
 )
-_clamp_min_tensors = define(
-    "ClampMinBackward1",
-    "clamp_min_tensors(Tensor self, Tensor min)",
-    np.maximum,
-    kind="pointwise",
-    self="where(self >= min, grad, 0)",
-    min="where(self < min, grad, 0)",
-    samples="r(3), r(3); r(2, 3), r(3); r(3), r()",
-)
-_clamp_max_tensors = define(
-    "ClampMaxBackward1",
-    "clamp_max_tensors(Tensor self, Tensor max)",
-    np.minimum,
-    kind="pointwise",
-    self="where(self <= max, grad, 0)",
-    max="where(self > max, grad, 0)",
-    samples="r(3), r(3); r(2, 3), r(3); r(3), r()",
+(_clamp_min_tensors, _clamp_low), (_clamp_max_tensors, _clamp_high) = (
+    [
+        define(
+            node,
+            signature,
+            forward,
+            kind="pointwise",
+            self=f"where(self {inside} {limit}, grad, 0)",
+            **{limit: f"where(self {outside} {limit}, grad, 0)"},
+            samples=samples,
+        )
+        for node, signature, forward, samples in (
+            (
+                f"Clamp{limit.capitalize()}Backward1",
+                f"clamp_{limit}_tensors(Tensor self, Tensor {limit})",
+                bound,
+                "r(3), r(3); r(2, 3), r(3); r(3), r()",
+            ),
+            (  # whose node has an edge for the limit that is not given, False here
+                "ClampBackward0",
+                f"clamp_{limit}_alone(Tensor self, Tensor min, Tensor max)",
+                alone,
+                only,
+            ),
+        )
+    ]
+    for limit, bound, alone, only, inside, outside in (
+        ("min", np.maximum, lambda a, low, high: np.maximum(a, low), "r(3), r(3), False", ">=", "<"),
+        ("max", np.minimum, lambda a, low, high: np.minimum(a, high), "r(3), False, r(3)", "<=", ">"),
+    )
 )
 
 
@@ -141,13 +154,6 @@ def _in_range(a: Any, low: Any, high: Any) -> Any:
 
 
 in_formulas("in_range", _in_range, _in_range)
-
-
-def _limits(dtype: np.dtype) -> tuple[Any, Any]:
-    """The least and the greatest number of a dtype."""
-    if dtype.kind == "f":
-        return -np.inf, np.inf
-    return (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)) if dtype.kind in "iu" else (False, True)
 
 
 @operation(in_place=True, also=("clip",))
@@ -170,8 +176,9 @@ def clamp(self: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None 
         kind = dtypes.result_type(kinds)
         if kind is dtypes.bool_ and None not in (min, max):
             raise NotImplementedError(errors.NO_KERNEL.format("clamp_cpu", "Bool"))
-        low, high = _limits(kind.np)
-        return _clamp_tensors(self, low if min is None else min, high if max is None else max)
+        if min is None or max is None:
+            return _clamp_high(self, False, max) if min is None else _clamp_low(self, min, False)
+        return _clamp_tensors(self, min, max)
     low = None if min is None else number_of("clamp", "min", 1, min)
     return _clamp(self, low, None if max is None else number_of("clamp", "max", 2, max))
 

@@ -14,7 +14,7 @@ from .core import checks
 from .core.op import define, operation
 from .core.registry import in_formulas
 from .core.results import into
-from .linear import added_to
+from .linear import added_to, dotted
 
 INTEGER_DIVISION = (
     "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
@@ -160,7 +160,7 @@ def lerp(self: Tensor, end: Tensor, weight: Any) -> Tensor:
 _addmv = define(
     "AddmvBackward0",
     "addmv(Tensor self, Tensor mat, Tensor vec, beta, alpha)",
-    lambda a, mat, vec, beta, alpha: added_to(a, mat.dot(vec), beta, alpha),
+    lambda a, mat, vec, beta, alpha: added_to(a, dotted(mat, vec), beta, alpha),
     self="times(sum_to(grad, self.shape), beta)",
     mat="times(unsqueeze(grad, 1) * vec, alpha)",
     vec="times(mv(t(mat), grad), alpha)",
@@ -170,7 +170,7 @@ _addmv = define(
 _addr = define(
     "AddrBackward0",
     "addr(Tensor self, Tensor vec1, Tensor vec2, beta, alpha)",
-    lambda a, vec1, vec2, beta, alpha: added_to(a, np.multiply.outer(vec1, vec2), beta, alpha),
+    lambda a, vec1, vec2, beta, alpha: added_to(a, np.multiply.outer(vec1, vec2), beta, alpha, reads=True),
     self="times(sum_to(grad, self.shape), beta)",
     vec1="times(mv(grad, vec2), alpha)",
     vec2="times(mv(t(grad), vec1), alpha)",
@@ -186,7 +186,7 @@ in_formulas(
 _baddbmm = define(
     "BaddbmmBackward0",
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, beta, alpha)",
-    lambda a, batch1, batch2, beta, alpha: added_to(a, np.matmul(batch1, batch2), beta, alpha),
+    lambda a, batch1, batch2, beta, alpha: added_to(a, np.matmul(batch1, batch2), beta, alpha, reads=True),
     self="times(sum_to(grad, self.shape), beta)",
     batch1="times(bmm(grad, transpose(batch2, 1, 2)), alpha)",
     batch2="times(bmm(transpose(batch1, 1, 2), grad), alpha)",

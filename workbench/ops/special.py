@@ -115,14 +115,15 @@ deg2rad, rad2deg = (
         ("Rad2DegBackward0", "rad2deg", 180 / math.pi, "Angles in radians as degrees."),
     )
 )
+abbreviation("reciprocal_or_0(x)", "where(x == 0, 0.0, 1 / x)")
 atan2 = define(
     "Atan2Backward0",
     "atan2(Tensor self, Tensor other)",
     np.arctan2,
     meaning="The angle in radians, from -pi to pi, of the point (other, element).",
     kind="float",
-    self="grad * (other / (self * self + other * other))",
-    other="grad * (-self / (self * self + other * other))",
+    self="grad * other * reciprocal_or_0(self * self + other * other)",  # also where the squares are too small
+    other="grad * -self * reciprocal_or_0(self * self + other * other)",
     samples="r(3), p(3); r(2, 3), p(3)",
     out=True,
     in_place=True,
