@@ -21,6 +21,7 @@ from .trace.frame import Frame, TensorState
 from .trace.hooks import nodes_behind
 from .trace.names import named_in
 from .trace.recorder import Recorder
+from .trace.records import EngineUnseen, lost_said
 from .trace.schema import Record
 from .trace.stacks import user_frame
 from .trace.timeline import Timeline
@@ -113,6 +114,8 @@ def _inquirer_of(tensor: Any, loss: Any) -> Any:
 def why_in(trace: Trace, tensor: Any, loss: Any = None) -> Why:
     """Why the `.grad` of a tensor, or of what a variable of this name held, is what it is, as a trace tells."""
     now = trace.snapshot()
+    if isinstance(now.events[0] if now.events else None, EngineUnseen):
+        raise ValueError(f"{lost_said(now.events)}.")
     frame = now.frame(len(now.events))
     asked = _asked_of(trace, frame, tensor, "about a tensor, or its name")
     told = None if loss is None else _asked_of(trace, frame, loss, "with a loss, or its name")

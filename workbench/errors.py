@@ -77,7 +77,8 @@ def check_hooks(function: str, *hooks: Any, of: Any = None, named: dict[str, Any
 def kind_of(given: Any) -> str:
     """What a refused argument is called."""
     kind = type(given)
-    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+    package = kind.__module__.partition(".")[0]
+    return f"{package}.{kind.__name__}" if package in ("numpy", "torch") else kind.__name__
 
 
 def of_shapes(error: BaseException) -> RuntimeError | None:
@@ -362,6 +363,7 @@ GRADCHECK_STRIDE_ZERO = (
     "to compute the numerical gradients correctly. You should call .contiguous on the input before passing it to "
     "gradcheck."
 )
+GRADCHECK_OTHER = "gradcheck takes tensors of this package, but got {}: use the gradcheck of its own engine."
 GRADCHECK_NO_INPUT = (
     "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
 )

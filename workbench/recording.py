@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .autograd.function import Function
 from .autograd.state import in_forked_children
-from .bridges import is_of_torch
+from .bridges import is_of_torch, nodes_of_torch
 from .events import LAST, listeners
 from .trace.chapters import check_last
 from .trace.line_recorder import LineRecorder, unwatch, watch
@@ -130,6 +130,7 @@ class record:  # named as what a user writes: `with record() as trace:`
             limit = LIMIT
         check_last(last)
         self._limit, self._lines, self._last = limit, lines, last
+        self._torch_nodes = 0  # that PyTorch had made before
         self._open: Any = None  # the recorder, what ends it, and those that had been open before
 
     def __repr__(self) -> str:
@@ -139,6 +140,7 @@ class record:  # named as what a user writes: `with record() as trace:`
     def __enter__(self) -> Trace:
         limit, last = self._limit, self._last
         recorder = LineRecorder(Function, limit, last) if self._lines else Recorder(limit, last)
+        self._torch_nodes = nodes_of_torch() or 0
         frame = user_frame()
         if frame is not None:
             recorder.sampler.begin(frame)
@@ -170,6 +172,8 @@ class record:  # named as what a user writes: `with record() as trace:`
             _leave(recorder)
             raise
         leave.detach()
+        if (nodes := nodes_of_torch()) is not None:
+            recorder.miss_engine("PyTorch", nodes - self._torch_nodes)
         recorder.left_with(error)
         recorder.look_up(user_frame())
 

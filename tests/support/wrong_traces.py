@@ -92,6 +92,7 @@ def sound() -> tuple[list[Event], list[Any]]:
     first = [{"kind": "EventsLetGo", "count": 3}, {"kind": "OperationsUnseen", "transform": "vmap", "count": 3}]
     first += [{"kind": "EventLost", "lost": "HookRan"}, {"kind": "FailuresCaught"}]
     first += [{"kind": "BackwardsUnseen", "thread": "Thread-1 (train)", "count": 3}]
+    first += [{"kind": "EngineUnseen", "engine": "PyTorch", "nodes": 3}]
     whole = [*first, *events, *_renamed([_whole(event) for event in shown])]
     missing = RECORDS.keys() - {event["kind"] for event in whole}
     assert not missing, f"no program here makes {missing}"

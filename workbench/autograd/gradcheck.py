@@ -205,6 +205,9 @@ def check_inputs(inputs: tuple[Any, ...], wants_double: bool = True) -> None:
         a = t._array
         if a.size and any(stride == 0 and size > 1 for stride, size in zip(a.strides, a.shape, strict=True)):
             raise failed(RuntimeError(errors.GRADCHECK_STRIDE_ZERO.format(i)), t)
+    for t in inputs:
+        if not isinstance(t, Tensor) and hasattr(t, "requires_grad"):
+            raise TypeError(errors.GRADCHECK_OTHER.format(errors.kind_of(t)))
     if not wanted:
         raise failed(ValueError(errors.GRADCHECK_NO_INPUT), *inputs)
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+Made = TypeVar("Made")
 
 # The sentences of this part's errors and warnings.
 NO_TORCH = 'PyTorch is not installed: pip install "autograd-workbench[torch]" brings it.'
@@ -12,6 +15,37 @@ NO_NUMBERS = "The stepper takes no numbers of a tensor of {}: what it puts in ar
 NOT_RUN = "PyTorch has not run {}."
 WRONG_VALUES = 'values= is "seen" (what operations return) or "all", and not {!r}.'
 LOST = "The recording lost {}: {}: {}"
+
+
+def nodes_of_torch() -> int | None:
+    """How many nodes PyTorch has made so far in this thread; None where it is not loaded."""
+    torch = sys.modules.get("torch")
+    count = getattr(getattr(getattr(torch, "_C", None), "_autograd", None), "_get_sequence_nr", None)
+    return None if count is None else int(count())
+
+
+def with_torch(run: Callable[..., Made], f: Callable[..., Any], given: Sequence[Any], name: str) -> Made:
+    """What `run(f, given)` makes; where `f` is of PyTorch, of a function of the workbench's that runs it there.
+
+    That shows in an input, or in a TypeError of what takes tensors of one kind alone.
+    """
+    if any(map(is_of_torch, given)):
+        return _run_in_torch(run, f, given, name)
+    try:
+        return run(f, given)
+    except (TypeError, RuntimeError) as error:
+        if "torch" not in sys.modules or not isinstance(error.__cause__ or error, TypeError):
+            raise
+        try:
+            return _run_in_torch(run, f, given, name)
+        except Exception:  # of whatever kind: it may be no function of PyTorch's
+            raise error from error.__cause__
+
+
+def _run_in_torch(run: Callable[..., Made], f: Callable[..., Any], given: Sequence[Any], name: str) -> Made:
+    from .torch.functions import in_torch, own_of_torch
+
+    return run(in_torch(f, name), [own_of_torch(each) if is_of_torch(each) else each for each in given])
 
 
 def is_of_torch(thing: Any) -> bool:

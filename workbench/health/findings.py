@@ -103,7 +103,7 @@ class Findings(list[Finding]):
     def __str__(self) -> str:
         lines = [f"{self.lost}."] if self.lost else []
         if not self:
-            return "\n".join([f"No findings: {self.looked_at}.", *lines])
+            return "\n".join([*lines, f"No findings: {self.looked_at}."])
         for number, each in enumerate(self, 1):
             if not each.certain and (number == 1 or self[number - 2].certain):
                 lines.append("Perhaps meant:")

@@ -17,6 +17,8 @@ import numpy as np
 
 from ..autograd.grad_mode import enable_grad
 from ..autograd.tensor import Tensor
+from ..bridges import is_of_torch, with_torch
+from ..errors import kind_of
 from ..events import listeners, tag
 from ..ops.creation import get_rng_state, set_rng_state, tensor
 from ..scene.displays import display_of
@@ -97,10 +99,10 @@ def explore(f: Callable[..., Tensor], /, **inputs: Any) -> Exploration:
     if not callable(f):
         raise TypeError(EXPLORE_KIND.format(type(f).__name__))
     moving: list[Input] = []
-    fixed: dict[str, Tensor] = {}
+    fixed: dict[str, Any] = {}
     for name, given in inputs.items():
-        if isinstance(given, Tensor | np.ndarray):
-            fixed[name] = given if isinstance(given, Tensor) else tensor(given)
+        if isinstance(given, Tensor | np.ndarray) or is_of_torch(given):
+            fixed[name] = tensor(given) if isinstance(given, np.ndarray) else given
         else:
             moving.append(_slider(name, given))
     if not moving:
@@ -113,7 +115,11 @@ def explore(f: Callable[..., Tensor], /, **inputs: Any) -> Exploration:
         pass
     frame = user_frame()
     names = {tag(thing): name for name, thing in reversed(named_in(frame))} if frame is not None else {}
-    return Exploration(f, moving, fixed, names)
+
+    def explored(f: Callable[..., Any], given: Iterable[Tensor]) -> Exploration:
+        return Exploration(f, moving, dict(zip(fixed, given, strict=True)), names)
+
+    return with_torch(explored, f, [*fixed.values()], function_name(f))
 
 
 def _slider(name: str, given: Any) -> Input:
@@ -221,7 +227,7 @@ class Exploration(Picture):
         finally:
             set_rng_state(before)
         if not isinstance(result, Tensor):
-            raise TypeError(EXPLORE_TENSOR.format(self._call(values), type(result).__name__))
+            raise TypeError(EXPLORE_TENSOR.format(self._call(values), kind_of(result)))
         if result._array.size != 1:
             raise ValueError(EXPLORE_NUMBER.format(self._call(values), tuple(result.shape)))
         return result, leaves

@@ -15,6 +15,8 @@ from ..autograd.function import Function
 from ..autograd.gradcheck import Jacobians, as_tuple, check_inputs, nearly
 from ..autograd.gradcheck import numeric_columns as pushed
 from ..autograd.tensor import Tensor, wrap
+from ..bridges import is_of_torch, with_torch
+from ..errors import kind_of
 from ..scene.labels import CHARACTER, clean, columns
 from ..scene.model import Box, Scene, StoryStep
 from ..scene.picture import Picture
@@ -44,10 +46,11 @@ def jacobian(f: Callable[[Tensor], Tensor], x: Tensor, mode: Mode = "reverse", *
     """
     if mode not in ("reverse", "forward"):
         raise ValueError(NO_MODE.format(mode))
-    if not isinstance(x, Tensor):
-        raise TypeError(JACOBIAN_BY.format(type(x).__name__))
-    shape, values = (by_rows if mode == "reverse" else by_columns)(f, x)
-    board = _Painting(f, x.shape, shape, values, mode == "reverse").board()
+    if not isinstance(x, Tensor) and not is_of_torch(x):
+        raise TypeError(JACOBIAN_BY.format(kind_of(x)))
+    find = by_rows if mode == "reverse" else by_columns
+    shape, values = with_torch(lambda f, given: find(f, *given), f, [x], function_name(f))
+    board = _Painting(f, tuple(x.shape), shape, values, mode == "reverse").board()
     board.legend = board.legend if legend else ""
     return Picture(board)
 
@@ -83,7 +86,7 @@ def by_columns(f: Callable[..., Any], x: Tensor) -> tuple[tuple[int, ...], np.nd
 
 def _one(y: Any) -> Tensor:
     if not isinstance(y, Tensor):
-        raise TypeError(JACOBIAN_OF.format(type(y).__name__))
+        raise TypeError(JACOBIAN_OF.format(kind_of(y)))
     return y
 
 
@@ -101,7 +104,9 @@ def variables_of(f: Callable[..., Any], count: int) -> list[str]:
 
 def function_name(f: Callable[..., Any]) -> str:
     """A function's name, or a Function's; `f` where it has none of its own."""
-    name = getattr(_function(f) or f, "__name__", "f")
+    owner = getattr(f, "__self__", None)
+    is_applied = isinstance(owner, type) and getattr(f, "__name__", "") == "apply"  # of PyTorch's Functions too
+    name = getattr(owner if is_applied else f, "__name__", "f")
     return "f" if name == "<lambda>" else name
 
 
@@ -208,13 +213,17 @@ def check(
     """
     if mode not in _WAYS:
         raise ValueError(NO_MODE.format(mode))
-    given = as_tuple(inputs)
-    check_inputs(given, wants_double=False)
-    found = Jacobians(f, given, eps, atol, rtol)
-    exact = _exact(f, found)
-    if isinstance(exact, str):
-        check_inputs(given)  # says that float64 is better
-    board = _Checking(f, found, exact, mode).board()
+
+    def checked(f: Callable[..., Any], given: Sequence[Any]) -> Storyboard:
+        inputs = tuple(given)
+        check_inputs(inputs, wants_double=False)
+        found = Jacobians(f, inputs, eps, atol, rtol)
+        exact = _exact(f, found)
+        if isinstance(exact, str):
+            check_inputs(inputs)  # says that float64 is better
+        return _Checking(f, found, exact, mode).board()
+
+    board = with_torch(checked, f, as_tuple(inputs), function_name(f))
     board.legend = board.legend if legend else ""
     return Picture(board)
 

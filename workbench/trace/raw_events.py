@@ -16,6 +16,7 @@ from .records import (
     BackwardFinished,
     BackwardStarted,
     BackwardsUnseen,
+    EngineUnseen,
     Failed,
     FailuresCaught,
     GradAccumulated,
@@ -222,6 +223,11 @@ class RawEvents:
     def _put_unseen(self, counts: Mapping[str, int]) -> None:
         """Put down how many backward passes threads have run that were not recorded, by the thread's name."""
         self._raw += [(BackwardsUnseen, *each) for each in counts.items()]
+
+    def miss_engine(self, engine: str, nodes: int) -> None:
+        """Put down that another engine has made so many nodes, if this one did nothing."""
+        if not self._raw:
+            self._raw.append((EngineUnseen, engine, nodes))
 
     def _put_failed(self, task: int | None, place: int | None, error: str, message: str) -> None:
         """Put down an error by its words alone: its traceback would keep every tensor of the failed call."""

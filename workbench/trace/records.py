@@ -400,6 +400,30 @@ class BackwardsUnseen(Building):
         return ""
 
 
+@kind_of_event
+@dataclass(frozen=True, slots=True)
+class EngineUnseen(Building):
+    """Nothing was recorded, and another engine is there, which made so many nodes meanwhile."""
+
+    engine: str
+    nodes: int
+
+    @property
+    def quiet(self) -> bool:
+        """Whether a player does not stop for it."""
+        return True
+
+    def apply(self, frame: Frame) -> None:
+        """Nothing of them is known."""
+
+    def sentence(self, frame: Frame) -> str:
+        """Nothing: it is said once, by `lost_said`."""
+        return ""
+
+
+UNSEEN = EventLost, BackwardsUnseen, EngineUnseen  # of what was not recorded
+
+
 def lost_said(events: Iterable[Record]) -> str:
     """How many events were lost, and how many backward passes not seen: sentences without a last dot, or nothing."""
     count, said = 0, list[str]()
@@ -408,6 +432,9 @@ def lost_said(events: Iterable[Record]) -> str:
         count += isinstance(event, EventLost)
         if isinstance(event, BackwardsUnseen):
             unseen.append(event)
+        if isinstance(event, EngineUnseen):
+            made = f"PyTorch made {event.nodes:,} node{'s' * (event.nodes != 1)}, but " if event.nodes else ""
+            said.append(f"{made}record() records the workbench's own engine. To record PyTorch, use record(torch)")
     was = "1 event of this recording is" if count == 1 else f"{count:,} events of this recording are"
     if count:
         it, they = ("it", "it") if count == 1 else ("them", "they")

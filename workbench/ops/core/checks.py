@@ -239,7 +239,7 @@ def check_tensors(function: str, tensors: Any) -> None:
         raise TypeError(wrong(function, "tensors", 0, f"tuple of Tensors, not {type(tensors).__name__}"))
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
-            raise TypeError(errors.LIST_KIND.format(i, type(t).__name__))
+            raise TypeError(errors.LIST_KIND.format(i, errors.kind_of(t)))
 
 
 def check_cat(shapes: list[Shape], dim: int) -> None:
