@@ -5,6 +5,7 @@ A table is one string: its entries are separated by ` | ` and by the ends of lin
 
 from __future__ import annotations
 
+import array
 import collections
 import math
 import warnings
@@ -304,6 +305,37 @@ def batches(torch: Any) -> dict[str, Any]:
     return named | {"n": Made(torch, named["layers"], double=False)}
 
 
+class Pair:
+    """A sequence of its own kind."""
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, i: int) -> int:
+        return [0, 1][i]
+
+
+class One:
+    """A number of its own kind."""
+
+    def __index__(self) -> int:
+        return 1
+
+
+def put(t: Any, index: Any, value: Any) -> Any:
+    """A copy with something written into it."""
+    t = t * 1
+    t[index] = value
+    return t
+
+
+def sequences(torch: Any) -> dict[str, Any]:
+    """A matrix and a number, and what makes sequences of all kinds."""
+    named = {name: t for name, t in names(torch).items() if name in ("M", "s", "np")}
+    named |= {"tt": torch.tensor, "array": array, "collections": collections, "slice": slice}
+    return named | {"Pair": Pair, "One": One, "put": put}
+
+
 def caught(call: Any) -> Any:
     """What a call raises."""
     try:
@@ -403,6 +435,10 @@ x[::2][None].stride() | a[:, :1].stride() | a.is_contiguous() | a.T.is_contiguou
 (x > 0).all() | m.all() | m.any() | torch.is_tensor(x) | torch.is_tensor(1) | x.mean().reshape(1, 1)
 x.reshape(3, 1) * y | e * 2 | e + e | e.exp() | x[1:1].sum() | a[0] * a[1] | (a[0] + s).sum() | x.log() | z.log()
 torch.sqrt(x) | x ** 0.5 | z / z | 1 / z | torch.where(z == 0, z, 1 / z) | (z / z).sum() | torch.abs(z).sum()
+p ** y | p ** y.detach() | p ** n | p.detach() ** y | p ** 2 | F.linear(a, q, x[:2]) | torch.logsumexp(a, 1)
+torch.softmax(a, 1) | F.leaky_relu(x * 1, 0.1, inplace=True) | F.leaky_relu(x * 1, inplace=True)
+F.leaky_relu(x * 1, 0.0, inplace=True) | F.leaky_relu(x * 1, -0.1, inplace=True) | F.elu(x * 1, inplace=True)
+F.elu(x * 1, 1.5, inplace=True) | F.elu(x * 1, -1.5, inplace=True) | F.elu(x * 1, 0.0, True) | F.relu(x * 1, True)
 """
 
 FURTHER = """
@@ -720,6 +756,10 @@ a.prod(0, None) | a.median(0, None) | torch.norm(a, 2, 0, 1) | a.max(0, None) | 
 a.amax(0, 1) | torch.nn.functional.layer_norm(a, [torch.ones(2), torch.ones(2)])
 torch.nn.functional.layer_norm(a, [3, "a"]) | x.clamp(torch.tensor(0.5), 1) | x.clamp(0, torch.tensor(0.5))
 a.roll(-1, None) | x.detach().copy_(y, True) | torch.randint(5, (2.0,))
+torch.any(x, 7) | torch.std(x, 7) | torch.threshold(None, 1, 2) | torch.vdot(x, x[:2]) | torch.normal(x, -1.0)
+torch.atan2(x, y[:2]) | torch.xlogy(x, y[:2]) | torch.eq(x, y[:2]) | torch.ne(x, y[:2]) | torch.ge(x, y[:2])
+torch.gt(x, y[:2]) | torch.le(x, y[:2]) | torch.lt(x, y[:2]) | torch.bitwise_and(i, torch.arange(5))
+torch.bitwise_or(i, torch.arange(5)) | torch.bitwise_xor(i, torch.arange(5))
 """
 
 CREATED = """
@@ -1634,6 +1674,27 @@ ConvTranspose2d(2, 4, 3, groups=2) | ConvTranspose3d(1, 2, (1, 2, 3)) | GroupNor
 GroupNorm(2, 4, bias=False) | InstanceNorm1d(4) | InstanceNorm2d(4, affine=True)
 InstanceNorm3d(4, 0.1, None, True, True) | InstanceNorm2d(4, affine=True, bias=False) | BatchNorm3d(2)
 """
+# Indices of a matrix of 3 x 4; `tt` makes a tensor.
+SEQUENCES = """
+[0, 1] | [[0, 2], [1, 1]] | [[0, 2]] | [0, 2], [1, 1] | [] | [[]] | [[], []] | [True, False, True] | [True, False]
+[[True, False, True, False]] * 3 | [slice(None), 0] | [slice(None), [0, 1]] | [None, 0] | [..., 0] | [...] | [None]
+[0, tt([1, 2])] | [0, tt(1)] | [tt(0), tt(1)] | [tt([0, 1])] | [tt([True, False, True])] | [0, (1, 2)] | ((0, 1),)
+[(0, 1), (1, 2)] | [0, [1, 2]] | (slice(1, None), [0, 2]) | ([0, 2], slice(1, None)) | [slice(1, 2)] | [()] | ()
+([[0, 2], [1, 0]], slice(1, None)) | (slice(None), [[0, 2], [1, 0]]) | ([0, 2], None) | (..., [0, 2]) | ([], 1)
+(1, []) | (slice(None), []) | ([True, False, True], 1) | (1, [True, False, True, False]) | [0, True] | [0.5, 1] | ['a']
+'a' | b'ab' | 1.0 | (1.5, 0) | [0, 5] | [0, -3] | [0, -4] | [[0, 1], [2]] | [[0, 1, 2], [0, 1]] | [[[0, 1], [1, 0]]]
+[[0], [1], [2]] | [[0, 1]] * 40 | [0, 1] * 20 | range(2) | (range(2), 1) | [range(2)] | {0} | [[tt(0), tt(1)]]
+([tt(0), 1], 1) | np.array([0.5, 2.0]) | [np.array([0, 2]), np.array([1, 1])] | np.array(1)
+np.array([True, False, True]) | np.array([[0, 2], [1, 1]]) | [np.int64(1), np.int64(0)] | np.int64(1) | {0: 1}
+([1.0, 0.0], [2, 1]) | ([0, 1], [[0], [1, 2]]) | ([0, 1], [0, 'a']) | ([0, 1], [None, 1]) | bytearray(2)
+array.array('i', [0, 1]) | collections.deque([0, 1]) | Pair() | One() | (slice(One(), None), One()) | [One(), One()]
+slice(None, None, 0) | slice(None, None, -1) | slice([0, 1], None) | [2**70] | 2**70 | ([0, 1], []) | ([], [])
+"""
+# Functions of one tensor refuse what is none.
+ONE_TENSOR = """
+acos acosh argsort asin asinh atan atanh cos cosh deg2rad erf erfc exp2 expm1 isfinite isinf log log10 log1p log2
+logical_not nan_to_num neg rad2deg reciprocal sigmoid sign sinc sinh tanh trunc
+""".split()
 
 
 def modes(table: str) -> list[str]:
@@ -1665,7 +1726,9 @@ OTHERS |= {
     frozen: FROZEN,
 }
 OTHERS |= {layers: LAYERS, shaped: SHAPED, rows: ROWS, attention: ATTENTION, decoders: DECODERS, batches: BATCHES}
+OTHERS[sequences] = "\n".join(f"M[{index}] | put(M, ({index}), s)" for index in entries(SEQUENCES))
 EXPRESSIONS = [*of(basic, *BASIC), *[each for world, table in OTHERS.items() for each in of(world, table)]]
+EXPRESSIONS += of(basic, *[f"torch.{name}(None)" for name in ONE_TENSOR])
 
 # Of what these functions are made of, only the last node is PyTorch's, and its second derivatives may be zeros or None.
 COARSE = (windows, borders, sizes, pieces, pairs, images, matrices)
@@ -1704,8 +1767,9 @@ F.layer_norm(a, [3], torch.ones(3), torch.zeros(3), 0.1) | F.cross_entropy(a, to
 F.cross_entropy(x, torch.tensor(1))
 """,
     "writes": """
-F.layer_norm(a, [3], x, y) | F.layer_norm(A, (2, 3), a, q, 0.1) | torch.rrelu(x)
-F.max_pool2d(A[None][:0], 2) | f.div(g, rounding_mode='floor') | torch.cdist(a, M[:, :3]) | torch.cdist(A, A + 1, 1.0)
+F.layer_norm(a, [3], x, y) | F.layer_norm(A, (2, 3), a, q, 0.1) | torch.rrelu(x) | torch.rrelu_(x * 1)
+F.rrelu_(x * 1) | F.max_pool2d(A[None][:0], 2) | f.div(g, rounding_mode='floor')
+torch.cdist(a, M[:, :3]) | torch.cdist(A, A + 1, 1.0)
 """,
     "tangents": """
 e.logsumexp(0) | F.silu(a) | F.silu(s) | F.silu(x.clone(), inplace=True) | F.mse_loss(x, y) | F.mse_loss(a, x)

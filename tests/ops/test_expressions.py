@@ -106,7 +106,7 @@ def saved(torch: Any, world: World, text: str) -> Any:
 
 
 def writes(torch: Any, world: World, text: str) -> Any:
-    """Which writes between an expression and its gradient are errors, be the written one a Tensor or a Parameter."""
+    """Which writes before the gradient are errors, also into the result, be it a Tensor or a Parameter."""
     told: list[list[str]] = [[], []]
     for kind, answers in enumerate(told):
         given = world(torch)
@@ -114,12 +114,12 @@ def writes(torch: Any, world: World, text: str) -> Any:
         if kind:
             tensors = {k: torch.nn.Parameter(t.detach(), t.requires_grad) for k, t in tensors.items()}
         leaves = [t for t in tensors.values() if t.requires_grad]
-        for name, t in tensors.items():
+        for name in (*tensors, "result"):
             for create_graph in (False, True):
                 out = made(torch, flat(eval(text, given | tensors)))[0]
+                t, seed = tensors.get(name, out), torch.ones_like(out)
                 with torch.no_grad():
-                    t.copy_(t.clone())
-                seed = torch.ones_like(out)
+                    raised(t.copy_, t.clone())
                 error = raised(torch.autograd.grad, out, leaves, seed, None, create_graph, allow_unused=True)
                 answers.append(f"{name}: {error[0] if 'modified by an inplace' in str(error) else error == NO_ERROR}")
     assert told[0] == told[1]

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from expressions import Expression
 from op_samples import (
     DIFFERENTIABLE,
     arguments,
     each_sample,
+    error_inputs,
     has_a_tie,
     leaves,
     replaced,
@@ -280,3 +282,25 @@ def test_sums_of_few_and_many_elements(shape, dtype):
 def test_a_sigmoid_is_as_exact_where_it_is_very_small(x: float) -> None:
     y = w.tensor(x, dtype=w.float64).sigmoid().item()
     assert y == pytest.approx(1 / (1 + math.exp(-x)), rel=1e-14, abs=0)
+
+
+def refuses(text: Expression) -> bool:
+    """Whether an expression is refused; then no tensor may be changed."""
+    named = text.world(w)
+    tensors = [t for t in named.values() if isinstance(t, Tensor)]
+    before = [(t._array.copy(), t._version) for t in tensors]
+    try:
+        eval(text, named)
+    except Exception:
+        for t, (array, version) in zip(tensors, before, strict=True):
+            assert t._version == version, text
+            np.testing.assert_array_equal(t._array, array, err_msg=text)
+        return True
+    return False
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_operation_refuses_something_and_then_changes_no_tensor() -> None:
+    refused = {name.rstrip("_") for name, texts in error_inputs().items() if sum(map(refuses, texts))}
+    public = {op.name for op in REGISTRY.values() if hasattr(w, op.name) and not op.name.endswith("_")}
+    assert sorted(public - refused) == []
