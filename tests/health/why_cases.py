@@ -191,6 +191,45 @@ def required_too_late(engine, w, v, x):
     return [of_trace, why(u, loss)]
 
 
+@asks("none", "made first and other results", "lead from loss to second and third alone", "Nothing that was recorded")
+def only_siblings_used(engine, w, v, x):
+    with recorded(engine) as trace:
+        first, second, third = (x @ w).unbind(1)
+        first.retain_grad()
+        loss = (second * third).sum()
+        loss.backward()
+    return [trace.why(first)]
+
+
+@asks("none", "made kept and other results", "alone", "end = kept * 3")
+def only_sibling_of_an_end(engine, w, v, x):
+    with recorded(engine) as trace:
+        kept, rest = (x @ w).split(2)
+        kept.retain_grad()
+        end = kept * 3
+        rest.sum().backward()
+    del end
+    return [trace.why(kept)]
+
+
+@asks("none", "The way is cut between", "detach")
+def sibling_used_and_own_detached(engine, w, v, x):
+    with recorded(engine) as trace:
+        values, others = (x @ w).chunk(2, 1)
+        values.retain_grad()
+        (values.detach().sum() * others).sum().backward()
+    return [trace.why(values)]
+
+
+@asks("none", "made values and other results", "lead from", "alone")
+def sibling_detached(engine, w, v, x):
+    with recorded(engine) as trace:
+        values, others = (x @ w).chunk(2, 1)
+        values.retain_grad()
+        (others.detach().sum() * others).sum().backward()
+    return [trace.why(values)]
+
+
 # Zero.
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..trace.facts import Cut, SourceLine, TensorSeen
+from ..trace.facts import Cut, Edge, SourceLine, TensorSeen
 from ..trace.records import NodeCreated, NodesGone, SavedFreed, TensorShown, TensorWritten
 from ..trace.schema import Record
 from ..trace.values import Value
@@ -115,6 +115,9 @@ class RecordedGraph:
         self.values[event.tensor] = event.value
         if event.node is not None:
             self.places[event.tensor] = event.node
+            if (seen := self.tensors.get(event.tensor)) is not None:
+                made = replace(seen, node=event.node, output_nr=event.output_nr, requires_grad=True)
+                self.tensors[event.tensor] = made
 
     def _show(self, at: int, event: TensorShown) -> None:
         self.shown = event.tensor
@@ -140,6 +143,11 @@ class RecordedGraph:
         """Where the gradients of a place go."""
         node = self.nodes.get(place)
         return [] if node is None else [edge.target for edge in node.made.edges if edge.target is not None]
+
+    def users_of(self, place: str, output_nr: int) -> list[str]:
+        """The nodes whose gradients go to one output of a place."""
+        edge = Edge(place, output_nr)
+        return [user for user in self.users.get(place, ()) if edge in self.nodes[user].made.edges]
 
     def sends_on(self, place: str, grads: Grads) -> list[tuple[str, Value | None]]:
         """What a node has sent, and where to."""

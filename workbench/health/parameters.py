@@ -214,6 +214,9 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
         sentence,
         "No module holds them: what stands in a plain list is not among its parameters; take an `nn.ModuleList`."
         if unknown
+        else f"{'It was frozen and is' if one else 'They were frozen and are'} not frozen any more: give the optimiser "
+        "all parameters from the start, as it leaves alone what has no gradient, or call `optimizer.add_param_group`."
+        if all(each.was_frozen for each in left)
         else "Give the optimiser all parameters, after the model has its last ones: "
         "a layer that was replaced, or added, after that is not among them.",
         update.source,

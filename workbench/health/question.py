@@ -29,6 +29,7 @@ class GradientQuestion:
         self.backward = self._asked_backward()
         self.roots = self._roots()
         self.found = self.graph.reached(self.roots)
+        self.users = self._users()
 
     def _place_of(self, asked: Asked) -> str | None:
         return None if asked.id is None else self.graph.places[asked.id]
@@ -47,10 +48,26 @@ class GradientQuestion:
             return [start] if (start := self._place_of(self.loss)) is not None else []
         return [] if self.backward is None else self.backward.starts
 
+    def _users(self) -> list[str]:
+        """The nodes whose gradients go to the tensor, not those that go to another output of the same node."""
+        if self.place is None:
+            return []
+        if self.place not in self.graph.nodes or self.asked.id is None:
+            return self.graph.users.get(self.place, [])
+        return self.graph.users_of(self.place, self.graph.tensors[self.asked.id].output_nr)
+
     @property
     def reaches(self) -> bool:
         """Whether gradients can go from the loss to the tensor."""
-        return self.place is not None and self.place in self.found
+        if self.place is None or self.place not in self.found:
+            return False
+        if self.place in self.roots or self.place not in self.graph.nodes:
+            return True
+        return any(user in self.found for user in self.users)
+
+    def _before(self) -> dict[str, None]:
+        """The places from which gradients can go to the tensor, and its own."""
+        return {} if self.place is None else {self.place: None, **self.graph.before(*self.users)}
 
     # Words.
 

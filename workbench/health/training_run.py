@@ -2,8 +2,8 @@
 
 `TrainingRun(trace.events)` knows no engine. It has, in the order in which the program used or did them:
 
-- `parameters`: leaves that take a gradient, with all that came to them (`gradients`) and all that changed them
-  (`updates`); `frozen` are named ones that take none,
+- `parameters`: leaves that take a gradient at any time, with all that came to them (`gradients`) and all that changed
+  them (`updates`); `frozen` are named ones that never take one,
 - `nodes`: operations of the forward, with the values of their inputs and outputs and the gradients that they received,
 - `calls`: the calls of modules, each with its nodes,
 - `backwards`, and `steps`: the steps of the training.
@@ -96,6 +96,7 @@ class TrainedParameter:
     cleared: list[int] = field(default_factory=list)  # events that took its `.grad` away, or made it zero
     grad: Value | None = None  # its `.grad` in the end
     registered: bool = False  # whether a module that was called has it
+    was_frozen: bool = False  # whether it took no gradient at first
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -159,13 +160,14 @@ class TrainingRun(RecordedBackwards):
 
     def __init__(self, events: Sequence[Record]) -> None:
         self.parameters: dict[str, TrainedParameter] = {}
-        self.frozen: dict[str, TensorSeen] = {}  # named tensors of modules that take no gradient: buffers too
+        self.frozen: dict[str, TensorSeen] = {}  # named tensors of modules that never take a gradient: buffers too
         self.calls: dict[int, ModuleCall] = {}
         self.called: list[tuple[int, ModuleCalled]] = []  # outermost modules, where anything in them was new
         self.optimizers: list[tuple[int, OptimizerFound]] = []  # the same of optimisers, by the steps they make
         self.is_partly_seen = False  # whether other threads ran backward passes meanwhile
         self.is_whole = True  # whether the recording has kept its first events
         self._grads: dict[str, Value | None] = {}
+        self._registered: set[str] = set()  # what modules hold that were called
         self._since: dict[str, tuple[object, ...]] = {}  # parameter -> who wrote it since the last backward began
         super().__init__(events)
         for id, parameter in self.parameters.items():
@@ -186,9 +188,10 @@ class TrainingRun(RecordedBackwards):
         super()._see(at, seen)
         if seen.node is not None or seen.level is not None:
             return
-        if seen.requires_grad:
+        if seen.requires_grad or id in self.parameters:
             if id not in self.parameters:
-                self.parameters[id] = TrainedParameter(id, seen, seen.value)
+                known, was_frozen = id in self._registered, self.frozen.pop(id, None) is not None
+                self.parameters[id] = TrainedParameter(id, seen, seen.value, registered=known, was_frozen=was_frozen)
             elif before is not None and before is not seen.value and not is_same(before, seen.value):
                 self._note_update(at, id, "", before, seen.value, None, None)  # by a way that was not seen
             elif self.parameters[id].seen.name is None and seen.name is not None:
@@ -282,6 +285,7 @@ class TrainingRun(RecordedBackwards):
     def _call(self, at: int, event: ModuleCalled) -> None:
         self.called.append((at, event))
         for held in event.parameters:
+            self._registered.add(held.tensor)
             if held.tensor in self.parameters:
                 self.parameters[held.tensor].registered = True
 

@@ -25,6 +25,7 @@ class UnreachedGradient(GradientQuestion):
         made.sentences = [f"{head}: no way leads from {self._end} to {self.asked.words}."]
         tells = (
             self._cut_recorded,
+            self._tell_siblings,
             self._tell_twins,
             self._cut_shared,
             self._used_too_early,
@@ -67,9 +68,14 @@ class UnreachedGradient(GradientQuestion):
 
     def _cut_recorded(self, made: Answer) -> bool:
         """Tell the cuts behind which the tensor lies."""
-        graph, after = self.graph, self.asked.cut_after
-        leading = {} if self.place is None else graph.before(self.place)
-        met = {id: cut for id, cut in self._cuts_met().items() if id in after or cut.node in leading}
+        graph, after, leading = self.graph, self.asked.cut_after, self._before()
+        own = None if self.asked.id is None else graph.tensors[self.asked.id]
+        met = {
+            id: cut
+            for id, cut in self._cuts_met().items()
+            if id in after
+            or (cut.node in leading and (cut.node != self.place or own is None or cut.output_nr == own.output_nr))
+        }
         for id, cut in met.items():
             node = next(node for node in self.found if node in graph.nodes and id in graph.given(node))
             if not made.cut:
@@ -94,6 +100,24 @@ class UnreachedGradient(GradientQuestion):
         what, at = _cut_words(cut)
         name = self.frame.variable(id)
         return f"that {what} makes{f' before {name}' if name else ''}{at}"
+
+    def _tell_siblings(self, made: Answer) -> bool:
+        """Tell that ways lead to other results of the node that made it."""
+        node = None if self.place is None or self.place not in self.found else self.graph.nodes.get(self.place)
+        if node is None:
+            return False
+        users = [self.graph.nodes[user] for user in self.graph.users.get(node.id, ()) if user in self.found]
+        others = sorted({edge.output_nr for user in users for edge in user.made.edges if edge.target == node.id})
+        if not others:
+            return False
+        led = self._listed([self.frame.output(node.id, nr) for nr in others])
+        made.sentences.append(
+            f"{self._told(node.id)} made {self.asked.words} and other results: ways lead from {self._end} to {led} alone."
+        )
+        made.way = way_in(self.found, node.id)
+        if self.recorded:
+            self._tell_dead_end(made)
+        return True
 
     def _tell_hidden(self, made: Answer) -> bool:
         """Tell that the graph does not show all: a checkpoint of the old kind runs its part again in backward."""
@@ -192,14 +216,13 @@ class UnreachedGradient(GradientQuestion):
     def _tell_dead_end(self, made: Answer) -> None:
         """Tell how far what was computed from the tensor goes, in a recording that knows no cut."""
         asked, graph = self.asked, self.graph
-        users = [] if self.place is None else graph.users.get(self.place, [])
-        if not users:
+        if not self.users:
             made.sentences.append(
                 f"Nothing that was recorded has used {asked.words} with its gradient: the forward leaves it out, or "
                 "uses another tensor in its place."
             )
             return
-        onward = graph.before(self.place or "")
+        onward = self._before()
         ends = [node for node in graph.nodes if node in onward and not graph.users.get(node)]
         if ends:
             last = ends[-1]

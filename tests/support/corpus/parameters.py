@@ -182,6 +182,55 @@ for layers in ((0,), (0, 2, 4), ()):
     healthy()(frozen, *layers)
 
 
+def toggled(torch, clears, judged_first):
+    """A judge is frozen while the maker trains."""
+    maker, other, judge = mlp(torch, 2, 8, 2), mlp(torch, 2, 8, 2), mlp(torch, 2, 8, 1)
+    makes, judges = torch.optim.Adam(weights(maker, other), 1e-3), torch.optim.Adam(judge.parameters(), 1e-3)
+    real = torch.randn(8, 2) + 2
+
+    def make(x):
+        judge.requires_grad_(False)
+        made = maker(x)
+        makes.zero_grad()
+        ((judge(made) - 1).square().mean() + (other(made) - x).abs().mean()).backward()
+        makes.step()
+        judge.requires_grad_(True)
+        return made.detach()
+
+    def run():
+        made = real - 2
+        for _ in range(4):
+            made = made if judged_first else make(torch.randn(8, 2))
+            if clears:
+                judges.zero_grad()
+            ((judge(real) - 1).square().mean() + judge(made).square().mean()).backward()
+            judges.step()  # the judge
+            made = make(torch.randn(8, 2)) if judged_first else made
+
+    return run
+
+
+for first in (False, True):
+    healthy("each half of a GAN is frozen while the other trains")(toggled, True, first)
+    fault("gradients not cleared", "judge.0.weight, judge.0.bias", at="# the judge")(toggled, False, first)
+
+
+def unfrozen(torch, is_given):
+    """A layer trains from the fourth round on."""
+    net, (x, y) = mlp(torch, 6, 8, 3), classes(torch)
+    freeze(net[0])
+    given = net.parameters() if is_given else [each for each in net.parameters() if each.requires_grad]
+
+    def begin(at, optimizer):
+        net[0].requires_grad_(at > 2)
+
+    return train(torch, net, x, y, rounds=6, given=given, begin=begin)
+
+
+healthy("a layer is unfrozen later")(unfrozen, True)
+fault("not in the optimiser", "net.0.weight and net.0.bias", "They were frozen", without="ModuleList")(unfrozen, False)
+
+
 def frozen_by_a_prefix(torch, prefix):
     """Twelve blocks, of which those are frozen whose name begins so."""
     nn = torch.nn

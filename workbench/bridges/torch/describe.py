@@ -211,6 +211,7 @@ class TorchDescriber(ModelDescriber):
         # Of tensors that an operation has just written, what they were: version, values, and where they came from.
         self._before: dict[int, tuple[Any, ...]] = {}
         self._grads: dict[int, int] = {}  # leaf -> the address of its gradient when last looked at
+        self._taking: set[int] = set()  # leaves that took a gradient when last looked at
         self._grad_owners: dict[int, tuple[Any, Any]] = {}  # address of a gradient -> weak: itself, its leaf
         self._inner: dict[tuple[int, int], int] = {}  # outputs: node and number -> tensor
         self._dead: list[int] = []  # nodes that have died since the last event
@@ -302,6 +303,7 @@ class TorchDescriber(ModelDescriber):
         else:
             own = tensor.grad if is_leaf(tensor) else None
             self._grads[serial] = id(own)
+            (self._taking.add if tensor.requires_grad else self._taking.discard)(serial)
             if own is not None:
                 self._hold(tensor, own)
                 grad = self._copy(own)
@@ -381,7 +383,9 @@ class TorchDescriber(ModelDescriber):
             return False
         if version_of(tensor) != self._versions.get(serial):
             return False
-        return not is_leaf(tensor) or self._grads.get(serial) == id(tensor.grad)
+        if not is_leaf(tensor):
+            return True
+        return self._grads.get(serial) == id(tensor.grad) and tensor.requires_grad == (serial in self._taking)
 
     def _argument(self, tensor: torch.Tensor, found: dict[int, Any]) -> int:
         if self._before and (serial := self._tag(tensor)) in self._before:
