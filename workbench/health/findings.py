@@ -13,6 +13,7 @@ from ..trace.records import lost_said
 from ..trace.timeline import Timeline
 from ..trace.values import series
 from . import (
+    behind,
     causes,
     functions,
     infinities,
@@ -48,6 +49,8 @@ RULES: tuple[Rule, ...] = (
     updates.taken_back,
     loop.not_cleared,
     loop.unchanged,
+    behind.saved_written,
+    behind.gradient_written,
     scaling.clipped_scaled,
     scaling.underflow,
     loop.large_updates,

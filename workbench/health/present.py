@@ -7,6 +7,7 @@ import math
 from ..trace.records import GradChanged, TensorWritten
 from ..trace.values import Value, number, said
 from .backwards import Change, RecordedBackward
+from .behind import gradient_written, saved_written
 from .graph import way_in
 from .inquiry import Answer
 from .measures import is_broken, is_nothing
@@ -189,8 +190,20 @@ class PresentGradient(UnreachedGradient):
             made.sentences.append(f"{begun(self._told_backward(later[-1]))}, the last, did not lead to it.")
         if self.recorded and self.loss is not None and not self.reaches:
             made.sentences.append(f"The graph of {self._end} itself does not lead to {asked.words}.")
+        self._tell_written(made)
         self._tell_uses(made)
         return made
+
+    def _tell_written(self, made: Answer) -> None:
+        """Tell what was written on its way without autograd's knowledge."""
+        place = self.place if self.recorded else None
+        before = {} if place is None else self.graph.before(place)
+        for rule in (saved_written, gradient_written) if before else ():
+            for each in rule(self.graph):
+                if each.ids[0] in before:
+                    made.sentences.append(f"But {each.sentence}")
+                    made.marks.setdefault(each.ids[0], "computes with what was written")
+                    made.advice = each.next_step
 
     def _tell_there(self, made: Answer) -> None:
         if self.roots and not self.reaches:

@@ -112,7 +112,8 @@ class UnreachedGradient(GradientQuestion):
             return False
         led = self._listed([self.frame.output(node.id, nr) for nr in others])
         made.sentences.append(
-            f"{self._told(node.id)} made {self.asked.words} and other results: ways lead from {self._end} to {led} alone."
+            f"{self._told(node.id)} made {self.asked.words} and other results: "
+            f"ways lead from {self._end} to {led} alone."
         )
         made.way = way_in(self.found, node.id)
         if self.recorded:

@@ -12,7 +12,7 @@ from .graph import RecordedGraph
 from .measures import is_nothing, is_zero
 
 _STEPS = frozenset("round floor ceil trunc sign sgn heaviside fix".split())  # a derivative of 0 everywhere
-_MASKS = frozenset("relu threshold clamp hardtanh clamp_min relu6".split())  # of 0 where the result is at a bound
+MASKS = frozenset("relu threshold clamp hardtanh clamp_min relu6".split())  # of 0 where the result is at a bound
 # Whose gradient to one factor is a product with the other one alone.
 _PRODUCTS = frozenset("mul mm addmm bmm baddbmm mv dot convolution".split())
 ITSELF = ("result", "output")  # what a node calls its own output where it has saved that
@@ -67,7 +67,7 @@ def blocked(graph: RecordedGraph, node: str) -> str:
     made = graph.nodes[node].made
     if made.operation in _STEPS:
         return f"the derivative of {made.operation} is 0 everywhere"
-    if made.operation in _MASKS and (outputs := _outputs(graph, node)) and all(map(is_zero, outputs)):
+    if made.operation in MASKS and (outputs := _outputs(graph, node)) and all(map(is_zero, outputs)):
         return "all its outputs are 0, where it lets no gradient through"
     return ""
 
@@ -88,7 +88,7 @@ def zero_because(graph: RecordedGraph, node: str, place: str) -> str:
     zeros = [name for name in factors if name in own.saved and is_zero(own.saved[name])]
     if zeros:
         return f"all of {zeros[0]}, which it had saved, is 0"
-    return "the gradient came only where it lets none through" if made.operation in _MASKS else ""
+    return "the gradient came only where it lets none through" if made.operation in MASKS else ""
 
 
 def _outputs(graph: RecordedGraph, node: str) -> list[Value]:

@@ -226,7 +226,8 @@ class WorkbenchDescriber(ModelDescriber):
         if not self._shares:
             return []
         known = [each for each in list(self._alike.values()) if each is not written and self._is_known(each._tag)]
-        return [each for each in known if each._storage is written._storage is not None]
+        memory = memory_of(written)  # what was written through `.data` has another counter
+        return [each for each in known if memory_of(each) is memory is not None]
 
     def _is_same(self, tensor: Any, serial: int) -> bool:
         # A leaf is looked at each time: `x.grad = None` and `x.data` change it without a word. What shares memory is no
@@ -362,14 +363,20 @@ class WorkbenchDescriber(ModelDescriber):
     # What the engine says of memory that is shared, and of what checkpoints keep.
 
     def on_shares(self, tensor: Any, source: Any) -> None:
+        self._share(tensor, source)
+        self.on_unrecorded("detach", (source,), (tensor,))
+
+    def _share(self, tensor: Any, source: Any) -> None:
+        """Note that one tensor shows the memory of another."""
         self._alike[tag(tensor)], self._alike[tag(source)], self._shares = tensor, source, True
         if source._meta is not None and (base := source._meta.base) is not None:
             self._alike[tag(base)] = base
         self._detached[tensor._tag] = self._base(source) or source._tag
-        self.on_unrecorded("detach", (source,), (tensor,))
 
     def on_unrecorded(self, name: str, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         cuts = self._cuts
+        if name == "data":
+            self._share(outputs[0], args[0])
         for arg in args:  # most of what is computed without a node has nothing to do with gradients
             if not hasattr(class_of(arg), "_array"):
                 if arg.__class__ in (list, tuple):

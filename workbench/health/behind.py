@@ -1,0 +1,191 @@
+"""Rules about what autograd does not see: memory and gradients that are written between their making and their use."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..trace.call_records import HookRan, HooksFound
+from ..trace.records import NodeStarted, TensorWritten
+from ..trace.values import Value, said
+from .backwards import RecordedBackward
+from .finding import Finding, place, told
+from .graph import RecordedNode
+from .measures import distance, is_same
+from .training_run import TrainingRun
+from .zero_gradient import MASKS
+
+_NEAR = 1e-3  # as a share of both norms: what was computed again, or summed in another order
+
+
+def saved_written(run: TrainingRun) -> Iterator[Finding]:
+    """A node reads in backward what was written through `.data` after it had saved it."""
+    written: dict[str, TensorWritten] = {}  # owner of memory -> the last such write
+    values: dict[str, Value] = {}
+    told_of: set[object] = set()
+    for event in run.events if _writes_data(run) else ():
+        values.update([(seen.id, seen.value) for seen in getattr(event, "tensors", ())])
+        if isinstance(event, TensorWritten):
+            values[event.tensor] = event.value
+            if _is_data(run, event) and event.node is None:
+                written[run.tensors[event.tensor].base or event.tensor] = event
+        elif isinstance(event, NodeStarted) and written and (node := run.nodes.get(event.node)) is not None:
+            for saved in node.made.saved:
+                seen = run.tensors.get(saved.tensor or "")
+                write = None if seen is None else written.get(seen.base or seen.id)
+                if seen is None or write is None or saved.packed is not None or (node.line, write.source) in told_of:
+                    continue
+                was, now = node.saved.get(saved.name), values.get(seen.id)
+                if was is None or now is None or not _differ(was, now) or _is_same_mask(node, was, now):
+                    continue
+                told_of.add((node.line, write.source))
+                owner = run.tensors.get(seen.base or "")
+                name = seen.name or (owner.name if owner is not None else None) or saved.name
+                yield Finding(
+                    "saved memory written",
+                    True,
+                    f"{told(node)} computes its gradient with other numbers than its result: it had saved {name} as "
+                    f"{said(was)}, and {write.name} ({place(write.source)}) wrote into that memory through .data, "
+                    f"which no version counts; in backward it is {said(now)}.",
+                    "Write through `detach()` or under `no_grad`, by which autograd refuses what would be wrong, and "
+                    "only after the backward; or write into a copy, as of `clone()`.",
+                    write.source,
+                    node.started[0],
+                    (node.id, seen.id),
+                )
+
+
+def _writes_data(run: TrainingRun) -> bool:
+    return any(isinstance(event, TensorWritten) and _is_data(run, event) for event in run.events)
+
+
+def _is_data(run: TrainingRun, event: TensorWritten) -> bool:
+    seen = run.tensors.get(event.tensor)
+    return seen is not None and seen.cut is not None and seen.cut.word == "data" and seen.base is not None
+
+
+def _differ(one: Value, other: Value) -> bool:
+    """Whether two values are known to differ by more than rounding."""
+    if one.shape != other.shape or one.dtype != other.dtype or not (one.is_known and other.is_known):
+        return False
+    if one.nonfinite or other.nonfinite:
+        return not is_same(one, other)
+    return distance(one, other) > _NEAR * (one.norm + other.norm)
+
+
+def _is_same_mask(node: RecordedNode, was: Value, now: Value) -> bool:
+    """Whether of what was saved only the signs matter, or those may be as they were."""
+    if node.made.operation not in MASKS:
+        return False
+    known = was.values is not None and now.values is not None
+    return not known or all(
+        math.copysign(bool(a), a) == math.copysign(bool(b), b)
+        for a, b in zip(was.values or (), now.values or (), strict=True)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    """A gradient that is another where it arrives than where it was sent from."""
+
+    backward: RecordedBackward
+    sender: str
+    receiver: str
+    sent: Value
+    got: Value
+
+
+def gradient_written(run: TrainingRun) -> Iterator[Finding]:
+    """What one node sent is not what the next received, and no hook of either is the reason."""
+    hooked = {each.node for event in run.events if isinstance(event, HooksFound) for each in event.places if each.hooks}
+    found: dict[object, _Changed] = {}
+    for backward in run.backwards:
+        for each in _changed(run, backward):
+            if each.sender not in hooked and each.receiver not in hooked:
+                found.setdefault((run.source(each.sender), run.source(each.receiver)), each)
+    by_culprit: dict[object, tuple[_Changed, str]] = {}
+    for each in found.values():
+        node, who = _who(run, each)
+        by_culprit.setdefault(node.line if node is not None else who, (each, who))
+    for each, who in by_culprit.values():
+        receiver = run.nodes.get(each.receiver)
+        to = told(receiver) if receiver is not None else run.tensors[each.receiver].name or "a leaf"
+        sender = run.nodes[each.sender]
+        yield Finding(
+            "gradient written",
+            True,
+            f"{told(sender)} sent {said(each.sent)} to {to}, which received {said(each.got)}: {who}, and both have the "
+            "same memory.",
+            "Compute a new gradient, as `grad = grad * 0.5` does, in place of writing into it (`grad *= 0.5`, `mul_`).",
+            sender.line if receiver is None else receiver.line,
+            each.backward.event,
+            (each.receiver, each.sender),
+        )
+
+
+def _changed(run: TrainingRun, backward: RecordedBackward) -> Iterator[_Changed]:
+    """What arrived otherwise than it was sent, of all that came from one node alone."""
+    came: dict[tuple[str, int], list[tuple[str, Value]]] = {}
+    for root in backward.roots:
+        if root.seed is not None:
+            came.setdefault((root.node, root.output_nr), []).append(("", root.seed))
+    for id, sent in backward.sent.items():
+        edges = run.nodes[id].made.edges if id in run.nodes else ()
+        for edge, grad in zip(edges, sent, strict=False):
+            if edge.target is not None and grad is not None:
+                came.setdefault((edge.target, edge.output_nr), []).append((id, grad))
+    for (receiver, nr), all in came.items():
+        got = backward.received.get(receiver, ())[nr : nr + 1]
+        sender, sent = all[0]
+        if len(all) == 1 and sender and got and got[0] is not None and _differ(sent, got[0]):
+            yield _Changed(backward, sender, receiver, sent, got[0])
+
+
+def _who(run: TrainingRun, changed: _Changed) -> tuple[RecordedNode | None, str]:
+    """Who was given the same gradient between, and wrote into it."""
+    order = [*changed.backward.received]
+    between = {*order[order.index(changed.sender) + 1 : order.index(changed.receiver)]}
+    hooks = [each for each in changed.backward.hooks if each.node in between and _got(each, changed.sent)]
+    hooks = [each for each in hooks if each.changed]
+    nodes = [run.nodes[id] for id in between if id in run.nodes and run.nodes[id].made.custom]
+    nodes = [each for each in nodes if any(is_same(got, changed.sent) for got in each.gradients if got is not None)]
+    if len(hooks) + len(nodes) != 1:
+        return None, "a hook or the backward of a Function writes into the gradient that it is given"
+    if hooks:
+        line = hooks[0].hook.source
+        at = f" ({place(line)})" if line is not None else ""
+        return run.nodes.get(hooks[0].node), f"{hooks[0].hook.title}{at} writes into the gradient that it is given"
+    node = nodes[0]
+    text = next((each.text for each in node.made.code if each.name == "backward"), "")
+    line = _writing(text)
+    by = f" by `{line}`" if line else ""
+    return node, f"the backward of {told(node)} writes into the gradient that it is given{by}"
+
+
+def _got(hook: HookRan, grad: Value) -> bool:
+    return any(each is not None and is_same(each, grad) for each in hook.before)
+
+
+def _writing(backward: str) -> str:
+    """The code of a backward that writes into one of its arguments, if there is one place alone."""
+    try:
+        function = next(each for each in ast.walk(ast.parse(backward)) if isinstance(each, ast.FunctionDef))
+    except (SyntaxError, StopIteration):
+        return ""
+    names = {each.arg for each in [*function.args.args[1:], *filter(None, [function.args.vararg])]}
+    found: list[str] = []
+    for each in ast.walk(function):
+        target: ast.expr | None = None
+        if isinstance(each, ast.AugAssign):
+            target = each.target
+        elif isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Subscript):
+            target = each.targets[0]
+        elif isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr.endswith("_"):
+            target = each.func.value
+        while isinstance(target, ast.Subscript):
+            target = target.value
+        if isinstance(target, ast.Name) and target.id in names:
+            found.append(ast.unparse(each))
+    return found[0] if len(found) == 1 else ""
