@@ -222,11 +222,12 @@ class Asked(EventFields):
 
 
 class Failed(EventFields):
-    """An error leaves the engine, at a task and a node or at None."""
+    """An error leaves the engine, at a task and a node or at None; it is about `tensors`, the first before all."""
 
     task: Any
     node: Any
     error: BaseException
+    tensors: tuple[Any, ...] = ()
 
 
 # The fields of each kind; a listener tells the events apart by the first item of their tuples.
@@ -238,6 +239,8 @@ listeners: list[Callable[[Event], None]] = []
 LAST = slice(sys.maxsize, None)
 # Gives an error on its way out of the engine what explains it: called with the error, task, node and tensors.
 explain: Callable[[BaseException, Any, Any, tuple[Any, ...]], None] | None = None
+
+local: Any = None  # whose `modes` say what each thread records
 
 next_tag = itertools.count(1).__next__
 
@@ -266,6 +269,11 @@ def ask(kind: str, task: Any, node: Any, output_nr: int, hook: Callable[..., Any
     return returned
 
 
+def modes_now() -> Any:
+    """What this thread records: its `.grad` and `.inference`."""
+    return local.modes
+
+
 def read(event: Event) -> Any:
     """An event with the names of its fields."""
     return SCHEMA[event[0]](*event[1:])
@@ -289,7 +297,7 @@ def _lost(event: Event, error: Exception) -> None:
 def failed(error: Error, *tensors: Any, task: Any = None, node: Any = None) -> Error:
     """An error about to leave the engine, after listeners and who explains it were told; its words stay as they are."""
     if listeners:
-        emit(("failed", task, node, error))
+        emit(("failed", task, node, error, tensors))
     if explain is not None:
         try:
             explain(error, task, node, tensors)

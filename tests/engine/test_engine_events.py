@@ -234,8 +234,8 @@ def test_a_failure_is_told_with_its_node(heard: list[Any]) -> None:
     out = Fails.apply(w.ones(1, requires_grad=True))
     with pytest.raises(ValueError, match="^no$") as raised:
         out.backward()
-    kind, task, node, error = heard[-1]
-    assert kind == "failed" and node is out.grad_fn and error is raised.value
+    kind, task, node, error, tensors = heard[-1]
+    assert kind == "failed" and tensors == () and node is out.grad_fn and error is raised.value
     assert task is heard[1][1]
 
 

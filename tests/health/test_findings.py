@@ -21,7 +21,7 @@ import workbench
 from workbench.health.findings import Findings
 from workbench.health.training_run import TrainingRun
 
-THEMES = ("behind", "layers", "loop", "numbers", "parameters", "not_finite")
+THEMES = ("behind", "layers", "loop", "numbers", "parameters", "not_finite", "refused")
 PLACE = re.compile(r"(\w+\.py):(\d+) `([^`…]+)")
 FILES = {path.name: str(path) for path in corpus.files()}
 

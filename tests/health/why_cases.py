@@ -127,7 +127,7 @@ LOST = {
     "no_grad": "The way is cut between w and what MulBackward0 was given: no_grad() ends it at line ",
     "item": "What was computed from w ends at ",
     "numpy": "What was computed from w ends at MmBackward0 ",
-    "argmax": "The way is cut between the result of mm and what MulBackward0 was given: the dtype int64, ",
+    "argmax": "The way is cut between the result of mm and what MulBackward0 was given: argmax(), whose int64 numbers ",
     "not used": "Nothing that was recorded has used w with its gradient",
 }
 

@@ -76,10 +76,10 @@ def test_a_listener_that_raises_loses_the_event_and_harms_nobody(hear):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     with warnings.catch_warnings(record=True, action="always") as warned:
         (x * x).sum().backward()
+    kinds = [event[0] for event in heard]
     assert {each.category for each in warned} == {RuntimeWarning}
     assert str(warned[0].message) == "A listener lost the event 'created': it raised KeyError: 'my mistake'"
     assert x.grad.tolist() == [2.0, 4.0]
-    kinds = [event[0] for event in heard]
     assert kinds[:3] == ["created", "created", "backward"] and kinds[-1] == "finished"
 
 

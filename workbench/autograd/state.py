@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import events
 from ..errors import is_users
 
 unusual: dict[Any, bool] = {}  # what is on that ops cannot go straight past: ("levels", modes of a thread), "dual" ...
@@ -103,6 +104,7 @@ class _Local(threading.local):
 
 
 local = _Local()  # `local.modes` is one slow look-up; what hangs on it is then quick
+events.local = local
 
 
 def in_forked_children(renew: Callable[[], None]) -> Callable[[], None]:

@@ -153,11 +153,15 @@ class Facts:
         """The one element as a Python number; RuntimeError unless there is exactly one."""
         if self._array.size != 1:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+        if listeners:
+            emit(("unrecorded", "item", (self,), ()))
         return self._array.item()
 
     def _number(self) -> bool | int | float:
         if self._array.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
+        if listeners:
+            emit(("unrecorded", "float", (self,), ()))
         return self._array.item()
 
     def __float__(self) -> float:
@@ -178,12 +182,16 @@ class Facts:
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
+        if listeners:
+            emit(("unrecorded", "tolist", (self,), ()))
         return self._array.tolist()
 
     def numpy(self) -> np.ndarray:
         """The array itself, sharing memory; RuntimeError if the tensor requires grad and gradients are on."""
         if self.requires_grad and state.local.modes.grad:
             raise failed(RuntimeError(errors.NUMPY_REQUIRES_GRAD), self)
+        if listeners:
+            emit(("unrecorded", "numpy", (self,), ()))
         return self._array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

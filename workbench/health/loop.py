@@ -13,14 +13,17 @@ from ..trace.values import number, shortened
 from .finding import Finding, listed, named, place, plural, told
 from .graph import RecordedNode
 from .measures import is_same, rms, size_of
+from .refusals import refusal_of
 from .registered import rates_of
 from .training_run import TrainedParameter, TrainingRun, Update
 
 _REFUSALS = (  # what autograd says of a program in which something is wrong
     "does not require grad",
+    "appears to not have been used",
     "modified by an inplace operation",
     "a second time",
 )
+_DRAWN = '`trace.show("error")` draws what led to it.'
 _STEPS = 3  # before it is told that nothing changes
 _LAST_STEPS = 7  # in which nodes that are alive are counted
 _GROWTHS = 3  # times that a graph must have grown
@@ -41,14 +44,18 @@ def stopped(run: TrainingRun) -> Iterator[Finding]:
     node = run.nodes.get(failure.node or "")
     where = f" in the backward of {told(node)}" if node is not None else ""
     words = f"{failure.error}: {shortened(failure.message)}"
+    refusal = refusal_of(run, failure)
+    cause, line = "", node.line if node is not None else failure.source
+    if refusal is not None:
+        cause, line = f"{'' if words.endswith(('.', '…')) else '.'} {refusal.sentence}", refusal.line or line
     yield Finding(
         "stopped",
         not caught,
-        f"Did you expect the error that the program caught{where}? It is {words}"
+        f"Did you expect the error that the program caught{where}? It is {words}{cause}"
         if caught
-        else f"An error stopped the program{where}: {words}",
-        '`trace.show("error")` draws what led to it.',
-        node.line if node is not None else None,
+        else f"An error stopped the program{where}: {words}{cause}",
+        _DRAWN if refusal is None else f"{refusal.advice} {_DRAWN}",
+        line,
         at,
         (failure.node,) if failure.node else (),
     )
@@ -58,6 +65,8 @@ def _is_of_autograd(run: TrainingRun, failure: Failed) -> bool:
     """Whether autograd refused a backward, and not the second one from the same results, which is tried on purpose."""
     if not any(words in failure.message for words in _REFUSALS):
         return False
+    if "a second time" not in failure.message:
+        return True
     *before, last = run.backwards or (None,)
     return last is None or last.failed is not failure or not any(each and each.starts == last.starts for each in before)
 

@@ -8,6 +8,7 @@ from .backwards import RecordedBackward
 from .graph import way_in
 from .inquiry import Answer
 from .question import begun
+from .refusals import refusal_of
 from .unreached import LOOK_ALIKE, UnreachedGradient
 from .zero_gradient import lost_at
 
@@ -80,8 +81,9 @@ class MissingGradient(UnreachedGradient):
         made.sentences = [f"{asked.slot} is None: no backward has brought it a gradient, or it was cleared since."]
         if self.recorded:
             made.sentences.append(
-                "No backward was recorded." if self.loss is None else f"The trace does not know {self._end}."
+                f"The trace does not know {self._end}." if self.loss is not None else "No backward was recorded."
             )
+            self._tell_refused(made)
             return made
         made.possible = [
             "no backward has run since it was made, or zero_grad() came after it",
@@ -90,6 +92,18 @@ class MissingGradient(UnreachedGradient):
         ]
         made.advice = self._record()
         return made
+
+    def _tell_refused(self, made: Answer) -> None:
+        """Tell the last backward that was refused before it began."""
+        _, failed = self.graph.failures[-1] if self.graph.failures else (0, None)
+        if failed is None or self.loss is not None:
+            return
+        at = failed.source
+        which = "The backward" if at is None else f"The backward at line {at.line} ({at.file}: {at.text})"
+        refusal = refusal_of(self.graph, failed)
+        message = shortened(failed.message)
+        made.sentences[-1] = f"{which} was refused before it began: {message if refusal is None else refusal.sentence}"
+        made.advice = "" if refusal is None else refusal.advice
 
     def _loss_takes_none(self, made: Answer) -> Answer:
         assert self.loss is not None
@@ -143,7 +157,10 @@ class MissingGradient(UnreachedGradient):
             at = "" if failed.node is None else f" at {self._told(failed.node)}"
             made.marks = {} if failed.node is None else {failed.node: "the backward failed here"}
             message = shortened(failed.message)
-            return [f"{asked.slot} is None: {which} failed{at} before it came to {asked.words}: {message}"]
+            refusal = refusal_of(self.graph, failed)
+            made.advice = "" if refusal is None else refusal.advice
+            why = [] if refusal is None else [refusal.sentence]
+            return [f"{asked.slot} is None: {which} failed{at} before it came to {asked.words}: {message}", *why]
         if place in backward.captured:
             return [f"{asked.slot} is None: {which} handed the gradient to its caller, as autograd.grad() does."]
         targets = backward.targets

@@ -138,8 +138,8 @@ def _end(run: TrainingRun, parameter: TrainedParameter) -> _End:
     """Where the way ends, looked for from the parameter on."""
     way = run.before(parameter.id)
     for at, cut in run.cuts.values():
-        if cut.node is not None and cut.node in way:
-            return _End("cut", cut.source, at, run.nodes.get(cut.node or ""), cut)
+        if (end := next((each for each in cut.ends if each in way), None)) is not None:
+            return _End("cut", cut.source, at, run.nodes.get(end), cut)
     made = [run.nodes[id] for id in way if id in run.nodes]
     for node in made:
         for target, sent in run.sends_on(node.id, node.sent):
@@ -154,8 +154,10 @@ def _end(run: TrainingRun, parameter: TrainedParameter) -> _End:
 def _never(parameters: Sequence[TrainedParameter], end: _End, certain: bool, backwards: int) -> Finding:
     names, count = named(parameters), plural(backwards, "backward")
     if end.kind == "cut" and end.cut is not None:
-        ends = "the way back ends by {}" if is_dtype(end.cut.word) else "`{}` cuts the way back"
-        why = f"{_WORDS.get(end.cut.word, ends.format(end.cut.word))} at {place(end.line)}"
+        word, gives = end.cut.word, f"`{end.cut.operation}` gives" if end.cut.operation else "there are"
+        whole = f"{gives} {word} numbers, which take no gradients,"
+        why = whole if is_dtype(word) else _WORDS.get(word, f"`{word}` cuts the way back")
+        why += f" at {place(end.line)}"
         next_step = f"{instead(end.cut.word)} where the gradient is to pass, or freeze the parameters if it is meant."
     elif end.kind == "none" and end.node is not None:
         why = f"the backward of {told(end.node)} returns none"

@@ -108,7 +108,7 @@ def never_used(run: TrainingRun) -> Iterator[Finding]:
 def _runs_without_gradients(run: TrainingRun, unused: list[TrainedParameter]) -> bool:
     """Whether some of these were used under `no_grad`: of what was computed there only the last is known."""
     ids = {each.id for each in unused}
-    return any(cut.node is None or cut.node in ids for _, cut in run.cuts.values())
+    return any(not cut.ends or not ids.isdisjoint(cut.ends) for _, cut in run.cuts.values())
 
 
 def _is_unused(run: TrainingRun, parameter: TrainedParameter) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..trace.cuts import instead, is_dtype
+from ..trace.cuts import cut_words, instead
 from ..trace.facts import Cut
 from ..trace.values import Value
 from .graph import way_in
@@ -66,16 +66,17 @@ class UnreachedGradient(GradientQuestion):
         known = self.graph.cuts.get(tensor or "")
         return None if known is None else known[1]
 
+    def _leads_to(self, cut: Cut) -> bool:
+        """Whether a way that is cut would have led to the tensor, and not to another result of the node it is of."""
+        leading = self._before()
+        own = None if self.asked.id is None else self.graph.tensors[self.asked.id]
+        sibling = cut.node == self.place and own is not None and cut.output_nr != own.output_nr
+        return any(end in leading for end in (cut.others if sibling else cut.ends))
+
     def _cut_recorded(self, made: Answer) -> bool:
         """Tell the cuts behind which the tensor lies."""
-        graph, after, leading = self.graph, self.asked.cut_after, self._before()
-        own = None if self.asked.id is None else graph.tensors[self.asked.id]
-        met = {
-            id: cut
-            for id, cut in self._cuts_met().items()
-            if id in after
-            or (cut.node in leading and (cut.node != self.place or own is None or cut.output_nr == own.output_nr))
-        }
+        graph, after = self.graph, self.asked.cut_after
+        met = {id: cut for id, cut in self._cuts_met().items() if id in after or self._leads_to(cut)}
         for id, cut in met.items():
             node = next(node for node in self.found if node in graph.nodes and id in graph.given(node))
             if not made.cut:
@@ -87,14 +88,15 @@ class UnreachedGradient(GradientQuestion):
 
     def _tell_cut(self, made: Answer, cut: Cut, result: str, after_asked: bool = False) -> None:
         source = "a tensor that takes gradients" if cut.node is None else self.frame.output(cut.node, cut.output_nr)
-        source = self.asked.words if after_asked and cut.node is None else source
+        if self.place in cut.ends or (after_asked and cut.node is None):
+            source = self.asked.words
         begin = "The way is" if not made.cut else "Another way is"
         what, at = _cut_words(cut)
         made.sentences.append(f"{begin} cut between {source} and {result}: {what} ends it{at}.")
         if not made.cut:
             made.cut = cut.word
-            if cut.node is not None and self.place is not None:
-                made.behind = self.graph.way([cut.node], self.place)
+            if cut.ends and self.place is not None:
+                made.behind = self.graph.way(cut.ends, self.place)
 
     def _cut_said(self, cut: Cut, id: str) -> str:
         what, at = _cut_words(cut)
@@ -256,9 +258,7 @@ class UnreachedGradient(GradientQuestion):
 def _cut_words(cut: Cut) -> tuple[str, str]:
     """What ends the way, and where."""
     at = "" if cut.source is None else f" at line {cut.source.line} ({cut.source.file}: {cut.source.text})"
-    if is_dtype(cut.word):
-        return f"the dtype {cut.word}, which takes no gradients,", at
-    return ".data" if cut.word == "data" else f"{cut.word}()", at
+    return cut_words(cut), at
 
 
 def _is_alike(one: Value, other: Value) -> bool:

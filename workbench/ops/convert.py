@@ -85,7 +85,7 @@ def _cast(self: Tensor, dtype: Any, copy: bool = False, memory_format: Any = Non
     if self._array.dtype is dtype.np and not copy:
         return self
     recorded = dtype.is_floating_point or local.modes.levels
-    return _to_copy(self, dtype, self.dtype) if recorded else wrap(self._array.astype(dtype.np))
+    return _to_copy(self, dtype, self.dtype) if recorded else _cast_off(self, self._array.astype(dtype.np))
 
 
 def _cast_to_format(self: Tensor, dtype: Dtype, copy: bool, memory_format: Any) -> Tensor:
@@ -98,7 +98,15 @@ def _cast_to_format(self: Tensor, dtype: Dtype, copy: bool, memory_format: Any) 
             return self
     if dtype.is_floating_point or local.modes.levels:
         return _to_format(self, dtype, memory_format, self.dtype)
-    return wrap(laid_out(self._array.astype(dtype.np), memory_format))
+    return _cast_off(self, laid_out(self._array.astype(dtype.np), memory_format))
+
+
+def _cast_off(self: Tensor, array: np.ndarray) -> Tensor:
+    """A tensor in a dtype that takes no gradients."""
+    made = wrap(array)
+    if listeners:
+        emit(("unrecorded", "to", (self,), (made,)))
+    return made
 
 
 def in_dtype(function: Callable[..., Tensor]) -> Callable[..., Tensor]:

@@ -17,6 +17,7 @@ from ..autograd.levels import below, is_batched, lift, made_for, risen
 from ..autograd.state import in_forked_children, local, unusual
 from ..autograd.tensor import Tensor, wrap
 from ..errors import kind_of, warn
+from ..events import emit, listeners
 from .core import formats
 from .core.checks import check_tensor, fitting, int_of, named, not_a_tensor, number_of, size_of
 from .core.registry import in_formulas
@@ -68,7 +69,10 @@ def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False
         if wanted is not kind and wanted.rank == 1 and array.size:
             for end in (array.min(), array.max()):
                 fitting(end, wanted, wanted.name)
-    return leaf(array.astype(dtypes.chosen_dtype("tensor", dtype, kind).np, copy=False), requires_grad)
+    made = leaf(array.astype(dtypes.chosen_dtype("tensor", dtype, kind).np, copy=False), requires_grad)
+    if listeners and any([isinstance(each, Tensor) for each in (data if isinstance(data, NESTED) else (data,))]):
+        emit(("unrecorded", "tensor", (data,), (made,)))
+    return made
 
 
 def _array_of(data: Any) -> tuple[np.ndarray, Dtype]:

@@ -98,8 +98,15 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
         r = op(_before(t) if pushing else _now(t), *args, **options)
         _fill(t, r, name)
     if listeners:
-        emit(("wrote", t, name, node))
+        _tell_write(t, name, node, given)
     return t
+
+
+def _tell_write(t: Tensor, name: str, node: Any, given: tuple[Any, ...]) -> None:
+    """Tell of a write, and if no node records it what was given to it, from which no gradient comes back."""
+    emit(("wrote", t, name, node))
+    if node is None and given:
+        emit(("unrecorded", name, given, (t,)))
 
 
 def _level_above(t: Tensor, given: tuple[Any, ...], name: str) -> Level | None:
@@ -165,12 +172,12 @@ def descend(t: Tensor, grad: Tensor, rate: Any) -> None:
         t.sub_(grad * rate)
 
 
-def _count_write(t: Tensor, name: str) -> Tensor:
-    """The tensor, of which the write is counted and told."""
+def _count_write(t: Tensor, name: str, given: tuple[Any, ...] = ()) -> Tensor:
+    """The tensor, of which the write is counted and told, with what was `given` to it."""
     storage = t._storage or storage_of(t)
     storage.version += 1
     if listeners:
-        emit(("wrote", t, name, None))
+        _tell_write(t, name, None, given and (t, *given))
     return t
 
 
@@ -276,7 +283,7 @@ def writing(op: Callable[..., Tensor], name: str, operator: bool = False) -> Cal
         if quietly is not None and (options or len(args) != operands - 1) and _is_quiet(self):
             try:
                 if quietly(self, *args, **options):
-                    return _count_write(self, name)
+                    return _count_write(self, name, args)
             except (TypeError, ValueError):
                 pass  # the general way says what is wrong
         elif len(args) == operands - 1 and not options and _is_quiet(self):
@@ -287,7 +294,7 @@ def writing(op: Callable[..., Tensor], name: str, operator: bool = False) -> Cal
                 except ValueError:
                     pass  # the general way says what does not fit
                 else:
-                    return _count_write(self, name)
+                    return _count_write(self, name, args)
         if operator and not isinstance(args[0], OPERANDS):
             return NotImplemented
         return write(self, name, op, *args, **options)
@@ -625,7 +632,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         try:
             if given.ndim <= self._array.ndim:  # else NumPy overlooks leading dimensions of size 1
                 np.copyto(self._array, given)
-                return _count_write(self, "copy_")
+                return _count_write(self, "copy_", (src,))
         except ValueError:
             pass  # the general way says what does not fit
     return write(self, "copy_", _copy, src)

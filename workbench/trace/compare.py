@@ -262,7 +262,7 @@ def _ended(gap: Sequence[Record], tail: Sequence[tuple[object, ...]], line: Sour
 
 
 # The fields that name a node, a tensor or a backward.
-_IDS = frozenset("base id node nodes runs slices target targets task tensor".split())
+_IDS = frozenset("about base id node nodes others runs slices target targets task tensor".split())
 _MOST = 250_000  # pairs of nodes that are compared where two stretches differ
 _Fact = TypeVar("_Fact")
 
@@ -512,7 +512,7 @@ def _only(event: Record, own: Collection[str], before: Frame) -> Record:
     if isinstance(event, HooksFound):
         return HooksFound(tuple([each for each in event.places if each.node in own or each.node in before.tensors]))
     seen: tuple[TensorSeen, ...] = getattr(event, "tensors", ())
-    if any([each.cut is not None and each.cut.node not in own for each in seen]):
+    if any([each.cut is not None and each.cut is not _cut_off(each, own).cut for each in seen]):
         return replace(event, tensors=tuple([_cut_off(each, own) for each in seen]))  # type: ignore[type-var]
     return event
 
@@ -520,7 +520,10 @@ def _only(event: Record, own: Collection[str], before: Frame) -> Record:
 def _cut_off(seen: TensorSeen, own: Collection[str]) -> TensorSeen:
     """A tensor that says what ends the way of its gradient, and where only if that is one of these nodes."""
     cut = seen.cut
-    return seen if cut is None or cut.node in own else replace(seen, cut=replace(cut, node=None))
+    if cut is None or all(each in own for each in (cut.node, *cut.others)):
+        return seen
+    others = tuple([each for each in cut.others if each in own])
+    return replace(seen, cut=replace(cut, node=cut.node if cut.node in own else None, others=others))
 
 
 def _reached(ids: Iterable[str], before: Frame) -> list[str]:

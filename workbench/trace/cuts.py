@@ -7,13 +7,22 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import NamedTuple
 
+from .facts import Cut
 from .source import Line, is_users
 from .stacks import line_of, user_frame
 
 _MOST = 10_000  # tensors: of more, the oldest are forgotten, as most of them are gone
+_MOST_ENDS = 200  # places whose ways end at one cut
 
 # Library functions that compute without gradients: a part of their module's name, their own name, the word for them.
 _SWITCHES = (("distributions", "sample", "sample"), ("checkpoint", "forward", "checkpoint"))
+_RUNS = "checkpoint"  # the one that runs code of the user's
+
+
+# What ends the way of a gradient by itself: it is done for that, or copies numbers alone.
+CUTTING = frozenset(("data", "detach", "detach_", "tensor", "new_tensor"))
+# What reads the numbers of a tensor, and what a sentence calls it.
+NUMBERS = {"item": "item", "tolist": "tolist", "numpy": "numpy", "__float__": "float", "__int__": "int"}
 
 
 def makes_others(name: str) -> bool:
@@ -26,8 +35,18 @@ def is_dtype(word: str) -> bool:
     return word.startswith(("int", "uint", "bool"))
 
 
+def cut_words(cut: Cut) -> str:
+    """What ends the way of a gradient, as a sentence names it: `detach()`, or the operation that gives integers."""
+    if is_dtype(cut.word):
+        of = f"{cut.operation}(), whose" if cut.operation.isidentifier() else "the dtype of"
+        return f"{of} {cut.word} numbers take no gradients,"
+    return ".data" if cut.word == "data" else f"{cut.word}()"
+
+
 _INSTEAD = {
-    "tensor": "Use clone() in its place",
+    "no_grad": "Compute it outside of no_grad()",
+    "inference_mode": "Compute it outside of inference_mode()",
+    "tensor": "Use clone(), or stack() of a list, in its place",
     "new_tensor": "Use clone() in its place",
     "sample": "Use rsample() in its place",
     "checkpoint": "Call checkpoint with use_reentrant=False",
@@ -36,17 +55,22 @@ _INSTEAD = {
 
 def instead(word: str) -> str:
     """What to do about a cut, as the beginning of a sentence."""
+    if is_dtype(word):
+        return "Compute with the numbers that it was given"
     return _INSTEAD.get(word, "Take that out")
 
 
 def switched_off() -> str:
     """Who has switched gradients off where a result makes no node: the user's `no_grad`, or a library's function."""
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and not is_users(frame.f_code.co_filename):
-        module, name = frame.f_globals.get("__name__", "").split("."), frame.f_code.co_name
+    within = True  # of a library
+    while frame is not None:
+        name = frame.f_code.co_name
+        within = within and not is_users(frame.f_code.co_filename)
         for part, function, word in _SWITCHES:
-            if name == function and part in module:
-                return word
+            if name == function and (within or word == _RUNS):
+                if part in frame.f_globals.get("__name__", "").split("."):
+                    return word
         frame = frame.f_back
     return "no_grad"
 
@@ -65,6 +89,8 @@ class RawCut(NamedTuple):
     way: Way
     word: str
     line: Line
+    operation: str = ""  # whose result is of a dtype that takes no gradients
+    others: tuple[int, ...] = ()  # the other places whose ways end there
 
 
 class Cuts:
@@ -72,23 +98,33 @@ class Cuts:
 
     def __init__(self) -> None:
         self.known: dict[int, RawCut] = {}
+        self.number: RawCut | None = None  # where a number was last read of what takes a gradient, as by `item()`
 
     def of(self, tensor: int, base: int) -> tuple[RawCut, ...]:
         """The cut that a tensor lies behind, or what it is a view of, if there is one."""
         cut = self.known.get(tensor) or self.known.get(base)
         return () if cut is None else (cut,)
 
-    def note(self, word: str, given: Iterable[tuple[int, Way | None]], result: int) -> None:
+    def note(self, word: str, given: Iterable[tuple[int, Way | None]], result: int | None, operation: str = "") -> None:
         """A result is computed from what was `given`, each with where its gradient goes (None: it takes none).
 
-        What a node gave tells more than a parameter; of two alike, the later.
+        What a node gave tells more than a parameter; of two alike, the first. No `result` is a number.
         """
         given = list(given)
         news = [RawCut(way, word, None) for _, way in given if way is not None]
         olds = [self.known[tensor] for tensor, way in given if way is None and tensor in self.known]
         cut = min([*news, *olds], key=lambda cut: cut.way.is_leaf, default=None)
         if cut is not None:
-            self.known[result] = cut if cut in olds else cut._replace(line=line_of(user_frame()))
+            if cut in news:
+                cut = cut._replace(line=line_of(user_frame()), operation=operation)
+            if len(news) + len(olds) > 1:
+                ends = [each for old in (*news, *olds) for each in (old.way.place, *old.others)]
+                others = dict.fromkeys([each for each in ends if each not in (None, cut.way.place)])
+                cut = cut._replace(others=tuple(islice(others, _MOST_ENDS)))
+            if result is None:
+                self.number = cut._replace(word=word, line=line_of(user_frame()))
+                return
+            self.known[result] = cut
         if len(self.known) > _MOST:
             for old in list(islice(self.known, _MOST // 10)):
                 del self.known[old]

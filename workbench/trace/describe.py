@@ -10,8 +10,8 @@ from weakref import WeakValueDictionary, ref
 
 import numpy as np
 
-from ..events import next_tag, tag, tag_of_new
-from .cuts import makes_others, switched_off
+from ..events import modes_now, next_tag, tag, tag_of_new
+from .cuts import CUTTING, makes_others, switched_off
 from .describer import class_of
 from .engine import ACCUMULATE
 from .hooks import name_of
@@ -37,8 +37,13 @@ from .workbench_engine import (
 )
 
 _FRAMES = 6  # functions that one transformed function may lie in, and its variables be known
-_CUTTING = frozenset(("data", "detach", "detach_"))  # what is done to end the way of a gradient
 _NOWHERE: tuple[int | None, int] = None, 0  # where a leaf comes from
+
+
+def _shown_by(tensor: Any) -> Any:
+    """What a tensor shows the memory of, where it is a view that was made without gradients; else itself."""
+    base = None if tensor._meta is None else tensor._meta.base
+    return tensor if base is None or maker_of(tensor) is not None else base
 
 
 def _is_array(thing: Any) -> bool:
@@ -360,6 +365,9 @@ class WorkbenchDescriber(ModelDescriber):
             while hasattr(tensor := tensor._value, "_level"):
                 self._names.setdefault(tag(tensor), name)
 
+    def _is_off(self) -> bool:
+        return not modes_now().grad
+
     # What the engine says of memory that is shared, and of what checkpoints keep.
 
     def on_shares(self, tensor: Any, source: Any) -> None:
@@ -391,10 +399,18 @@ class WorkbenchDescriber(ModelDescriber):
             return
         if makes_others(name):
             return
-        for each in filter(is_tensor, outputs):
+        ways = [(tag(of), self._way(_shown_by(of))) for of in given]
+        if not outputs:
+            cuts.note(name, ways, None)
+        # What is written through a view, too.
+        bases = [_shown_by(each) for each in outputs if any(each is arg for arg in args)]
+        for each in filter(is_tensor, (*outputs, *bases)):
+            if each.requires_grad and name not in CUTTING:
+                continue  # a weight that is written
             integers = each._array.dtype.kind != "f"
-            word = name if name in _CUTTING else str(each._array.dtype) if integers else switched_off()
-            cuts.note(word, [(tag(of), self._way(of)) for of in given], tag(each))
+            word = name if name in CUTTING or modes_now().grad else switched_off()
+            word = "inference_mode" if modes_now().inference else word
+            cuts.note(str(each._array.dtype) if integers and name not in CUTTING else word, ways, tag(each), name)
 
     def on_keeps(self, node: Any, items: list[Any]) -> None:
         found: dict[int, tuple[Any, ...]] = {}

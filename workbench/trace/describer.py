@@ -14,7 +14,7 @@ from .formulas import text_of
 from .hooks import retained
 from .raw_events import RawEvents
 from .records import TensorsFound
-from .stacks import Stack, stepping
+from .stacks import Stack, line_of, stepping, user_frame
 
 _PLAIN = (int, float, bool, str, type(None))
 class_of: Callable[[object], Any] = type  # `__class__` may say another
@@ -48,10 +48,18 @@ class Describer(RawEvents, Engine):
 
     def cut_right_after(self, serial: int) -> frozenset[str]:
         """The tensors that were computed from this one where the way of a gradient is cut: no record may know it."""
-        found = [each for each, cut in self._cuts.known.items() if cut.way.place == serial]
+        found = [each for each, cut in self._cuts.known.items() if serial in (cut.way.place, *cut.others)]
         return frozenset([id for each in found if (id := self.id_of(each)) is not None])
 
     # What is put down.
+
+    def _put_refused(self, task: int | None, place: int | None, error: BaseException, tensors: Iterable[Any]) -> None:
+        """Put down an error with the tensors that it is about, and what may have cut them off."""
+        found: dict[int, tuple[Any, ...]] = {}
+        about = tuple([self._describe(each, found) for each in tensors])
+        self._tell(found)
+        more = line_of(user_frame()), self._cuts.number, task is None and place is None and self._is_off()
+        self._put_failed(task, place, type(error).__name__, str(error), about, *more)
 
     def _tell_assigned(self, frame: FrameType) -> None:
         """Put down what the program assigns to variables of the names that are known."""
@@ -101,6 +109,10 @@ class Describer(RawEvents, Engine):
                     copy = self._copy(each)
                 told.append((called, text, own, copy))
         return tuple(told)
+
+    def _is_off(self) -> bool:
+        """Whether operations are not recorded now, as under `no_grad`."""
+        return False
 
     # Where gradients go.
 

@@ -51,13 +51,21 @@ class Part:
 class Cut:
     """Where the way of a gradient ends: at an output of a node, or at a leaf (None: at one the trace does not know).
 
-    The `word` is what ends it: `detach`, `data`, `no_grad`, or the dtype of what has no gradient.
+    The `word` is what ends it: `detach`, `data`, `no_grad`, or the dtype of what has no gradient, which an `operation`
+    gave. The ways of `others` end there, too.
     """
 
     node: str | None
     output_nr: int
     word: str
     source: SourceLine | None
+    operation: str = ""
+    others: tuple[str, ...] = ()
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """All places whose ways end there, as far as they are known."""
+        return self.others if self.node is None else (self.node, *self.others)
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,9 +229,11 @@ class RawEvents:
         if not self._raw:
             self._raw.append((EngineUnseen, engine, nodes))
 
-    def _put_failed(self, task: int | None, place: int | None, error: str, message: str) -> None:
+    def _put_failed(
+        self, task: int | None, place: int | None, error: str, message: str, about: tuple[int, ...] = (), *more: Any
+    ) -> None:
         """Put down an error by its words alone: its traceback would keep every tensor of the failed call."""
-        self._raw.append((Failed, task, place, error, message))
+        self._raw.append((Failed, task, place, error, message, about, *more))
 
     # The user's hooks.
 

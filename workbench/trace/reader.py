@@ -138,6 +138,8 @@ class Reader:
     def seen(self, tensors: tuple[Any, ...]) -> tuple[TensorSeen, ...]:
         """The tensors that are new, or not as they were when last seen."""
         news: list[TensorSeen] = []
+        for each in tensors:  # a cut may be of one that comes later
+            self.id(each[0], "t")
         for serial, copy, version, requires_grad, node, output_nr, grad, level, below, base, *cut in tensors:
             seen = TensorSeen(
                 id=self.id(serial, "t"),
@@ -158,9 +160,11 @@ class Reader:
                 news.append(seen)
         return tuple(news)
 
-    def cut(self, way: Way, word: str, line: Line) -> Cut:
+    def cut(self, way: Way, word: str, line: Line, operation: str = "", others: tuple[int, ...] = ()) -> Cut:
         """Where a gradient would have gone, as far as a record has told of it."""
-        return Cut(None if way.place is None else self.ids.get(way.place), way.output_nr, word, source(line))
+        known = [self.ids[each] for each in others if each in self.ids]
+        own = None if way.place is None else self.ids.get(way.place)
+        return Cut(own, way.output_nr, word, source(line), operation, tuple(known))
 
     def argument(self, arg: Any) -> Argument:
         """What an operation was called with."""

@@ -199,7 +199,7 @@ class EventRecorder(WorkbenchDescriber):
             self._correct(tensor, node)
         self._put_write(tensor, name)
 
-    def on_failed(self, task: Any, node: Any, error: BaseException) -> None:
+    def on_failed(self, task: Any, node: Any, error: BaseException, tensors: tuple[Any, ...] = ()) -> None:
         if hasattr(node, "variable") and self._is_after(task, node):
             self.on_accumulated(task, node, node.variable)
         self._end(task)
@@ -208,7 +208,8 @@ class EventRecorder(WorkbenchDescriber):
         if serial not in self._nodes and serial not in self._tensors:
             serial = None
         heard = None if task is None or tag(task) not in self._tasks else task._tag
-        self._put_failed(heard, serial, type(error).__name__, str(error))
+        about = [each for each in tensors[:1] if is_tensor(each)] if heard is None and serial is None else []
+        self._put_refused(heard, serial, error, about)
 
     # What a write in place changes of what was put down before: whose result its node has saved, whose history.
 
@@ -499,8 +500,8 @@ class ErrorRecorder(Recorder):
                 self._describe(tensor, found)
         self._tell(found)
         self._learn(named)
-        node, *words = failure
-        self._put_failed(None, node if node in self._nodes or node in self._tensors else None, *words)
+        node, kind, words = failure
+        self._put_failed(None, node if node in self._nodes or node in self._tensors else None, kind, words)
 
     def _saved(self, node: Any, tensors: list[Any], found: dict[int, Any]) -> tuple[Any, ...]:
         """A node keeps the array of its own output, which the user may hold as a tensor."""

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Annotated, Any
 
 from .assignments import taken_of
-from .facts import Argument, Attribute, Code, Edge, Part, Phase, Root, Saved, SourceLine, Tangent, TensorSeen
+from .facts import Argument, Attribute, Code, Cut, Edge, Part, Phase, Root, Saved, SourceLine, Tangent, TensorSeen
 from .formulas import formula_of, methods_of, name_of, text_of
 from .frame import EdgeState, Frame, Key, NodeState, OperationState
 from .listing import Spot, read_spot
@@ -802,6 +802,10 @@ class Failed(Record):
     node: str | None
     error: str
     message: str
+    about: tuple[str, ...] = ()  # the tensors that were refused, where no node failed
+    source: SourceLine | None = None
+    number: Cut | None = None  # where a number was last read of what takes gradients, as by `item()`
+    off: bool = False  # whether gradients were switched off then
 
     def phase(self, frame: Frame) -> Phase:
         """Whether it came while gradients travelled."""
@@ -822,11 +826,24 @@ class Failed(Record):
         return f"{who} {self.error}: {shortened(self.message, _MESSAGE)}"
 
     @classmethod
-    def read(cls, at: Reading, task: int | None, node: int | None, error: str, message: str) -> Failed:
+    def read(
+        cls,
+        at: Reading,
+        task: int | None,
+        node: int | None,
+        error: str,
+        message: str,
+        about: tuple[int, ...] = (),
+        line: Line = None,
+        number: tuple[Any, ...] | None = None,
+        off: bool = False,
+    ) -> Failed:
         """The record, with which the backward is over."""
         own = None if task is None else at.id(task, "b")
         at.paths.end(own)
-        return cls(own, at.place(node), error, message)
+        known = tuple([at.ids[each] for each in about if each in at.ids])
+        read_last = None if number is None else at.cut(*number)
+        return cls(own, at.place(node), error, message, known, source(line), read_last, off)
 
 
 Level = Annotated[str, asks("id", "l")]

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Protocol, TypeVar, get_origin, get_type_hints
 from .facts import (
     Argument,
     Code,
+    Cut,
     Phase,
     Saved,
     SourceLine,
@@ -34,6 +35,8 @@ class Reading(Protocol):
     def source(self, stack: Any) -> SourceLine | None: ...
 
     def seen_at(self, stack: Any) -> SourceLine | None: ...
+
+    def cut(self, way: Any, word: str, line: Any, operation: str = "", others: tuple[int, ...] = ()) -> Cut: ...
 
     def saved(self, slot: str, own: int | None, copy: Any, at: int, *more: Any) -> Saved: ...
 

@@ -14,6 +14,8 @@ from typing import Any, Literal
 
 from .. import errors
 from ..errors import DEEPCOPY_NON_LEAF
+from ..health.backwards import RecordedBackwards
+from ..health.refusals import refusal_of
 from ..scene.labels import CHIP_COLUMNS, TITLE_CHARACTER, columns
 from ..scene.layout import LayoutUnavailable
 from ..scene.model import AROUND, Arrow, Box, Detail, Scene, StoryStep
@@ -34,7 +36,7 @@ from .value_display import lines_of, sentence_of
 LEGEND = "The cross marks what the error is about; gradients had come as far as the arrows have numbers."
 _COLUMNS = 56  # of the story's lines
 _LEAST_COLUMNS = 40  # of these where the graph beside them is wide
-_MOST_LINES = 8  # of PyTorch's own words
+_MOST_LINES = 8  # of what happened, of what to do, and of PyTorch's own words
 _INDENT = "\u00a0\u00a0"  # of a line of the story that goes on
 _MOST = 24  # nodes up to which all are shown
 _HOPS = 2  # how far from what matters nodes are shown where there are more
@@ -80,7 +82,7 @@ class _Story:
         assert isinstance(failed, Failed)
         self.failed = failed
         self.node = self.failed.node if self.failed.node in frame.nodes else None
-        self.tensors = [id for id in tensors if id in frame.tensors]
+        self.tensors = [id for id in tensors or failed.about if id in frame.tensors]
         if self.failed.node is not None and self.node is None:
             self.tensors.insert(0, self.failed.node)  # a leaf, whose AccumulateGrad failed
         self.name = frame.called(self.failed.node) if self.failed.node else names["node"]
@@ -145,9 +147,9 @@ class _Story:
         says = self._says()
         message = f"{self.failed.error}: {self.failed.message}" if self.failed.message else self.failed.error
         own = ["", *_wrapped(f"It says: {self.failed.message}", wide, _MOST_LINES)] if self.failed.message else []
-        head = [*_wrapped(says[0], wide), ""]
+        head = [*_wrapped(says[0], wide, _MOST_LINES), ""]
         rows = [f"{who} {_place(at)}: {code}" if at else who for who, code, at in self._rows()]
-        last = [*([""] if rows else []), *_wrapped(f"What to do: {says[1]}", wide)]
+        last = [*([""] if rows else []), *_wrapped(f"What to do: {says[1]}", wide, _MOST_LINES)]
         more = [f"({left} more nodes are not shown)"] if left else []
         words = Detail("Error", "text", message)
         title = f"{self.failed.error} at {self.name}" if self.name else self.failed.error
@@ -265,6 +267,8 @@ class _Story:
 
     def _says(self) -> tuple[str, str]:
         """What it means and what to do."""
+        if (refusal := refusal_of(RecordedBackwards(self.events), self.failed)) is not None:
+            return refusal.sentence, refusal.advice
         tensor = self.frame.called(self.tensors[0]) if self.tensors else self.tensor or "the tensor"
         means = self.advice.means.replace("{node}", self.name or "a node").replace("{tensor}", tensor)
         means = means.replace("{marked}", self.marked.removesuffix("Backward") or "a Function")
@@ -347,7 +351,8 @@ ADVICE = (
     Advice(
         errors.SECOND_BACKWARD,
         "{node} has run in an earlier backward, and let go what it had saved.",
-        "Compute the loss anew before each backward, or keep the graph at the first: backward(retain_graph=True).",
+        "Compute the loss anew before each backward, with all that it leads through: in a loop, cut what an earlier "
+        "round made (h = h.detach()). For two losses of one graph, pass retain_graph=True to the first.",
     ),
     Advice(
         errors.SAVED_TAKEN,
@@ -373,8 +378,9 @@ ADVICE = (
     ),
     Advice(
         errors.NO_GRAD_FN,
-        "{tensor} has no history: nothing that it was computed from requires grad, or nobody recorded how.",
-        "Make the inputs with requires_grad=True, and compute outside of no_grad() and without detach().",
+        "{tensor} does not require grad: it has no graph that leads back to a tensor which does.",
+        "Look for what cut it off: detach(), no_grad(), item(), argmax(), or weights that do not require grad. Run it "
+        "inside of record(), and the error is explained with the line.",
         "tensor",
     ),
     Advice(

@@ -8,7 +8,7 @@ before that, too.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 from weakref import ref
@@ -28,11 +28,12 @@ from ...trace.source import OWN
 from ...trace.stacks import user_frame
 from ...trace.values import Value, read
 from .describe import WHOLE, AccumulateGrad, NodeKind, _sequence, kept_of, kind_of_node, maker_of
-from .operations import OperationRecorder, unobserved, warn_lost
+from .operations import OperationRecorder, tensors_in, unobserved, warn_lost
 
 __tracebackhide__ = True  # of what fails in a test, pytest shows no frame of this file
 
 _task_id = torch._C._current_graph_task_id
+_UNUSED = "appears to not have been used"  # in what PyTorch says of an input that is in no graph
 _LEAF = NodeKind(False, False, ())  # of what takes a leaf's gradient
 
 
@@ -112,8 +113,8 @@ class BackwardRecorder(OperationRecorder):
         """Run a backward, and tell of it."""
         _, keeps, creates, *_ = args
         task = Task(next_tag(), bool(keeps), bool(creates))
-        if _is_refused((*outputs, *(args[3] or ()))):
-            return self.asked(inner, (outputs, *args), kwargs)
+        if refused := [each for each in (*outputs, *(args[3] or ())) if not _has_graph(each)]:
+            return self.asked(inner, (outputs, *args), kwargs, refused)
         try:
             with unobserved():
                 self._start(task, outputs, *args)
@@ -128,7 +129,7 @@ class BackwardRecorder(OperationRecorder):
             self._end(task)
             try:
                 with unobserved():
-                    self._failed(task, outputs, error)
+                    self._failed(task, outputs, args[3], error)
             except Exception as problem:
                 warn_lost("an error", problem)
             raise
@@ -422,8 +423,8 @@ class BackwardRecorder(OperationRecorder):
                 self._changed(at)
         self._put_over(task.serial)
 
-    def asked(self, run: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
-        """Call what runs a backward; record what PyTorch refuses before anything runs."""
+    def asked(self, run: Callable[..., Any], args: Any, kwargs: dict[str, Any], about: Sequence[Any] = ()) -> Any:
+        """Call what runs a backward; record what PyTorch refuses before anything runs, and `about` which tensors."""
         try:
             return run(*args, **kwargs)
         except Exception as error:
@@ -431,12 +432,12 @@ class BackwardRecorder(OperationRecorder):
                 with unobserved():
                     if not hasattr(error, "_workbench_failure"):
                         self.look_up(user_frame())
-                        self._note_failure(None, None, error)
+                        self._note_failure(None, None, error, [*about, *tensors_in(args[:1])][:1])
             except Exception as problem:
                 warn_lost("an error", problem)
             raise
 
-    def _failed(self, task: Task, outputs: Any, error: BaseException) -> None:
+    def _failed(self, task: Task, outputs: Any, inputs: Any, error: BaseException) -> None:
         self._flush_deaths()
         at, hook, self.failed = task.running, self.failed, None
         if hook is not None:
@@ -465,10 +466,15 @@ class BackwardRecorder(OperationRecorder):
                 self._put_started(task.serial, at, copies)
         self._forget_late(task.serial)
         self.look_up(user_frame())
-        self._note_failure(task.serial, at, error)
+        about = []
+        if _UNUSED in str(error):
+            able = dict(self._can_run(outputs))
+            about = [each for each in inputs or () if isinstance(each, torch.Tensor) and _node_of(each) not in able]
+            at = None
+        self._note_failure(task.serial, at, error, about)
 
-    def _note_failure(self, task: int | None, at: int | None, error: BaseException) -> None:
-        self._put_failed(task, at, type(error).__name__, str(error))
+    def _note_failure(self, task: int | None, at: int | None, error: BaseException, about: Sequence[Any] = ()) -> None:
+        self._put_refused(task, at, error, about)
         if not hasattr(error, "_workbench_failure"):  # else a backward inside of this one has failed
             name = next((value_of(raw, "name") for raw in self._raw if raw[:2] == (NodeCreated, at)), "")
             with suppress(AttributeError):  # of a type that has no room for it
@@ -504,10 +510,10 @@ def _sum_of(one: Value) -> Value:
     return Value.unknown(one.shape, one.dtype)
 
 
-def _is_refused(given: tuple[Any, ...]) -> bool:
-    """Whether PyTorch has no backward for one of these, and says so before anything runs."""
+def _has_graph(thing: Any) -> bool:
+    """The same, which nobody hears; without one PyTorch refuses a backward before anything runs."""
     with torch._C.DisableTorchFunction():
-        return not all(map(has_graph, given))
+        return has_graph(thing)
 
 
 def has_graph(thing: Any) -> bool:

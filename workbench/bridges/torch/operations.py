@@ -26,7 +26,7 @@ from torch.utils.hooks import RemovableHandle
 from ...autograd.scopes import Entry, place, settings_of
 from ...events import next_tag
 from ...trace.call_records import OperationsUnseen
-from ...trace.cuts import Way, makes_others, switched_off
+from ...trace.cuts import NUMBERS, Way, makes_others, switched_off
 from ...trace.module_names import ModuleNames
 from ...trace.records import COMPILED
 from ...trace.stacks import Stack
@@ -53,7 +53,7 @@ _READ = frozenset(("T", "mT", "H", "mH", "real", "imag", "data"))  # attributes 
 _SHARE = frozenset(("detach", "data", "detach_"))
 _HOOKS = frozenset(("register_hook", "register_post_accumulate_grad_hook", "retain_grad"))
 _QUIET = frozenset(  # they give no tensor of the graph and write none
-    "size dim item stride numel is_contiguous element_size data_ptr tolist numpy is_floating_point is_complex type "
+    "size dim stride numel is_contiguous element_size data_ptr is_floating_point is_complex type "
     "storage_offset untyped_storage __repr__ __len__ __hash__ "
     "is_same_size _set_grad_enabled".split()
 )
@@ -171,6 +171,9 @@ class OperationRecorder(TorchDescriber):
     def _note_cuts(self, name: str, given: Any, outs: list[torch.Tensor], before: list[tuple[Any, ...]]) -> None:
         """Note where the way of a gradient ends: of results that take none, though something given does."""
         cut = [each for each in outs if not each.requires_grad]
+        for tensor, *_ in before:  # a view through which its base is written
+            if tensor._base is not None and not tensor._base.requires_grad and any(tensor is each for each in cut):
+                cut.append(tensor._base)
         if not cut:
             return
         was = {id(tensor): Way(node, nr, node is None) for tensor, _, needs, node, nr in _told_of(before) if needs}
@@ -188,7 +191,15 @@ class OperationRecorder(TorchDescriber):
             if number and len(cut) < len(outs) and torch.is_grad_enabled():
                 continue  # computed of what takes no gradient, as one of several that were broadcast
             word = str(each.dtype).removeprefix("torch.")
-            self._cuts.note(name if name in _SHARE else _ending(name) if number else word, ways, self._tag(each))
+            self._cuts.note(name if name in _SHARE else _ending(name) if number else word, ways, self._tag(each), name)
+
+    def _is_off(self) -> bool:
+        return not torch.is_grad_enabled()
+
+    def number_read(self, name: str, tensor: torch.Tensor) -> None:
+        """A number was read of a tensor: what is made of that has no history."""
+        if tensor.requires_grad or self._have(tensor) in self._cuts.known:
+            self._cuts.note(NUMBERS[name], [(self._tag(tensor), self._way(tensor))], None)
 
     def not_seen(self) -> None:
         """An operation inside of function transforms made no node: one of them computes its derivative otherwise."""
@@ -407,6 +418,8 @@ def _kind_of(func: Any) -> tuple[str, str, bool]:
         kind = "hook"
     elif name in ("backward", "grad"):
         kind = "backward"
+    elif name in NUMBERS:
+        kind = "number"
     elif name in _QUIET or getattr(func, "__module__", "") in ("torch._ops.profiler", "torch._C"):
         kind = "quiet"
     elif hasattr(func, "__code__"):  # written in Python: it may call anything
@@ -445,6 +458,8 @@ class OperationMode(TorchFunctionMode):
                     recorder.grad_set(args[0])
                 elif kind == "hook":
                     recorder.hooked(args[0])
+                elif kind == "number":
+                    recorder.number_read(name, args[0])
                 else:
                     known = recorder.count
                     recorder.ran(name, args, kwargs, out, since, before)

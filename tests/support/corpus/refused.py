@@ -1,0 +1,293 @@
+"""Backwards that autograd refuses: what cut the loss off, what joins two rounds, which step wrote in between."""
+
+from __future__ import annotations
+
+import contextlib
+
+from . import fault
+from .parts import freeze, mlp
+
+NO_GRAPH = "does not require grad"
+
+
+def refused(torch, compute, *, net=None, back=None):
+    """A backward from what `compute` makes of a net and data, which fails and is caught."""
+    net = mlp(torch, 3, 4, 2) if net is None else net
+    x, y = torch.randn(5, 3), torch.arange(5) % 2
+
+    def run():
+        loss = compute(net, x, y)
+        with contextlib.suppress(RuntimeError):
+            loss.backward() if back is None else back(loss, x, y)
+
+    return run
+
+
+def cut_off(at: str, *facts: str, **more):
+    """Enter a program whose loss was cut off at a line, named by a comment."""
+    return fault("stopped", NO_GRAPH, *facts, at=at, asks=True, **more)
+
+
+@cut_off("# no gradients", "no_grad() at", "net.2.weight", why="net.0.weight")
+def loss_under_no_grad(torch):
+    def compute(net, x, y):
+        with torch.no_grad():
+            h = net(x)  # no gradients
+        return torch.nn.functional.cross_entropy(h, y)
+
+    return refused(torch, compute)
+
+
+@cut_off("# off", "switched off even where the backward is called", why="net.2.bias")
+def backward_under_no_grad(torch):
+    def run():
+        net = mlp(torch, 3, 4, 2)
+        with contextlib.suppress(RuntimeError), torch.no_grad():
+            net(torch.randn(5, 3)).mean().backward()  # off
+
+    return run
+
+
+@cut_off("detach()", "detach() at")
+def loss_of_what_was_detached(torch):
+    return refused(torch, lambda net, x, y: net(x).detach().square().mean())
+
+
+@cut_off("argmax", "argmax() at", "int64", why="net.0.weight")
+def accuracy_as_loss(torch):
+    return refused(torch, lambda net, x, y: (net(x).argmax(1) != y).float().mean())
+
+
+@cut_off("one_hot", "argmax() at")
+def loss_of_one_hot(torch):
+    return refused(torch, lambda net, x, y: torch.nn.functional.one_hot(net(x).argmax(1), 2).float().sum())
+
+
+@cut_off(".long()", "int64 numbers")
+def loss_of_whole_numbers(torch):
+    return refused(torch, lambda net, x, y: net(x).long().float().sum())
+
+
+@cut_off("# a number", "item() read one at")
+def loss_of_a_number(torch):
+    def compute(net, x, y):
+        total = 0.0
+        for each in x:
+            total += net(each).square().mean().item()  # a number
+        return torch.tensor(total)
+
+    return refused(torch, compute)
+
+
+@cut_off("torch.tensor(losses)", "tensor() at", "stack()")
+def loss_of_a_list(torch):
+    def compute(net, x, y):
+        losses = [net(x).square().mean(), net(x).exp().mean()]
+        total = torch.tensor(losses).sum()
+        return total
+
+    return refused(torch, compute)
+
+
+@cut_off("# buffer", "no_grad() at", why="net.2.weight")
+def loss_of_a_buffer(torch):
+    memory = torch.zeros(5, 2)
+
+    def compute(net, x, y):
+        with torch.no_grad():
+            memory[:, 0] = net(x)[:, 0]  # buffer
+        return memory.sum()
+
+    return refused(torch, compute)
+
+
+@cut_off("# again", "checkpoint() at", "use_reentrant=False")
+def checkpoint_of_the_old_kind(torch):
+    def compute(net, x, y):
+        def part(x):
+            return net(x) * 2  # again
+
+        return torch.utils.checkpoint.checkpoint(part, x, use_reentrant=True).sum()
+
+    return refused(torch, compute)
+
+
+@cut_off("sample()", "sample() at", "rsample()")
+def loss_of_a_sample(torch):
+    return refused(torch, lambda net, x, y: torch.distributions.Normal(net(x)[:, 0], 1.0).sample().sum())
+
+
+@cut_off("loss.backward()", "nothing was recorded that leads", "net.0.weight, net.0.bias")
+def frozen_model(torch):
+    net = mlp(torch, 3, 4, 2)
+    freeze(net)
+    return refused(torch, lambda net, x, y: net(x).sum(), net=net)
+
+
+@fault("stopped", "appears to not have been used", "does not lead to w", "detach() at", at="h.detach()", asks=True)
+def unused_behind_a_cut(torch):
+    w = torch.ones(3, requires_grad=True)
+
+    def compute(net, x, y):
+        h = w * 2
+        return (net(x) * h.detach().sum()).sum()
+
+    return refused(torch, compute, back=lambda loss, x, y: torch.autograd.grad(loss, w))
+
+
+SECOND = "a second time"
+
+
+@fault(
+    "stopped",
+    SECOND,
+    "h carries the graph of an earlier round",
+    "h = h.detach()",
+    without="anew",
+    at="h = cell(",
+    asks=True,
+)
+def state_carried_along(torch):
+    cell, out = torch.nn.RNNCell(1, 4), torch.nn.Linear(4, 1)
+
+    def run():
+        h = torch.zeros(2, 4)
+        with contextlib.suppress(RuntimeError):
+            for _ in range(3):
+                h = cell(torch.randn(2, 1), h)
+                loss = out(h).square().mean()
+                loss.backward()
+
+    return run
+
+
+@fault(
+    "stopped",
+    SECOND,
+    "weights carries the graph of an earlier round",
+    "weights anew",
+    without="detach",
+    at="weights = ",
+    asks=True,
+)
+def computed_once_before_the_loop(torch):
+    scores = torch.randn(4, requires_grad=True)
+
+    def run():
+        weights = scores.softmax(0)
+        with contextlib.suppress(RuntimeError):
+            for _ in range(2):
+                (weights * torch.randn(4)).sum().backward()
+
+    return run
+
+
+@fault(
+    "stopped", SECOND, "Both losses are computed from one graph", "retain_graph=True", at="first.backward", asks=True
+)
+def two_losses_of_one_graph(torch):
+    net = mlp(torch, 3, 4, 2)
+
+    def run():
+        h = net(torch.randn(5, 3))
+        first, second = h.exp().mean(), h.square().mean()
+        first.backward()
+        with contextlib.suppress(RuntimeError):
+            second.backward()
+
+    return run
+
+
+@fault("stopped", SECOND, "belongs to the graph that the backward", "made.detach()", at="made = maker(", asks=True)
+def second_loss_through_the_first(torch):
+    maker, judge = mlp(torch, 2, 3, 3), mlp(torch, 3, 4, 1)
+
+    def run():
+        made = maker(torch.randn(6, 2))
+        judge(made).exp().mean().backward()
+        with contextlib.suppress(RuntimeError):
+            (-judge(made)).exp().mean().backward()
+
+    return run
+
+
+@fault("stopped", "modified by an inplace", "he step of SGD", "net.2.weight", at="optimizer.step()", asks=True)
+def step_between_two_backwards(torch):
+    net = mlp(torch, 3, 4, 2)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    def run():
+        loss = net(torch.randn(5, 3)).square().mean()
+        loss.backward(retain_graph=True)
+        optimizer.step()
+        with contextlib.suppress(RuntimeError):
+            loss.backward()
+
+    return run
+
+
+@fault("stopped", "modified by an inplace", "carries the graph of an earlier round", asks=True)
+def state_carried_over_a_step(torch):
+    cell, out = torch.nn.RNNCell(1, 4), torch.nn.Linear(4, 1)
+    optimizer = torch.optim.SGD([*cell.parameters(), *out.parameters()], lr=0.1)
+
+    def run():
+        h = torch.zeros(2, 4)
+        with contextlib.suppress(RuntimeError):
+            for _ in range(3):
+                h = cell(torch.randn(2, 1), h)
+                loss = out(h).square().mean()
+                optimizer.zero_grad()
+                loss.backward(retain_graph=True)
+                optimizer.step()
+
+    return run
+
+
+@fault("stopped", "modified by an inplace", "The update at", "changed w after", at="w -= ", asks=True)
+def update_by_hand_between(torch):
+    def run():
+        w = torch.ones(3, requires_grad=True)
+        loss = (w**3).sum()
+        loss.backward(retain_graph=True)
+        with torch.no_grad():
+            w -= 0.1 * w.grad
+        with contextlib.suppress(RuntimeError):
+            loss.backward()
+
+    return run
+
+
+@fault("stopped", SECOND, "c and h carry the graph of an earlier round", "c = c.detach()", asks=True)
+def two_states_carried_along(torch):
+    cell = torch.nn.LSTMCell(1, 4)
+
+    def run():
+        h, c = torch.zeros(2, 4), torch.zeros(2, 4)
+        with contextlib.suppress(RuntimeError):
+            for _ in range(3):
+                h, c = cell(torch.randn(2, 1), (h, c))
+                h.square().mean().backward()
+
+    return run
+
+
+@fault("stopped", SECOND, "self.memory carries the graph of an earlier round", "self.memory.detach()", asks=True)
+def memory_of_a_module(torch):
+    class Memory(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mix = torch.nn.Linear(3, 3)
+            self.memory = torch.zeros(5, 3)
+
+        def forward(self, x):
+            self.memory = 0.9 * self.memory + self.mix(x)
+            return self.memory
+
+    def run():
+        net = Memory()
+        with contextlib.suppress(RuntimeError):
+            for _ in range(2):
+                net(torch.randn(5, 3)).square().mean().backward()
+
+    return run

@@ -1,0 +1,294 @@
+"""Why autograd refused a backward: what cut a loss off, which tensor joins two steps, which step wrote over a weight.
+
+What is said is certain where the records show it; where they show nothing, nothing is said here, and the general advice
+of the error's picture holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..trace.cuts import instead, is_dtype
+from ..trace.facts import Cut, SourceLine, TensorSeen
+from ..trace.records import Failed, TensorWritten
+from .backwards import RecordedBackward, RecordedBackwards
+from .finding import place
+from .graph import RecordedNode
+
+_UNUSED = "appears to not have been used"
+_NO_GRAPH = ("does not require grad", _UNUSED)
+_TWICE = "backward through the graph a second time"
+_WRITTEN = "modified by an inplace operation"
+_ASSIGNED = re.compile(r"([\w.]+) = (?!=)")
+_NAMED = 4  # weights that a sentence names
+
+
+class Refusal(NamedTuple):
+    """Why it was refused, what to do, and the line that is to be changed."""
+
+    sentence: str
+    advice: str
+    line: SourceLine | None
+
+
+def refusal_of(run: RecordedBackwards, failed: Failed) -> Refusal | None:
+    """Why an error ended a backward; None where the records do not show it."""
+    if any(words in failed.message for words in _NO_GRAPH):
+        return _Refused(run, failed).without_graph()
+    if _TWICE in failed.message:
+        return _Refused(run, failed).twice()
+    if _WRITTEN in failed.message:
+        return _Refused(run, failed).written()
+    return None
+
+
+class _Refused:
+    """An error of a backward, and the graph up to it."""
+
+    def __init__(self, run: RecordedBackwards, failed: Failed) -> None:
+        self.run, self.failed = run, failed
+        at = next((at for at, each in run.failures if each is failed), len(run.events))
+        self.backward = next((each for each in run.backwards if each.failed is failed), None)
+        self.before = [each for each in run.backwards if each.event < at and each is not self.backward]
+        if self.backward is None and _UNUSED in failed.message:
+            self.backward = next(reversed(self.before), None)  # which ran, and left out what was asked for
+
+    # Without a graph.
+
+    def without_graph(self) -> Refusal | None:
+        """What cut off the tensor that has no graph, or is in none."""
+        run, failed = self.run, self.failed
+        if not failed.about or (seen := run.tensors.get(failed.about[0])) is None:
+            return None
+        name = seen.name or "the loss" if "element" in failed.message else seen.name or "the tensor"
+        known = run.cuts.get(seen.id)
+        if _UNUSED in failed.message:
+            return self._unused(seen, name)
+        if known is not None:
+            return self._cut(known[1], name, "does not require grad")
+        head = _begun(f"{name} does not require grad: nothing was recorded that leads from it to a tensor which does.")
+        if (number := failed.number) is not None:
+            return Refusal(
+                f"{head} A number carries no graph, and {number.word}() read one{_at(number.source)}.",
+                f"Compute with the tensor itself, and call {number.word}() only for what is printed.",
+                number.source,
+            )
+        if frozen := [each.name for each in run.tensors.values() if each.name and _is_frozen(each)]:
+            do = "do" if len(frozen) > 1 else "does"
+            return Refusal(
+                f"{head} {_series(frozen)} {do} not require grad either (requires_grad is False).",
+                "Call requires_grad_() on what is to get a gradient, before the forward.",
+                failed.source,
+            )
+        advice = "Make what is to get a gradient with requires_grad=True, before the forward."
+        return Refusal(head, advice, failed.source)
+
+    def _cut(self, cut: Cut, name: str, what: str) -> Refusal:
+        ends = [self._called(end) for end in cut.ends]
+        cuts = f"cuts it off from {_series(ends)}" if ends else "cuts it off from what it was computed from"
+        still, advice = "", f"{instead(cut.word)} where the gradient is to pass."
+        if self.failed.off and cut.word in ("no_grad", "inference_mode"):
+            still = " Gradients are switched off even where the backward is called."
+            advice = (
+                "End the no_grad() before the forward; or if it was set_grad_enabled(False), switch them on again by "
+                "set_grad_enabled(True)."
+            )
+        return Refusal(
+            _begun(f"{name} {what}: {_cutting(cut)} {cuts}.{still}"),
+            advice,
+            cut.source,
+        )
+
+    def _unused(self, seen: TensorSeen, name: str) -> Refusal | None:
+        """An input from which no way leads to what is differentiated: used behind a cut, or not at all."""
+        run, backward = self.run, self.backward
+        own = run.places.get(seen.id, seen.id)
+        starts = [] if backward is None else backward.starts
+        leading = run.before(own)
+        reached = run.reached(starts)
+        for node in [each for each in reached if each in run.nodes]:
+            for id in run.given(node):
+                known = run.cuts.get(id)
+                if known is not None and any(end in leading for end in known[1].ends):
+                    return self._cut(known[1], "what is differentiated", f"does not lead to {name}")
+        if not run.users.get(own):
+            return Refusal(
+                f"No operation was recorded that used {name} with its gradient before this line.",
+                "Ask for the tensor that was used, and not for a copy or a view that was made of it later; or pass "
+                "allow_unused=True, and get None.",
+                self.failed.source,
+            )
+        return None
+
+    def _called(self, id: str) -> str:
+        """A place as a sentence calls it."""
+        seen, node = self.run.tensors.get(id), self.run.nodes.get(id)
+        if node is None:
+            return "a tensor that takes gradients" if seen is None or not seen.name else seen.name
+        return self._result(node, 0)
+
+    def _joining(self, node: RecordedNode, output_nr: int) -> str:
+        """A result that later lines use: by its variable, else by what its line assigns to, else by the operation."""
+        name = self._result(node, output_nr)
+        assigned = _ASSIGNED.match(node.line.text) if name.startswith("the result") and node.line is not None else None
+        return assigned[1] if assigned else name
+
+    def _result(self, node: RecordedNode, output_nr: int) -> str:
+        """A result by its variable, else by the operation that gave it."""
+        results = [each for each in node.made.tensors if each.node == node.id and each.output_nr == output_nr]
+        names = [self.run.tensors[each.id].name for each in results if each.id in self.run.tensors]
+        name = next(filter(None, names), None)
+        return name or f"the result of {node.made.operation or node.made.name}"
+
+    # A second time.
+
+    def twice(self) -> Refusal | None:
+        """Which backward came first, and what joins the graph of that to this one's."""
+        node = self.run.nodes.get(self.failed.node or "")
+        if node is None or self.backward is None:
+            return None
+        first = next((each for each in reversed(self.before) if node.id in each.sent), None)
+        if first is None:
+            return None
+        joints = self._joints(first, self.backward)
+        if not joints:
+            return self._one_graph(first, self.backward)
+        old = joints[0][0]
+        where, names = _at(old.line), [name for _, name in joints]
+        if first.source == self.backward.source:
+            carry, it_was = ("carry", "they were") if len(names) > 1 else ("carries", "it was")
+            again = any(each.line == old.line and each.event > first.event for each in self.run.nodes.values())
+            return Refusal(
+                f"{_begun(_series(names))} {carry} the graph of an earlier round into this one: {it_was} made{where}, "
+                f"and the backward of that round has let go what {node.made.name} had saved.",
+                f"{_detached(names)} retain_graph=True would lead back through all rounds before."
+                if again
+                else f"Compute {names[0]} anew in each round, inside of the loop. retain_graph=True would fail, or use "
+                "old weights, once a step has changed them.",
+                old.line,
+            )
+        return Refusal(
+            f"{_begun(names[0])} (made{where}) belongs to the graph that the backward{_at(first.source)} went through "
+            f"and let go; the backward{_at(self.backward.source)} leads through it again.",
+            f"If the second is not to pass there, give it {_variable(names[0])}.detach(); else add the losses and call "
+            "backward() once, or pass retain_graph=True to the first, with no optimizer step between the two.",
+            old.line,
+        )
+
+    def _one_graph(self, first: RecordedBackward, again: RecordedBackward) -> Refusal:
+        ran = f"the backward{_at(first.source)} has gone through this graph, and let go what it had saved"
+        if first.starts == again.starts:
+            return Refusal(
+                f"{_begun(ran)}; nothing was computed anew since.",
+                "Compute the loss anew before each backward; if the same graph is meant to be used twice, pass "
+                "retain_graph=True to the first.",
+                again.source,
+            )
+        return Refusal(
+            f"Both losses are computed from one graph: {ran}.",
+            "Add the losses and call backward() once, or pass retain_graph=True to all backwards but the last.",
+            first.source,
+        )
+
+    def _joints(self, first: RecordedBackward, again: RecordedBackward) -> list[tuple[RecordedNode, str]]:
+        """The nodes of the older graph whose results were used by what was computed after the first backward."""
+        run = self.run
+        end = first.event if first.end is None else first.end
+        found: dict[str, RecordedNode] = {}
+        for id in run.reached(again.starts):
+            node = run.nodes.get(id)
+            if node is None or node.event < end:
+                continue
+            for edge in node.made.edges:
+                old = run.nodes.get(edge.target or "")
+                if old is not None and old.event < first.event and old.id in first.sent:
+                    found.setdefault(self._joining(old, edge.output_nr), old)
+        return sorted([(node, name) for name, node in found.items()], key=lambda each: each[1])
+
+    # Written in between.
+
+    def written(self) -> Refusal | None:
+        """An optimizer's step, or an update by hand, between forward and backward."""
+        run = self.run
+        node = run.nodes.get(self.failed.node or "")
+        if node is None or self.backward is None:
+            return None
+        write = self._update_of(node)
+        if write is None:
+            return None
+        name = run.tensors[write.tensor].name if write.tensor in run.tensors else None
+        first = next((each for each in reversed(self.before) if node.id in each.sent), None)
+        joints = [] if first is None else self._joints(first, self.backward)
+        who = "the update" if write.optimizer is None else f"the step of {write.optimizer}"
+        head = f"{_begun(who)}{_at(write.source)} changed {name or 'a weight'} after {node.made.name} had saved it"
+        head += f"{_at(node.line)}."
+        if joints and first is not None and first.source == self.backward.source:
+            names = [name for _, name in joints]
+            carry = "carry" if len(names) > 1 else "carries"
+            return Refusal(
+                f"{head} {_begun(_series(names))} {carry} the graph of an earlier round into this one.",
+                _detached(names),
+                joints[0][0].line,
+            )
+        return Refusal(
+            head,
+            "Call every backward through this graph before the step, or compute the loss again after it.",
+            write.source,
+        )
+
+    def _update_of(self, node: RecordedNode) -> TensorWritten | None:
+        """The first update, after it was saved, of a weight that a node has saved."""
+        run = self.run
+        saved = {each.tensor: each.version for each in node.made.saved if each.tensor is not None}
+        memories = {run.tensors[id].base or id: version for id, version in saved.items() if id in run.tensors}
+        for event in run.events[node.event :]:
+            if not isinstance(event, TensorWritten) or event.node is not None:
+                continue
+            seen = run.tensors.get(event.tensor)
+            own = event.tensor if seen is None else seen.base or event.tensor
+            leaf = run.tensors.get(own)
+            if own in memories and event.version > memories[own]:
+                is_weight = leaf is not None and leaf.requires_grad and leaf.node is None
+                return event if event.optimizer is not None or is_weight else None
+        return None
+
+
+def _is_frozen(seen: TensorSeen) -> bool:
+    """Whether it is a module's, of floating numbers, and takes no gradient."""
+    return "." in (seen.name or "") and not seen.requires_grad and "float" in seen.value.dtype and seen.cut is None
+
+
+def _cutting(cut: Cut) -> str:
+    """What cuts, and where: `detach() at train.py:8`, or the operation whose numbers take no gradients."""
+    where = _at(cut.source)
+    if is_dtype(cut.word):
+        who = f"{cut.operation}(){where} gives" if cut.operation.isidentifier() else f"there are{where}"
+        return f"{who} {cut.word} numbers, which take no gradients, and"
+    return f"{'.data' if cut.word == 'data' else f'{cut.word}()'}{where}"
+
+
+def _detached(names: Sequence[str]) -> str:
+    """What to do about tensors that carry a graph from round to round."""
+    cuts = [f"{_variable(name)} = {_variable(name)}.detach()" for name in names[:_NAMED]]
+    return f"Cut the graph where a round begins: {_series(cuts)}."
+
+
+def _variable(name: str) -> str:
+    return "h" if name.startswith("the ") else name
+
+
+def _at(line: SourceLine | None) -> str:
+    return "" if line is None else f" at {place(line)}"
+
+
+def _begun(text: str) -> str:
+    return text[:1].upper() + text[1:] if text.startswith(("the ", "a ", "an ", "what ")) else text
+
+
+def _series(names: Sequence[str]) -> str:
+    all = list(dict.fromkeys(names))
+    more = [f"{len(all) - _NAMED:,} more"] if len(all) > _NAMED + 1 else []
+    all = [*all[:_NAMED], *more] if more else all
+    return all[0] if len(all) == 1 else f"{', '.join(all[:-1])} and {all[-1]}"
