@@ -228,6 +228,27 @@ def test_what_an_event_says_of_the_unknown_is_left_out(kind, damage, left):
     every_question(trace)
 
 
+def _with_numbers(data: Any, number: float, every: int, count: list[int]) -> Any:
+    """Return the same with one of so many of its floating-point numbers replaced."""
+    if isinstance(data, dict):
+        return {key: _with_numbers(each, number, every, count) for key, each in data.items()}
+    if isinstance(data, list):
+        return [_with_numbers(each, number, every, count) for each in data]
+    count[0] += isinstance(data, float)
+    return number if isinstance(data, float) and count[0] % every == 0 else data
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("number", [1e308, 5e-324, 0.0])
+def test_absurd_numbers_are_drawn(number: float, every: int) -> None:
+    for program in PROGRAMS:
+        trace = Trace.from_dict(_with_numbers(json.loads(whole(program)), number, every, [0]))
+        every_question(trace)
+        for view in ALONE:
+            str(trace.show(view))
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_sound_trace_is_taken(program):
     assert Trace.from_dict(json.loads(whole(program))).to_json() == whole(program)

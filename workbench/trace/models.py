@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from numbers import Real
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from .describer import Describer
+from .identity import ByIdentity, named_parts
 from .module_names import ModuleNames
 from .stacks import line_of, user_frame
 from .values import distance
@@ -22,10 +22,10 @@ class Models:
     """What was told last of each module and each optimiser."""
 
     def __init__(self) -> None:
-        self._called: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()
-        self._groups: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()
-        self._numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
-        self._copies: WeakKeyDictionary[Any, dict[int, Any]] = WeakKeyDictionary()
+        self._called: ByIdentity[tuple[Any, ...]] = ByIdentity()
+        self._groups: ByIdentity[tuple[Any, ...]] = ByIdentity()
+        self._numbers: ByIdentity[int] = ByIdentity()
+        self._copies: ByIdentity[dict[int, Any]] = ByIdentity()
         self._count = 0
         self.asked: set[int] = set()  # tensors of optimisers for whose names the program was looked through
 
@@ -64,8 +64,7 @@ class Models:
         """The number that tells an optimiser from others, from 1."""
         if optimizer not in self._numbers:
             self._count += 1
-            self._numbers[optimizer] = self._count
-        return self._numbers[optimizer]
+        return self._numbers.setdefault(optimizer, self._count)
 
 
 def parts_of(module: Any) -> list[Any]:
@@ -97,7 +96,7 @@ def _settings(module: Any) -> str:
 def held_by(module: Any, is_tensor: Callable[[Any], bool]) -> dict[str, Any]:
     """The parameters of a module and of those in it, by their paths, each by its first."""
     found: dict[int, tuple[str, Any]] = {}
-    for path, part in module.named_modules():
+    for path, part in named_parts(module):
         for name, tensor in part.__dict__.get("_parameters", {}).items():
             if is_tensor(tensor):
                 found.setdefault(id(tensor), (f"{path}.{name}" if path else name, tensor))
@@ -170,7 +169,7 @@ class ModelDescriber(Describer):
         modes = tuple(
             [
                 (path, type(part).__name__, _settings(part), bool(part.training))
-                for path, part in module.named_modules()
+                for path, part in named_parts(module)
                 if is_moody(part)
             ]
         )

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from types import BuiltinFunctionType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 from .describer import class_of
+from .identity import ByIdentity, named_parts
 from .listing import listing
 from .stacks import variables
 
@@ -37,7 +37,7 @@ class ModuleNames:
         self, is_tensor: Callable[[Any], bool], number_of: Callable[[Any], int], names: dict[int, str]
     ) -> None:
         self._is_tensor, self._number_of, self._names = is_tensor, number_of, names
-        self._modules: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+        self._modules: ByIdentity[str] = ByIdentity()
 
     def called(self, module: Any, frames: Callable[[], list[FrameType]]) -> str:
         """An outermost module is called; its name: at first that by which the first of these frames holds it.
@@ -47,7 +47,7 @@ class ModuleNames:
         """
         name = self._modules.get(module)
         if name is not None:
-            first = next(iter(module.parameters()), None)
+            first = next((each for _, part in named_parts(module) for each in _weights(part)), None)
             if first is not None and self._number_of(first) not in self._names:
                 self._learn(name, module)
             return name
@@ -101,7 +101,7 @@ def _apart(name: str, taken: set[str]) -> str:
 def parameters_of(name: str, module: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
     """What a module of this name calls its parameters and buffers: `net.layers.0.weight`."""
     if "_parameters" in getattr(module, "__dict__", ()):
-        for path, part in module.named_modules(prefix=name):
+        for path, part in named_parts(module, name):
             for held in (part._parameters, part._buffers):  # those of another engine's module are its own
                 yield from ((f"{path}.{own}", tensor) for own, tensor in held.items() if is_tensor(tensor))
 
@@ -116,7 +116,7 @@ def modules_holding(tensors: Iterable[Any], frames: Iterable[FrameType], kind: t
     found: list[tuple[str, Any]] = []
 
     def take(name: str, module: Any) -> None:
-        held = {id(each) for part in module.modules() for each in _held(part)}
+        held = {id(each) for _, part in named_parts(module) for each in _held(part)}
         if left & held:
             left.difference_update(held)
             found.append((_apart(name or type(module).__name__, {each for each, _ in found}), module))
@@ -131,6 +131,10 @@ def modules_holding(tensors: Iterable[Any], frames: Iterable[FrameType], kind: t
             if id(module) not in inner:
                 take("", module)
     return found
+
+
+def _weights(module: Any) -> list[Any]:
+    return [each for each in _attributes(module).get("_parameters", {}).values() if each is not None]
 
 
 def _held(module: Any) -> list[Any]:
@@ -158,7 +162,7 @@ def names_in(frame: FrameType, module: Any) -> Iterator[str]:
 
 def _paths(outer: Any, module: Any) -> list[str]:
     """What a module is called by one that holds it."""
-    return [path for path, part in outer.named_modules() if part is module]
+    return [path for path, part in named_parts(outer) if part is module]
 
 
 def _ways(frame: FrameType) -> Iterator[_Way]:

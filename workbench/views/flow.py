@@ -65,7 +65,8 @@ class Flow(Graph):
         norms += [norm for norm in map(_norm, sent) if norm >= _VANISHING * self._seed and norm]
         self._largest = max(norms, default=1.0)
         # Four breadths: a little more than the same is already broader, and the largest is at the broad end.
-        self._ratio = max(1.5, (self._largest / min(norms, default=1.0)) ** 0.25)
+        whole = math.log(self._largest) - math.log(min(norms, default=1.0))
+        self._ratio = max(math.log(1.5), whole / 4)
 
     def draw(self, frame: Frame, keys: Iterable[Key]) -> Drawing:
         """The boxes and arrows that the frame's `keys` concern, as they are now."""
@@ -201,8 +202,8 @@ class Flow(Graph):
             return 4
         if word:
             return 1
-        steps = math.log(self._largest / (grad.norm or self._largest)) / math.log(self._ratio)
-        return min(4, max(1, 4 - math.floor(steps + 1e-6)))  # a sum may be larger than any that was sent
+        steps = (math.log(self._largest) - math.log(grad.norm or self._largest)) / self._ratio
+        return math.ceil(min(4.0, max(1.0, 4 - steps - 1e-6)))  # a sum may be larger than any that was sent
 
     def _tone(self, grad: Value, word: str) -> ArrowTone:
         if grad.nonfinite:

@@ -48,6 +48,7 @@ _NEXT = 3  # lines of what to look at next
 _SIDE = 14  # px of a finding's number, beside its sentence and in the table
 _INDENT = 10  # px
 _SHADE = 0.5  # decades from the usual norm to the next shade
+_DECADES = 300  # of more there is no number
 _NAMED = 3  # rows that a caption names
 _FEWEST = 3  # steps whose graphs are kept in any case
 
@@ -428,12 +429,12 @@ def _shade(cell: HealthCell | None, usual: float | None) -> int:
         return 0
     if not cell.norm or not usual:
         return 0 if cell.norm == usual else -4 if usual else 4
-    return max(-4, min(4, round(math.log10(cell.norm / usual) / _SHADE)))
+    return max(-4, min(4, round((math.log10(cell.norm) - math.log10(usual)) / _SHADE)))
 
 
 def _times(decades: float) -> str:
     """`5.7 ×`, `190 ×`."""
-    times = float(f"{10**decades:.2g}")
+    times = float(f"{10**decades:.2g}") if decades < _DECADES else math.inf
     return f"{f'{times:,g}' if times < 1e6 else number(times, digits=2)} ×"
 
 

@@ -159,7 +159,8 @@ def _middle(norms: Sequence[float]) -> float | None:
 def usual_of(cells: Sequence[HealthCell | None]) -> float | None:
     """The median of the norms that are not zero; zero if all are."""
     norms = [cell.norm for cell in cells if cell and cell.norm is not None and math.isfinite(cell.norm)]
-    return median([norm for norm in norms if norm] or [0.0]) if norms else None
+    some = [norm for norm in norms if norm] or [0.0]
+    return min(median(some), max(some)) if norms else None  # the sum of two may be no number
 
 
 def distance(cell: HealthCell | None, usual: float | None) -> float:
@@ -170,4 +171,4 @@ def distance(cell: HealthCell | None, usual: float | None) -> float:
         return math.inf
     if not usual or not cell.norm:
         return 0.0 if cell.norm == usual else 1e6
-    return abs(math.log10(cell.norm / usual))
+    return abs(math.log10(cell.norm) - math.log10(usual))

@@ -170,7 +170,8 @@ def shade_of(value: float, largest: float) -> int:
     """How far a number lies from zero, from -4 to 4, the largest being 4; no other than zero is 0."""
     if not math.isfinite(value) or not value:
         return 0
-    return int(math.copysign(max(1, math.floor(4 * abs(value) / largest + 0.4999)), value))
+    steps = 4 * (abs(value) / largest if largest else math.inf) + 0.4999  # the largest may be too small to divide by
+    return int(math.copysign(math.floor(max(1.0, min(4.0, steps))), value))
 
 
 @dataclass(slots=True)

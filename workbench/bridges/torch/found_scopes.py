@@ -10,6 +10,7 @@ from torch import nn
 
 from ...autograd.scopes import Entry
 from ...events import next_tag
+from ...trace.identity import named_parts
 from ...trace.module_names import modules_holding, parameters_of
 from ...trace.names import named_in
 from .birthplaces import Birthplace, birthplaces
@@ -34,7 +35,7 @@ def found_out(nodes: list[Any], frames: list[FrameType]) -> Found:
     paths: dict[int, str] = {}
     kinds: dict[str, str] = {}
     for name, module in modules_holding(parameters, frames, nn.Module):
-        for path, part in module.named_modules(prefix=name):
+        for path, part in named_parts(module, name):
             kinds[path.replace(".", "/")] = type(part).__name__
         for path, tensor in parameters_of(name, module, is_tensor):
             paths.setdefault(id(tensor), path.rpartition(".")[0])

@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary, WeakSet
 
 import torch
 from torch.nn.modules import module as modules
@@ -27,6 +26,7 @@ from ...autograd.scopes import Entry, place, settings_of
 from ...events import next_tag
 from ...trace.call_records import OperationsUnseen
 from ...trace.cuts import NUMBERS, Way, makes_others, switched_off
+from ...trace.identity import ByIdentity, named_parts
 from ...trace.module_names import ModuleNames
 from ...trace.records import COMPILED
 from ...trace.stacks import Stack
@@ -101,7 +101,7 @@ class OperationRecorder(TorchDescriber):
         self._thread = threading.get_ident()
         self._turns: Turns | None = None  # while the recording goes on
         self._calls: list[tuple[Any, Entry | None]] = []  # the modules being called, and the entry before each
-        self._module_names: WeakKeyDictionary[Any, dict[int, str]] = WeakKeyDictionary()
+        self._module_names: ByIdentity[dict[int, str]] = ByIdentity()
         self._outermost = ModuleNames(is_tensor, self._tag, self._names)
         self.hooks_of: int | None = None  # the leaf or node whose hook is being called
 
@@ -349,7 +349,7 @@ class OperationRecorder(TorchDescriber):
             caller = self._calls[-1][0]
             names = self._module_names.get(caller)
             if names is None or id(module) not in names:
-                names = {id(part): path.replace(".", "/") for path, part in caller.named_modules() if path}
+                names = {id(part): path.replace(".", "/") for path, part in named_parts(caller) if path}
                 self._module_names[caller] = names
             if id(module) in names:
                 return names[id(module)]
@@ -575,24 +575,24 @@ class StepHook:
         self._begins = register_optimizer_step_pre_hook(self._begin)
         # Hooks must stay as they are while PyTorch goes through them, and a recording may begin or end in one. So each
         # optimiser has one of its own, the last, put there before its step.
-        self._ends: WeakKeyDictionary[Any, RemovableHandle] = WeakKeyDictionary()
-        self._going: WeakSet[Any] = WeakSet()
+        self._ends: ByIdentity[RemovableHandle] = ByIdentity()
+        self._going: ByIdentity[bool] = ByIdentity()
 
     def _begin(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if not self._recorder.hears():
             return
         try:
             with unobserved():
-                if optimizer in self._ends:
-                    self._ends[optimizer].remove()
+                if (before := self._ends.get(optimizer)) is not None:
+                    before.remove()
                 self._ends[optimizer] = optimizer.register_step_post_hook(self._end)
-                self._going.add(optimizer)
+                self._going[optimizer] = True
                 self._recorder.steps(optimizer)
         except Exception as error:
             warn_lost("the groups of an optimiser", error)
 
     def _end(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        self._going.discard(optimizer)
+        self._going.pop(optimizer)
         if self._recorder.hears():
             self._recorder.stepped()
 

@@ -45,6 +45,19 @@ def changed() -> None:
 NOTHING: tuple[int, int, dict[int, str]] = (-1, -1, {})
 
 
+def _names_in(caller: Any) -> dict[int, str]:
+    """What a module calls those in it; told apart by identity, as a class may compare its objects otherwise."""
+    found: dict[int, str] = {}
+    todo = [("", caller)]
+    while todo:
+        path, part = todo.pop()
+        if part is not None and id(part) not in found:
+            found[id(part)] = path
+            todo += [(f"{path}/{name}" if path else name, each) for name, each in part._modules.items()][::-1]
+    del found[id(caller)]
+    return found
+
+
 def name_within(caller: Any, module: Any) -> str:
     """What a module that is called is named: as the module that calls it holds it, "layers/0", or by its class.
 
@@ -54,7 +67,7 @@ def name_within(caller: Any, module: Any) -> str:
     if caller is not None:
         when, of, names = caller.__dict__.get("_names_within", NOTHING)
         if when != changes or of != id(caller):
-            names = {id(part): name.replace(".", "/") for name, part in caller.named_modules() if name}
+            names = _names_in(caller)
             caller.__dict__["_names_within"] = changes, id(caller), names
         name = names.get(id(module))
         if name is not None:
