@@ -104,3 +104,36 @@ def test_values_of_a_function_are_kept_up_to_512(engine: str) -> None:
     for node in nodes:
         assert all(len(each.values) == 512 for each in (*node.inputs, *node.outputs, *node.gradients, *node.sent))
     assert all(update.names for each in run.trained for update in each.updates)
+
+
+@each_engine
+def test_it_is_said_which_backward_was_compared_with_differences(engine: str) -> None:
+    def program(torch):
+        class Cube(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x**3
+
+            @staticmethod
+            def backward(ctx, grad):
+                (x,) = ctx.saved_tensors
+                return 3 * x * x * grad
+
+        class Product(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, w):
+                ctx.save_for_backward(x, w)
+                return x @ w
+
+            @staticmethod
+            def backward(ctx, grad):
+                x, w = ctx.saved_tensors
+                return grad @ w, x.t() @ grad  # w is not transposed
+
+        x, w = torch.randn(12, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True)
+        return lambda: Product.apply(Cube.apply(x), w).sum().backward()
+
+    said = corpus.recorded(engine, program).findings().functions
+    assert "backward of Cube was compared" in said and "backward of Product was not compared" in said
+    assert "gradcheck(Product.apply, inputs)" in said

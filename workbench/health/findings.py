@@ -97,21 +97,25 @@ _LOOKED_FOR = "what is not finite, cut off, not cleared, not updated, dead, vani
 
 
 class Findings(list[Finding]):
-    """Findings as a list that prints as sentences; `looked_at` says what was looked at, and `lost` what was not."""
+    """Findings as a list that prints as sentences.
 
-    def __init__(self, found: Iterable[Finding] = (), looked_at: str = "", lost: str = "") -> None:
+    `looked_at` says what was looked at, `lost` what was not recorded, `functions` whose backward was compared.
+    """
+
+    def __init__(self, found: Iterable[Finding] = (), looked_at: str = "", lost: str = "", functions: str = "") -> None:
         super().__init__(found)
-        self.looked_at, self.lost = looked_at, lost
+        self.looked_at, self.lost, self.functions = looked_at, lost, functions
 
     def __str__(self) -> str:
         lines = [f"{self.lost}."] if self.lost else []
+        last = [f"{self.functions}."] if self.functions else []
         if not self:
-            return "\n".join([*lines, f"No findings: {self.looked_at}."])
+            return "\n".join([*lines, f"No findings: {self.looked_at}.", *last])
         for number, each in enumerate(self, 1):
             if not each.certain and (number == 1 or self[number - 2].certain):
                 lines.append("Perhaps meant:")
             lines += [f"{number}. {each.sentence}", f"   {each.next_step}"]
-        return "\n".join(lines)
+        return "\n".join([*lines, *last])
 
     __repr__ = __str__
 
@@ -123,7 +127,7 @@ class Findings(list[Finding]):
 def findings(trace: Timeline) -> Findings:
     """What is wrong in a recorded training, certain things first, then what may be meant; nothing without evidence."""
     found = trace.kept(findings_of, of=TrainingRun)
-    return Findings(found, found.looked_at, lost_said(trace.events))  # a caller may change the list
+    return Findings(found, found.looked_at, lost_said(trace.events), found.functions)  # a caller may change the list
 
 
 def findings_of(run: TrainingRun) -> Findings:
@@ -133,7 +137,7 @@ def findings_of(run: TrainingRun) -> Findings:
     if run.is_partly_seen:
         found = [replace(each, certain=False) for each in found]
     found.sort(key=lambda each: not each.certain)
-    return Findings(found, _looked_at(run))
+    return Findings(found, _looked_at(run), functions=functions.compared(run))
 
 
 def _looked_at(run: TrainingRun) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from .finding import Finding, told
+from .finding import Finding, listed, told
 from .graph import RecordedNode
 from .training_run import TrainingRun
 
@@ -34,16 +34,35 @@ class _Slope:
 
 def not_the_derivative(run: TrainingRun) -> Iterator[Finding]:
     """A Function that treats each number by itself, whose backward differs from how its results rise."""
-    functions: dict[str, list[RecordedNode]] = {}
-    for node in run.nodes.values():
-        if node.made.custom and node.finished and not node.inside:
-            functions.setdefault(node.made.operation, []).append(node)
-    for nodes in functions.values():
+    for nodes in _functions(run).values():
         for node in nodes[:_CALLS]:
             slopes = _slopes(node)
             if slopes and _differs(node, slopes):
                 yield _told(node, slopes)
                 break
+
+
+def compared(run: TrainingRun) -> str:
+    """Say which Functions' backwards were compared with how their results rise, and which were not."""
+    functions = {name: nodes for name, nodes in _functions(run).items() if nodes[0].made.code}  # no library's
+    whole = [name for name, nodes in functions.items() if any(len(_slopes(node)) >= _POINTS for node in nodes[:_CALLS])]
+    left = [name for name in functions if name not in whole]
+    said = [f"The backward of {listed(whole)} was compared with how the recorded results rise"] * bool(whole)
+    if left:
+        said.append(
+            f"The backward of {listed(left)} was not compared with differences, as {_POINTS} numbers that each have a "
+            f"result of their own would allow: `torch.autograd.gradcheck({left[0]}.apply, inputs)` does that"
+        )
+    return ". ".join(said)
+
+
+def _functions(run: TrainingRun) -> dict[str, list[RecordedNode]]:
+    """The nodes of each Function whose backward ran."""
+    functions: dict[str, list[RecordedNode]] = {}
+    for node in run.nodes.values():
+        if node.made.custom and node.finished and not node.inside:
+            functions.setdefault(node.made.operation, []).append(node)
+    return functions
 
 
 def _slopes(node: RecordedNode) -> list[_Slope]:

@@ -192,7 +192,8 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
         and each.id not in ours
         and any(got.event < last and got.after for got in each.gradients)
     ]
-    if not updated or not left:
+    handed = {each.shape for each in updated if not each.gradients and any(got.grad for got in each.updates)}
+    if not updated or all(each.shape in handed for each in left):  # what copies got was given to the weights
         return
     few = len(left) <= _FEW * len(run.trained)
     unheld = [each for each in left if not each.registered] if run.called else []

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from ..trace.model_records import OptimizerFound
 from ..trace.values import number
-from .finding import Finding, listed, named, place, plural
+from .finding import Finding, listed, named, place, plural, told
 from .training_run import TrainedParameter, TrainingRun
 
+_COPIES = 3  # backwards that each train a new copy
 _BACKWARDS = 2  # before it is told that none of them used a layer, or that a step changes nothing
 
 
@@ -42,10 +44,13 @@ def other_model(run: TrainingRun) -> Iterator[Finding]:
     ours = grouped(run)
     left = [each for each in run.trained if each.gradients and not each.updates and each.id not in ours]
     left = [each for each in left if len(each.gradients) >= _BACKWARDS]
-    if not idle or not left or run.is_training:
+    if not idle or run.is_training:
         return
     at, event = idle[0]
     theirs = [run.parameters[id] for group in event.groups for id in group.parameters if id in run.parameters]
+    if not left:
+        yield from _copies(run, at, event, theirs)
+        return
     norms = [got.after.norm for got in left[0].gradients[:4] if got.after is not None]
     piled = not any(each.cleared for each in left) and len(norms) > 1
     grows = f"; these are never cleared: the norm of {left[0].name}.grad is " if piled else ""
@@ -61,6 +66,36 @@ def other_model(run: TrainingRun) -> Iterator[Finding]:
         event.source,
         at,
         tuple([each.id for each in left]),
+    )
+
+
+def _copies(run: TrainingRun, at: int, event: OptimizerFound, theirs: list[TrainedParameter]) -> Iterator[Finding]:
+    """Each backward brings its gradients to new tensors of the same shapes, and none to those of the optimiser."""
+    shapes, met, count = Counter([each.shape for each in theirs]), dict[str, TrainedParameter](), 0
+    for backward in run.backwards:
+        got = {id: run.parameters[id] for id in backward.added if id in run.parameters}
+        if backward.inner or not got:
+            continue
+        if met.keys() & got.keys() or not Counter([each.shape for each in got.values()]) <= shapes:
+            return
+        met |= got
+        count += 1
+    if count < _COPIES:
+        return
+    copy = next(iter(met.values()))
+    node = run.nodes[copy.used[0]] if copy.used else None
+    used = f", as {told(node)} is given" if node is not None else ""
+    it = "it" if len(theirs) == 1 else "them"
+    yield Finding(
+        "optimiser of another model",
+        True,
+        f"{event.optimizer} ({place(event.source)}) updates nothing: no gradient comes to {named(theirs)}. In each of "
+        f"{plural(count, 'backward')} the gradients go to tensors of the same shape that are new each time{used}.",
+        f"Compute with {it} in forward: a copy, as of `deepcopy`, `detach().clone()`, `Parameter(w.data)` or a new "
+        f"model, has a gradient of its own, which nobody hands to {it}.",
+        event.source if node is None else node.line,
+        at,
+        tuple([each.id for each in [*theirs, *met.values()]]),
     )
 
 

@@ -479,3 +479,42 @@ def wide(torch, kind, lr):
 fault("large update", " times its own norm", without="at least", beside=ANY)(wide, "SGD", 3000.0)
 fault("step changes nothing", "weight")(wide, "SGD", 0.0)
 healthy()(wide, "AdamW", 0.01)
+
+
+def copied_each_time(torch, how, kind="SGD"):
+    """Each round computes with a new copy of what the optimizer has."""
+    nn = torch.nn
+    net, (x, y) = nn.Linear(6, 3), classes(torch)
+    optimizer = getattr(torch.optim, kind)(net.parameters(), lr=0.1)
+
+    def scores():
+        if how == "clone":
+            w, b = (each.detach().clone().requires_grad_() for each in net.parameters())
+            return x @ w.t() + b, [w, b]
+        if how == "parameter":
+            w, b = (nn.Parameter(each.data) for each in net.parameters())
+            return nn.functional.linear(x, w, b), [w, b]
+        work = nn.Linear(6, 3) if how == "new" else copy.deepcopy(net)
+        if how == "data":
+            for own, each in zip(work.parameters(), net.parameters(), strict=True):
+                own.data = each.data
+        return work(x), [*work.parameters()]
+
+    def run():
+        for _ in range(4):
+            out, used = scores()
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(out, y).backward()
+            if how == "handed":
+                for each, own in zip(net.parameters(), used, strict=True):
+                    each.grad = own.grad.clone()
+            optimizer.step()
+
+    return run
+
+
+for how in ("clone", "parameter", "new", "data", "copy"):
+    fault("optimiser of another model", "SGD", "updates nothing", "In each of 4 backwards", "new each time")(
+        copied_each_time, how
+    )
+healthy("the gradients of a copy are given to the weights")(copied_each_time, "handed")
