@@ -46,6 +46,7 @@ from .ops.core.formats import (
     channels_last_3d,
     contiguous_format,
     layout,
+    legacy_contiguous_format,
     memory_format,
     preserve_format,
     strided,

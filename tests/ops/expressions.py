@@ -581,6 +581,18 @@ F.softmax(n, 0, dtype=torch.float64)
 """
 
 ADDED = """
+torch.copysign(x, y) | torch.copysign(x, -2) | x.copysign(a) | torch.copysign(n, x) | torch.copysign(n, -1.0)
+F.gumbel_softmax(a.detach(), hard=True).sum(1) | F.gumbel_softmax(a.detach(), 0.5, dim=0).sum(0)
+torch.copysign(m, -1) | (x * 1).copysign_(y) | torch.copysign(z, -1) | torch.logaddexp2(x, y) | torch.logaddexp2(n, n)
+torch.logaddexp2(a, x) | torch.cummax(a, 1) | torch.cummin(a, 0) | tie.cummax(0) | tie.cummin(-1) | torch.cummax(s, 0)
+torch.cummax(s, 1) | torch.cummin(n, 0) | torch.cummax(m, 0) | torch.cummax(a, 2)
+torch.renorm(a, 1, 0, 2) | torch.renorm(a, 2, 1, 0.5) | a.renorm(3, -1, 1) | torch.renorm(A, 1e9, 1, 1.5)
+torch.renorm(a, 0, 0, 1) | torch.renorm(x, 2, 0, 1) | torch.renorm(a, 2, 0, -1) | (a * 1).renorm_(2, 0, 1)
+a.as_strided((2, 2), (1, 2)) | a.as_strided((2, 2), (1, 1), 1) | torch.as_strided(a.t(), (3,), (2,))
+a[1:].as_strided((2,), (1,)) | a.as_strided((3, 3), (3, 1)) | a.as_strided((3,), (-1,)) | a.as_strided((3, 2), (1,))
+a.as_strided((3,), (1,), -1) | a.as_strided(3, 1) | a.resize_(2)
+x.expand(2, 3).as_strided((2, 3), (0, 1)) | n.clone().resize_(1) | n.clone().resize_as_(n[:2])
+n.clone().resize_((1, 2)) | torch.ones(2, 3).t().resize_(3, 2)
 x.clamp_min(0.5) | x.clamp_min(y) | x.clamp_max(0) | torch.clamp_max(a, x) | n.clamp_min(0.5) | n.clamp_max(x)
 torch.clamp_min(n, 1) | m.clamp_min(1) | m.clamp_min(True) | e.clamp_max(1) | s.clamp_min(x) | s.clamp_max(1)
 (x * 1).clamp_min_(y) | (x * 1).clamp_max_(0) | (x * 1).clamp_min_(a) | (n * 1).clamp_max_(x)
@@ -1738,6 +1750,8 @@ FIRST = (attention, decoders)  # PyTorch has no second derivatives of attention
 # What is not asked of these, as DIFFERENCES.md has it; where not all derivatives are the same, values and slopes are.
 APART = {
     "derivatives": """
+torch.renorm(a, 1, 0, 2) | torch.renorm(a, 2, 1, 0.5) | a.renorm(3, -1, 1) | torch.renorm(A, 1e9, 1, 1.5)
+(a * 1).renorm_(2, 0, 1) | x.expand(2, 3).as_strided((2, 3), (0, 1)) | torch.copysign(z, -1)
 torch.threshold(x, 0, 1) | torch.threshold_(x * 1, 0, 1) | torch.rrelu(x) | torch.rrelu_(x * 1) | torch.hardshrink(x)
 F.hardtanh_(x * 1, -0.75, 0.75) | F.threshold_(x * 1, 0, 2) | F.rrelu_(x * 1) | torch.nan_to_num(x / z)
 torch.nan_to_num(x / z * 0 + x, 1.0, 2.0, 3.0) | (x / z).nan_to_num_(posinf=7)
@@ -1756,6 +1770,8 @@ F.batch_norm(a.half(), None, None, x.float(), training=True).sum()
 RNN(2, 3, batch_first=True)(x) | GRU(2, 3, 2, bias=False, batch_first=True, bidirectional=True)(x)
 """,
     "saved": """
+torch.renorm(a, 1, 0, 2) | torch.renorm(a, 2, 1, 0.5) | a.renorm(3, -1, 1) | torch.renorm(A, 1e9, 1, 1.5)
+(a * 1).renorm_(2, 0, 1)
 (lambda b: (b.mul_(x), torch.autograd.grad(b.sum(), x)))(torch.ones(3, dtype=torch.float64) * 2) | F.logsigmoid(a * 30)
 F.layer_norm(a, [3], x, y) | F.layer_norm(A, (2, 3), a, q, 0.1) | torch.rrelu(x) | torch.rrelu_(x * 1) | F.rrelu_(x * 1)
 F.logsigmoid(w) | F.batch_norm(a.half(), None, None, x.float(), training=True).sum()
@@ -1772,6 +1788,7 @@ F.rrelu_(x * 1) | F.max_pool2d(A[None][:0], 2) | f.div(g, rounding_mode='floor')
 torch.cdist(a, M[:, :3]) | torch.cdist(A, A + 1, 1.0)
 """,
     "tangents": """
+x.expand(2, 3).as_strided((2, 3), (0, 1))
 e.logsumexp(0) | F.silu(a) | F.silu(s) | F.silu(x.clone(), inplace=True) | F.mse_loss(x, y) | F.mse_loss(a, x)
 F.mse_loss(x, n) | F.mse_loss(s, s.detach()) | torch.rrelu_(x * 1) | F.rrelu_(x * 1) | torch.nan_to_num(x / z)
 torch.nan_to_num(x / z * 0 + x, 1.0, 2.0, 3.0) | (x / z).nan_to_num_(posinf=7)

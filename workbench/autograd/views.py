@@ -61,6 +61,11 @@ def _reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
     return sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
 
 
+def reach(array: np.ndarray) -> int:
+    """How many bytes lie from an array's first element to the end of its last."""
+    return _reach(array.shape, array.strides) + array.itemsize if array.size else 0
+
+
 def strided(array: np.ndarray, geometry: Geometry) -> np.ndarray:
     """The part of an array's memory that `geometry` names; RuntimeError where it lies outside."""
     shape, strides, offset = geometry
@@ -82,8 +87,20 @@ def scatter_strided(grad: np.ndarray, geometry: Geometry, layout: Geometry) -> n
     if repeated:
         grad = np.add.reduce(grad, axis=repeated, keepdims=True)
         geometry = (grad.shape, geometry[1], geometry[2])
-    strided(out, geometry)[...] = grad
+    part = strided(out, geometry)
+    if overlaps(*geometry[:2]):
+        np.add.at(part, tuple(np.indices(grad.shape)), grad)
+    else:
+        part[...] = grad
     return out
+
+
+def overlaps(shape: Shape, strides: Shape) -> bool:
+    """Whether a step along one dimension may lead to an element that others lead to."""
+    reach, found = 0, False
+    for step, n in sorted([(abs(s), n) for n, s in zip(shape, strides, strict=True) if n > 1]):
+        found, reach = found or step <= reach, reach + step * (n - 1)
+    return found
 
 
 def gather_strided(array: np.ndarray, geometry: Geometry, layout: Geometry) -> np.ndarray:

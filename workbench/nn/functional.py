@@ -13,6 +13,7 @@ from ..ops import activation, math
 from ..ops.activation import gelu, logsigmoid
 from ..ops.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from ..ops.core.checks import number_of
+from ..ops.creation import empty_like, zeros_like
 from ..ops.divergence import kl_div
 from ..ops.folds import fold, unfold
 from ..ops.inplace import write
@@ -298,6 +299,17 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
     """Softmax of the elements with their signs changed."""
     return activation.softmax(-input, _chosen("softmin", dim, input.ndim, _stacklevel), dtype)
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """Softmax of logits with Gumbel noise, over `tau`; if `hard`, 0 or 1 with the gradient of the soft numbers."""
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    noise = -empty_like(logits).exponential_().log()
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    return zeros_like(logits).scatter_(dim, soft.argmax(dim, keepdim=True), 1.0) - soft.detach() + soft
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:

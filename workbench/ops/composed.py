@@ -13,13 +13,32 @@ from ..autograd.levels import elements as array_of
 from ..autograd.levels import is_batched
 from ..autograd.state import local
 from ..autograd.tensor import Tensor, wrap
+from .comparison import where
 from .core.checks import check_tensor, dim_index, dims_of, int_of, ints_of, numpy_names
 from .core.op import define, operation
-from .core.results import as_int64
+from .core.results import as_int64, into
 from .join_split import cat, stack
+from .linalg import vector_norm
 from .linear import dot, mm
 from .reduction import sort, std, var
 from .shape import _unsafe_view
+
+
+@operation(in_place=True)
+def renorm(self: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None) -> Tensor:
+    """The parts along `dim`, those whose p-norm is larger than `maxnorm` shortened to it. Source: torch.renorm."""
+    if out is not None:
+        return into("renorm", out, renorm, self, p, dim, maxnorm)
+    if not p > 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if self._array.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self._array.ndim} dimensions")
+    if not maxnorm >= 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
+    dim = dim_index(dim, self._array.ndim)
+    lengths = vector_norm(self, p, [d for d in range(self._array.ndim) if d != dim], keepdim=True)
+    return self * where(lengths > maxnorm, maxnorm / (lengths + 1e-7), 1.0)
+
 
 # Arrangements.
 

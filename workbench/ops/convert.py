@@ -15,10 +15,11 @@ from ..autograd.dtypes import dtype as Dtype
 from ..autograd.forward_ad import unpack_dual
 from ..autograd.state import local
 from ..autograd.tensor import Size, Tensor, bump, tensor_method, wrap
+from ..autograd.views import geometry_of, reach, strided
 from ..errors import kind_of, warn
 from ..events import emit, failed, listeners
 from .core import formats
-from .core.checks import CPU, check_device, check_tensor, dim_index, is_int, size_of, tensors_only
+from .core.checks import CPU, check_device, check_tensor, dim_index, is_int, not_a_tensor, size_of, tensors_only
 from .core.checks import device as Device
 from .core.formats import laid_out
 from .core.op import define, method, operation
@@ -518,6 +519,40 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     if listeners:
         emit(("wrote", self, "set_", None))
     return self
+
+
+@method()
+def resize_(self: Tensor, *given: Any, size: Any = None, memory_format: Any = None) -> Tensor:
+    """Take another shape: of the same memory where that has enough elements, else of new memory; a counted write.
+
+    What is new holds whatever the memory held. RuntimeError for what requires grad.
+    """
+    shape = size_of("resize_", given, size, 1)
+    if self.requires_grad:
+        raise failed(RuntimeError("cannot resize variables that require grad"), self)
+    count, old, memory = math.prod(shape), self._array, memory_of(self._array)
+    ahead, width = geometry_of(old, memory)[2], old.itemsize
+    there = (reach(memory) - ahead) // width
+    if count <= there:
+        new = strided(memory, (shape, np.empty(shape, old.dtype).strides, ahead))
+    else:
+        new = np.empty(shape, old.dtype)
+        new.reshape(-1)[:there] = strided(memory, ((there,), (width,), ahead))
+    if memory_format is not None:
+        new = formats.cloned(new, memory_format)
+    self._array = new
+    bump(self)
+    if listeners:
+        emit(("wrote", self, "resize_", None))
+    return self
+
+
+@method()
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """Take the shape of another tensor, as `resize_` does."""
+    if not isinstance(the_template, Tensor):
+        raise TypeError(not_a_tensor("resize_as_", "the_template", 0, the_template))
+    return resize_(self, the_template.shape, memory_format=memory_format)
 
 
 @method("__reduce_ex__")

@@ -410,6 +410,56 @@ def sort(self: Tensor, dim: int = -1, descending: bool = False, *, out: Any = No
     return sort_result(_sort(self, dim_index(dim, self._array.ndim), indices), indices)
 
 
+def _last_of(ufunc: np.ufunc) -> Callable[[np.ndarray, int], np.ndarray]:
+    """Where along a dimension the largest (or least) element up to each one is, the last of equal ones; nan is both."""
+
+    def places(a: np.ndarray, dim: int) -> np.ndarray:
+        if not a.ndim:
+            return np.zeros((), np.int64)
+        here = np.arange(a.shape[dim], dtype=np.int64).reshape([-1 if d == dim else 1 for d in range(a.ndim)])
+        return np.maximum.accumulate(np.where((a == ufunc.accumulate(a, dim)) | (a != a), here, 0), dim)
+
+    return places
+
+
+_cummax, _cummin = (
+    (
+        define(f"{name}_places", f"{name}_places(Tensor self, dim)", in_rows(_last_of(ufunc))),
+        define(
+            f"{name.capitalize()}Backward0",
+            f"{name}_values(Tensor self, dim; Kept indices)",
+            _elements_at,
+            self="scatter_add(zeros_like(self), dim, indices, grad)",
+            samples=f"r(4), 0, w.{name}(r(4), 0)[1]; r(2, 3), 1, w.{name}(r(2, 3), 1)[1]",
+        ),
+        pair(name),
+    )
+    for name, ufunc in (("cummax", np.maximum), ("cummin", np.minimum))
+)
+
+
+def _running(name: str, made: tuple[Any, Any, Any], self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    ndim = self._array.ndim
+    if not ndim and dim not in (0, -1):
+        raise IndexError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
+    places, values, result = made
+    dim = dim_index(dim, ndim)
+    indices = places(self, dim)
+    return result(values(self, dim, indices), indices)
+
+
+@operation()
+def cummax(self: Tensor, dim: int, *, out: Any = None) -> tuple[Tensor, Tensor]:
+    """(values, indices): the largest element up to each one along `dim`, and where it is. Source: torch.cummax."""
+    return _running("cummax", _cummax, self, dim) if out is None else into_each("cummax", out, cummax, self, dim)
+
+
+@operation()
+def cummin(self: Tensor, dim: int, *, out: Any = None) -> tuple[Tensor, Tensor]:
+    """(values, indices): the least element up to each one along `dim`, and where it is. Source: torch.cummin."""
+    return _running("cummin", _cummin, self, dim) if out is None else into_each("cummin", out, cummin, self, dim)
+
+
 def _middle(a: np.ndarray, dim: int) -> np.ndarray:
     """Where the median is: the first nan, or else the lower of the two in the middle."""
     if not a.ndim:

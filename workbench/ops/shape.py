@@ -596,6 +596,45 @@ _as_strided = define(
     self="strided_scatter(grad, geometry, layout)",
     samples="r(2, 3), ((2,), (24,), 8), ((2, 3), (24, 8), 0)",
 )
+
+
+@operation()
+def as_strided(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """A view of the memory: of this shape, with these steps between elements, from this element of the memory on.
+
+    RuntimeError where it would reach outside. Elements that it shows several times get the sum of their gradients.
+    """
+    for position, (name, given) in enumerate((("size", size), ("stride", stride)), 1):
+        if not isinstance(given, (tuple, list)):
+            raise TypeError(checks.wrong("as_strided", name, position, f"tuple of ints, not {errors.kind_of(given)}"))
+    shape, steps = ints_of("as_strided", "size", (size,)), ints_of("as_strided", "stride", (stride,), position=1)
+    if len(shape) != len(steps):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if min(steps, default=0) < 0:
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(steps)}")
+    first = self.storage_offset() if storage_offset is None else storage_offset
+    if first < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {first}")
+    if min(shape, default=0) < 0:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(steps)}")
+    base = self if self._base is None else self._base
+    width = self._array.itemsize
+    there, ahead = views.reach(base._array), base.storage_offset() * width
+    last = first + sum([(n - 1) * s for n, s in zip(shape, steps, strict=True)])
+    needed = 0 if 0 in shape else (last + 1) * width
+    if needed > ahead + there:
+        raise RuntimeError(
+            f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset {first}, and itemsize {width} "
+            f"requiring a storage size of {needed} are out of bounds for storage of size {ahead + there}"
+        )
+    before = (first - self.storage_offset()) * width
+    outside = before < 0 or needed > self.storage_offset() * width + views.reach(self._array)
+    if outside or views.overlaps(self._array.shape, self._array.strides):
+        self, before = base, first * width - ahead  # which has each element once, and all of them
+    geometry = shape, tuple([s * width for s in steps]), before
+    return _as_strided(self, geometry, views.layout_of(self._array))
+
+
 Tensor.strided_copy = define(
     "AsStridedCopyBackward0",
     "strided_copy(Tensor self, geometry, layout)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -163,6 +164,47 @@ logaddexp = define(
     samples="r(3), r(3); r(2, 3), r(3)",
     out=True,
 )
+logaddexp2 = define(
+    "Logaddexp2Backward0",
+    "logaddexp2(Tensor self, Tensor other)",
+    _of_floats("logaddexp2_cpu", np.logaddexp2),
+    meaning="The logarithm to base 2 of the sum of 2 to the power of two elements.",
+    kind="tensors",
+    self="grad / (1 + 2 ** (other - self))",
+    other="grad / (1 + 2 ** (self - other))",
+    samples="r(3), r(3); r(2, 3), r(3)",
+    out=True,
+)
+_copysign = define(
+    "CopysignBackward0",
+    "copysign_tensors(Tensor self, Tensor other)",
+    np.copysign,
+    kind="float",
+    self="grad * where(self == 0, 0.0, result / self)",
+    other="zeros_like(grad)",
+    samples="r(3), r(3); r(2, 3), r(3)",
+)
+_copysign_number = define(
+    "CopysignBackward1",
+    "copysign_number(Tensor self, other)",
+    lambda a, other: np.copysign(a, a.dtype.type(other)),
+    self="grad * where(self == 0, 0.0, result / self)",
+    tangent="pointwise",
+    samples="r(3), -2.0; r(2, 3), 0",
+)
+
+
+@operation(in_place=True)
+def copysign(self: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
+    """Each element with the sign of `other`, a tensor or a number; that of a zero counts. Source: torch.copysign."""
+    if out is not None:
+        return into("copysign", out, copysign, self, other)
+    if isinstance(other, Tensor):
+        return _copysign(self, other)
+    floats = self if self.is_floating_point() else self.to(dtypes.get_default_dtype())
+    return _copysign_number(floats, number_of("copysign", "other", 1, other))
+
+
 _nan_to_num = define(
     "NanToNumBackward0",
     "nan_to_num(Tensor self, nan, posinf, neginf)",

@@ -15,6 +15,7 @@ import ast
 import linecache
 import re
 import types
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -52,6 +53,7 @@ ARRAYS |= {
 }
 TENSORS |= {"read_tensor": read_tensor, "Packed": Packed}
 BACKWARDS = ("vjp", "vjp_tensors")
+COMPILED: Counter[str] = Counter()  # how often code of one name was
 BASES = {1: Node1, 2: Node2, 3: Node3, -1: NodeN}
 
 
@@ -136,7 +138,9 @@ def _late(op: Any, method: str) -> Any:
 
 
 def compiled(text: str, name: str, namespace: dict[str, Any], op: Any) -> Any:
-    filename = f"<workbench {op.node_name}.{name}>"
+    what = f"{op.name}.{name}"
+    COMPILED[what] += 1  # a traceback shows the line that runs, not that of a variant of the function
+    filename = f"<workbench {what}{f' {COMPILED[what]}' if COMPILED[what] > 1 else ''}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     found: dict[str, Any] = {}
     exec(compile(text, filename, "exec"), namespace, found)

@@ -112,7 +112,7 @@ class Op:
         variadic = "Tensor[]" in inside
         unusual = self.several or extras or variadic or optional or len(tensors) > 2
         return {
-            "shown": re.sub(r"^(\w+?)_(all|dim|number|base|tensors)(?:_as)?\(", r"\1(", unmarked),
+            "shown": re.sub(r"^(\w+?)_(all|dim|number|base|tensors|m.._alone)(?:_as)?\(", r"\1(", unmarked),
             "variadic": variadic,
             "parameters": ", ".join(name + default for _, name, default in params),
             "names": ", ".join(order),
