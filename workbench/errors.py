@@ -161,6 +161,10 @@ CLEAR_NON_LEAF_FLAG = (
     f"{CHANGE_NON_LEAF_FLAG} If you want to use a computed variable in a subgraph that doesn't require differentiation "
     "use var_no_grad = var.detach()."
 )
+NO_SUBCLASS = (
+    "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. "
+    "Make sure your class inherits from Tensor."
+)
 FLAG_KIND = "requires_grad must be a bool"
 BOOL_KIND = "{}(): argument '{}' (position {}) must be bool, not {}"
 NUMPY_REQUIRES_GRAD = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."

@@ -50,6 +50,7 @@ class Modes:
         "depth",
         "levels",
         "paused",
+        "overridden",
         "__weakref__",
     )
 
@@ -62,6 +63,7 @@ class Modes:
         self.depth = 0  # how many graph tasks are running inside each other
         self.task: Any = None  # the innermost graph task that is running
         self.levels: tuple[Any, ...] = ()  # the function transforms that are running, the innermost last
+        self.overridden = True  # whether a class of an operand with a __torch_function__ is asked
         self.paused = False  # whether dual tensors are computed with as if they had no tangents
 
     @property

@@ -201,9 +201,21 @@ class Facts:
 class TensorKind(type):
     """The class of Tensor and its subclasses: calling Tensor makes a tensor from sizes or numbers."""
 
+    def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
+        """A class; what a user derives from Tensor is derived from Subclassed, and known."""
+        own = body.get("__module__", "").partition(".")[0] == __name__.partition(".")[0]
+        bases = bases if own else tuple([Subclassed if base is Tensor else base for base in bases])
+        made = super().__new__(mcs, name, bases, body)
+        if not own and mcs is TensorKind:
+            subclasses.add(made)
+        return made
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """A new instance; `blank` makes one for the engine, quicker."""
         return cls._construct(*args, **kwargs) if cls is Tensor else super().__call__(*args, **kwargs)
+
+
+subclasses: set[type] = set()  # the user's own, which dispatch asks how they are computed with
 
 
 class Tensor(Facts, metaclass=TensorKind):
@@ -405,11 +417,54 @@ class Tensor(Facts, metaclass=TensorKind):
 
     _detached = _again  # the same memory without history
 
+    def as_subclass(self, cls: type[Tensor]) -> Tensor:
+        """A view of the tensor as an instance of a subclass, whose own attributes are not set."""
+        if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+            raise TypeError(errors.NO_SUBCLASS)
+        made = Tensor._construct(self)
+        made.__class__ = cls
+        return made
+
+    @staticmethod
+    def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
+        """A leaf over the memory of `data`, as an instance of a subclass."""
+        made = data.detach()
+        made.__class__ = cls
+        return made.requires_grad_(require_grad)
+
     def __hash__(self) -> int:
         return id(self)
 
     def __format__(self, spec: str) -> str:
         return object.__format__(self, spec) if self._array.ndim else format(self.item(), spec)
+
+
+class Subclassed(Tensor):
+    """What a user's subclasses of Tensor have in common: what makes them, and what operations on them give."""
+
+    __slots__ = ()
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """An instance of what Tensor is made of."""
+        made = Tensor._construct(*args, **kwargs)
+        made.__class__ = cls
+        return made
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """What an operation gives that has an operand of this class: its new tensors are of this class, too."""
+        modes = local.modes
+        before, modes.overridden = modes.overridden, False
+        try:
+            found = func(*args, **(kwargs or {}))
+        finally:
+            modes.overridden = before
+        for t in found if isinstance(found, tuple) else (found,):
+            if type(t) is Tensor and cls in subclasses:
+                t.__class__ = cls
+        return found
 
 
 # A tensor with no slot set, in the time that a class without a metaclass takes.
@@ -543,7 +598,10 @@ def alias(t: Tensor) -> Tensor:
 
 def part_of(t: Tensor, array: np.ndarray) -> Tensor:
     """A new leaf over some of a tensor's memory: an inference tensor if that is one, whatever the mode."""
-    return wrap(array, kind=InferenceTensor if type(t) is InferenceTensor else Tensor)
+    out = wrap(array, kind=InferenceTensor if type(t) is InferenceTensor else Tensor)
+    if subclasses and type(t) in subclasses:
+        out.__class__ = type(t)
+    return out
 
 
 def link_view(out: Tensor, source: Tensor, creation: str = "default") -> None:

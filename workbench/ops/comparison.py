@@ -122,7 +122,7 @@ _clamp_min_number, _clamp_max_number = (
             forward,
             kind="pointwise",
             self=f"where(self {inside} {limit}, grad, 0)",
-            **{limit: f"where(self {outside} {limit}, grad, 0)"},
+            **{limit: f"where(self {outside} {limit}, grad, 0)"},  # type: ignore[arg-type]
             samples=samples,
         )
         for node, signature, forward, samples in (

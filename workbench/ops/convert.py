@@ -14,7 +14,7 @@ from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.forward_ad import unpack_dual
 from ..autograd.state import local
-from ..autograd.tensor import Size, Tensor, bump, tensor_method, wrap
+from ..autograd.tensor import Size, Tensor, bump, subclasses, tensor_method, wrap
 from ..autograd.views import geometry_of, reach, strided
 from ..errors import kind_of, warn
 from ..events import emit, failed, listeners
@@ -652,7 +652,8 @@ def _notes(t: Any) -> list[str]:
 def tensor_text(t: Tensor) -> str:
     """`tensor([1., 2.], dtype=torch.float64, requires_grad=True)`."""
     array = t._array
-    text, indent = "tensor(", len("tensor(")
+    text = f"{type(t).__name__ if type(t) in subclasses else 'tensor'}("
+    indent = len(text)
     summarise = array.size > THRESHOLD
     text += _rows(array, indent, _Column(_seen(array) if summarise else array), summarise) if array.size else "[]"
     line = len(text) - text.rfind("\n") + 1

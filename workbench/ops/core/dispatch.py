@@ -16,9 +16,10 @@ from ...autograd.function_outputs import fitted_gradient
 from ...autograd.levels import Lifted
 from ...autograd.saved_tensors import Packed, pack_saved
 from ...autograd.state import local, unusual, with_grad
-from ...autograd.tensor import InferenceTensor, Tensor, link_view, part_of, wrap
+from ...autograd.tensor import InferenceTensor, Tensor, link_view, part_of, subclasses, wrap
 from ...events import emit, listeners
 from . import checks
+from .overrides import overridden, overriding, public
 from .registry import in_formulas, told_arguments
 from .scalars import scalar_array
 
@@ -28,7 +29,14 @@ Performed = tuple[tuple[Tensor, ...], tuple[Tensor, ...]]  # the outputs, and wh
 
 def dispatch(op: Any, args: tuple[Any, ...]) -> Any:
     """Run an op on any arguments it takes and record it if wanted; `args` in the order of its signature."""
-    outs, _ = perform(op, args)
+    if subclasses and overriding(args):
+        return overridden(public(op), args)
+    try:
+        outs, _ = perform(op, args)
+    except TypeError:
+        if overriding(args):
+            return overridden(public(op), args)
+        raise
     return outs if op.several else outs[0]
 
 
@@ -143,7 +151,7 @@ def _array_of(t: Any) -> Any:
 
 def dispatch_operator(op: Any, args: tuple[Any, ...]) -> Any:
     """Dispatch for an operator's method, where an unknown operand means: ask the other side."""
-    if all(_takes(op, operand) for operand in args[: len(op.tensors)]):
+    if all(_takes(op, operand) for operand in args[: len(op.tensors)]) or overriding(args):
         return dispatch(op, args)
     return NotImplemented
 

@@ -34,6 +34,7 @@ from . import codegen
 from .checks import not_a_tensor
 from .codegen import op_function
 from .dispatch import dispatch, dispatch_operator, perform, run_odd
+from .overrides import overridden
 from .registry import (
     ABBREVIATIONS,
     DIMS,
@@ -267,6 +268,8 @@ def _checking(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def called(input: Tensor, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(input, Tensor):
+            if hasattr(type(input), "__torch_function__"):
+                return overridden(called, (input, *args), kwargs)
             raise TypeError(not_a_tensor(function.__name__, "input", 0, input))
         return function(input, *args, **kwargs) if kwargs else unnamed(input, *args)
 
