@@ -13,7 +13,7 @@ from .causes import grown, scale_of, scales
 from .finding import Finding, listed, place, plural, span, told, written_as
 from .graph import RecordedNode
 from .measures import size_of
-from .not_finite import Cause, Source, cause_of_loss, first_cause, has_nan
+from .not_finite import Cause, Source, cause_of_loss, first_cause, has_nan, kind_of_broken
 from .registered import rates_of
 from .training_run import TrainedParameter, TrainingRun, TrainingStep, Update
 
@@ -137,7 +137,7 @@ def _by_forward(run: TrainingRun, source: Source, sender: RecordedNode | None) -
     made = next((value for value in node.outputs if value.nonfinite), None)
     size = 0 if made is None else size_of(made)
     at = "its value" if made is None or size == 1 else f"{made.nonfinite} of {size} values"
-    kind = "nan" if has_nan(made) else "inf"
+    kind = kind_of_broken(made)
     given = [value for value in node.inputs if value.is_known]
     infinite = [value for value in given if value.nonfinite]
     ranges = listed([span(value) for value in given if not value.nonfinite])
@@ -264,7 +264,7 @@ def _from_the_beginning(run: TrainingRun, parameters: Sequence[TrainedParameter]
     """Weights were not finite before the first step."""
     first = parameters[0]
     node, value = run.nodes[first.used[0]], first.seen.value
-    kind = "nan" if has_nan(value) else "inf"
+    kind = kind_of_broken(value)
     count = f"{value.nonfinite} of {size_of(value)} values are {kind}"
     others = f"; so it is with {plural(len(parameters) - 1, 'other parameter')}" if len(parameters) > 1 else ""
     use = f"; {told(node)} is the first to use it"

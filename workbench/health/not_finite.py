@@ -163,6 +163,14 @@ def source_of(graph: RecordedGraph, node: str) -> Source | None:
     return source
 
 
+def kind_of_broken(value: Value | None) -> str:
+    """Whether the numbers that are not finite are nan, inf, or both, as far as that is known."""
+    if value is None or value.values is None:
+        return "inf" if not has_nan(value) else "nan" if value is None or value.nonfinite == 1 else "nan or inf"
+    kinds = {"nan" if math.isnan(each) else "inf" for each in value.values if not math.isfinite(each)}
+    return " or ".join(sorted(kinds, reverse=True)) or "inf"
+
+
 def has_nan(value: Value | None) -> bool:
     """Whether a value has a nan, and not only infinities."""
     return value is not None and value.nonfinite > 0 and math.isnan(value.norm)

@@ -16,6 +16,7 @@ MASKS = frozenset("relu threshold clamp hardtanh clamp_min relu6".split())  # of
 # Whose gradient to one factor is a product with the other one alone.
 _PRODUCTS = frozenset("mul mm addmm bmm baddbmm mv dot convolution".split())
 ITSELF = ("result", "output")  # what a node calls its own output where it has saved that
+_PLACES = ("indices", "index", "target")  # what says where, and not how much
 
 
 def lost_at(
@@ -83,11 +84,13 @@ def zero_because(graph: RecordedGraph, node: str, place: str) -> str:
     factors = [
         saved.name
         for saved in made.saved
-        if saved.name not in ITSELF and graph.places.get(saved.tensor or "") not in only
+        if saved.name not in _PLACES and saved.name not in ITSELF and graph.places.get(saved.tensor or "") not in only
     ]
     zeros = [name for name in factors if name in own.saved and is_zero(own.saved[name])]
     if zeros:
         return f"all of {zeros[0]}, which it had saved, is 0"
+    if made.operation == "embedding":  # it hands on what comes, but for the one row that is padding
+        return "all that it looked up is the row of its padding_idx, which takes no gradient"
     return "the gradient came only where it lets none through" if made.operation in MASKS else ""
 
 

@@ -27,7 +27,7 @@ from ...trace.schema import value_of
 from ...trace.source import OWN
 from ...trace.stacks import user_frame
 from ...trace.values import Value, read
-from .describe import WHOLE, AccumulateGrad, NodeKind, _sequence, kept_of, kind_of_node, maker_of
+from .describe import WHOLE, AccumulateGrad, NodeKind, _sequence, kept_of, kind_of_node, maker_of, version_of
 from .operations import OperationRecorder, tensors_in, unobserved, warn_lost
 
 __tracebackhide__ = True  # of what fails in a test, pytest shows no frame of this file
@@ -390,12 +390,12 @@ class BackwardRecorder(OperationRecorder):
                 at = id(grad)
                 known = memory.get(at)
                 whole = limit > self._limit and self._limit < grad.numel() <= limit
-                if known is not None and known[0]() is grad and known[1] == grad._version and not whole:
+                if known is not None and known[0]() is grad and known[1] == version_of(grad) and not whole:
                     copy = known[2]
                 else:
                     copy = kept_of(grad, limit)
                     if sent:
-                        memory[at] = ref(grad), grad._version, copy
+                        memory[at] = ref(grad), version_of(grad), copy
             copies.append(copy)
         return tuple(copies)
 

@@ -266,8 +266,8 @@ class OperationRecorder(TorchDescriber):
         self._note_hooked(tensor, self._tag(tensor))
 
     def grad_set(self, tensor: torch.Tensor) -> None:
-        """A tensor's `.grad` was set."""
-        if self._is_known(self._have(tensor) or 0):
+        """A tensor's `.grad` was set; of a result that keeps none nobody reads it, as PyTorch would warn of that."""
+        if (tensor.is_leaf or tensor.retains_grad) and self._is_known(self._have(tensor) or 0):
             self._flush_deaths()
             self._put_grad(tensor, "", self.sampler.stack(3))
 
