@@ -226,7 +226,7 @@ class RawEvents:
 
     def miss_engine(self, engine: str, nodes: int) -> None:
         """Put down that another engine has made so many nodes, if this one did nothing."""
-        if not self._raw:
+        if nodes and not self._raw:
             self._raw.append((EngineUnseen, engine, nodes))
 
     def _put_failed(
