@@ -58,3 +58,16 @@ def test_a_warning_that_is_an_error_is_one_and_others_keep_their_place() -> None
         with workbench.record(torch):
             warnings.warn_explicit("mine", UserWarning, "their.py", 7)
     assert [(each.filename, each.lineno) for each in found] == [("their.py", 7)]
+
+
+def test_a_recording_makes_no_warning_of_its_own() -> None:
+    with warnings.catch_warnings(), workbench.record(torch) as trace:
+        warnings.simplefilter("error")
+        x = torch.ones(2, requires_grad=True)
+        y = x * x
+        y.grad = None
+        loss = y.sum()
+        with torch.inference_mode():
+            loss.backward()
+    sent = [event.node for event in trace.events if type(event).__name__ == "NodeFinished"]
+    assert len(sent) == len({*sent}) == 2

@@ -308,6 +308,14 @@ def root_of_zero(engine, w, v, x):
     return [of_trace, why(w, loss)]
 
 
+@asks("zero", "all that it looked up is the row of its padding_idx")
+def only_padding(engine, w, v, x):
+    layer = engine.nn.Embedding(4, 3, padding_idx=0)
+    with recorded(engine) as trace:
+        layer(engine.tensor([0, 0])).sum().backward()
+    return [trace.why(layer.weight)]
+
+
 @asks("not finite", "NegBackward0", " has a result in forward that is not finite; what it was given is not known")
 def loss_not_finite_of_what_is_freed(engine, w, v, x):
     loss = -(engine.log(x @ w * 0) * 0).sum()
