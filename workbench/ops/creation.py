@@ -70,7 +70,7 @@ def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False
             for end in (array.min(), array.max()):
                 fitting(end, wanted, wanted.name)
     made = leaf(array.astype(dtypes.chosen_dtype("tensor", dtype, kind).np, copy=False), requires_grad)
-    if listeners and any([isinstance(each, Tensor) for each in (data if isinstance(data, NESTED) else (data,))]):
+    if listeners and any([isinstance(each, Tensor) for each in (data if isinstance(data, tuple | list) else (data,))]):
         emit(("unrecorded", "tensor", (data,), (made,)))
     return made
 
