@@ -64,12 +64,17 @@ def test_what_is_found_is_worded_as_it_was(theme: str) -> None:
     check_golden(Path(__file__).parent / "golden" / f"{theme}.txt", texts)
 
 
-@pytest.mark.parametrize(("engine", "entry"), chosen(*THEMES, faulty=False))
+@pytest.mark.parametrize(("engine", "entry"), chosen(*THEMES, "models", "practice", faulty=False))
 def test_nothing_is_found_in_a_healthy_program(engine: str, entry: Entry) -> None:
     findings = corpus.recorded(engine, entry.program).findings()
     if entry.unless:
         findings = [each for each in findings if each.rule == entry.unless or entry.unless == "certain" == each.certain]
     assert [str(each) for each in findings] == []
+
+
+def test_healthy_programs_are_a_test_set_of_their_own() -> None:
+    healthy = [each for each in ENTRIES if not each.rule and not each.unless]
+    assert len(healthy) >= 150 and sum(each.engines == corpus.ENGINES for each in healthy) >= 140
 
 
 @each_engine

@@ -133,13 +133,14 @@ def padded_targets(run: TrainingRun) -> Iterator[Finding]:
         if targets is None or scores is None or not counted or targets.values is None:
             continue
         held = run.tensors.get(counted[0].tensor or "")
-        count = counted[0].value or (held.value if held else None)
-        if count is None or count.norm != len(targets.values):
+        total = counted[0].value or (held.value if held else None)
+        if total is None or total.norm != len(targets.values):
             continue  # some are left out, or weighted
         for index, embedding in padding:
-            padded = sum(value == index for value in targets.values) / len(targets.values)
+            count = sum(value == index for value in targets.values)
+            padded = count / len(targets.values)
             words = [value.shape[0] for value in embedding.inputs if len(value.shape) == _COLUMN]
-            if index is not None and padded >= _PADDED and scores.shape[1] in words:
+            if index is not None and count > 1 and padded >= _PADDED and scores.shape[1] in words:
                 yield Finding(
                     "padding in the loss",
                     False,

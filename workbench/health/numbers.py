@@ -327,7 +327,16 @@ def zero_gradients(run: TrainingRun) -> Iterator[Finding]:
                 (same[0].id, *[each.id for each in lost]),
             )
             return
-    yield from _zeros_between_nodes(run, weights)
+    offsets = [each for each in weights if _is_offset(run, each)]
+    if len(offsets) < len(weights):
+        yield from _zeros_between_nodes(run, [each for each in weights if each not in offsets])
+
+
+def _is_offset(run: TrainingRun, weight: TrainedParameter) -> bool:
+    """Whether a bias gets zeros though the weight beside it does not: a loss of differences has none for an offset."""
+    module, _, _ = weight.name.rpartition(".")
+    beside = [each for each in run.trained if module and each.name.rpartition(".")[0] == module and each is not weight]
+    return len(weight.shape) == 1 and any(not is_zero(got.own) for each in beside for got in each.gradients)
 
 
 def _zeros_between_nodes(run: TrainingRun, weights: list[TrainedParameter]) -> Iterator[Finding]:
