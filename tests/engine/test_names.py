@@ -39,6 +39,8 @@ PLACES = {
     "torch.random": workbench.random,
     "torch.nn.parallel": workbench.nn.parallel,
     "torch.nn.utils.rnn": workbench.nn.utils.rnn,
+    "torch.nn.utils.parametrizations": workbench.nn.utils.parametrizations,
+    "torch.nn.utils.parametrize": workbench.nn.utils.parametrize,
 }
 ABSENT = {
     "torch.hub": "module 'workbench' has no attribute 'hub': PyTorch has torch.hub, the workbench has not.",
@@ -148,6 +150,7 @@ def test_every_public_name_is_there_or_says_that_it_is_not(place: str) -> None:
         "torch.utils": 3,
         "torch.nn.parallel": 1,
         "torch.nn.utils.rnn": 3,
+        "torch.nn.utils.parametrizations": 2,
         "torch.backends": 3,
         "torch": 250,
     }.get(place, 4)

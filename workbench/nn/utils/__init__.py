@@ -14,7 +14,7 @@ from ...ops.creation import tensor
 from ...ops.join_split import cat, stack
 from ...ops.reduction import norm
 from ..modules.naming import typename
-from . import rnn
+from . import parametrizations, parametrize, rnn
 
 __all__ = [
     "clip_grad_norm_",
@@ -22,6 +22,8 @@ __all__ = [
     "clip_grads_with_norm_",
     "get_total_norm",
     "parameters_to_vector",
+    "parametrizations",
+    "parametrize",
     "rnn",
     "vector_to_parameters",
 ]
