@@ -7,12 +7,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..trace.call_records import HookRan, HooksFound
-from ..trace.records import NodeStarted, TensorWritten
+from ..trace.call_records import HooksFound
+from ..trace.records import EventLost, NodeStarted, TensorWritten
 from ..trace.values import Value, said
 from .backwards import RecordedBackward
-from .finding import Finding, place, told
-from .graph import RecordedNode
+from .finding import Finding, listed, place, told
+from .graph import Grads, RecordedNode
 from .measures import distance, is_same
 from .training_run import TrainingRun
 from .zero_gradient import MASKS
@@ -91,19 +91,25 @@ class _Changed:
     """A gradient that is another where it arrives than where it was sent from."""
 
     backward: RecordedBackward
-    sender: str
+    sent: list[tuple[str, Value]]  # each with the node that sent it; what arrives is the sum
     receiver: str
-    sent: Value
     got: Value
+
+    @property
+    def sender(self) -> str:
+        """The first of the nodes that sent it."""
+        return self.sent[0][0]
 
 
 def gradient_written(run: TrainingRun) -> Iterator[Finding]:
     """What one node sent is not what the next received, and no hook of either is the reason."""
+    if any(isinstance(event, EventLost) for event in run.events):
+        return  # another node may have sent some of it
     hooked = {each.node for event in run.events if isinstance(event, HooksFound) for each in event.places if each.hooks}
     found: dict[object, _Changed] = {}
     for backward in run.backwards:
         for each in _changed(run, backward):
-            if each.sender not in hooked and each.receiver not in hooked:
+            if not hooked.intersection([each.receiver, *[sender for sender, _ in each.sent]]):
                 found.setdefault((run.source(each.sender), run.source(each.receiver)), each)
     by_culprit: dict[object, tuple[_Changed, str]] = {}
     for each in found.values():
@@ -113,11 +119,14 @@ def gradient_written(run: TrainingRun) -> Iterator[Finding]:
         receiver = run.nodes.get(each.receiver)
         to = told(receiver) if receiver is not None else run.tensors[each.receiver].name or "a leaf"
         sender = run.nodes[each.sender]
+        received = f"{told(sender)} sent {said(each.sent[0][1])} to {to}, which received {said(each.got)}"
+        if len(each.sent) > 1:
+            senders = listed([told(run.nodes[id]) for id, _ in each.sent])
+            received = f"{to} received {said(each.got)}, which is not the sum of what {senders} sent"
         yield Finding(
             "gradient written",
             True,
-            f"{told(sender)} sent {said(each.sent)} to {to}, which received {said(each.got)}: {who}, and both have the "
-            "same memory.",
+            f"{received}: {who}, which has the same memory.",
             "Compute a new gradient, as `grad = grad * 0.5` does, in place of writing into it (`grad *= 0.5`, `mul_`).",
             sender.line if receiver is None else receiver.line,
             each.backward.event,
@@ -136,21 +145,38 @@ def _changed(run: TrainingRun, backward: RecordedBackward) -> Iterator[_Changed]
         for edge, grad in zip(edges, sent, strict=False):
             if edge.target is not None and grad is not None:
                 came.setdefault((edge.target, edge.output_nr), []).append((id, grad))
-    for (receiver, nr), all in came.items():
-        got = backward.received.get(receiver, ())[nr : nr + 1]
-        sender, sent = all[0]
-        if len(all) == 1 and sender and got and got[0] is not None and _differ(sent, got[0]):
-            yield _Changed(backward, sender, receiver, sent, got[0])
+    for (receiver, nr), sent in came.items():
+        got = next(iter(backward.received.get(receiver, ())[nr : nr + 1]), None)
+        if (
+            got is not None
+            and all(sender in run.nodes for sender, _ in sent)
+            and _is_another([v for _, v in sent], got)
+        ):
+            yield _Changed(backward, sent, receiver, got)
+
+
+def _is_another(sent: list[Value], got: Value) -> bool:
+    """Whether what arrived is known not to be the sum of what was sent."""
+    if len(sent) == 1:
+        return _differ(sent[0], got)
+    lists = [value.values for value in (*sent, got)]
+    if len({(value.shape, value.dtype) for value in (*sent, got)}) > 1 or got.dtype not in ("float32", "float64"):
+        return False
+    if any(value.nonfinite for value in (*sent, got)) or None in lists:
+        return False
+    parts = [each for each in lists if each is not None]
+    off = math.dist([sum(each) for each in zip(*parts[:-1], strict=True)], parts[-1])
+    return off > _NEAR * sum(value.norm for value in (*sent, got))
 
 
 def _who(run: TrainingRun, changed: _Changed) -> tuple[RecordedNode | None, str]:
     """Who was given the same gradient between, and wrote into it."""
-    order = [*changed.backward.received]
+    order, sent = [*changed.backward.received], [value for _, value in changed.sent]
     between = {*order[order.index(changed.sender) + 1 : order.index(changed.receiver)]}
-    hooks = [each for each in changed.backward.hooks if each.node in between and _got(each, changed.sent)]
+    hooks = [each for each in changed.backward.hooks if each.node in between and _is_one_of(sent, each.before)]
     hooks = [each for each in hooks if each.changed]
     nodes = [run.nodes[id] for id in between if id in run.nodes and run.nodes[id].made.custom]
-    nodes = [each for each in nodes if any(is_same(got, changed.sent) for got in each.gradients if got is not None)]
+    nodes = [each for each in nodes if _is_one_of(sent, changed.backward.received[each.id])]
     if len(hooks) + len(nodes) != 1:
         return None, "a hook or the backward of a Function writes into the gradient that it is given"
     if hooks:
@@ -164,8 +190,8 @@ def _who(run: TrainingRun, changed: _Changed) -> tuple[RecordedNode | None, str]
     return node, f"the backward of {told(node)} writes into the gradient that it is given{by}"
 
 
-def _got(hook: HookRan, grad: Value) -> bool:
-    return any(each is not None and is_same(each, grad) for each in hook.before)
+def _is_one_of(sent: list[Value], given: Grads) -> bool:
+    return any(each is not None and is_same(each, grad) for each in given for grad in sent)
 
 
 def _writing(backward: str) -> str:

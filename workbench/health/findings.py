@@ -26,6 +26,7 @@ from . import (
     parameters,
     registered,
     scaling,
+    spikes,
     units,
     updates,
 )
@@ -53,6 +54,7 @@ RULES: tuple[Rule, ...] = (
     behind.gradient_written,
     scaling.clipped_scaled,
     scaling.underflow,
+    spikes.explodes_once,
     loop.large_updates,
     scaling.summed_loss,
     loop.growing_graph,

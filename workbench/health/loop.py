@@ -15,6 +15,7 @@ from .graph import RecordedNode
 from .measures import is_same, rms, size_of
 from .refusals import refusal_of
 from .registered import rates_of
+from .spikes import spike_of
 from .training_run import TrainedParameter, TrainingRun, Update
 
 _REFUSALS = (  # what autograd says of a program in which something is wrong
@@ -196,7 +197,7 @@ def large_updates(run: TrainingRun) -> Iterator[Finding]:
     found: list[tuple[float, int, TrainedParameter, Update]] = []
     for parameter in run.trained:
         value = parameter.seen.value
-        if len(parameter.shape) < 2 or size_of(value) < _LEAST or value.min == value.max:
+        if len(parameter.shape) < 2 or size_of(value) < _LEAST or value.min == value.max or spike_of(parameter):
             continue
         for step in run.steps:
             update = step.updates.get(parameter.id)

@@ -129,7 +129,7 @@ def writing(torch, how):
 
         @staticmethod
         def backward(ctx, grad):
-            return grad.mul_(0.5) if how in ("method", "alone") else grad * 0.5
+            return grad.mul_(0.5) if how in ("method", "alone", "residual") else grad * 0.5
 
     def in_place(grad):
         return grad.mul_(2.0)
@@ -143,6 +143,9 @@ def writing(torch, how):
     layer, other, x = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4), torch.randn(6, 4)
 
     def loss_of():
+        if how == "residual":
+            h = other(x)
+            return ((h + Scaled.apply(layer(h))) * torch.arange(4.0)).square().sum()
         h = 0 if how == "alone" else other(x)  # its node runs after that of the Function
         g = (Halved if how == "item" else Scaled).apply(layer(x))
         if how == "hook":
@@ -157,6 +160,7 @@ def writing(torch, how):
 WRITES = "writes into the gradient that it is given"
 fault("gradient written", "the backward of Halved", WRITES, "by `grad[0] *= 0.5`")(writing, "item")
 fault("gradient written", "the backward of Scaled", WRITES)(writing, "method")
+fault("gradient written", "the backward of Scaled", WRITES, "which is not the sum")(writing, "residual")
 fault("gradient written", "hook in_place", WRITES)(writing, "hook")
 healthy()(writing, "new")
 healthy("nobody else has the gradient that is written")(writing, "alone")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from . import ANY, fault, healthy
+from . import ANY, QUESTIONS, fault, healthy
 from .parts import classes, filled, mlp, train, weights
 
 
@@ -332,3 +332,43 @@ fault("not the derivative", *DIFFERS, at="# applied", asks=True)(activation, "wr
 fault("not the derivative", at="# applied", asks=True)(activation, "wrong", 64)  # of 512 numbers, as many as are kept
 for kind in ("right", "reversed", "spiking", "rounded", "of a row"):
     healthy()(activation, kind)
+
+
+def normalized(torch, start, kind="SGD", eps=1e-12, zeros=False):
+    """Vectors of length 1, which are zero at first."""
+    first, last, (x, y) = torch.nn.Linear(6, 4, bias=False), torch.nn.Linear(4, 3), classes(torch)
+    with torch.no_grad():
+        first.weight.mul_(start)
+        x[2] *= not zeros
+
+    def loss_of():
+        h = torch.nn.functional.normalize(first(x), dim=1, eps=eps)  # of length 1
+        return torch.nn.functional.cross_entropy(last(h), y)
+
+    net = torch.nn.ModuleList([first, last])
+    return train(torch, net, lr=0.1, loss_of=loss_of, kind=kind)
+
+
+EXPLODES = "explodes in step 1 of 4", "div", "divides by"
+fault("explodes once", *EXPLODES, "dead after that", at="# of length 1", beside=QUESTIONS)(normalized, 0.0)
+fault("explodes once", *EXPLODES, at="# of length 1", beside=QUESTIONS)(normalized, 0.0, "Adam")
+healthy("usual weights")(normalized, 1.0)
+healthy("a sample of zeros")(normalized, 1.0, zeros=True)
+healthy("small weights, and a divisor that is not small")(normalized, 0.01, eps=1e-2)
+
+
+@healthy("the loss is scaled, and that of the first step by more")
+def scaled_first(torch):
+    net, (x, y) = mlp(torch, 6, 8, 3), classes(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
+
+    def run():
+        for at in range(4):
+            scale = 65536.0 if at == 0 else 1024.0
+            optimizer.zero_grad()
+            (torch.nn.functional.cross_entropy(net(x), y) * scale).backward()
+            for each in net.parameters():
+                each.grad.div_(scale)
+            optimizer.step()
+
+    return run

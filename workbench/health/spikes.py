@@ -1,0 +1,89 @@
+"""A rule about a gradient that is enormous once: by what is divided by next to nothing, as by the norm of zeros."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..trace.values import Value, number
+from .backwards import RecordedBackward
+from .finding import Finding, named, plural, told
+from .graph import RecordedNode
+from .training_run import ArrivedGradient, TrainedParameter, TrainingRun
+
+_ONCE = 1e6  # as a multiple of the gradient's norm in all other backwards
+_AT_ONE = 1e6  # by which one node makes it larger
+_DEAD = 1e-6  # as a multiple of what came to the same node in the backward in which it was large
+_DIVIDES = {"div": "other", "reciprocal": "result", "sqrt": "result", "log": "self", "rsqrt": "self"}
+
+
+def spike_of(parameter: TrainedParameter) -> ArrivedGradient | None:
+    """The one gradient that is far larger than all others of a parameter; each was finite."""
+    all = parameter.gradients
+    if len(all) < 2 or any(each.own.nonfinite or not each.own.is_known for each in all):
+        return None
+    *_, second, first = sorted([each.own.norm for each in all])
+    if first <= _ONCE * second:
+        return None
+    return next(each for each in all if each.own.norm == first)
+
+
+def explodes_once(run: TrainingRun) -> Iterator[Finding]:
+    """A gradient that one node makes a million times as large in one backward, and in no other."""
+    groups: dict[str, list[tuple[TrainedParameter, ArrivedGradient, RecordedBackward]]] = {}
+    for parameter in run.trained:
+        spike = spike_of(parameter)
+        backward = None if spike is None else _brought_by(run, spike, parameter.id)
+        node = None if backward is None else _enlarging(run, backward, parameter.id)
+        if spike is not None and backward is not None and node is not None:
+            groups.setdefault(node.id, []).append((parameter, spike, backward))
+    for id, group in groups.items():
+        node, (parameter, spike, backward) = run.nodes[id], group[0]
+        got, sent = _largest(backward.received[id]), _largest(backward.sent[id])
+        later = [each.own.norm for each in parameter.gradients if each.event > spike.event]
+        step = run.step_of(spike.event)
+        when = f" in step {step.number} of {len(run.steps)}" if step is not None and len(run.steps) > 1 else ""
+        after = f"; in {plural(len(later), 'backward')} after that it is at most {number(max(later))}" if later else ""
+        update = next((each for each in parameter.updates if each.event > spike.event), None)
+        became = f", by which the norm of {parameter.name} becomes {number(update.after.norm)}" if update else ""
+        dead = later and max(later) <= _DEAD * got
+        divisor = _divisor(node)
+        by = f", as it divides by {number(divisor)}" if divisor is not None else ""
+        yield Finding(
+            "explodes once",
+            True,
+            f"The gradient of {named([each for each, *_ in group])} explodes{when}"
+            f"{' and is dead after that' if dead else ''}: {told(node)} receives one of norm {number(got)} and "
+            f"sends one of norm {number(sent)}{by}. That of {parameter.name} is {number(spike.own.norm)}"
+            f"{became}{after}.",
+            "Keep what is divided by away from 0: begin with weights that are not all 0, leave out rows of zeros, or "
+            "take a larger eps (that of `F.normalize` is 1e-12); clipping the gradient's norm limits the step.",
+            node.line,
+            backward.event,
+            (id, *[each.id for each, *_ in group]),
+        )
+
+
+def _brought_by(run: TrainingRun, arrived: ArrivedGradient, parameter: str) -> RecordedBackward | None:
+    before = [each for each in run.backwards if each.event < arrived.event and parameter in each.received]
+    return before[-1] if before else None
+
+
+def _enlarging(run: TrainingRun, backward: RecordedBackward, parameter: str) -> RecordedNode | None:
+    """The node on the way to a parameter that makes the gradient most larger, if it is by as much."""
+    factors: dict[str, float] = {}
+    for id in run.before(parameter):
+        got, sent = _largest(backward.received.get(id, ())), _largest(backward.sent.get(id, ()))
+        if id in run.nodes and got > 0:
+            factors[id] = sent / got
+    most = max(factors, key=lambda id: factors[id], default="")
+    return run.nodes[most] if most and factors[most] >= _AT_ONE else None
+
+
+def _largest(grads: tuple[Value | None, ...]) -> float:
+    return max([grad.norm for grad in grads if grad is not None and grad.is_known], default=0.0)
+
+
+def _divisor(node: RecordedNode) -> float | None:
+    """The least number that a node divides by, where that is known to be positive."""
+    value = node.saved.get(_DIVIDES.get(node.made.operation, ""))
+    return value.min if value is not None and value.min is not None and value.min > 0 else None
