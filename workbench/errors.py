@@ -248,6 +248,31 @@ INFERENCE_SAVED = (
     "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
     "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
 )
+NO_FORWARD = "You must implement the forward function for custom autograd.Function."
+NO_JVP = "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+SAVED_KIND = "save_for_backward can only save variables, but argument {} is of type {}"
+INFERENCE_WRITTEN = (
+    "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+    "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+)
+INFERENCE_FLAG = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+NO_CALLBACK = "Final callbacks can only be installed during backward pass."
+OUT_REQUIRES_GRAD = (
+    "{}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+    "requires grad."
+)
+HOOK_SIZE = "hook '{}' has changed the size of value"
+HOOK_KIND = "expected {}, but hook returned '{}'"
+HOOK_COUNT = "hook '{}' has returned an incorrect number of values (got {}, but expected {})"
+MODULE_HOOK_COUNT = "Backward hook returned an invalid number of grad_input, got {}, but expected {}"
+UNPACKED_KIND = "Output of saved tensor unpack_hook expected to be a Tensor but got result of type {}"
+NO_DUAL_LEVEL = (
+    "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+)
+DUAL_SIZE = (
+    "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+    "supported. Tensor is of size {} while the given forward gradient is of size {}."
+)
 ANOMALY_NAN = "Function '{}' returned nan values in its {}th output."
 
 DETACH_VIEW = (
@@ -304,6 +329,8 @@ VMAP_BOOL = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
     "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
 )
+SEED_COUNT = "got {} tensors and {} gradients"
+VMAP_RANDOM = "vmap: called random operation while in randomness error mode."
 VMAP_DATA = "Cannot access data pointer of Tensor that doesn't have storage"
 VMAP_NO_VIEW_RULE = "Batching rule not implemented for aten::{}; the fallback path doesn't work on out= or view ops."
 
@@ -473,6 +500,28 @@ FUNC_IN_DIM_RANGE = (
 # Checkpointing, and samples in batches
 
 
+CHECKPOINT_OTHERS = (
+    "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
+    "forward pass.\n{}.\n"
+)
+CHECKPOINT_FEWER = (
+    "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
+    "Number of tensors saved during forward: {}\nNumber of tensors saved during recomputation: {}.\n"
+)
+CHECKPOINT_MORE = (
+    "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward pass.\n"
+)
+CHECKPOINT_READ_TWICE = (
+    "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are calling "
+    "ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue with details on your "
+    "use case."
+)
+CHECKPOINT_INPUTS = (
+    "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
+    ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing "
+    "the `inputs` argument."
+)
+CHECKPOINT_NOTHING = "none of output has requires_grad=True, this checkpoint() is not necessary"
 CHECKPOINT_TIP = """
 Tip: To see a more detailed error message, either pass `debug=True` to
 `torch.utils.checkpoint.checkpoint(...)` or wrap the code block
@@ -550,3 +599,62 @@ EMPTY_INIT = "Initializing zero-element tensors is a no-op"
 INIT_MATRIX = "Only tensors with 2 dimensions are supported"
 CELL_DIMS = "{}: Expected {} to be 1D or 2D, got {}D instead"
 MASK_DIMS = "For {} `query`, expected `{}` to be `None`{} but found {}-D tensor instead"
+
+
+# By what the errors that autograd raises before any backward are known.
+_IN_FORWARD = (
+    "a leaf Variable that requires grad",
+    LEAF_DIRTY,
+    "a view of a leaf Variable",
+    *VIEW_REASONS.values(),
+    DEEPCOPY_NON_LEAF,
+    NUMPY_REQUIRES_GRAD,
+    "Inference tensors cannot be saved",
+    INFERENCE_WRITTEN,
+    INFERENCE_FLAG,
+    NO_FORWARD,
+    NO_JVP,
+    NO_BACKWARD,
+    "save_for_backward can only save",
+    "override the setup_context staticmethod",
+    "does not have vmap support",
+    "both generate_vmap_rule=True and an overridden vmap",
+    "calling .item() on a Tensor",
+    "data-dependent control flow",
+    "operators that can output dynamic shape",
+    VMAP_RANDOM,
+    "inside a functorch transform",
+    "Expected f(*args) to return",
+    "must be either a Tensor or a tuple of Tensors",
+    CHANGE_NON_LEAF_FLAG,
+    "dtype can require gradients",
+    HOOK_WITHOUT_GRAD,
+    RETAIN_WITHOUT_GRAD,
+    POST_ACCUMULATE_LEAF_ONLY,
+    NO_GRADIENT_EDGE,
+    "attempting to assign a gradient",
+    "assigned grad expected to be",
+    GRAD_ITSELF,
+    NO_CALLBACK,
+    "arguments don't support automatic differentiation",
+    "can't optimize a non-leaf Tensor",
+    "cannot resize variables that require grad",
+    NO_DUAL_LEVEL,
+    "a forward gradient that has a different size",
+    DUAL_NESTED,
+    "Can't detach views in-place",
+    "Jacobian mismatch for output",
+    GRADCHECK_CHANGES,
+    GRADCHECK_NO_INPUT,
+    "input has a dimension with stride 0. gradcheck",
+    "`inputs` argument to `",
+    ONLY_SCALAR_SEED,
+    "Mismatch in shape: grad_output[",
+    "in strict mode",
+    "to be floating point or complex, but got",
+)
+
+
+def is_of_autograd(words: str) -> bool:
+    """Whether an error of these words is one that autograd raises before any backward."""
+    return any(each in words for each in _IN_FORWARD)

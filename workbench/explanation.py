@@ -15,10 +15,11 @@ from itertools import takewhile
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from . import events
+from . import errors, events
 
 if TYPE_CHECKING:
     from .scene.picture import Picture
+    from .trace.error_frames import Called
     from .trace.recorder import Recorder
 
 _MARK = "_workbench_shows_errors"  # on a notebook's shell
@@ -33,6 +34,7 @@ class Explanation:
         self.raised: tuple[str, int] | None = None  # the innermost of the user's lines on the error's way
         self.node, self.tensor = node, tensor  # the failing node's name, and the variable that the error is about
         self.marked = marked  # the Function whose backward is once_differentiable, if the error is about that
+        self.called: Called | None = None  # the function of the user's that the engine had called, if that is known
         self._serial: int | None = None  # the node's number
         self._recorder: Recorder | None = None
         self._count = 0  # events until then
@@ -52,7 +54,7 @@ class Explanation:
 
         records, tensors = self._found()
         trace = Trace(records)
-        about = (tensors, self.line, self.raised, self.node, self.tensor, self.marked)
+        about = (tensors, self.line, self.raised, self.node, self.tensor, self.marked, self.called)
         return picture_of(trace, error_story(trace, *about))
 
     def _found(self) -> tuple[Sequence[Any], list[str]]:
@@ -92,6 +94,7 @@ class Explanation:
                 break
 
     def _at(self, error: BaseException) -> None:
+        from .trace.error_frames import called_in
         from .trace.names import named_in
         from .trace.source import is_users
         from .trace.stacks import line_of, user_frame
@@ -102,6 +105,7 @@ class Explanation:
                 self.raised = way.tb_frame.f_code.co_filename, way.tb_lineno
             way = way.tb_next
 
+        self.called = called_in(error)
         frame = user_frame()
         self.line = line_of(frame)
         self._named += [(name, weakref.ref(thing)) for name, thing in (named_in(frame) if frame is not None else ())]
@@ -112,23 +116,47 @@ class _OfTorch(Explanation):
 
     def __init__(self, error: BaseException, failure: Any) -> None:
         super().__init__(type(error).__name__, str(error), failure.node)
-        self.line, self.raised, self._records = failure.line, failure.raised, failure.records
+        self.line, self.raised, self.called = failure.line, failure.raised, failure.called
+        self._records, self._ids = failure.records, failure.tensors
 
     def _found(self) -> tuple[Sequence[Any], list[str]]:
-        return self._records, []
+        return self._records, self._ids
+
+
+class _OfFrames(Explanation):
+    """The same of an error of the own engine that nobody was told of: of the frames that are on its way."""
+
+    def __init__(self, error: BaseException, called: Called | None) -> None:
+        from .trace.error_frames import blamed, frames_of
+        from .trace.names import named_in
+        from .trace.source import is_users
+
+        super().__init__(type(error).__name__, str(error))
+        self.called = called
+        users = [(frame, line) for frame, line in frames_of(error) if is_users(frame.f_code.co_filename)]
+        if users:
+            frame, number = users[-1 if called is None else 0]
+            self.line = frame.f_code.co_filename, number
+            self.raised = users[-1][0].f_code.co_filename, users[-1][1]
+            self._named = [(name, weakref.ref(thing)) for name, thing in named_in(frame)]
+            tensor = blamed(str(error), self.line, named_in(frame))
+            if tensor is not None:
+                self._about(None, None, (tensor,))
 
 
 def explain(error: BaseException) -> Picture:
-    """The picture of an error of a backward, this package's or PyTorch's: what failed, and what to do.
+    """The picture of an error that autograd raised, this package's or PyTorch's: what failed, and what to do.
 
-    Errors: TypeError for what is no exception, ValueError for one that no backward raised.
+    It came in forward or in backward, was refused or left a hook of the user's. Errors: TypeError for what is no
+    exception, ValueError for one that is not autograd's.
     """
     if not isinstance(error, BaseException):
         raise TypeError(f"explain() takes an error, but got {type(error).__name__}.")
     found = explanation_of(error)
     if found is None:
         raise ValueError(
-            f"This {type(error).__name__} was not raised by a backward, so there is no graph to explain it with."
+            f"This {type(error).__name__} was not raised by a backward, and its words are none of autograd's: there is "
+            "no graph to explain it with."
         )
     return found()
 
@@ -138,12 +166,15 @@ def explanation_of(error: BaseException | None) -> Explanation | None:
     known = getattr(error, "explain", None)
     if isinstance(known, Explanation) or error is None:
         return known
-    if "torch" not in sys.modules:
-        return None
-    from .bridges.torch.failure import failure_of
+    if "torch" in sys.modules:
+        from .bridges.torch.failure import failure_of
 
-    failure = failure_of(error)
-    return None if failure is None else _OfTorch(error, failure)
+        if (failure := failure_of(error)) is not None:
+            return _OfTorch(error, failure)
+    from .trace.error_frames import called_in
+
+    called = called_in(error)
+    return _OfFrames(error, called) if called is not None or errors.is_of_autograd(str(error)) else None
 
 
 def _gone() -> None:

@@ -139,7 +139,7 @@ def make_task(
     RuntimeError for an output without history, and for an input that is none.
     """
     if len(seeds) < len(outputs):
-        raise events.failed(RuntimeError(f"got {len(outputs)} tensors and {len(seeds)} gradients"), *outputs)
+        raise events.failed(RuntimeError(errors.SEED_COUNT.format(len(outputs), len(seeds))), *outputs)
     roots = []
     for i, out in enumerate(outputs):
         root = (edge_of(out), out._nr) if isinstance(out, Tensor) else (out.node, out.output_nr)

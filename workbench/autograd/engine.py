@@ -433,6 +433,9 @@ class GraphTask:
             set_grad(self.create_graph)
             while self.callbacks:
                 self.callbacks.pop(0)()
+        except BaseException as error:
+            failed(error, task=self)
+            raise
         finally:
             modes.task, self.outer, self.callbacks = outer, None, []
             modes.grad = before

@@ -169,9 +169,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     Both are floating point and of one shape. RuntimeError outside a level. In inference mode it carries none.
     """
     if (local.modes.dual is None) if level is None else level < 0:
-        raise RuntimeError(
-            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
-        )
+        raise RuntimeError(errors.NO_DUAL_LEVEL)
     if any([each.kind == "vmap" and not each.own for each in local.modes.levels]):
         raise RuntimeError(errors.VMAP_NO_VIEW_RULE.format("_make_dual"))
     for name, t in (("primal", tensor), ("tangent", tangent)):
@@ -219,11 +217,7 @@ def _place_of(array: np.ndarray) -> tuple[Any, ...]:
 def check_size(tensor: Tensor, tangent: Tensor) -> None:
     """RuntimeError for a tangent of another shape."""
     if tensor._array.shape != tangent._array.shape:
-        raise RuntimeError(
-            "Trying to set a forward gradient that has a different size than that of the "
-            f"original Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the given "
-            f"forward gradient is of size {list(tangent.shape)}."
-        )
+        raise RuntimeError(errors.DUAL_SIZE.format(list(tensor.shape), list(tangent.shape)))
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:

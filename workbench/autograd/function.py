@@ -221,9 +221,7 @@ class BackwardCFunction(Node, FunctionCtx):
             elif t is None:
                 pairs += (None, 0)
             else:
-                raise TypeError(
-                    f"save_for_backward can only save variables, but argument {position} is of type {type(t).__name__}"
-                )
+                raise TypeError(errors.SAVED_KIND.format(position, type(t).__name__))
         self._saved = tuple(pairs)
 
     def check_not_saved(self, returned: Tensor) -> None:
@@ -335,7 +333,7 @@ TAKEN = object()  # stands where saved tensors were that could be read only once
 
 def no_forward(*args: Any, **kwargs: Any) -> Any:
     """Compute the result; the first argument is `ctx` unless setup_context is overridden."""
-    raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+    raise NotImplementedError(errors.NO_FORWARD)
 
 
 def no_setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
@@ -355,9 +353,7 @@ def no_backward(ctx: Any, *grad_outputs: Any) -> Any:
 
 def no_jvp(ctx: Any, *grad_inputs: Any) -> Any:
     """Return the tangent of each output from those of the inputs."""
-    raise NotImplementedError(
-        "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
-    )
+    raise NotImplementedError(errors.NO_JVP)
 
 
 def no_vmap(info: Any, in_dims: Any, *args: Any) -> Any:

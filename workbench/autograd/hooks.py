@@ -140,7 +140,7 @@ def _called(hook: Any) -> str:
 def check_value(hook: Any, before: Tensor | None, after: Any) -> None:
     """TypeError or RuntimeError where what a hook returned cannot take the place of what it was given."""
     if after is not None and not isinstance(after, Tensor):
-        raise TypeError(f"expected Variable, but hook returned '{type(after).__name__}'")
+        raise TypeError(errors.HOOK_KIND.format("Variable", type(after).__name__))
     if after is None:
         return
     if before is None:
@@ -151,18 +151,15 @@ def check_value(hook: Any, before: Tensor | None, after: Any) -> None:
             f"{after.dtype.type_name})"
         )
     if after._array.shape != before._array.shape:
-        raise RuntimeError(f"hook '{_called(hook)}' has changed the size of value")
+        raise RuntimeError(errors.HOOK_SIZE.format(_called(hook)))
 
 
 def _replaced(hook: Any, grads: list[Tensor | None], returned: Any) -> list[Tensor | None]:
     """A hook's answer in place of several gradients, checked."""
     if not isinstance(returned, tuple):
-        raise TypeError(f"expected tuple, but hook returned '{type(returned).__name__}'")
+        raise TypeError(errors.HOOK_KIND.format("tuple", type(returned).__name__))
     if len(returned) != len(grads):
-        raise RuntimeError(
-            f"hook '{_called(hook)}' has returned an incorrect number of values (got {len(returned)}, "
-            f"but expected {len(grads)})"
-        )
+        raise RuntimeError(errors.HOOK_COUNT.format(_called(hook), len(returned), len(grads)))
     for before, after in zip(grads, returned, strict=True):
         check_value(hook, before, after)
     return list(returned)

@@ -127,10 +127,7 @@ class Packed:
         """
         unpacked = with_grad(False, self.unpack, self.value)
         if not isinstance(unpacked, Tensor):
-            raise TypeError(
-                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-                f"{type(unpacked).__name__}"
-            )
+            raise TypeError(errors.UNPACKED_KIND.format(type(unpacked).__name__))
         if not self.requires_grad:
             return unpacked
         if self.fn is not OWN and unpacked._array.dtype.kind != "f":

@@ -48,11 +48,7 @@ class Uncounted(Storage):
     @version.setter
     def version(self, value: int) -> None:
         if not state.local.modes.inference:
-            raise RuntimeError(
-                "Inplace update to inference tensor outside InferenceMode is not allowed.You can "
-                "make a clone to get a normal tensor before doing inplace update.See "
-                "https://github.com/pytorch/rfcs/pull/17 for more details."
-            )
+            raise RuntimeError(errors.INFERENCE_WRITTEN)
 
 
 class Meta:
@@ -491,10 +487,7 @@ class InferenceTensor(Tensor):
 
     def _set_requires_grad(self, on: bool, refusal: str) -> None:
         if on and not local.modes.inference:
-            raise failed(
-                RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."),
-                self,
-            )
+            raise failed(RuntimeError(errors.INFERENCE_FLAG), self)
         super()._set_requires_grad(on, refusal)
 
     def is_inference(self) -> bool:

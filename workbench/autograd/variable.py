@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from .. import errors, events
 from .function import Function
 from .hooks import RemovableHandle
 from .state import local
@@ -21,7 +22,7 @@ class _Engine:
         """Call `callback` when the backward that is running is over, leaves included."""
         task = local.modes.task
         if task is None:
-            raise RuntimeError("Final callbacks can only be installed during backward pass.")
+            raise events.failed(RuntimeError(errors.NO_CALLBACK))
         task.callbacks.append(callback)
 
 

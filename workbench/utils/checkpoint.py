@@ -252,11 +252,7 @@ class Region:
             if task is not None:
                 task.kept[self] = filling
         if slot.number not in filling:
-            raise CheckpointError(
-                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already "
-                "unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do "
-                "so only once. Otherwise please open an issue with details on your use case."
-            )
+            raise CheckpointError(errors.CHECKPOINT_READ_TWICE)
         if listeners:
             emit(("drops", self.arguments, slot.number))
         return filling.pop(slot.number)
@@ -295,20 +291,11 @@ class _Recomputation:
             with random_numbers_from(region.random_state), region.context_again:
                 region.function(*args, **region.kwargs)
         if self.count != len(region.slots) and not self.may_differ:
-            counts = (
-                "torch.utils.checkpoint: A different number of tensors was saved during the "
-                f"original forward and recomputation.\nNumber of tensors saved during forward: {len(region.slots)}\n"
-                f"Number of tensors saved during recomputation: {self.count}.\n"
-            )
+            counts = errors.CHECKPOINT_FEWER.format(len(region.slots), self.count)
             raise CheckpointError(counts + errors.CHECKPOINT_TIP)
         if self.different and not self.may_differ:
-            raise CheckpointError(
-                (
-                    "torch.utils.checkpoint: Recomputed values for the following tensors have "
-                    "different metadata than during the forward pass.\n{}.\n"
-                ).format("".join(self.different))
-                + errors.CHECKPOINT_TIP
-            )
+            others = errors.CHECKPOINT_OTHERS.format("".join(self.different))
+            raise CheckpointError(others + errors.CHECKPOINT_TIP)
         return self.filling
 
     def _fill(self, t: Tensor) -> Tensor:
@@ -322,13 +309,7 @@ class _Recomputation:
                     emit(("keeps", region.arguments, [(number, t, 0)]))
                 self._compare(number, t)
         elif region.is_over:
-            raise CheckpointError(
-                (
-                    "torch.utils.checkpoint: trying to save more tensors during recomputation than "
-                    "during the original forward pass.\n"
-                )
-                + errors.CHECKPOINT_TIP
-            )
+            raise CheckpointError(errors.CHECKPOINT_MORE + errors.CHECKPOINT_TIP)
         else:
             self.may_differ = True
         if region.early_stop and self.count == len(region.slots):
@@ -429,12 +410,7 @@ class CheckpointFunction(Function):
         task = local.modes.task
         while task is not None:
             if task.targets is not None:
-                raise RuntimeError(
-                    "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or "
-                    "passing an `inputs` parameter to .backward(). To resolve this error, you can "
-                    "either set use_reentrant=False, or call .backward() without passing the `inputs` "
-                    "argument."
-                )
+                raise RuntimeError(errors.CHECKPOINT_INPUTS)
             task = task.outer
         inputs = detach_variable(tuple(together(ctx.saved_tensors, ctx.rest)))
         with random_numbers_from(ctx.random_state), enable_grad():
@@ -442,7 +418,7 @@ class CheckpointFunction(Function):
         several = outputs if isinstance(outputs, tuple) else (outputs,)
         wanted = [i for i, o in enumerate(several) if isinstance(o, Tensor) and o.requires_grad]
         if not wanted:
-            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+            raise RuntimeError(errors.CHECKPOINT_NOTHING)
         backward([several[i] for i in wanted], [grads[i] for i in wanted])
         return None, None, *[i.grad if isinstance(i, Tensor) else None for i in inputs]
 

@@ -22,12 +22,14 @@ from ..scene.model import AROUND, Arrow, Box, Detail, Scene, StoryStep
 from ..scene.routes import WINDOW
 from ..scene.storyboard import Storyboard
 from ..trace.call_records import MethodCalled
+from ..trace.error_frames import Called
 from ..trace.facts import Phase, SourceLine
 from ..trace.frame import Frame
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, NodeStarted, TensorWritten
 from ..trace.schema import Record
 from ..trace.source import source
 from ..trace.timeline import Timeline
+from .checkpoint_told import difference
 from .graph import Graph
 from .node_status import BESIDE
 from .player_steps import cursor_at
@@ -53,18 +55,21 @@ def error_story(
     node: str = "",
     tensor: str = "",
     marked: str = "",
+    called: Called | None = None,
 ) -> Storyboard:
     """The last error of a trace; `tensors` is what it is about, `line` where the engine was called from.
 
     `raised` is the user's innermost line on its way; `node`, `tensor` and `marked` (the Function whose backward is
-    once_differentiable) are names for what the trace has none of.
+    once_differentiable) are names for what the trace has none of, and `called` is what the engine had called.
     """
     events = trace.events
     ends = [count for count, event in enumerate(events, 1) if isinstance(event, Failed)]
     if not ends:
         return Storyboard(Scene("Error"), [StoryStep("No error was recorded.")])
     names = {"node": node, "tensor": tensor, "marked": marked}
-    return _Story(events[: ends[-1]], trace.frame(ends[-1]), tensors, source(line), source(raised), names).board()
+    return _Story(
+        events[: ends[-1]], trace.frame(ends[-1]), tensors, source(line), source(raised), names, called
+    ).board()
 
 
 class _Story:
@@ -76,6 +81,7 @@ class _Story:
         line: SourceLine | None,
         raised: SourceLine | None,
         names: dict[str, str],
+        called: Called | None,
     ) -> None:
         self.events, self.frame = events, frame
         failed = events[-1]
@@ -87,7 +93,8 @@ class _Story:
             self.tensors.insert(0, self.failed.node)  # a leaf, whose AccumulateGrad failed
         self.name = frame.called(self.failed.node) if self.failed.node else names["node"]
         lines = any(isinstance(event, MethodCalled) for event in events)
-        self.advice = advice_for(self.failed.message, bool(self.name), lines)
+        self.called = called
+        self.advice = advice_for(self.failed.message, bool(self.name), lines, "" if called is None else called.kind)
         self.phase: Phase = "backward" if self.name or self.failed.task else self.advice.phase
         begun = [event for event in events if isinstance(event, BackwardStarted) and event.task == self.failed.task]
         self.line = line or (begun[-1].source if begun else None)
@@ -259,6 +266,8 @@ class _Story:
                 rows.append((who, "", None))
         elif made is not None and made.source is not None:
             rows.append(_row(f"{made.name} was made", made.source))
+        if self.called is not None and (at := source(self.called.line)) is not None:
+            rows.append(_row(f"{self.called.name} begins", at))
         if self.line is not None:
             rows.append(_row("The engine was called", self.line))
         if self.raised is not None and self.raised != self.line:
@@ -271,10 +280,19 @@ class _Story:
             return refusal.sentence, refusal.advice
         tensor = self.frame.called(self.tensors[0]) if self.tensors else self.tensor or "the tensor"
         means = self.advice.means.replace("{node}", self.name or "a node").replace("{tensor}", tensor)
+        means = means.replace("{called}", self._callee())
+        if "{differs}" in means:
+            means = means.replace("{differs}", difference(self.events, self.failed))
         means = means.replace("{marked}", self.marked.removesuffix("Backward") or "a Function")
-        if means.startswith(("the ", "an ", "a ", "backward ")):  # others begin with a variable's name
+        if means.startswith(("the ", "an ", "backward ")) or (means.startswith("a ") and tensor != "a"):
             means = means[:1].upper() + means[1:]
-        return means, self.advice.do.replace("{name}", self._variable())
+        return means, self.advice.do.replace("{name}", self._variable()).replace("{called}", self._callee())
+
+    def _callee(self) -> str:
+        """The function of the user's that the engine had called."""
+        if self.called is None or self.called.name == "lambda":
+            return "the lambda" if self.called is not None else "a checkpointed function"
+        return self.called.name
 
     def _variable(self) -> str:
         """The user's own name of what was written, or of what the error is about."""
@@ -397,6 +415,11 @@ ADVICE = (
         "tensor",
     ),
     Advice(
+        errors.SEED_COUNT,
+        "backward was given another number of gradients to begin with than of tensors to begin at.",
+        "Pass one gradient for each tensor, and None for one that is a single number.",
+    ),
+    Advice(
         errors.WRONG_NUMBER_OF_GRADIENTS,
         "backward of {node} returned more or fewer gradients than forward has arguments.",
         "Return one gradient for each argument of forward (ctx aside), and None where there is none.",
@@ -451,6 +474,13 @@ ADVICE = (
         "forward",
     ),
     Advice(
+        "of BackwardHookFunction is a view and is being modified",
+        "{tensor} is what a module with a full backward hook takes or returns, a view: a write would go past the hook.",
+        "Make a new tensor in place of writing, or write into a clone: t = t.clone().",
+        "tensor",
+        "forward",
+    ),
+    Advice(
         errors.VIEW_REASONS["custom"],
         "{tensor} is a view that a custom Function returned: writing into it would go past the Function's backward.",
         "Clone what the Function returns before writing into it.",
@@ -489,7 +519,7 @@ ADVICE = (
             "tensor",
             "forward",
         )
-        for sentence in (errors.ONLY_FLOATS_ATTRIBUTE, errors.ONLY_FLOATS_METHOD)
+        for sentence in (errors.ONLY_FLOATS_ATTRIBUTE, errors.ONLY_FLOATS_CONSTRUCTOR, errors.ONLY_FLOATS_METHOD)
     ),
     *(
         Advice(
@@ -553,9 +583,213 @@ ADVICE = (
     Advice(
         errors.NUMPY_REQUIRES_GRAD,
         "{tensor} requires grad, and NumPy records nothing: what it computes would be missing in the graph.",
-        "Look at the values with t.detach().numpy(), or compute with the workbench's own functions.",
+        "Look at the values with t.detach().numpy(), or compute with functions of tensors.",
         "tensor",
         "forward",
+    ),
+    Advice(
+        errors.INFERENCE_SAVED,
+        "{tensor} was made in inference mode, and the gradient of this operation would have to be computed from it.",
+        "Make a clone of it outside of inference mode, as in t.clone(), or compute it under no_grad() instead.",
+        "tensor",
+        "forward",
+    ),
+    *(
+        Advice(
+            sentence,
+            "{tensor} was made in inference mode: outside of that it can neither be written nor require grad.",
+            "Make a clone of it, as in t.clone(), or compute it under no_grad() instead of inference_mode().",
+            "tensor",
+            "forward",
+        )
+        for sentence in (errors.INFERENCE_WRITTEN, errors.INFERENCE_FLAG)
+    ),
+    Advice(
+        errors.NO_JVP,
+        "A tangent came to a custom Function that has no rule for tangents: forward mode does not use its backward.",
+        "Write `jvp(ctx, *tangents)` as a static method of the Function, which returns a tangent for each output.",
+        phase="forward",
+    ),
+    Advice(
+        errors.NO_FORWARD,
+        "A Function without a forward was applied.",
+        "Write `forward(ctx, ...)` as a static method of the Function.",
+        phase="forward",
+    ),
+    Advice(
+        errors.SAVED_KIND,
+        "ctx.save_for_backward was given something that is no tensor.",
+        "Save tensors alone with it, each as an argument of its own, and keep other things as attributes: ctx.n = n.",
+        phase="forward",
+    ),
+    Advice(
+        errors.TRANSFORM_NEEDS_SETUP,
+        "A transform (vmap, grad, jvp, jacrev) came to a Function whose forward takes ctx: they cannot run it.",
+        "Write forward without ctx, and `setup_context(ctx, inputs, output)` as a static method that saves.",
+        phase="forward",
+    ),
+    Advice(
+        errors.VMAP_NO_RULE,
+        "vmap came to a Function that does not say how it works on a batch.",
+        "Set `generate_vmap_rule = True` in its class where forward and backward compute with tensors alone, or write "
+        "`vmap(info, in_dims, *args)` as a static method.",
+        phase="forward",
+    ),
+    Advice(
+        errors.VMAP_BOTH_RULES,
+        "A Function says twice how it works on a batch: by generate_vmap_rule, and by a vmap of its own.",
+        "Keep one of the two.",
+        phase="forward",
+    ),
+    *(
+        Advice(
+            sentence,
+            "Inside of vmap a tensor stands for one row of many: it has no one number to decide by or to take out.",
+            "Compute with tensors throughout: torch.where(condition, a, b) instead of `if`, the tensor instead of "
+            ".item().",
+            phase="forward",
+        )
+        for sentence in (errors.VMAP_ITEM, errors.VMAP_BOOL)
+    ),
+    Advice(
+        errors.VMAP_DYNAMIC,
+        "The size of what this operation returns depends on the values, and so could be another for each row of vmap.",
+        "Use a mask, as in torch.where(condition, x, 0), which keeps the size, or a loop over the rows.",
+        phase="forward",
+    ),
+    Advice(
+        errors.VMAP_RANDOM,
+        "A random number was drawn inside of vmap, which does not know whether all rows are to get the same.",
+        'Say it, as in vmap(f, randomness="different") or "same", or draw the numbers before and pass them.',
+        phase="forward",
+    ),
+    Advice(
+        errors.HOOK_SIZE,
+        "A hook returned a gradient of another shape than it was given.",
+        "Return None to leave the gradient as it is, or a tensor of its shape.",
+    ),
+    *(
+        Advice(
+            sentence,
+            "A hook returned something else than it may: a hook of a tensor returns a tensor or None, one of a node a "
+            "tuple of them or None.",
+            "Look at what it returns: without a `return` it is None, which leaves the gradient as it is.",
+        )
+        for sentence in (errors.HOOK_KIND, "hook '{}' has changed the type of value")
+    ),
+    *(
+        Advice(
+            sentence,
+            "A hook returned more or fewer gradients than it was given.",
+            "Return one for each that it was given, or None to leave all as they are.",
+        )
+        for sentence in (errors.HOOK_COUNT, errors.MODULE_HOOK_COUNT)
+    ),
+    Advice(
+        errors.UNPACKED_KIND,
+        "An unpack hook for saved tensors returned something that is no tensor.",
+        "Return the tensor that the pack hook was given, or one that is equal to it.",
+    ),
+    Advice(
+        errors.NO_CALLBACK,
+        "queue_callback was called while no backward was running: there is no end for the callback to wait for.",
+        "Call it in a hook or in the backward of a Function.",
+        phase="forward",
+    ),
+    Advice(
+        errors.OUT_REQUIRES_GRAD,
+        "An operation that writes its result into `out` is not recorded, and one of its tensors requires grad.",
+        "Leave `out` away and use what the operation returns, or call it under no_grad().",
+        "tensor",
+        "forward",
+    ),
+    Advice(
+        "can't optimize a non-leaf Tensor",
+        "{tensor} was computed, and an optimizer steps leaves: what it is computed from.",
+        "Pass the leaves. In torch.ones(2, requires_grad=True).to(d) the leaf is lost: convert first, and then call "
+        ".requires_grad_().",
+        "tensor",
+        "forward",
+    ),
+    Advice(
+        "cannot resize variables that require grad",
+        "{tensor} requires grad, and a graph may still need its memory as it is.",
+        "Make a new tensor, as by slicing or torch.nn.functional.pad, or resize t.detach().",
+        "tensor",
+        "forward",
+    ),
+    Advice(
+        errors.NO_DUAL_LEVEL,
+        "A tangent was given to a tensor while no level of forward mode was open.",
+        "Write it inside `with torch.autograd.forward_ad.dual_level():`, with what follows from it.",
+        phase="forward",
+    ),
+    Advice(
+        errors.DUAL_SIZE,
+        "A tangent has another shape than the tensor that it belongs to.",
+        "A tangent says for each number how it moves: give one, or let jvp return one, of the same shape.",
+        phase="forward",
+    ),
+    Advice(
+        errors.DUAL_KIND,
+        "A tangent, and the tensor that it belongs to, have to be of a kind of numbers that can move a little.",
+        "Convert both first, as in t.to(torch.float32).",
+        phase="forward",
+    ),
+    Advice(
+        "in strict mode",
+        "The function's result does not depend on an input in a way that can be differentiated, which strict=True "
+        "refuses.",
+        "Look for detach(), no_grad() and .item() inside of the function, or leave strict=True away, and get zeros.",
+        phase="forward",
+    ),
+    Advice(
+        errors.DUAL_NESTED,
+        "A level of forward mode was opened inside of another.",
+        "Use torch.func.jvp, which nests, or one level alone.",
+        phase="forward",
+    ),
+    Advice(
+        errors.DETACH_VIEW,
+        "{tensor} is a view, which detach_() cannot cut off from its base.",
+        "Use t = t.detach().",
+        "tensor",
+        "forward",
+    ),
+    *(
+        Advice(
+            sentence,
+            "In the place of this operation, which wrote into what it was given, the slope cannot be known afterwards: "
+            "a negative slope mixes up both signs.",
+            "Call it without `inplace=True` and without the underscore, or with a slope that is not negative.",
+        )
+        for sentence in errors.IN_PLACE_SLOPE.values()
+    ),
+    *(
+        Advice(
+            sentence,
+            "{called}, which checkpoint runs again in backward, did something else than in forward: {differs}.",
+            "All that {called} reads besides its arguments must be as it was in forward: counters, flags, train() and "
+            "eval(), what it draws at random. A backward that reads ctx.saved_tensors twice does this, too.",
+        )
+        for sentence in (errors.CHECKPOINT_OTHERS, errors.CHECKPOINT_FEWER, errors.CHECKPOINT_MORE)
+    ),
+    Advice(
+        errors.CHECKPOINT_READ_TWICE,
+        "A tensor inside of {called}, which checkpoint runs again in backward, was taken twice: a backward read "
+        "ctx.saved_tensors a second time.",
+        "Read ctx.saved_tensors once in a backward, and keep the result in variables.",
+    ),
+    Advice(
+        errors.CHECKPOINT_INPUTS,
+        "A checkpoint with use_reentrant=True runs a backward of its own to all leaves, and cannot be asked for the "
+        "gradients of some inputs.",
+        "Pass use_reentrant=False to checkpoint(), or call backward() without `inputs`, and read .grad.",
+    ),
+    Advice(
+        errors.CHECKPOINT_NOTHING,
+        "{called} ran again for a checkpoint with use_reentrant=True, and nothing that it returned requires grad.",
+        "Look for detach(), no_grad() or frozen weights inside of it, or pass use_reentrant=False to checkpoint().",
     ),
     Advice(
         errors.ANOMALY_NAN,
@@ -570,10 +804,33 @@ OWN = Advice(
 )
 # The same where its lines were recorded.
 OWN_LINES = Advice("", OWN.means, 'Look at the line of yours that raised it: show("function") plays what led there.')
+# By what a function of the user's was called for, where that raised an error of its own.
+CALLED = {
+    "hook": Advice(
+        "",
+        "{called} raised this, a hook or callback of yours that backward had called. The node is not to blame.",
+        "Look at {called}: at what it was given, and what it does with that.",
+    ),
+    "module": Advice(
+        "",
+        "{called} raised this, a hook of yours that the call of a module had called; not the module's forward.",
+        "Look at {called}: at what it was given, and what it does with that.",
+        phase="forward",
+    ),
+    "again": Advice(
+        "",
+        "{called} raised this in backward, where checkpoint runs it again: in forward it had not.",
+        "Look at what {called} reads besides its arguments, and what has changed there since forward.",
+    ),
+}
 OTHER = Advice("", "The engine refused this.", "The words of the error say what it needs.", "tensor", "forward")
 
 
-def advice_for(words: str, in_node: bool, lines: bool = False) -> Advice:
-    """What is known about an error of these words; `in_node`: a node failed with it, `lines`: those were recorded."""
-    own = OWN_LINES if lines else OWN
-    return next((each for each in ADVICE if each.fits(words)), own if in_node else OTHER)
+def advice_for(words: str, in_node: bool, lines: bool = False, called: str = "") -> Advice:
+    """What is known about an error of these words.
+
+    `in_node`: a node failed with it, `lines`: those were recorded, `called`: what a function of the user's was for that
+    raised it.
+    """
+    own = CALLED.get(called) or (OWN_LINES if lines else OWN)
+    return next((each for each in ADVICE if each.fits(words)), own if in_node or called else OTHER)

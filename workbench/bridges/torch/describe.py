@@ -240,6 +240,11 @@ class TorchDescriber(ModelDescriber):
         known = self._known.get(id(tensor))
         return known[1] if known is not None and known[0]() is tensor else None
 
+    def ids_of(self, tensors: Iterable[torch.Tensor]) -> list[str]:
+        """The ids by which the records speak of tensors, of those that they know."""
+        known = [serial for each in tensors if (serial := self._have(each)) is not None]
+        return [id for serial in known if (id := self.id_of(serial)) is not None]
+
     def _tag(self, tensor: torch.Tensor) -> int:
         known = self._known.get(id(tensor))
         serial = known[1] if known is not None and known[0]() is tensor else None

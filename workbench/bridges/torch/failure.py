@@ -8,17 +8,23 @@ the one, and those before it have run and are freed. Where this leaves more than
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from types import FrameType
 from typing import Any, Literal
 
+import torch
+
+from ...errors import is_of_autograd
+from ...trace.error_frames import Called, blamed, called_in
 from ...trace.hooks import nodes_behind
+from ...trace.names import named_in
 from ...trace.records import NodeCreated
 from ...trace.schema import Record, replaced, value_of
-from ...trace.source import is_users
+from ...trace.source import OWN, is_users
 from .backward import has_graph
 from .describe import AccumulateGrad, is_python
 from .driver import node_of
@@ -30,6 +36,7 @@ _WRITTEN = re.compile(r"is at version \d+; expected version (\d+)")
 _NAN = re.compile(r"Function '(\w+)' returned nan values")
 _TWICE = "backward through the graph a second time"
 _HINT = " Hint:"
+_BRIDGES = OWN[0] + os.path.join("bridges", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +44,22 @@ class Failure:
     """What is known of an error: the records up to it, the failing node's name, and two lines of the user's.
 
     These are the one that called the backward and the innermost one on the error's way. The name is empty where
-    nobody knows which node failed.
+    nobody knows which node failed. Known are perhaps the function of the user's that the engine had called, and the
+    tensors that the error is about.
     """
 
     records: list[Record]
     node: str
     line: tuple[str, int] | None
     raised: tuple[str, int] | None
+    called: Called | None = None
+    tensors: list[str] = field(default_factory=list)
 
 
 def failure_of(error: BaseException) -> Failure | None:
-    """What is known of an error; None where no backward of PyTorch's raised it."""
+    """What is known of an error; None where it is none of PyTorch's autograd."""
     frames = _frames_of(error)
+    called_by_engine = called_in(error)
     raised = next((line for frame, line in reversed(frames) if is_users(line[0])), None)
     engines = [at for at, (f, _) in enumerate(frames) if f.f_code.co_name == "_engine_run_backward"]
     outermost = engines[0] if engines else None
@@ -57,13 +68,33 @@ def failure_of(error: BaseException) -> Failure | None:
     recorded = getattr(error, "__dict__", {}).get("_workbench_failure")
     if recorded is not None:
         recorder, count, node = recorded
-        return Failure(recorder.records(count), node, line, raised)
-    if not engines:
-        return None
+        about = [] if engines else _blamed(error, called, line)
+        ids = recorder.ids_of(about)
+        return Failure(recorder.records(count), node, line, raised, called_by_engine, ids)
     finder = _GraphFinder()
+    if engines:
+        with unobserved():
+            node = finder.find(error, _failed_in(error), called[-1] if called else None)
+        return Failure(finder.records(), node, line, raised, called_by_engine)
+    if not is_of_autograd(str(error)) or not (frames and _is_of_torch(frames[-1][0])):
+        return None
+    ids = finder.find_refused(error, _blamed(error, called, line), called[-1] if called else None)
+    return Failure(finder.records(), "", line, raised, called_by_engine, ids)
+
+
+def _blamed(error: BaseException, frames: Sequence[FrameType], line: tuple[str, int] | None) -> list[Any]:
+    """The tensor of PyTorch's that a line names which was refused, if that is one."""
+    if not frames or line is None:
+        return []
     with unobserved():
-        node = finder.find(error, _failed_in(error), called[-1] if called else None)
-    return Failure(finder.records(), node, line, raised)
+        tensor = blamed(str(error), line, named_in(frames[-1], lambda each: isinstance(each, torch.Tensor)))
+    return [] if tensor is None else [tensor]
+
+
+def _is_of_torch(frame: FrameType) -> bool:
+    """Whether what raised in this frame was PyTorch, and not the workbench's own engine."""
+    file = frame.f_code.co_filename
+    return not file.startswith(OWN[0]) or file.startswith(_BRIDGES)
 
 
 def culprit_of(error: BaseException) -> Any:
@@ -110,6 +141,19 @@ class _GraphFinder(TorchRecorder):
             self._saved_then(serial, slot, int(written[1]))
         self._put_failed(None, serial, type(error).__name__, str(error))
         return "" if node is None else str(node.name()).rpartition("::")[2]
+
+    def find_refused(self, error: BaseException, tensors: list[Any], frame: FrameType | None) -> list[str]:
+        """Put down the graph behind the tensors that an operation was refused for, and the error; their ids."""
+        self._begin = 1 << 63
+        with unobserved():
+            self.look_up(frame)
+            found: dict[int, tuple[Any, ...]] = {}
+            for each in tensors:
+                self._place_of(each, found)
+                self._describe(each, found)
+            self._tell(found)
+            self._put_failed(None, None, type(error).__name__, str(error))
+            return self.ids_of(tensors)
 
     def _saved_then(self, node: int | None, slot: str, version: int) -> None:
         """A tensor had this version when the node saved it: now it has another, which is all that PyTorch tells."""

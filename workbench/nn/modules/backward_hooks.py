@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ... import errors
 from ...autograd.function import Function
 from ...autograd.grad_mode import is_grad_enabled
 from ...autograd.tensor import Tensor
@@ -90,10 +91,7 @@ class BackwardHook:
             changed = hook(self.module, grads, self.grads)
             if changed is not None:
                 if len(changed) != len(grads):
-                    raise RuntimeError(
-                        f"Backward hook returned an invalid number of grad_input, got {len(changed)}, "
-                        f"but expected {len(grads)}"
-                    )
+                    raise RuntimeError(errors.MODULE_HOOK_COUNT.format(len(changed), len(grads)))
                 grads = changed
         self.grads = None
         return tuple([grads[i] for i in self.places])

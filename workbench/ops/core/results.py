@@ -163,10 +163,7 @@ def _check_no_gradient(name: str, tensors: list[Tensor]) -> None:
             ).format(word.removesuffix("_out").removeprefix("aten::"))
         )
     if local.modes.grad and any([t.requires_grad for t in tensors]):
-        raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
-            "but one of the arguments requires grad."
-        )
+        raise RuntimeError(errors.OUT_REQUIRES_GRAD.format(name))
     if any([tangent_of(t) is not None for t in tensors]):
         reason = "." if word is name else " because it is an out= function"
         raise NotImplementedError(f"Trying to use forward AD with {word} that does not support it{reason}")
