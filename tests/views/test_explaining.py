@@ -18,7 +18,8 @@ from made_functions import function, raising
 
 import workbench as torch
 from workbench import events
-from workbench.views.error import ADVICE, LEGEND
+from workbench.views.advice import ADVICE
+from workbench.views.error import LEGEND
 
 
 def error_of(program, record=True):
