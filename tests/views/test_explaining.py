@@ -18,7 +18,7 @@ from made_functions import function, raising
 
 import workbench as torch
 from workbench import events
-from workbench.views.advice import ADVICE
+from workbench.trace.advice import ADVICE
 from workbench.views.error import LEGEND
 
 

@@ -13,7 +13,7 @@ from ..trace.values import number, shortened
 from .finding import Finding, listed, named, place, plural, told
 from .graph import RecordedNode
 from .measures import is_same, rms, size_of
-from .refusals import refusal_of
+from .refusals import refusal_of, refused_in_forward
 from .registered import rates_of
 from .spikes import spike_of
 from .training_run import TrainedParameter, TrainingRun, Update
@@ -44,8 +44,10 @@ def stopped(run: TrainingRun) -> Iterator[Finding]:
         return
     node = run.nodes.get(failure.node or "")
     where = f" in the backward of {told(node)}" if node is not None else ""
+    refusal = refusal_of(run, failure) or refused_in_forward(run, failure)
+    if failure.task is None and node is None and failure.source is not None:
+        where = f" ({place(failure.source)})"
     words = f"{failure.error}: {shortened(failure.message)}"
-    refusal = refusal_of(run, failure)
     cause, line = "", node.line if node is not None else failure.source
     if refusal is not None:
         cause, line = f"{'' if words.endswith(('.', '…')) else '.'} {refusal.sentence}", refusal.line or line

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..trace.advice import forward_advice
 from ..trace.cuts import instead, is_dtype
 from ..trace.facts import Cut, SourceLine, TensorSeen
 from ..trace.records import Failed, TensorWritten
@@ -42,6 +43,14 @@ def refusal_of(run: RecordedBackwards, failed: Failed) -> Refusal | None:
     if _WRITTEN in failed.message:
         return _Refused(run, failed).written()
     return None
+
+
+def refused_in_forward(run: RecordedBackwards, failed: Failed) -> Refusal | None:
+    """What an error means that autograd raised before any backward; None for every other."""
+    seen = run.tensors.get(failed.about[0]) if failed.about else None
+    name = seen.name if seen is not None else None
+    known = None if failed.task or failed.node else forward_advice(failed.message, name or "the tensor")
+    return None if known is None else Refusal(known[0] if name else _begun(known[0]), known[1], failed.source)
 
 
 class _Refused:

@@ -152,18 +152,21 @@ _KINDS: tuple[tuple[tuple[str, ...], Callable[[Any], bool]], ...] = (
 )
 
 
+def can_be(words: str, tensor: Any) -> bool:
+    """Whether an error of these words can be about a tensor."""
+    with suppress(RuntimeError):  # of a view whose history is out of date
+        fits = next((fits for sentences, fits in _KINDS if any(each in words for each in sentences)), None)
+        return fits is not None and fits(tensor)
+    return False
+
+
 def blamed(words: str, line: tuple[str, int], named: Iterable[tuple[str, Any]]) -> Any:
     """The tensor that a line names and an error of these words can be about; None where none or several can be."""
-    fits = next((fits for sentences, fits in _KINDS if any(each in words for each in sentences)), None)
-    if fits is None:
-        return None
     text = line_text(*line)
     on_line = {*_WORDS.findall(text)}
     on_line |= {word.rpartition(".")[0] for word in on_line}  # the tensor of a method
     found: dict[int, Any] = {}
     for name, tensor in named:
-        if name in on_line:
-            with suppress(RuntimeError):  # a view whose history is out of date
-                if fits(tensor):
-                    found[id(tensor)] = tensor
+        if name in on_line and can_be(words, tensor):
+            found[id(tensor)] = tensor
     return next(iter(found.values())) if len(found) == 1 else None

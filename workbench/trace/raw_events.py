@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..errors import is_of_autograd
 from .call_records import HookRan, HooksFound
 from .model_records import ModuleCalled, OptimizerFound
 from .reader import Reader
@@ -211,6 +212,8 @@ class RawEvents:
 
     def left_with(self, error: BaseException | None) -> None:
         """The block of the recording has ended, by an error or not: put down whether it caught those before."""
+        if error is not None and is_of_autograd(str(error)) and not self._has_noted(error):
+            self._put_failed(None, None, type(error).__name__, str(error))
         failed = next((raw for raw in reversed(self._raw) if raw[0] in (Failed, FailuresCaught)), None)
         if failed is None or failed[0] is FailuresCaught or isinstance(error, Ended):
             return
@@ -219,6 +222,10 @@ class RawEvents:
             error = error.__cause__ or error.__context__
         if error is None:
             self._raw.append((FailuresCaught,))
+
+    def _has_noted(self, error: BaseException) -> bool:
+        words = type(error).__name__, str(error)
+        return any((value_of(raw, "error"), value_of(raw, "message")) == words for raw in self._raw if raw[0] is Failed)
 
     def _put_unseen(self, counts: Mapping[str, int]) -> None:
         """Put down how many backward passes threads have run that were not recorded, by the thread's name."""

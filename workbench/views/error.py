@@ -18,6 +18,7 @@ from ..scene.layout import LayoutUnavailable
 from ..scene.model import AROUND, Arrow, Box, Detail, Scene, StoryStep
 from ..scene.routes import WINDOW
 from ..scene.storyboard import Storyboard
+from ..trace.advice import advice_for
 from ..trace.call_records import MethodCalled
 from ..trace.error_frames import Called
 from ..trace.facts import Phase, SourceLine
@@ -26,7 +27,6 @@ from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreat
 from ..trace.schema import Record
 from ..trace.source import source
 from ..trace.timeline import Timeline
-from .advice import advice_for
 from .checkpoint_told import difference
 from .graph import Graph
 from .node_status import BESIDE

@@ -15,8 +15,10 @@ from weakref import ref
 
 import torch
 
+from ...errors import is_of_autograd
 from ...events import next_tag
 from ...trace.call_records import HookRan
+from ...trace.error_frames import can_be
 from ...trace.hooks import name_of, retained
 from ...trace.records import (
     GradAccumulated,
@@ -437,6 +439,18 @@ class BackwardRecorder(OperationRecorder):
                 warn_lost("an error", problem)
             raise
 
+    def refused(self, error: Exception, given: Any) -> None:
+        """Record that an operation was refused which was given this, if autograd was who refused."""
+        if hasattr(error, "_workbench_failure") or not is_of_autograd(words := str(error)):
+            return
+        try:
+            with unobserved():
+                self.look_up(user_frame())
+                about = [each for each in tensors_in(given) if can_be(words, each)]
+                self._note_failure(None, None, error, about[:1])
+        except Exception as problem:
+            warn_lost("an error", problem)
+
     def _failed(self, task: Task, outputs: Any, inputs: Any, error: BaseException) -> None:
         self._flush_deaths()
         at, hook, self.failed = task.running, self.failed, None
@@ -668,7 +682,11 @@ class Wrappers:
             if not recorder.hears():
                 return self._apply.__get__(None, cls)(*args, **kwargs)
             since = _sequence()
-            out = self._apply.__get__(None, cls)(*args, **kwargs)
+            try:
+                out = self._apply.__get__(None, cls)(*args, **kwargs)
+            except Exception as error:
+                recorder.refused(error, [args, *kwargs.values()])
+                raise
             try:
                 with unobserved():
                     recorder.applied((*args, *kwargs.values()), out, since)

@@ -68,9 +68,7 @@ def failure_of(error: BaseException) -> Failure | None:
     recorded = getattr(error, "__dict__", {}).get("_workbench_failure")
     if recorded is not None:
         recorder, count, node = recorded
-        about = [] if engines else _blamed(error, called, line)
-        ids = recorder.ids_of(about)
-        return Failure(recorder.records(count), node, line, raised, called_by_engine, ids)
+        return Failure(recorder.records(count), node, line, raised, called_by_engine)
     finder = _GraphFinder()
     if engines:
         with unobserved():

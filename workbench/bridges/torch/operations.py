@@ -92,6 +92,7 @@ class OperationRecorder(TorchDescriber):
     """Adds a raw tuple for each operation, write and new gradient."""
 
     asked: Callable[[Any, Any, dict[str, Any]], Any]  # calls what runs a backward
+    refused: Callable[[Exception, Any], None]  # is told which error came of which arguments
     _news_come: Callable[[], None]  # something is about to be put down
     suspend: Callable[[], None]  # nothing of the recording is there until `resume`
     resume: Callable[[], None]
@@ -451,7 +452,11 @@ class OperationMode(TorchFunctionMode):
                 before = [recorder.before(each) for each in tensors_in([kwargs.get("out"), args])]
             except Exception as error:
                 warn_lost(name, error)
-        out = func(*args, **kwargs)
+        try:
+            out = func(*args, **kwargs)
+        except Exception as error:
+            recorder.refused(error, [args, *kwargs.values()])
+            raise
         try:
             with unobserved():
                 if kind == "grad":

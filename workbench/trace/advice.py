@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .. import errors
-from ..trace.facts import Phase
+from .facts import Phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -497,6 +497,14 @@ CALLED = {
     ),
 }
 OTHER = Advice("", "The engine refused this.", "The words of the error say what it needs.", "tensor", "forward")
+
+
+def forward_advice(words: str, tensor: str) -> tuple[str, str] | None:
+    """What an error of these words means that came before any backward, and what to do; None where nobody knows."""
+    found = next((each for each in ADVICE if each.fits(words)), None)
+    if found is None or found.phase != "forward":
+        return None
+    return found.means.replace("{tensor}", tensor), found.do.replace("{name}", tensor)
 
 
 def advice_for(words: str, in_node: bool, lines: bool = False, called: str = "") -> Advice:
