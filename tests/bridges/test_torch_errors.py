@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from autograd_errors import CASES as ERRORS
 from oracle import torch
 
 import workbench
@@ -117,3 +118,22 @@ def test_what_no_backward_raised_is_refused_in_a_sentence() -> None:
         workbench.explain(caught(lambda: torch.ones(2) @ torch.ones(3)))
     with pytest.raises(TypeError, match="takes an error, but got str"):
         workbench.explain("an error")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_every_error_of_autograd_has_a_cause_and_a_cure(name: str) -> None:
+    program, says = ERRORS[name]
+    for told in both(lambda: program(torch)):
+        assert "The engine refused this" not in told and "What to do: " in told
+        assert [each for each in says if each not in told] == [], told
+
+
+def test_what_forward_refuses_is_found_with_its_line() -> None:
+    with pytest.raises(RuntimeError), workbench.record(torch) as trace:
+        ERRORS["parameter_written"][0](torch)
+    found = str(trace.findings())
+    assert "An error stopped the program (autograd_errors.py:" in found and "layer.weight is a leaf" in found
+
+
+def test_a_checkpoint_that_is_recorded_says_where_it_differed() -> None:
+    assert "SliceBackward0" in both(lambda: ERRORS["another_shape"][0](torch))[1]

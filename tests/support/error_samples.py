@@ -97,7 +97,7 @@ def modified_in_a_function():
     y.sum().backward()
 
 
-@refused("RuntimeError at ExpBackward0", "has run in an earlier", "retain_graph=True", "loss.backward()")
+@refused("RuntimeError at ExpBackward0", "let go what it had saved", "retain_graph=True", "loss.backward()")
 def twice():
     loss = (leaf(1.0, 2.0).exp()).sum()
     loss.backward()
@@ -116,7 +116,7 @@ def write_view_of_leaf():
     w[0].add_(1)
 
 
-@refused("RuntimeError", "total has no history", "requires_grad=True", "total.backward()")
+@refused("RuntimeError", "total does not require grad", "total.backward()")
 def no_history():
     frozen = torch.tensor([1.0, 2.0])
     total = frozen.sum()
@@ -158,7 +158,7 @@ def once():
     g.backward()
 
 
-@refused("RuntimeError", "left was not used", "allow_unused=True")
+@refused("RuntimeError", "left", "allow_unused=True")
 def unused():
     used, left = leaf(1.0), leaf(2.0)
     torch.autograd.grad(used * 2, left)

@@ -12,6 +12,7 @@ import weakref
 from contextlib import nullcontext
 
 import pytest
+from autograd_errors import CASES as ERRORS
 from boxes import name_of
 from error_samples import CASES, FORWARD, leaf, modified, own_error, write_leaf
 from made_functions import function, raising
@@ -309,3 +310,12 @@ def test_an_error_fits_a_notebook_beside_the_list_of_files() -> None:
     assert board.layout.width <= 1049
     lines = " ".join(line.strip() for line in board.at().boxes["story"].lines)
     assert f"It says: {raised.value}" in lines
+
+
+@pytest.mark.parametrize("name", ERRORS)
+@pytest.mark.parametrize("record", [True, False])
+def test_every_error_of_autograd_has_a_cause_and_a_cure(name, record):
+    program, says = ERRORS[name]
+    text = " ".join(repr(torch.explain(error_of(lambda: program(torch), record))).split())
+    assert "The engine refused this" not in text and "What to do: " in text
+    assert [each for each in says if each not in text] == [], text

@@ -44,9 +44,9 @@ def stopped(run: TrainingRun) -> Iterator[Finding]:
         return
     node = run.nodes.get(failure.node or "")
     where = f" in the backward of {told(node)}" if node is not None else ""
-    refusal = refusal_of(run, failure) or refused_in_forward(run, failure)
-    if failure.task is None and node is None and failure.source is not None:
-        where = f" ({place(failure.source)})"
+    refusal = refusal_of(run, failure)
+    if refusal is None and (refusal := refused_in_forward(run, failure)) is not None and refusal.line is not None:
+        where = f" ({place(refusal.line)})"
     words = f"{failure.error}: {shortened(failure.message)}"
     cause, line = "", node.line if node is not None else failure.source
     if refusal is not None:
