@@ -105,7 +105,7 @@ def write(t: Tensor, name: str, op: Callable[..., Tensor], *args: Any, **options
 def _tell_write(t: Tensor, name: str, node: Any, given: tuple[Any, ...]) -> None:
     """Tell of a write, and if no node records it what was given to it, from which no gradient comes back."""
     emit(("wrote", t, name, node))
-    if node is None and given:
+    if node is None:
         emit(("unrecorded", name, given, (t,)))
 
 
@@ -177,7 +177,7 @@ def _count_write(t: Tensor, name: str, given: tuple[Any, ...] = ()) -> Tensor:
     storage = t._storage or storage_of(t)
     storage.version += 1
     if listeners:
-        _tell_write(t, name, None, given and (t, *given))
+        _tell_write(t, name, None, (t, *given))
     return t
 
 

@@ -21,6 +21,7 @@ _RUNS = "checkpoint"  # the one that runs code of the user's
 
 # What ends the way of a gradient by itself: it is done for that, or copies numbers alone.
 CUTTING = frozenset(("data", "detach", "detach_", "tensor", "new_tensor"))
+REPLACES = frozenset(("zero_", "fill_"))  # what leaves nothing of what was there before
 # What reads the numbers of a tensor, and what a sentence calls it.
 NUMBERS = {"item": "item", "tolist": "tolist", "numpy": "numpy", "__float__": "float", "__int__": "int"}
 

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary, ref
 import numpy as np
 
 from ..events import modes_now, next_tag, tag, tag_of_new
-from .cuts import CUTTING, makes_others, switched_off
+from .cuts import CUTTING, REPLACES, makes_others, switched_off
 from .describer import class_of
 from .engine import ACCUMULATE
 from .hooks import name_of
@@ -396,6 +396,9 @@ class WorkbenchDescriber(ModelDescriber):
         lists: list[Any] = [arg if arg.__class__ in (list, tuple) else (arg,) for arg in args]
         given = [each for several in lists for each in several if is_tensor(each)]
         if not any([each.requires_grad or getattr(each, "_tag", 0) in cuts.known for each in given]):
+            return
+        if name in REPLACES and args[0]._base is None:
+            cuts.known.pop(tag(args[0]), None)
             return
         if makes_others(name):
             return

@@ -101,6 +101,19 @@ def loss_of_a_buffer(torch):
     return refused(torch, compute)
 
 
+@cut_off("loss.backward()", "nothing was recorded that leads", without="no_grad")
+def loss_of_a_buffer_that_was_cleared(torch):
+    memory = torch.zeros(5, 2)
+
+    def compute(net, x, y):
+        with torch.no_grad():
+            memory.copy_(net(x))
+        memory.zero_()
+        return (memory + x[:, :2]).sum()
+
+    return refused(torch, compute)
+
+
 @cut_off("# again", "checkpoint() at", "use_reentrant=False")
 def checkpoint_of_the_old_kind(torch):
     def compute(net, x, y):

@@ -25,7 +25,7 @@ from torch.utils.hooks import RemovableHandle
 from ...autograd.scopes import Entry, place, settings_of
 from ...events import next_tag
 from ...trace.call_records import OperationsUnseen
-from ...trace.cuts import NUMBERS, Way, makes_others, switched_off
+from ...trace.cuts import NUMBERS, REPLACES, Way, makes_others, switched_off
 from ...trace.identity import ByIdentity, named_parts
 from ...trace.module_names import ModuleNames
 from ...trace.records import COMPILED
@@ -185,6 +185,9 @@ class OperationRecorder(TorchDescriber):
             elif each.requires_grad or self._have(each) in self._cuts.known:
                 base = each._base  # of a view that was made without gradients the way is its base's
                 ways.append((self._tag(each), self._way(each if base is None or maker_of(each) else base)))
+        if name in REPLACES and cut[0]._base is None:
+            self._cuts.known.pop(self._tag(cut[0]), None)
+            return
         if not ways or makes_others(name):
             return
         for each in cut:
