@@ -317,3 +317,64 @@ def test_what_a_post_hook_of_a_built_in_node_sees(expression: str) -> None:
         return seen
 
     compare(program)
+
+
+@same
+def test_hooks_of_an_accumulating_node_end_with_it(torch: Any) -> Any:
+    """Those of the tensor stay."""
+
+    def node(p: Any) -> Any:
+        return torch.autograd.graph.get_gradient_edge(p).node
+
+    seen: list[str] = []
+    p = torch.ones(2, requires_grad=True)
+    p.register_hook(lambda g: seen.append("tensor"))
+    p.register_post_accumulate_grad_hook(lambda p: seen.append("after"))
+    node(p).register_hook(lambda *given: seen.append("lost"))
+    node(p).register_prehook(lambda *given: seen.append("lost"))
+    node(p).metadata["lost"] = 1
+    (p * 2).sum().backward()
+    y = (p * 2).sum()
+    node(p).register_hook(lambda *given: seen.append("node"))
+    y.backward()
+    del y
+    (p * 2).sum().backward()
+    return seen, node(p).metadata, p.grad
+
+
+@same
+def test_another_memory_has_another_accumulating_node(torch: Any) -> Any:
+    seen: list[str] = []
+    p = torch.ones(2, requires_grad=True)
+    node = torch.autograd.graph.get_gradient_edge(p).node
+    node.register_hook(lambda *given: seen.append("node"))
+    p.register_hook(lambda g: seen.append("tensor"))
+    y = (p * 2).sum()
+    p.data = torch.zeros(2)
+    told = [torch.autograd.graph.get_gradient_edge(p).node is node]
+    with torch.no_grad():
+        p.set_(torch.zeros(2))
+    told.append(torch.autograd.graph.get_gradient_edge(p).node is node)
+    y.backward()
+    seen.append("then")
+    (p * 3).sum().backward()
+    return told, seen, p.grad
+
+
+@same
+def test_saved_tensor_hooks_within_a_hook(torch: Any) -> Any:
+    seen: list[str] = []
+    x = torch.ones(2, requires_grad=True)
+    y = x * x
+
+    def hook(g: Any) -> None:
+        with torch.autograd.graph.saved_tensors_hooks(
+            lambda t: seen.append("pack") or t, lambda t: seen.append("unpack") or t
+        ):
+            with torch.enable_grad():
+                (x * x).sum().backward()
+
+    y.register_hook(hook)
+    y.sum().backward()
+    (x * x).sum().backward()
+    return seen, x.grad

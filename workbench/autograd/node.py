@@ -409,6 +409,9 @@ def accumulator(t: Tensor) -> AccumulateGrad:
     node = None if before is None else before()
     if node is None:
         node = AccumulateGrad()
+        if meta.extra is not None and (meta.extra.metadata or meta.extra.pre_hooks or meta.extra.post_hooks):
+            meta.extra = copy.copy(meta.extra)  # without what belonged to the node before it
+            meta.extra.metadata = meta.extra.pre_hooks = meta.extra.post_hooks = None
         node.extra = meta.extra
         node.variable = t
         made = weakref.ref(node)

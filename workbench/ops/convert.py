@@ -515,6 +515,8 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
         leaf = self.requires_grad and self.is_leaf
         raise failed(RuntimeError(errors.LEAF_IN_PLACE if leaf else "derivative for set_ is not implemented"), self)
     self.data = source
+    if self._meta is not None:
+        self._meta.accumulator = None  # from now on another one
     bump(self)
     if listeners:
         emit(("wrote", self, "set_", None))
