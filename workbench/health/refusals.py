@@ -22,7 +22,7 @@ _UNUSED = "appears to not have been used"
 _NO_GRAPH = ("does not require grad", _UNUSED)
 _TWICE = "backward through the graph a second time"
 _WRITTEN = "modified by an inplace operation"
-_ASSIGNED = re.compile(r"([\w.]+) = (?!=)")
+_ASSIGNED = re.compile(r"(?:^|[:;])\s*([\w.]+)\s*=(?!=)")
 _NAMED = 4  # weights that a sentence names
 
 
@@ -141,7 +141,7 @@ class _Refused:
     def _joining(self, node: RecordedNode, output_nr: int) -> str:
         """A result that later lines use: by its variable, else by what its line assigns to, else by the operation."""
         name = self._result(node, output_nr)
-        assigned = _ASSIGNED.match(node.line.text) if name.startswith("the result") and node.line is not None else None
+        assigned = _ASSIGNED.search(node.line.text) if name.startswith("the result") and node.line is not None else None
         return assigned[1] if assigned else name
 
     def _result(self, node: RecordedNode, output_nr: int) -> str:
@@ -168,22 +168,31 @@ class _Refused:
         where, names = _at(old.line), [name for _, name in joints]
         if first.source == self.backward.source:
             carry, it_was = ("carry", "they were") if len(names) > 1 else ("carries", "it was")
-            again = any(each.line == old.line and each.event > first.event for each in self.run.nodes.values())
             return Refusal(
                 f"{_begun(_series(names))} {carry} the graph of an earlier round into this one: {it_was} made{where}, "
                 f"and the backward of that round has let go what {node.made.name} had saved.",
-                f"{_detached(names)} retain_graph=True would lead back through all rounds before."
-                if again
-                else f"Compute {names[0]} anew in each round, inside of the loop. retain_graph=True would fail, or use "
-                "old weights, once a step has changed them.",
+                self._cut_rounds(old, names, first),
                 old.line,
             )
         return Refusal(
             f"{_begun(names[0])} (made{where}) belongs to the graph that the backward{_at(first.source)} went through "
             f"and let go; the backward{_at(self.backward.source)} leads through it again.",
-            f"If the second is not to pass there, give it {_variable(names[0])}.detach(); else add the losses and call "
-            "backward() once, or pass retain_graph=True to the first, with no optimizer step between the two.",
+            f"If one of the two is not to pass there, give that one {_variable(names[0])}.detach(); else add the "
+            "losses and call backward() once, or pass retain_graph=True to the first, with no optimizer step between the two.",
             old.line,
+        )
+
+    def _cut_rounds(self, old: RecordedNode, names: Sequence[str], first: RecordedBackward) -> str:
+        """What to do about tensors of an earlier round: what is made in each may be cut off, else it is to be made."""
+        if any(each.line == old.line and each.event > first.event for each in self.run.nodes.values()):
+            cuts = [f"{_variable(name)} = {_variable(name)}.detach()" for name in names[:_NAMED]]
+            return (
+                f"Cut the graph where a round begins: {_series(cuts)}. retain_graph=True would lead back through all "
+                "rounds before."
+            )
+        return (
+            f"Compute {names[0]} anew in each round, inside of the loop. retain_graph=True would fail, or use old "
+            "weights, once a step has changed them."
         )
 
     def _one_graph(self, first: RecordedBackward, again: RecordedBackward) -> Refusal:
@@ -238,7 +247,7 @@ class _Refused:
             carry = "carry" if len(names) > 1 else "carries"
             return Refusal(
                 f"{head} {_begun(_series(names))} {carry} the graph of an earlier round into this one.",
-                _detached(names),
+                self._cut_rounds(joints[0][0], names, first),
                 joints[0][0].line,
             )
         return Refusal(
@@ -276,12 +285,6 @@ def _cutting(cut: Cut) -> str:
         who = f"{cut.operation}(){where} gives" if cut.operation.isidentifier() else f"there are{where}"
         return f"{who} {cut.word} numbers, which take no gradients, and"
     return f"{'.data' if cut.word == 'data' else f'{cut.word}()'}{where}"
-
-
-def _detached(names: Sequence[str]) -> str:
-    """What to do about tensors that carry a graph from round to round."""
-    cuts = [f"{_variable(name)} = {_variable(name)}.detach()" for name in names[:_NAMED]]
-    return f"Cut the graph where a round begins: {_series(cuts)}."
 
 
 def _variable(name: str) -> str:

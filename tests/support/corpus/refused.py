@@ -257,6 +257,22 @@ def state_carried_over_a_step(torch):
     return run
 
 
+@fault("stopped", "modified by an inplace", "scores carries", "scores anew", without="detach", asks=True)
+def scores_of_old_weights(torch):
+    net = mlp(torch, 3, 4, 2)
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.1)
+
+    def run():
+        scores = net(torch.randn(5, 3))
+        with contextlib.suppress(RuntimeError):
+            for _ in range(3):
+                optimizer.zero_grad()
+                (scores * torch.randn(5, 2)).mean().backward(retain_graph=True)
+                optimizer.step()
+
+    return run
+
+
 @fault("stopped", "modified by an inplace", "The update at", "changed w after", at="w -= ", asks=True)
 def update_by_hand_between(torch):
     def run():
