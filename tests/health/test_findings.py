@@ -64,7 +64,7 @@ def test_what_is_found_is_worded_as_it_was(theme: str) -> None:
     check_golden(Path(__file__).parent / "golden" / f"{theme}.txt", texts)
 
 
-@pytest.mark.parametrize(("engine", "entry"), chosen(*THEMES, "models", "practice", faulty=False))
+@pytest.mark.parametrize(("engine", "entry"), chosen(*THEMES, "models", "practice", "habits", faulty=False))
 def test_nothing_is_found_in_a_healthy_program(engine: str, entry: Entry) -> None:
     findings = corpus.recorded(engine, entry.program).findings()
     if entry.unless:

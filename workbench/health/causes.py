@@ -35,6 +35,7 @@ def _largest(values: Sequence[Value]) -> float:
 def without_gradients(run: TrainingRun) -> Iterator[Finding]:
     """A layer that trains is given what weights have computed under `no_grad`, in each step."""
     found: dict[object, list[tuple[RecordedNode, Cut]]] = {}
+    given: dict[object, set[str | None]] = {}
     for node in run.nodes.values():
         if node.inside or not node.made.scope or not _has_weight(run, node):
             continue
@@ -42,10 +43,14 @@ def without_gradients(run: TrainingRun) -> Iterator[Finding]:
             seen = run.tensors.get(arg.tensor or "")
             cut = seen.cut if seen is not None and "float" in seen.value.dtype and not seen.requires_grad else None
             if cut is not None and cut.word == "no_grad" and _is_behind_unused(run, cut):
-                found.setdefault((node.made.name, node.made.scope, node.line, cut.source), []).append((node, cut))
+                same = node.made.name, node.made.scope, node.line, cut.source
+                found.setdefault(same, []).append((node, cut))
+                given.setdefault(same, set()).add(arg.tensor)
     began = [each.event for each in run.backwards]
-    for all in found.values():
+    for same, all in found.items():
         steps = len({bisect(began, node.event) for node, _ in all})
+        if len(given[same]) == 1:  # features that were computed once, before the loop
+            continue
         if steps < _STEPS or not run.is_training:  # weights that train elsewhere are known after the first of them
             continue
         node, cut = all[0]

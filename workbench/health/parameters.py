@@ -96,6 +96,7 @@ def never_reached(run: TrainingRun) -> Iterator[Finding]:
     for parameter in missing:
         end = _end(run, parameter)
         groups.setdefault((end.kind, end.line, end.cut and end.cut.word), []).append((parameter, end))
+    given = grouped(run)
     roots = {_root(each) for each in reached} - {""}  # of one without a name nobody knows whose it is
     for group in groups.values():
         parameters, end = [parameter for parameter, _ in group], group[0][1]
@@ -103,6 +104,9 @@ def never_reached(run: TrainingRun) -> Iterator[Finding]:
             continue
         ours = end.kind == "none" and end.node is not None and end.node.made.custom
         certain = ours or (any(_root(each) in roots for each in parameters) and end.kind != "lost")
+        word = end.cut.word if end.cut is not None else ""
+        if not certain and word == "detach" and given and not any(each.id in given for each in parameters):
+            continue  # another model, which no optimizer is given either: it is meant twice
         yield _never(parameters, end, certain, len(whole))
 
 
