@@ -178,7 +178,8 @@ class _Refused:
             f"{_begun(names[0])} (made{where}) belongs to the graph that the backward{_at(first.source)} went through "
             f"and let go; the backward{_at(self.backward.source)} leads through it again.",
             f"If one of the two is not to pass there, give that one {_variable(names[0])}.detach(); else add the "
-            "losses and call backward() once, or pass retain_graph=True to the first, with no optimizer step between the two.",
+            "losses and call backward() once, or pass retain_graph=True to the first, with no optimizer step between "
+            "the two.",
             old.line,
         )
 
