@@ -12,7 +12,7 @@ from answers import CHECKOUT, verdict_of
 from answers import WRONG as WRONG_ANSWERS
 
 import workbench as torch
-from workbench.classroom import check, grade, results
+from workbench.classroom import Misconception, Unusable, check, grade, results
 from workbench.classroom.judging import _MEANINGS, NOT_A_FUNCTION, NOTHING_CAME, Exercise, Raised
 from workbench.classroom.registry import exercises, lessons
 
@@ -169,6 +169,25 @@ FAILING = {
     "returns lists in lists": (returning(lambda x: [[x, [None]], None]), "returned a value of the type list"),
     "returns a long list": (returning(lambda x: range(10**9)), NO_TENSOR.format("range")),
 }
+
+
+def test_an_error_that_several_answers_end_in_gets_no_hint_about_one_of_them() -> None:
+    def asks_for_two(answer: Any) -> Any:
+        raise Unusable("2 gradients are asked for, and your code returned 1")
+
+    def forgotten(grad_output: Any) -> Any:
+        return 1
+
+    one, two = (Misconception(name, "Look again.", forgotten) for name in ("the slope is forgotten", "a sign too much"))
+    for misconceptions, hint in (((one, two), None), ((one,), one.name)):
+        asked = Exercise("hinge-backward", "", lambda grad: (grad, grad), {"all": asks_for_two}, misconceptions)
+        asked.__dict__["_expected"] = {"all": [2.0]}
+        verdict = asked.judge(lambda grad: grad)
+        assert verdict.misconception == hint and not verdict.right
+
+
+def test_a_key_that_a_dict_does_not_have_is_no_place_in_a_list() -> None:
+    assert check("cube-backward", raising(KeyError("x"))).says.endswith(dict(_MEANINGS)["^KeyError"])
 
 
 @pytest.mark.parametrize("name", FAILING)

@@ -10,10 +10,11 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from run_here import run_here
 
 import workbench.classroom
 from workbench.classroom import check, exercise, progress, registry
-from workbench.cli import main
+from workbench.cli import grading, main
 
 # The page: a file of exercises, and two cells.
 FILE, *CELLS = (
@@ -26,6 +27,7 @@ FILE, *CELLS = (
 def cube(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The page's lesson, in the current folder: seven cells."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(grading, "_run", run_here)
     Path("cube.exercises.py").write_text(FILE)
     words = [new_markdown_cell(text) for text in ("# Cubes", "Watch one.", "And now?")]
     first, shown = (
@@ -101,6 +103,15 @@ def test_a_lesson_that_nobody_could_check_is_not_released(kind: str, capsys: pyt
     assert capsys.readouterr().err == "workbench: cannot read cube.exercises.py: it is not in UTF-8.\n"
 
 
+def test_a_lesson_whose_own_solution_earns_nothing_is_not_released(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("cube.exercises.py").write_text(FILE.replace("solution=12", "solution=13"))
+    assert main(["release", "cube.ipynb", "--student", "out"]) == 1
+    said = (
+        "workbench: cube.ipynb: its own solution of slope-of-a-cube does not get all points. Not yet (0 of 1 point). "
+    )
+    assert capsys.readouterr().err.startswith(said) and not Path("out").exists()
+
+
 @pytest.mark.parametrize("kind", ["student", "solutions", "nbgrader", "otter"])
 def test_an_exercise_that_only_a_cell_registers_is_not_released_and_no_cell_runs(
     kind: str, capsys: pytest.CaptureFixture[str]
@@ -114,7 +125,7 @@ def test_an_exercise_that_only_a_cell_registers_is_not_released_and_no_cell_runs
     assert main(["release", "cube.ipynb", f"--{kind}", "out"]) == 1
     assert capsys.readouterr().err == (
         "workbench: cube.ipynb checks 'slope-of-a-cube', which cube.exercises.py does not register: nobody could check "
-        "an answer. A cell of the notebook registers 'slope-of-a-cube', but no cell runs here, and graders trust the "
+        "an answer. A cell of the notebook registers 'slope-of-a-cube', but graders trust the "
         "file alone: move each `exercise(...)` into cube.exercises.py, with what it needs.\n"
     )
     assert not Path("out").exists()

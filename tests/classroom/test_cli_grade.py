@@ -112,6 +112,28 @@ def test_a_folder_of_notebooks_from_a_browser_is_graded_in_kernels(
     folder_is_graded(released, tmp_path, capsys)
 
 
+@pytest.mark.parametrize("broken", ["raise NotImplementedError", "x = (1", "@staticmethod_\ndef a(): ..."])
+def test_what_an_earlier_cell_calls_by_the_same_name_is_no_answer(
+    released: Path, here: None, teachers: Path, tmp_path: Path, broken: str
+) -> None:
+    def change(notebook: Any) -> None:
+        fork, three, bias = (cell for cell in notebook.cells if name_of(cell))
+        # Before: a right answer and one with a known misconception, under the names that are checked.
+        earlier = (
+            "a_grad, w_grads = 9, [2.0, 4.0, 6.0]\ndef add_backward(grad_output, rows, bias):\n    return grad_output"
+        )
+        first = "import workbench as torch\nfrom workbench.classroom import check"
+        for cell in (fork, three, bias):
+            cell.source = f"{cell.source.splitlines()[0]}\n{broken}"
+        notebook.cells = [*map(new_code_cell, [first, earlier]), fork, three, bias]
+
+    handed_in = tmp_path / "in" / "mine.ipynb"
+    changed(released, handed_in, change)
+    _, said = grading.graded(handed_in, grading._lessons(teachers))
+    assert [(each.points, each.misconception, each.partly) for each in said] == [(0, None, False)] * len(said)
+    assert all(each.says.startswith("The cell stopped with ") for each in said)
+
+
 def test_what_students_do_to_a_notebook_does_not_take_their_points(
     released: Path, here: None, teachers: Path, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,24 @@ def test_numbers_are_contiguous_and_each_lesson_has_its_exercises() -> None:
     assert [int(path.name.partition("-")[0]) for path in NOTEBOOKS] == list(range(len(NOTEBOOKS)))
     assert [path.stem for path in NOTEBOOKS] == list(lessons(CHECKOUT / "notebooks"))
     assert all(re.fullmatch(r"\d\d(-[a-z0-9]+)+\.ipynb", path.name) for path in NOTEBOOKS)
+
+
+def test_a_name_that_an_exercise_checks_is_no_other_cells(cells: list[Any]) -> None:
+    # Where the exercise's cell fails, what another cell calls so would be judged.
+    trees = [(name_of(cell), ast.parse(re.sub(r"^[%!].*", "", cell.source, flags=re.M))) for cell in code(cells)]
+    checked = {
+        (name, read.id)
+        for name, tree in trees
+        if name
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "check"
+        for read in ast.walk(call.args[-1])
+        if isinstance(read, ast.Name)
+    }
+    for name, tree in trees:
+        made = {each.name for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.ClassDef)}
+        made |= {each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+        assert not [(other, each) for other, each in checked if other != name and each in made], name
 
 
 def test_a_lesson_says_what_it_needs_and_leads_to_the_lessons_beside_it(path: Path, cells: list[Any]) -> None:

@@ -12,6 +12,8 @@ import IPython.display
 import pytest
 from nbformat.v4 import new_output
 
+from workbench.classroom import registry
+
 
 def run_here(notebook: Any, place: str) -> None:
     """Run all cells as `workbench.cli.grading` does; a cell that fails gets the output of its error."""
@@ -19,6 +21,8 @@ def run_here(notebook: Any, place: str) -> None:
     names: dict[str, Any] = {"__name__": "__main__", "get_ipython": lambda: shell}
     with pytest.MonkeyPatch.context() as patch, contextlib.chdir(place):
         patch.syspath_prepend(place)
+        patch.setattr(registry, "_cells", {})  # what a cell registers is forgotten
+        patch.setattr(registry, "_registering", [registry._cells])
         for cell in notebook.cells:
             if cell.cell_type == "code":
                 cell.outputs = outputs = []

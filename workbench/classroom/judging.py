@@ -44,6 +44,8 @@ NOT_YET = "Not yet (0 of {}). "
 NOT_THAT = "Not yet. (If a cell above has not run, run it first: there may be nothing to compare with.)"
 OTHER_WAY_ROUND = "Not yet: it is the other way round."
 ANOTHER_WORD = "Not yet: it is another word."
+A_SHAPE = "A shape, such as [2, 3],"
+OTHER_DIMENSIONS = "Not yet: the right shape has another number of dimensions."
 _LINE = 100  # characters of a line that a notebook shows
 _CHECKS = {"gradcheck", "gradgradcheck"}
 _VALUE = "the value"  # what an exercise without probes asks for
@@ -155,9 +157,11 @@ class Exercise:
             said = f"Right. ({counted(self.points)})"
             return Verdict(self.name, self.points, self.points, said, tables=self._tables(found, right))
         wrong = Verdict(self.name, 0, self.points, "", partly=bool(right - _CHECKS), tables=self._tables(found, right))
-        for each, shown in zip(self.misconceptions, self._shown, strict=True):
-            if any(alike(found, one) for one in shown):
-                return replace(wrong, says=self._not_yet(each.told), misconception=each.name)
+        shown = zip(self.misconceptions, self._shown, strict=True)
+        fitting = [each for each, outcomes in shown if any(alike(found, one) for one in outcomes)]
+        # Several that end in one error are not told apart by it.
+        if fitting and (len(fitting) == 1 or not any(isinstance(each, Raised) for each in found.values())):
+            return replace(wrong, says=self._not_yet(fitting[0].told), misconception=fitting[0].name)
         return replace(wrong, says=self._not_yet(self._difference(found, right)))
 
     @property
@@ -288,9 +292,11 @@ def compared(prediction: Any, truth: Any, tolerance: float) -> str:
             NO_PREDICTION.format("...", "answer") if prediction is ... else "Right." if prediction is None else NOT_THAT
         )
     right = _read(truth)
-    asked = "Either True or False" if isinstance(right, bool) else _kind_in_words(right)
+    is_shape = type(truth).__name__ == "Size"
+    asked = "Either True or False" if isinstance(right, bool) else A_SHAPE if is_shape else _kind_in_words(right)
     if prediction is None or prediction is ...:
         what = "answer" if isinstance(right, bool | str) else "list of numbers" if right.ndim else "number"
+        what = "shape" if is_shape else what
         return NO_PREDICTION.format("None" if prediction is None else "...", what)
     try:
         mine = _read(prediction)
@@ -305,6 +311,8 @@ def compared(prediction: Any, truth: Any, tolerance: float) -> str:
         yours = _kind_in_words(mine)
         return f"{asked} is asked for; yours is {yours[0].lower()}{yours[1:]}."
     if mine.shape != right.shape:
+        if is_shape and mine.ndim == 1:
+            return OTHER_DIMENSIONS
         return f"A value of shape {list(right.shape)} is asked for; yours has shape {list(mine.shape)}."
     return _numbers_compared(mine, right, tolerance)
 
@@ -693,7 +701,11 @@ _MEANINGS = (
     ("object is not callable", "Something is called there that is no function: print its type."),
     ("use_reentrant=True", "The older kind of checkpoint cannot be checked here: give it use_reentrant=False."),
     ("'(method|function|builtin_function_or_method)'", "Something is not called: are brackets missing?"),
-    ("NoneType", "Something is None there: a .grad to which nothing came, or what a function without a return gives."),
+    (
+        "step must be greater than zero",
+        "A tensor can't be sliced backwards: x.flip(0) turns its first dimension around.",
+    ),
+    ("NoneType", "Something is None there: print what that line reads. A function without a return gives None, too."),
     (f"^TypeError: .*{_CALLED_OTHERWISE}", "A call there has too few or too many arguments."),
     ("^(NameError|UnboundLocalError)", "That name has no value there: is it mistyped, or is an import missing?"),
     ("values to unpack", "There are more names before the = than values after it, or fewer."),
@@ -702,7 +714,8 @@ _MEANINGS = (
     ("^AttributeError", "There is nothing of that name in it: look for a typing error, or print its type."),
     ("^TypeError", "A value there is of another type than that line needs: print its type."),
     ("^ZeroDivisionError", "Your code divides by 0 there: which numbers came in?"),
-    ("^(IndexError|KeyError)", "There is no such place or dimension: print the length or the shape."),
+    ("^KeyError", "A dict has no such key, or not any more: print its keys where that line reads it."),
+    ("^IndexError", "There is no such place or dimension: print the length or the shape."),
     ("One of the differentiated", "A tensor that asked for a gradient does not any more: which line did that?"),
     ("does not require grad", "That result has no history: look for detach, no_grad, item() or a constant before it."),
     ("a second time", "What that graph had saved was freed by its first backward: where does your code make it?"),

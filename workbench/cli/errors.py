@@ -35,10 +35,11 @@ JUPYTER_REFUSED = "Jupyter cannot write {} ({}): set HOME to a folder of your ow
 MARKERS = "{}: {}"
 UNREGISTERED = "{} checks {}, which {} does not register: nobody could check an answer."
 MOVE_TO_FILE = (
-    "A cell of the notebook registers {}, but no cell runs here, and graders trust the file alone: move each "
-    "`exercise(...)` into {}, with what it needs."
+    "A cell of the notebook registers {}, but graders trust the file alone: move each `exercise(...)` into {}, with "
+    "what it needs."
 )
 NOT_SEALED = "{}: {}."
+NOT_EARNED = "{}: its own solution of {} does not get all points. {}"
 UNGRADED = "{} of {} notebooks could not be graded: what is said of each stands above."
 UNCHECKED = "{}: the cell of {} has no check({!r}, ...), so what answers it is not known."
 NO_LESSON = "it has no exercise of a lesson in {}: --lessons names another folder of lessons."

@@ -6,7 +6,7 @@ import asyncio
 import csv
 import io
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,10 +118,15 @@ def graded(path: Path, lessons: Sequence[Assignment]) -> tuple[Assignment, list[
     own = lesson.file.with_name(lesson.file.name.removesuffix(SUFFIX) + path.suffix)
     # Of a module that both have the lesson's is taken.
     modules = {file.name: file for place in (path, own) for file in modules_of(place, notebook)}
-    with place_to_grade(lesson.file, modules.values()) as (place, file):
+    return lesson, verdicts(ran(notebook, lesson, modules.values()), lesson)
+
+
+def ran(notebook: NotebookNode, lesson: Assignment, modules: Iterable[Path]) -> NotebookNode:
+    """Run a copy of a notebook in which the answers to a lesson are judged."""
+    with place_to_grade(lesson.file, modules) as (place, file):
         copy = to_judge(notebook, lesson, file)
         _run(copy, place)
-    return lesson, verdicts(copy, lesson)
+    return copy
 
 
 def _run(notebook: NotebookNode, place: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -86,19 +87,48 @@ def to_judge(notebook: Any, lesson: Assignment, file: Path) -> Any:
         cell.metadata.pop(JUDGES, None)
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
+        cells += [_noting(name, lesson) for name in behind.get(number, ())]
         cells.append(cell)
         cells += [_judging(name, lesson, file) for name in behind.get(number, ())]
     made.cells = cells
     return made
 
 
+def _noting(name: str, lesson: Assignment) -> Any:
+    return new_code_cell(
+        f"from workbench.cli.handed_in import noted as _noted\n_noted({name!r}, {_read(name, lesson)})"
+    )
+
+
+def _read(name: str, lesson: Assignment) -> str:
+    """Code for what the names in an answer mean."""
+    tree = ast.parse(lesson.answers[name].strip(), mode="eval")
+    names = sorted({each.id for each in ast.walk(tree) if isinstance(each, ast.Name)})
+    return f"{{each: globals().get(each) for each in {names!r}}}"
+
+
+_before: dict[str, Mapping[str, Any]] = {}  # by exercise: what the names in its answer meant before its cell ran
+
+
+def noted(name: str, values: Mapping[str, Any]) -> None:
+    """Keep what the names in an answer mean before its cell runs."""
+    _before[name] = values
+
+
 def _judging(name: str, lesson: Assignment, file: Path) -> Any:
-    line = f"_judged({str(file.resolve())!r}, {name!r}, lambda: (\n{lesson.answers[name]}\n))"
+    line = f"_judged({str(file.resolve())!r}, {name!r}, lambda: (\n{lesson.answers[name]}\n), {_read(name, lesson)})"
     return new_code_cell(f"from workbench.cli.handed_in import judged as _judged\n{line}", metadata={JUDGES: True})
 
 
-def judged(file: str, name: str, answer: Callable[[], Any]) -> None:
-    """Judge an answer by the grader's file, whatever else this session registers, and put down what is said of it."""
+def judged(file: str, name: str, answer: Callable[[], Any], now: Mapping[str, Any]) -> None:
+    """Judge an answer by the grader's file, whatever else this session registers, and put down what is said of it.
+
+    Args:
+        file: The grader's file of exercises.
+        name: The exercise.
+        answer: Gives the answer.
+        now: What the names in the answer mean.
+    """
     from IPython.display import display
 
     exercise = registered(Path(file))[name]
@@ -111,7 +141,10 @@ def judged(file: str, name: str, answer: Callable[[], Any]) -> None:
         is_read = True
         verdict = exercise.judge(given)
     said = asdict(replace(verdict, tables=()))  # they are for who answers
-    display({VERDICT: said | {"is_read": is_read}}, raw=True)
+    before = _before.get(name, {})
+    # Where the cell stops, what an earlier cell calls by the same name is no answer.
+    is_old = bool(before) and all(now[each] is value for each, value in before.items())
+    display({VERDICT: said | {"is_read": is_read, "is_old": is_old}}, raw=True)
 
 
 def verdicts(ran: Any, lesson: Assignment) -> list[Verdict]:
@@ -149,10 +182,14 @@ def _said(ran: Any) -> Iterable[tuple[str, Any]]:
 
 def _with_error(said: dict[str, Any], stopped: tuple[str, str] | None) -> dict[str, Any]:
     """What is said of an answer; where its cell stopped before it was made, that comes first."""
-    if stopped is None or said.get("points") or (said.get("is_read", True) and stopped[0] not in BROKEN):
+    if stopped is None:
+        return said
+    is_made = said.get("is_read", True) and not said.get("is_old")
+    if is_made and (said.get("points") or stopped[0] not in BROKEN):
         return said
     kind, text = stopped
-    return said | {"says": STOPPED.format(kind, _PLACE.sub(r", in line \1", text) or "it says no more")}
+    why = STOPPED.format(kind, _PLACE.sub(r", in line \1", text) or "it says no more")
+    return said | {"says": why, "points": 0, "misconception": None, "partly": False}
 
 
 def _unjudged(ran: Any, exercise: Exercise) -> Verdict:

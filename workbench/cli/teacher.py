@@ -38,7 +38,9 @@ from workbench.classroom.handout import (
 from workbench.classroom.registry import file_of
 from workbench.cli import errors
 from workbench.cli.errors import CommandError, check_loopback
-from workbench.cli.notebooks import beside, copied, exercises_of, for_students, place_to_run, read, text_of
+from workbench.cli.grading import ran
+from workbench.cli.handed_in import Assignment, verdicts
+from workbench.cli.notebooks import beside, copied, exercises_of, for_students, modules_of, place_to_run, read, text_of
 from workbench.cli.pages import STATE, WIDGET, as_html, execute, page, readable, static, write
 from workbench.scene.picture import check_place, write_whole
 
@@ -65,6 +67,7 @@ def release(source: Path, kind: str, out: Path) -> None:
         if target.resolve() == path.resolve():
             raise CommandError(errors.OVER_ITSELF.format(target))
         made[target] = _copied(path, kind)
+        check_earned(path)
         for file in beside(path):
             name = file_of(target).name if file == file_of(path) else file.name
             made[target.with_name(name)] = text_of(file) if kind == "solutions" else for_students(file)
@@ -96,6 +99,21 @@ def _copied(path: Path, kind: str) -> str:
         here = [repr(name) for name in names if name in registered_in_cells(notebook)]
         raise CommandError(f"{wrong} {errors.MOVE_TO_FILE.format(' and '.join(here), file)}" if here else wrong)
     return f"{nbformat.writes(made)}\n"
+
+
+def check_earned(path: Path) -> None:
+    """Run a lesson's own solutions, and refuse it if one of them doesn't get all points."""
+    if not exercises_of(path):
+        return
+    check_loopback()
+    notebook = read(path)
+    lesson = Assignment.of(notebook, path, file_of(path))
+    done = ran(solved(notebook), lesson, modules_of(path, notebook))
+    errors_of = [each.ename for cell in done.cells for each in cell.get("outputs", ()) if each.output_type == "error"]
+    missed = next((each for each in verdicts(done, lesson) if not each.right), None)
+    # Where a library of the lesson isn't installed, its solutions can't run.
+    if missed and not {"ImportError", "ModuleNotFoundError"} & {*errors_of}:
+        raise CommandError(errors.NOT_EARNED.format(path, missed.exercise, missed.says))
 
 
 def _place_of(path: Path, kind: str, out: Path) -> Path:
