@@ -41,6 +41,17 @@ def test_of_what_has_none_the_innermost_is_left_out_and_something_is_named() -> 
     assert not {"… + …", "… * …", "…"} & {*told}
 
 
+def test_a_call_of_a_module_that_is_left_out_is_seen_to_be_a_call() -> None:
+    u_net, parts = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1)), nn.ModuleList([nn.Linear(2, 1)])
+    x, u0 = torch.ones(3, 2), torch.ones(3, 1)
+    with record() as trace:
+        initial = u_net(torch.cat([torch.zeros_like(x[:, :1]), torch.sin(x[:, 1:])], dim=1)) - u0
+        for part in parts:
+            other = part(torch.cat([torch.zeros_like(x[:, :1]), torch.sin(x[:, 1:])], dim=1)) - initial
+    told = titles(trace)
+    assert "initial = u_net(…) - u0" in told and any("part(…) - initial" in each for each in told), (told, other)
+
+
 def test_modules_are_told_by_their_attributes_classes_and_numbers() -> None:
     class Net(nn.Module):
         def __init__(self) -> None:

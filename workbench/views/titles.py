@@ -52,7 +52,8 @@ def _own(item: Item) -> list[tuple[str, str]]:
     inner = item
     while inner.kind == "scope":
         inner = inner.items[0]
-    return [(inner.text, item.called or UNKNOWN)] if inner.text else []
+    called = f"{item.called}({UNKNOWN})" if item.called and inner.text.endswith(")") else item.called
+    return [(inner.text, called or UNKNOWN)] if inner.text else []
 
 
 def entitled(called: str, module: str) -> str:
