@@ -12,6 +12,7 @@ import pytest
 from boxes import name_of
 from made_functions import function
 from op_samples import DIFFERENTIABLE, arguments, each_sample, samples_of, weights
+from text_programs import recorded
 from trace_samples import leaf
 from work_done import calls
 
@@ -176,8 +177,28 @@ def test_the_details_fill_in_names_and_numbers():
     last = board.at(len(board.steps) - 1)
     told = {name_of(box): [d.body for d in box.details if d.heading == "Local slope"] for box in last.boxes.values()}
     assert told["MulBackward0"] == ["to w: grad × x = -1.0 × 2.0 = -2.0"]
-    assert told["PowBackward0"] == ["to SubBackward0: grad × (2 · (out − 7)) = 1.0 × (2 · -0.5) = 1.0 × -1.0 = -1.0"]
+    assert told["PowBackward0"] == ["to SubBackward0: grad × (2 · (out − 7)) = 1.0 × (2 · (-0.5)) = 1.0 × -1.0 = -1.0"]
     assert told["w"] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "equations"),
+    [
+        ("a / b", {"(1 / (-4.0))": 1 / -4, "(-(-2.0 / (-4.0)²))": 2 / 16}),
+        ("b**3 * a", {"(-64.0)": -64.0, "(-2.0)": -2.0, "(3 · (-4.0)²)": 48.0}),
+        ("a * (-b) ** 2", {"(2 · 4.0)": 8.0, "(-2.0)": -2.0, "16.0": 16.0}),
+    ],
+)
+def test_negative_numbers_in_equations_are_in_brackets(line: str, equations: dict[str, float]) -> None:
+    trace = recorded(f"out = {line}\nout.backward()", a=leaf(-2.0), b=leaf(-4.0))
+    board = storyboard(trace)
+    last = board.at(len(board.steps) - 1)
+    told = [d.body for box in last.boxes.values() for d in box.details if d.heading == "Local slope"]
+    found = {each.split(" = ")[1].partition(" × ")[2] for each in told if "grad × " in each}
+    assert equations.keys() <= found
+    for text in found:  # by the rules of arithmetic, as it is printed
+        code = text.replace("·", "*").replace("−", "-").replace("²", "**2").replace("³", "**3")
+        assert equations.get(text) is None or eval(code) == equations[text]
 
 
 def test_arrays_say_it_in_words_and_products_with_shapes():

@@ -611,9 +611,20 @@ def _unparsed(tree: ast.expr) -> str:
     return text
 
 
+def _bracketed(operand: ast.expr) -> ast.expr:
+    """A number with a sign, or a complex one, as it is written where an operator is before or behind it."""
+    signed = isinstance(operand, ast.Name) and re.fullmatch(r"-?[\d.]\S*j|-.+", operand.id)
+    return ast.Name(f"({operand.id})") if signed else operand
+
+
 def _shortened(part: ast.expr) -> ast.expr:
     if isinstance(part, ast.Constant) and isinstance(part.value, float):
         return ast.Name(number(part.value))
+    if isinstance(part, ast.UnaryOp):
+        return ast.UnaryOp(part.op, _bracketed(part.operand))
+    if isinstance(part, ast.BinOp):
+        left = _bracketed(part.left) if isinstance(part.op, ast.Pow) else part.left
+        return ast.BinOp(left, part.op, part.right if isinstance(part.op, ast.Pow) else _bracketed(part.right))
     name, args = _call(part)
     if name == "where" and len(args) == 3:
         condition, yes, no = map(_unparsed, args)
