@@ -2,59 +2,72 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from browser_page import open_page, wait_until
+from browser_page import at_rest, open_page, wait_until
 from lab import Lab, assert_clean
 from playwright.sync_api import Page
 
-TENSORS = """import time
+# A cell goes on when the page was painted without its picture, and this file is there.
+TENSORS = """import pathlib, time
 import workbench as torch
+def wait(seen=pathlib.Path("seen")):
+    while not seen.exists():
+        time.sleep(0.02)
 w, x, b = (torch.tensor(value, requires_grad=True) for value in (2.0, 3.0, 1.0))"""
 PLAYED = """with torch.record() as trace:
     loss = ((w * x + b) - 7) ** 2
     loss.backward()
-time.sleep(0.3)
+wait()
 trace.show()"""
 STEPPED = """loss = ((w * x + b) - 7) ** 2
-time.sleep(0.3)
+wait()
 torch.step(loss)"""
-# Runs a cell; what the browser painted elsewhere than before in the cells around it, and how far it is scrolled now.
-MOVED = """async (at) => {
-  const app = window.jupyterapp, { content, sessionContext } = app.shell.currentWidget, moved = [];
+# Runs a cell, and notes what the browser paints elsewhere than before in the cells around it; its picture is gone then.
+AGAIN = """async (at) => {
+  const { content } = window.jupyterapp.shell.currentWidget, found = window.moved = [];
   const others = content.widgets.filter((_, i) => i !== at).map(({ node }) => node);
-  const before = content.widgets[at].node.querySelector(".wb-player"), top = content.outerNode.scrollTop;
-  const observer = new PerformanceObserver((shifts) => {
+  window.before = content.widgets[at].node.querySelector(".wb-player");
+  window.observer = new PerformanceObserver((shifts) => {
     for (const { node, previousRect: from, currentRect: to } of shifts.getEntries().flatMap(({ sources }) => sources))
       if (others.some((cell) => cell.contains(node) || node?.contains?.(cell)))
-        moved.push([node.className, from.top, to.top]);
+        found.push([node.className, from.top, to.top]);
   });
   observer.observe({ type: "layout-shift" });
   content.activeCellIndex = at;
-  await app.commands.execute("notebook:run-cell");
-  const there = () => content.widgets[at].node.querySelector(".wb-player") ?? before;
-  const rest = (ms) => new Promise((done) => setTimeout(done, ms));
-  while (sessionContext.session.kernel.status !== "idle" || there() === before) await rest(50);
-  await rest(500);
-  observer.disconnect();
-  return [...moved, content.outerNode.scrollTop - top];
+  const frame = () => new Promise((done) => requestAnimationFrame(done));
+  window.jupyterapp.commands.execute("notebook:run-cell");
+  while (before.isConnected) await frame();
+  await frame();
+  await frame();
 }"""
+DRAWN = """(at) => { const { content, sessionContext } = window.jupyterapp.shell.currentWidget;
+  const there = content.widgets[at].node.querySelector(".wb-player");
+  return sessionContext.session.kernel.status === "idle" && there !== null && there !== before; }"""
+# The room of a picture is held no more, and all was painted.
+FREE = "() => window.jupyterapp.shell.currentWidget.content.widgets.every(({ node }) => !node.style.minHeight)"
+MOVED = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(moved))))"
+SCROLLED = "() => window.jupyterapp.shell.currentWidget.content.outerNode.scrollTop"
 
 
 @pytest.mark.parametrize("source", [PLAYED, STEPPED], ids=["player", "stepper"])
 def test_nothing_on_the_page_moves_and_the_picture_is_looked_at_as_before(lab: Lab, source: str) -> None:
     lab.write("again.ipynb", TENSORS, PLAYED, source, PLAYED)
+    seen = lab.folder / "seen"
     with open_page((1440, 900)) as page:
         lab.open(page, "again.ipynb")
+        seen.touch()
         lab.run_all(page)
         wait_until(page, "document.querySelectorAll('.wb-player').length === 3")
         page.evaluate("""() => { const { content } = window.jupyterapp.shell.currentWidget;
             content.activeCellIndex = 2; content.widgets[2].node.scrollIntoView(); }""")
-        page.wait_for_timeout(500)
         zoom_in(page)
-        before = looked_at(page)
+        before, scrolled = at_rest(page, lambda: looked_at(page)), at_rest(page, lambda: page.evaluate(SCROLLED))
         for _ in range(2):
-            assert page.evaluate(MOVED, 2) == [0]
-            assert looked_at(page) == before
+            run_again(page, seen)
+            assert at_rest(page, lambda: looked_at(page)) == before
+            assert page.evaluate(MOVED) == [] and page.evaluate(SCROLLED) == scrolled
         # A cell that makes no picture any more takes the room that it needs, if not at once.
         cell = "window.jupyterapp.shell.currentWidget.content.widgets[2]"
         page.evaluate(f"() => {cell}.model.sharedModel.setSource('1')")
@@ -64,9 +77,20 @@ def test_nothing_on_the_page_moves_and_the_picture_is_looked_at_as_before(lab: L
     lab.close()
 
 
+def run_again(page: Page, seen: Path) -> None:
+    """Run the cell, which goes on when the page was drawn without its picture, until the picture is there again."""
+    seen.unlink()
+    page.evaluate(AGAIN, 2)
+    seen.touch()
+    wait_until(page, DRAWN, 2)
+    wait_until(page, FREE)
+    at_rest(page, lambda: page.locator(".wb-player").nth(1).bounding_box())
+
+
 def test_the_theme_of_one_notebook_does_not_follow_into_another(lab: Lab) -> None:
-    lab.write("first.ipynb", TENSORS, STEPPED, PLAYED)
-    lab.write("second.ipynb", TENSORS, STEPPED, PLAYED)
+    (lab.folder / "seen").touch()
+    for name in ("first", "second"):
+        lab.write(f"{name}.ipynb", TENSORS, STEPPED, PLAYED)
     with open_page((1440, 900)) as page:
         lab.open(page, "first.ipynb")
         lab.run_all(page)
@@ -84,26 +108,28 @@ def test_the_theme_of_one_notebook_does_not_follow_into_another(lab: Lab) -> Non
         wait_until(page, "document.querySelectorAll('.wb-player').length === 4")
         assert themes(page) == ["auto", "auto"]
         page.evaluate("""() => window.jupyterapp.commands.execute("docmanager:open", { path: "first.ipynb" })""")
+        page.evaluate(f"() => {{ window.before = [...{IN_FRONT}]; }}")
         lab.run_all(page)
-        page.wait_for_timeout(1000)
+        wait_until(page, f"() => {{ const now = [...{IN_FRONT}]; return now.length === 2 && now[1] !== before[1]; }}")
         assert themes(page)[1] == "dark"
         assert_clean(page)
     lab.close()
 
 
+IN_FRONT = "window.jupyterapp.shell.currentWidget.node.querySelectorAll('.wb-player')"
+
+
 def themes(page: Page) -> list[str]:
     """The themes of the pictures in the notebook that is in front."""
-    return page.evaluate("""() => [...window.jupyterapp.shell.currentWidget.node.querySelectorAll(".wb-player")]
-        .map((player) => player.closest("[data-wb-theme]").dataset.wbTheme)""")
+    return page.evaluate(f"[...{IN_FRONT}].map((player) => player.closest('[data-wb-theme]').dataset.wbTheme)")
 
 
 def zoom_in(page: Page) -> None:
     """Look closely at the second picture, in a theme of one's own, two steps on if it can be stepped there."""
     player = page.locator(".wb-player").nth(1)
     for key in ("ArrowRight", "ArrowRight", "+", "t", "t"):
-        player.focus()
-        page.keyboard.press(key)
-    page.wait_for_timeout(500)
+        player.press(key)
+    wait_until(page, f"[...{IN_FRONT}][1].closest('[data-wb-theme]').dataset.wbTheme === 'dark'")
 
 
 def looked_at(page: Page) -> list[str]:
