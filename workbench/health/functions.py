@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
+from typing import NamedTuple
 
 from .finding import Finding, listed, told
 from .graph import RecordedNode
@@ -20,6 +22,11 @@ _WRONG = 0.1  # by which the backward may differ, as a share of the largest slop
 _OFTEN = 0.3  # of places where it differs more
 _FLAT = 0.05
 _CALLS = 3
+_PAIRS = 3  # of calls, one after the other, that each must differ
+_SMALL = 0.1  # of what a call was given, that may be another in the next
+_SEEN = 1e-3  # of what a call gave, that must be: less is rounding
+_APART = 0.3  # by which what backward says of that may differ, as a share of the larger
+_AIMED = 0.05  # of the most that both may be: less is chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +40,11 @@ class _Slope:
 
 
 def not_the_derivative(run: TrainingRun) -> Iterator[Finding]:
-    """A Function that treats each number by itself, whose backward differs from how its results rise."""
+    """A Function whose backward differs from how its results rise: number by number, or from one call to the next."""
     for nodes in _functions(run).values():
+        if _are_apart(pairs := _pairs(nodes)):
+            yield _told_pairs(nodes[0], pairs)
+            continue
         for node in nodes[:_CALLS]:
             slopes = _slopes(node)
             if slopes and _differs(node, slopes):
@@ -45,13 +55,17 @@ def not_the_derivative(run: TrainingRun) -> Iterator[Finding]:
 def compared(run: TrainingRun) -> str:
     """Say which Functions' backwards were compared with how their results rise, and which were not."""
     functions = {name: nodes for name, nodes in _functions(run).items() if nodes[0].made.code}  # no library's
-    whole = [name for name, nodes in functions.items() if any(len(_slopes(node)) >= _POINTS for node in nodes[:_CALLS])]
+    whole = [
+        name
+        for name, nodes in functions.items()
+        if _are_apart(_pairs(nodes)) or any(len(_slopes(node)) >= _POINTS for node in nodes[:_CALLS])
+    ]
     left = [name for name in functions if name not in whole]
     said = [f"The backward of {listed(whole)} was compared with how the recorded results rise"] * bool(whole)
     if left:
         said.append(
-            f"The backward of {listed(left)} was not compared with differences, as {_POINTS} numbers that each have a "
-            f"result of their own would allow: `torch.autograd.gradcheck({left[0]}.apply, inputs)` does that"
+            f"The backward of {listed(left)} was not compared with differences, which takes {_POINTS} numbers that "
+            f"each have a result of their own: `torch.autograd.gradcheck({left[0]}.apply, inputs)` does that"
         )
     return ". ".join(said)
 
@@ -63,6 +77,47 @@ def _functions(run: TrainingRun) -> dict[str, list[RecordedNode]]:
         if node.made.custom and node.finished and not node.inside:
             functions.setdefault(node.made.operation, []).append(node)
     return functions
+
+
+class _Pair(NamedTuple):
+    """From one call to the next: what the results change, in the direction of the gradient, and what backward says."""
+
+    rise: float
+    said: float
+    most: float  # that the first can be
+
+
+def _pairs(nodes: Sequence[RecordedNode]) -> list[_Pair]:
+    """Calls of a Function of several inputs, or of another shape, that were given nearly the same in the step before.
+
+    What backward says is taken from both calls, so that only what is of third order in the change is left out.
+    """
+    found: list[_Pair] = []
+    for one, other in pairwise(nodes):
+        if (one.line, one.made.scope) != (other.line, other.made.scope) or _texts(one) != _texts(other):
+            return []  # it is called in several places
+        lists = [_lists(node) for node in (one, other)]
+        if not all(lists):
+            return []
+        (given, results, came, sent), (then_given, then_results, then_came, then_sent) = lists
+        moves = [_minus(a, b) for a, b in zip(then_given, given, strict=True)]
+        if any(x == y for x in given for y in results) or any(x == y for x in sent for y in came):
+            return []  # passed on, or straight through
+        if any(any(move) and not grad for move, grad in zip(moves, sent, strict=True)):
+            return []  # by an input whose gradient nobody has asked for
+        rises = [_minus(a, b) for a, b in zip(then_results, results, strict=True)]
+        middle = [[(a + b) / 2 for a, b in zip(*each, strict=True)] for each in zip(came, then_came, strict=True)]
+        near = math.hypot(*map(_norm, moves)) <= _SMALL * math.hypot(*map(_norm, given))
+        if not near or math.hypot(*map(_norm, rises)) < _SEEN * math.hypot(*map(_norm, results)):
+            continue
+        said = [
+            sum((a + b) / 2 * step for a, b, step in zip(*each, strict=True))
+            for each in zip(sent, then_sent, moves, strict=True)
+            if each[0]
+        ]
+        rise = sum(a * b for each in zip(middle, rises, strict=True) for a, b in zip(*each, strict=True))
+        found.append(_Pair(rise, sum(said), math.hypot(*map(_norm, middle)) * math.hypot(*map(_norm, rises))))
+    return found
 
 
 def _slopes(node: RecordedNode) -> list[_Slope]:
@@ -89,6 +144,63 @@ def _slopes(node: RecordedNode) -> list[_Slope]:
         for (x, y, d), (to, up, next_d) in pairwise(kept)
         if to - x <= _GAP * whole
     ]
+
+
+def _lists(node: RecordedNode) -> list[list[Sequence[float]]]:
+    """The numbers that a call was given and gave, and of backward the same; a gradient that is not there is empty.
+
+    Nothing where some are not known, or where each number has a result of its own, which slopes tell more of.
+    """
+    if len(node.inputs) != len(node.sent) or not node.outputs or len(node.gradients) != len(node.outputs):
+        return []
+    if len(node.inputs) == 1 and node.inputs[0].shape == node.outputs[0].shape:
+        return []
+    groups = [node.inputs, node.outputs, node.gradients, node.sent]
+    lists = [
+        [() if value is None else value.values if not value.nonfinite else None for value in group] for group in groups
+    ]
+    known = [[each for each in group if each is not None] for group in lists]
+    fits = all(not got or len(got) == len(gave) for got, gave in zip(known[2], known[1], strict=False))
+    whole = all(len(a) == len(b) for a, b in zip(known, lists, strict=True)) and all(known[2])
+    return [[*group] for group in known] if whole and fits else []
+
+
+def _texts(node: RecordedNode) -> list[str]:
+    return [arg.text for arg in node.made.args if arg.tensor is None]
+
+
+def _minus(one: Sequence[float], other: Sequence[float]) -> list[float]:
+    return [a - b for a, b in zip(one, other, strict=True)]
+
+
+def _norm(values: Sequence[float]) -> float:
+    return math.hypot(*values)
+
+
+def _are_apart(pairs: Sequence[_Pair]) -> bool:
+    """Whether the two numbers of each pair differ by far more than the change of the inputs explains."""
+    larger = [max(abs(pair.rise), abs(pair.said)) for pair in pairs]
+    return len(pairs) >= _PAIRS and all(
+        abs(pair.rise - pair.said) > _APART * most and most > _AIMED * pair.most
+        for pair, most in zip(pairs, larger, strict=True)
+    )
+
+
+def _told_pairs(node: RecordedNode, pairs: Sequence[_Pair]) -> Finding:
+    name, first = node.made.operation, pairs[0]
+    return Finding(
+        "not the derivative",
+        False,
+        f"Is the backward of {name} meant to be something else than its derivative? They differ: by the gradients that "
+        f"{told(node)} sends, its results should have moved by {first.said:.3g} along the gradient that it receives, "
+        f"from one call to the next, and they moved by {first.rise:.3g}; so it is in all of {len(pairs)} such "
+        "steps.",
+        "Look for a transpose, a sign, or the order of what it returns; check it in float64: "
+        f"`torch.autograd.gradcheck({name}.apply, inputs)`.",
+        node.line,
+        node.finished[0],
+        (node.id,),
+    )
 
 
 def _differs(node: RecordedNode, slopes: Sequence[_Slope]) -> bool:

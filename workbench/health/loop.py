@@ -15,7 +15,7 @@ from .graph import RecordedNode
 from .measures import is_same, rms, size_of
 from .refusals import refusal_of, refused_in_forward
 from .registered import rates_of
-from .spikes import spike_of
+from .spikes import spikes
 from .training_run import TrainedParameter, TrainingRun, Update
 
 _REFUSALS = (  # what autograd says of a program in which something is wrong
@@ -197,9 +197,10 @@ def no_updates(run: TrainingRun) -> Iterator[Finding]:
 def large_updates(run: TrainingRun) -> Iterator[Finding]:
     """An update that is larger than its weight, and by which the loss became larger."""
     found: list[tuple[float, int, TrainedParameter, Update]] = []
+    once = {parameter.id for group in spikes(run).values() for parameter, *_ in group}  # told as such
     for parameter in run.trained:
         value = parameter.seen.value
-        if len(parameter.shape) < 2 or size_of(value) < _LEAST or value.min == value.max or spike_of(parameter):
+        if len(parameter.shape) < 2 or size_of(value) < _LEAST or value.min == value.max or parameter.id in once:
             continue
         for step in run.steps:
             update = step.updates.get(parameter.id)

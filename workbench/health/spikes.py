@@ -12,11 +12,12 @@ from .training_run import ArrivedGradient, TrainedParameter, TrainingRun
 
 _ONCE = 1e6  # as a multiple of the gradient's norm in all other backwards
 _AT_ONE = 1e6  # by which one node makes it larger
+_NOTHING = 1e-5  # what it divides by
 _DEAD = 1e-6  # as a multiple of what came to the same node in the backward in which it was large
 _DIVIDES = {"div": "other", "reciprocal": "result", "sqrt": "result", "log": "self", "rsqrt": "self"}
 
 
-def spike_of(parameter: TrainedParameter) -> ArrivedGradient | None:
+def _spike_of(parameter: TrainedParameter) -> ArrivedGradient | None:
     """The one gradient that is far larger than all others of a parameter; each was finite."""
     all = parameter.gradients
     if len(all) < 2 or any(each.own.nonfinite or not each.own.is_known for each in all):
@@ -27,16 +28,27 @@ def spike_of(parameter: TrainedParameter) -> ArrivedGradient | None:
     return next(each for each in all if each.own.norm == first)
 
 
-def explodes_once(run: TrainingRun) -> Iterator[Finding]:
-    """A gradient that one node makes a million times as large in one backward, and in no other."""
-    groups: dict[str, list[tuple[TrainedParameter, ArrivedGradient, RecordedBackward]]] = {}
+_Spikes = dict[str, list[tuple[TrainedParameter, ArrivedGradient, RecordedBackward]]]
+
+
+def spikes(run: TrainingRun) -> _Spikes:
+    """By the node that makes it so: the parameters whose gradient is far larger once, with that and its backward."""
+    groups: _Spikes = {}
     for parameter in run.trained:
-        spike = spike_of(parameter)
+        spike = _spike_of(parameter)
         backward = None if spike is None else _brought_by(run, spike, parameter.id)
         node = None if backward is None else _enlarging(run, backward, parameter.id)
-        if spike is not None and backward is not None and node is not None:
+        divisor = None if node is None else _divisor(node)
+        if spike is None or backward is None or node is None or divisor is None or divisor > _NOTHING:
+            continue
+        if spike is not parameter.gradients[-1]:  # a training that diverges ends by it
             groups.setdefault(node.id, []).append((parameter, spike, backward))
-    for id, group in groups.items():
+    return groups
+
+
+def explodes_once(run: TrainingRun) -> Iterator[Finding]:
+    """A gradient that one node makes a million times as large in one backward, and in no other."""
+    for id, group in spikes(run).items():
         node, (parameter, spike, backward) = run.nodes[id], group[0]
         got, sent = _largest(backward.received[id]), _largest(backward.sent[id])
         later = [each.own.norm for each in parameter.gradients if each.event > spike.event]
@@ -46,8 +58,7 @@ def explodes_once(run: TrainingRun) -> Iterator[Finding]:
         update = next((each for each in parameter.updates if each.event > spike.event), None)
         became = f", by which the norm of {parameter.name} becomes {number(update.after.norm)}" if update else ""
         dead = later and max(later) <= _DEAD * got
-        divisor = _divisor(node)
-        by = f", as it divides by {number(divisor)}" if divisor is not None else ""
+        by = f", as it divides by {number(_divisor(node) or 0.0)}"
         yield Finding(
             "explodes once",
             True,

@@ -372,3 +372,38 @@ def scaled_first(torch):
             optimizer.step()
 
     return run
+
+
+def product(torch, how):
+    """A Function of two matrices."""
+
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, w):
+            ctx.save_for_backward(x, w)
+            return x @ (w.sign() if how == "signs" else w)
+
+        @staticmethod
+        def backward(ctx, grad):
+            x, w = ctx.saved_tensors
+            if how == "signs":
+                return grad @ w.sign().t(), x.t() @ grad
+            if how == "reversed":
+                return -(grad @ w), x.t() @ grad
+            return grad @ (w if how == "transposed" else w.t()), x.t() @ grad
+
+    layer, w, x = torch.nn.Linear(4, 4), torch.nn.Parameter(torch.randn(4, 4)), torch.randn(8, 4)
+    parts = torch.nn.ModuleList([layer])
+    parts.w = w
+
+    def loss_of():
+        return Product.apply(layer(x).tanh(), w).square().mean()
+
+    return train(torch, parts, lr=0.01, rounds=6, loss_of=loss_of)
+
+
+SAID = "the backward of Product", "its results should have moved by", "gradcheck(Product.apply, inputs)"
+fault("not the derivative", *SAID, at="Product.apply", asks=True)(product, "transposed")
+fault("not the derivative", *SAID, at="Product.apply", asks=True)(product, "reversed")
+healthy()(product, "right")
+healthy("the signs of weights, straight through")(product, "signs")
