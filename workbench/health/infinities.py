@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import isfinite
+from math import inf, isfinite
 
 from ..trace.facts import TensorSeen
 from ..trace.records import GradChanged
@@ -23,7 +23,14 @@ _HINTS = {
     "sqrt": "Its derivative is infinite at 0: add a small number before the root, as in `(x + 1e-8).sqrt()`.",
     "log": "Keep its input above 0: add a small number, or clamp it, or use a function that works on logarithms.",
     "div": "Keep the divisor away from 0: add a small number to it.",
-    "pow": "Look at an input that is 0 or negative: its power, or the derivative of it, is not finite there.",
+    "rsqrt": "It is infinite at 0: add a small number before the root, as in `(x + 1e-8).rsqrt()`.",
+    "log1p": "Keep its input above -1: add a small number, or clamp it.",
+    "pow": "At 0 a negative power is infinite, and so is the derivative of one below 1: add a small number before.",
+    "logsumexp": "Where all that it sums is -inf its derivative is nan: leave one position of each row unmasked.",
+    "linalg_eigh": "The derivative of eigenvectors divides by differences of eigenvalues: where two are equal it is "
+    "not finite. Compute with the eigenvalues alone, or keep them apart, as by a small change of the matrix.",
+    "linalg_svd": "The derivative of U and V divides by singular values and their differences: where two are equal, or "
+    "one is 0, it is not finite. Compute with the singular values alone, or keep them apart.",
     "exp": "Its input is too large: subtract the largest first, or stay with logarithms (`logsumexp`, `log_softmax`).",
     "softmax": "A row whose scores are all -inf has no softmax: leave one position of each row unmasked.",
     "acos": "Its derivative is infinite at -1 and 1: clamp its input to a little less, or use `atan2`.",
@@ -32,13 +39,30 @@ _HINTS = {
     "norm": "Its derivative does not exist at 0: add a small number to what is normalised.",
 }
 _ALSO = {
-    "rsqrt": "sqrt",
+    "linalg_eig": "linalg_eigh",
     "linalg_vector_norm": "norm",
     "log_softmax": "softmax",
     "log2": "log",
     "reciprocal": "div",
     "var": "std",
     "asin": "acos",
+}
+# By operation where it is defined, and what to do about inputs that lie outside: a small number added is no cure there.
+_DOMAINS = {
+    "sqrt": (
+        0.0,
+        inf,
+        "A negative number has no root: look at why its input falls below 0, or clamp it above 0.",
+    ),
+    "log": (0.0, inf, "A negative number has no logarithm: look at why its input falls below 0, or clamp it above 0."),
+    "pow": (
+        0.0,
+        inf,
+        "A negative number has no power that is a fraction, and no derivative by the power: look at why it falls below "
+        "0, or clamp it above 0.",
+    ),
+    "log1p": (-1.0, inf, "Below -1 it is not defined: look at why its input falls there, or clamp it above -1."),
+    "acos": (-1.0, 1.0, "It is defined from -1 to 1: look at why its input goes beyond, or clamp it to a little less."),
 }
 _GIVEN = "Look at where it comes from: the data, how it was loaded or normalised, or an update before the recording."
 
@@ -219,7 +243,13 @@ def _hint(run: TrainingRun, node: RecordedNode, large: float) -> str:
         return f"Its inputs had grown to {large:.3g} before: look at the learning rate and at how fast the loss grows."
     if any(not size_of(value) for value in node.inputs):
         return "What it computes of no values is nan: look at what selects them, and leave such a step out."
-    hint = _HINTS.get(_ALSO.get(name, name))
+    name = _ALSO.get(name, name)
+    low, high, outside = _DOMAINS.get("sqrt" if name == "rsqrt" else name, (-inf, inf, ""))
+    ends = [end for value in node.inputs[:1] for end in (value.min, value.max) if end is not None]
+    is_nan = any(value is not None and has_nan(value) for value in (*node.outputs, *node.sent))
+    if is_nan and any(not low <= end <= high for end in ends):
+        return outside
+    hint = _HINTS.get(name)
     if hint is not None:
         return hint
     step = run.shown_step(node.event)

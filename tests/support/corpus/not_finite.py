@@ -342,3 +342,39 @@ def weighted_exponentials(torch):
             loss.backward()
 
     return run
+
+
+def outside(torch, operation, *values, by=()):
+    """An operation where it, or its derivative, is not finite: what to do depends on the input."""
+    x = torch.tensor(values, requires_grad=True)
+
+    def run():
+        y = getattr(x * 1, operation)(*by)
+        y.sum().backward()
+
+    return run
+
+
+for advice, operation, values, by in (
+    ("has no root", "sqrt", (-1.0, 4.0), ()),
+    ("x + 1e-8", "sqrt", (0.0, 4.0), ()),
+    ("(x + 1e-8).rsqrt()", "rsqrt", (0.0, 4.0), ()),
+    ("has no logarithm", "log", (-1.0, 4.0), ()),
+    ("Keep its input above 0", "log", (0.0, 4.0), ()),
+    ("no power that is a fraction", "pow", (-1.0, 4.0), (0.5,)),
+    ("At 0 a negative power is infinite", "pow", (-1.0, 0.0), (-1,)),
+    ("goes beyond", "acos", (2.0, 0.5), ()),
+):
+    fault("not finite", advice, at="operation", beside=ANY)(outside, operation, *values, by=by)
+
+
+@fault("not finite", "differences of eigenvalues", at="eigh", beside=ANY)
+def equal_eigenvalues(torch):
+    """Eigenvectors of a matrix whose eigenvalues are equal."""
+    x = torch.eye(2, requires_grad=True)
+
+    def run():
+        vectors = torch.linalg.eigh(x * 1)[1]
+        (vectors[:, 0] * torch.arange(2.0)).sum().backward()
+
+    return run
