@@ -21,10 +21,15 @@ def overriding(args: tuple[Any, ...]) -> list[type]:
     for given in args:
         for each in given if type(given) in (list, tuple) else (given,):
             kind = type(each)
-            asked = kind in subclasses or (hasattr(kind, "__torch_function__") and not isinstance(each, Tensor))
+            asked = kind in subclasses or (_overrides(kind) and not isinstance(each, Tensor))
             if asked and kind not in kinds:
                 kinds.insert(next((i for i, other in enumerate(kinds) if issubclass(kind, other)), len(kinds)), kind)
     return kinds
+
+
+def _overrides(kind: type) -> bool:
+    """Whether a class says what an operation gives; PyTorch's tensors only call the operation again."""
+    return hasattr(kind, "__torch_function__") and not any(base.__module__ == "torch" for base in kind.__mro__)
 
 
 def overridden(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
