@@ -409,10 +409,16 @@ def _called(node):
 def _counted(answer):
     found = []
     for graph in _GRAPHS:
-        counts = answer(_nodes(answer, graph, [])[list(graph)[-1]])
+        root = _nodes(answer, graph, [])[list(graph)[-1]]
+        counts = answer(root)
         if not isinstance(counts, dict):
             raise Unusable("your code returned no dict")
-        found.append({_called(node): count for node, count in counts.items() if count})
+        waits = {_called(node): count for node, count in counts.items() if count}
+        try:
+            waits[_called(root)] = counts[root]  # a Counter says 0 of what it does not hold, as well
+        except KeyError:
+            pass
+        found.append(waits)
     return found
 
 
@@ -484,6 +490,14 @@ def _direct(root):
     return counts
 
 
+def _without_start(root):
+    return {node: count for node, count in count_arrivals(root).items() if node is not root}
+
+
+def _with_start(answer):
+    return lambda root: {root: 0} | answer(root)
+
+
 exercise(
     "count-the-arrivals",
     "For each node that can be reached from a node: how many gradients will arrive there.",
@@ -495,17 +509,20 @@ exercise(
             "you go on from a node each time you come to it, so everything behind it is counted again. A node runs "
             "once, whatever number of paths lead to it, and hands on once.",
             _per_path,
+            (_with_start(_per_path),),
         ),
         Misconception(
             "two arrows between the same nodes count as one",
             "in p * p two gradients go to the node of p. Your count says one.",
             _pairs,
+            (_with_start(_pairs),),
         ),
         Misconception(
             "every node is counted once",
             "a node that you know already gets one more arrow. It has to be counted, too, though you need not go on "
             "from there again.",
             _once,
+            (_with_start(_once),),
         ),
         Misconception(
             "what leaves in place of what arrives",
@@ -516,6 +533,7 @@ exercise(
             "constants are counted",
             "None stands in a list where a gradient goes nowhere. There is no node that waits for it.",
             _constants_too,
+            (_with_start(_constants_too),),
         ),
         Misconception(
             "the start waits, too",
@@ -526,6 +544,12 @@ exercise(
             "only the next nodes are counted",
             "you looked at what comes right after the first node. The nodes after these hand gradients on, too.",
             _direct,
+            (_with_start(_direct),),
+        ),
+        Misconception(
+            "the start is left out",
+            "the node where the walk begins is in the dict, too. How many gradients arrive there from other nodes?",
+            _without_start,
         ),
     ],
     points=2,
