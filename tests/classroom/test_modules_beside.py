@@ -56,7 +56,10 @@ def test_what_goes_along_is_what_is_imported(lessons: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["student", "solutions", "nbgrader", "otter"])
-def test_a_released_lesson_has_its_modules_beside_it(lessons: Path, kind: str, tmp_path: Path) -> None:
+def test_a_released_lesson_has_its_modules_beside_it(
+    lessons: Path, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grading, "_run", run_here)
     out = tmp_path / kind
     assert main(["release", str(lessons / "lesson.ipynb"), f"--{kind}", str(out)]) == 0
     (made,) = out.rglob("lesson.ipynb")
