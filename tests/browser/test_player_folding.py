@@ -74,7 +74,8 @@ def stories(draw: st.DrawFn) -> Storyboard:
                 fields = {"state": draw(st.sampled_from(["idle", "flowing", "done", "done"]))}
                 arrows[id] = fields | dict(zip(("label", "weight", "tone", "norm"), draw(looks), strict=True))
                 if draw(st.booleans()):
-                    arrows[id] |= {"together": draw(looks), "brief": draw(st.sampled_from([None, "brief"]))}
+                    arrows[id]["together"] = draw(st.integers(2, 3)), *draw(looks)
+                    arrows[id]["brief"] = draw(st.sampled_from([None, "brief"]))
                 if (groups := lies_in[arrow.target]) and draw(st.booleans()):
                     arrows[id]["within"] = {draw(st.sampled_from(groups)): (draw(st.integers(2, 3)), *draw(looks))}
         place = draw(st.sampled_from([None, *scene.boxes]))

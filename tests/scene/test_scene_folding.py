@@ -122,7 +122,7 @@ def test_one_arrow_brings_a_value_into_a_closed_group_however_often_it_is_used_i
 
 
 def test_an_arrow_for_several_tells_the_sum_of_their_gradients_where_that_is_known_and_else_no_number() -> None:
-    for sum_of_all, last in ((None, ""), (("3.0", 2, "plus", 3.0), "3.0")):
+    for sum_of_all, last in ((None, ""), ((2, "3.0", 2, "plus", 3.0), "3.0"), ((3, "3.0", 2, "plus", 3.0), "")):
         both = {"state": "flowing", "label": "2.0", "together": sum_of_all}
         steps = [
             StoryStep("", arrows={"n1>n3": {"state": "flowing", "label": "1.0"}}),

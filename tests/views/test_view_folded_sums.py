@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 import re
 from typing import Any
@@ -14,7 +13,7 @@ from program_seeds import seeds
 
 import workbench as torch
 from workbench.autograd.scopes import scope
-from workbench.recording import record
+from workbench.recording import Trace, record
 from workbench.scene.labels import label_size
 from workbench.views import grouped_graph
 
@@ -54,7 +53,8 @@ def sums_are_true(seed: int, patch: pytest.MonkeyPatch) -> int:
                         by_value: dict[tuple[str, int], list[Any]] = {}
                         for edge in moved:
                             by_value.setdefault((edge.source, edge.output_nr), []).append(array(edge.grad))
-                        total = math.hypot(*[np.linalg.norm(sum(grads)) for grads in by_value.values()])
+                        assert len(by_value) == 1, "gradients for different values do not add up"
+                        total = np.linalg.norm(sum(*by_value.values()))
                         assert float(numbers[0]) == pytest.approx(total, rel=6e-3, abs=1e-6), (seed, id)
                         told += 1
         patch.undo()
@@ -69,6 +69,43 @@ def test_what_folded_arrows_tell_is_the_sum_of_what_they_stand_for(monkeypatch: 
 @pytest.mark.parametrize("seed", seeds(20, apart=200))
 def test_what_folded_arrows_of_many_programs_tell_is_their_sum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     sums_are_true(seed, monkeypatch)
+
+
+def arrows_of_closed(trace: Trace, view: str) -> list[str]:
+    """The first lines at the arrows that several gradients went along, all groups closed."""
+    board = trace.show(view, open=[]).storyboard
+    scene = board.at(len(board.steps) - 1)
+    several = [id for id, members in board.folding.members.items() if len(members) > 1]
+    return [scene.arrows[id].label.partition("\n")[0] for id in several if scene.arrows[id].kind == "edge"]
+
+
+@pytest.mark.parametrize("view", ["graph", "flow"])
+@pytest.mark.parametrize("inside", [300, 0])
+def test_gradients_for_two_values_or_of_two_passes_are_counted(
+    view: str, inside: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grouped_graph, "_INSIDES", inside)
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with record() as two_values:
+        with scope("first"):
+            a, b = x.sin(), x.cos()
+        with scope("second"):
+            c = (a * b).exp()
+        c.sum().backward()
+    with record() as two_passes:
+        y = x * 2
+        with scope("part"):
+            one, two = y.exp() * 3, y.sin().exp()
+        (grad,) = torch.autograd.grad(one.sum(), y, retain_graph=True, create_graph=True)
+        (two.sum() + 0 * grad.detach().sum()).backward()
+    with record() as one_pass:
+        y = x * 2
+        with scope("part"):
+            both = y.exp() * 3 + y.sin()
+        both.sum().backward()
+    assert "2 gradients" in arrows_of_closed(two_values, view)
+    assert not any("‖" in label for label in arrows_of_closed(two_passes, view))
+    assert any("‖" in label for label in arrows_of_closed(one_pass, view))
 
 
 def rnn() -> tuple[Any, dict[str, Any]]:

@@ -6,16 +6,14 @@ The rules of that are data, in `static/folding.json`, which the page reads as we
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from .model import LOOSE, Arrow, Scene, groups_of, paths, with_changes
+from .model import LOOSE, Arrow, ArrowTone, Scene, groups_of, paths, with_changes
 
-_Told = tuple[str, int, str, float | None]  # the label, the weight, the tone and the norm of an arrow
 _MOVED = ("flowing", "done")
 
 
@@ -140,7 +138,7 @@ def one_of(arrows: Sequence[Arrow], whole: bool, group: str) -> Arrow:
 def side_by_side(arrows: Sequence[Arrow]) -> Arrow:
     """One arrow for several that bring different values, each of them `one_of` those that bring the same.
 
-    Its number is the norm of all of them, also while only some have brought a gradient.
+    Gradients for different values do not add up: it tells how many came, or what the only one is.
     """
     if len(arrows) == 1:
         return arrows[0]
@@ -150,13 +148,12 @@ def side_by_side(arrows: Sequence[Arrow]) -> Arrow:
         return replace(there[0], label=labels.pop() if len(labels) == 1 else f"{len(there)} cuts", note="")
     if not moved:
         return replace(there[0], label="", note="")
-    told = _by_rules(moved) | {"note": ""}
-    norms = [arrow.norm for arrow in moved if arrow.norm is not None]
-    if len(norms) == len(moved):
-        norm = math.hypot(*norms)
+    told, number = _by_rules(moved) | {"note": ""}, f"{len(moved)} gradients"
+    if len(moved) == 1:
+        norm = told["norm"] = moved[0].norm
         # Of two numbers as near, Python writes the even one and a page the larger: here there are no such two.
-        number = f"‖{norm * (1 - 1e-12):.3g}‖"
-        told |= {"label": "\n".join(filter(None, [number, told["label"]])), "norm": norm}
+        number = "" if norm is None else f"‖{norm * (1 - 1e-12):.3g}‖"
+    told["label"] = "\n".join(filter(None, [number, told["label"]]))
     return replace(next(arrow for arrow in moved if arrow.state == told["state"]), **told)
 
 
@@ -170,10 +167,11 @@ def _by_rules(arrows: Sequence[Arrow]) -> dict[str, Any]:
     return {field: _RULES[rule["rule"]](rule, arrows, field) for field, rule in _rules().items()} | {"norm": None}
 
 
-def _sum_of(moved: Sequence[Arrow], whole: bool, group: str) -> _Told | None:
-    """What is told of the sum of what these arrows brought, if it is known: of all that came, or of these alone."""
-    if whole and (told := next((arrow.together for arrow in moved if arrow.together is not None), None)) is not None:
-        return told
-    parts = [arrow.within[group] for arrow in moved if arrow.within and group in arrow.within]
-    most = max(parts, key=lambda part: part[0], default=None)
-    return most[1:] if most is not None and most[0] == len(moved) else None
+def _sum_of(moved: Sequence[Arrow], whole: bool, group: str) -> tuple[str, int, ArrowTone, float | None] | None:
+    """What is told of the sum of what these arrows brought, if it is known: of all that came, or of these alone.
+
+    What another backward pass brought is in no sum, so that there are more arrows then than the sum is of.
+    """
+    sums = [arrow.together for arrow in moved if arrow.together is not None] if whole else []
+    sums += [arrow.within[group] for arrow in moved if arrow.within and group in arrow.within]
+    return next((each[1:] for each in sums if each[0] == len(moved)), None)

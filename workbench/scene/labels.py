@@ -14,7 +14,7 @@ from functools import lru_cache
 from os.path import commonprefix
 from typing import Any
 
-from .model import AROUND, LOOSE, PANELS, Arrow, Box, Plot, Scene, StoryStep, with_changes
+from .model import AROUND, LOOSE, PANELS, Arrow, ArrowSum, Box, Plot, Scene, StoryStep, with_changes
 
 CHARACTER = 7.25  # px, one column of 12 px monospace text, a little more than any common font needs
 TITLE_CHARACTER = CHARACTER * 14 / 12
@@ -305,9 +305,9 @@ def largest(scene: Scene, steps: Sequence[StoryStep]) -> tuple[dict[str, Size], 
     for id, holder in hanging:
         boxes[id] = widest[holder], boxes[id][1]
     for arrow in _versions(scene.arrows, [step.arrows for step in steps]):
-        within: dict[str, tuple[int, str, int, str, float | None]] = arrow.within or {}
-        more: list[str] = [told[1] for told in within.values()]
-        more += [arrow.together[0]] if arrow.together else []
+        within: dict[str, ArrowSum] = arrow.within or {}
+        more = [told[1] for told in within.values()]
+        more += [arrow.together[1]] if arrow.together else []
         whole, brief = _fitted(arrow.label), _fitted(arrow.label if arrow.brief is None else arrow.brief)
         for id, told in ((arrow.id, [whole]), (in_group(arrow.id), [brief, *more])):
             for label in told:

@@ -39,6 +39,7 @@ BoxState = Literal[
 ArrowKind = Literal["edge", "constant", "cut", "tangent", "beside", "same"]
 ArrowState = Literal["future", "idle", "flowing", "done"]
 ArrowTone = Literal["", "plus", "minus", "mixed", "faint", "bad"]
+ArrowSum = tuple[int, str, int, ArrowTone, float | None]  # of how many: the label, weight, tone and norm of their sum
 
 AROUND = ("level", "region")  # the kinds of boxes that no arrow leads to
 LOOSE = ("beside", "same")  # the kinds of arrows that bring nothing into a box: a dotted line without a head
@@ -131,11 +132,10 @@ class Arrow:
     from 1 to 4 it is as broad as its gradient is large, and has the colour of its `tone`. A `note` is more for
     its words alone.
 
-    The `norm` is that of its gradient, if it is finite. `together` is the label, the weight, the tone and the norm of
-    one arrow that stands for all those from its source that brought a gradient: of several the last to do so has it. By
-    group, `within` is the same of those alone that lead into it, after how many these are: of several that have it the
-    one that stands for most is right. `brief` is the label where the target is hidden in a closed group, if that is
-    another: without the formula of what nobody sees there.
+    The `norm` is that of its gradient, if it is finite. `together` is what one arrow tells that stands for all those
+    from its source that brought a gradient in one backward pass: the last to do so has it. By group, `within` is the
+    same of those alone that lead into it: of several that have it the one that stands for most is right. `brief` is the
+    label where the target is hidden in a closed group, if that is another: without the formula of what nobody sees.
     """
 
     id: str
@@ -149,8 +149,8 @@ class Arrow:
     alt: str = ""
     note: str = ""
     norm: float | None = None
-    together: tuple[str, int, ArrowTone, float | None] | None = None
-    within: dict[str, tuple[int, str, int, ArrowTone, float | None]] | None = None
+    together: ArrowSum | None = None
+    within: dict[str, ArrowSum] | None = None
     brief: str | None = None
 
 

@@ -197,7 +197,8 @@ class Storyboard:
         largest = larger(*[labels[in_group(each) if hidden else each] for each in members])
         if not self.folding.has_several(self.scene, id):
             return largest
-        norm, largest = label_size(_LONGEST_NORM), larger(*[labels[in_group(each)] for each in members])
+        norm = larger(label_size(_LONGEST_NORM), label_size(f"{len(members)} gradients"))
+        largest = larger(*[labels[in_group(each)] for each in members])
         # What ends the way, or below the norm why it is pale.
         if self.scene.arrows[id].kind == "cut" or largest[1] > norm[1]:
             return larger(norm, largest)

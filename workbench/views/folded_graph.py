@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..scene.model import Arrow, ArrowTone, Box, with_changes
+from ..scene.model import Arrow, ArrowSum, Box, with_changes
 from ..trace.frame import EdgeState, Frame, Key
 from ..trace.records import COMPILED
 from ..trace.values import said
@@ -319,7 +319,7 @@ class FoldedGraph:
         came = [key for keys in tasks if arrow.id in keys for key in keys if frame.edges[key].state != "idle"]
         came = [key for key in came if frame.edges[key].output_nr == edge.output_nr] or self._brought.get(arrow.id, [])
         self._brought[arrow.id] = came
-        within: dict[str, tuple[int, str, int, ArrowTone, float | None]] = {}
+        within: dict[str, ArrowSum] = {}
         above = self.around(edge.source).groups
         for group in self.around(edge.target).groups if len(came) > 1 else ():
             mine = [key for key in came if group in self.around(frame.edges[key].target or "").groups]

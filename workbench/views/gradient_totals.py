@@ -1,4 +1,4 @@
-"""What goes along several edges together: gradients for one value add up, others stand side by side."""
+"""What goes along several edges together: gradients of one pass for one value add up, others are counted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from ..trace.values import Value
 from .graph import arrived
 
 ADDED = 32  # edges whose gradients are added, value by value, whenever one has changed
-_MANY = 100  # places: where each gets no more than one gradient, the norm is not put together of theirs
 
 
 def total_of(grads: Sequence[Value]) -> Value | None:
@@ -27,26 +26,24 @@ def total_of(grads: Sequence[Value]) -> Value | None:
 
 
 def norms_of(frame: Frame, bundle: EdgeBundle) -> tuple[str, float | None]:
-    """The norm of all that goes along these edges, in words and as a number: gradients for one value add up.
+    """What goes along these edges together, in words and as a number: the norm of the sum, or how many gradients.
 
-    It is "" and None where their sum is not known.
+    Gradients add up if they are for one value and of one pass. It is "" and None where their sum is not known.
     """
     total = bundle.total
-    if total.moved < 2 or (total.grads and not bundle.meeting and len(bundle.places) > _MANY):
-        return total.norms, total.norm
-    known: list[Value] = []
-    for (source, _), place in bundle.places.items():
-        total = place.sum(frame, bundle.keys)
-        if total is None and place.moved:
-            if place.has_all(frame, source):
-                total = arrived(frame, source)
-            if total is None:
-                return "", None
-        known += [total] if total is not None else []
-    if len(known) == 1 and not (known[0].shape and known[0].is_known):
-        return known[0].text(), known[0].norm
-    norm = math.hypot(*[total.norm for total in known])
-    return f"‖{norm:.3g}‖" if known else "none", norm
+    if total.grads < 2:
+        return total.norms, 0.0 if total.grad is None else total.grad.norm
+    if bundle.reached > 1:
+        return f"{total.grads:,} gradients", None
+    (source, _), place = next(each for each in bundle.places.items() if each[1].moved)
+    if not place.is_of_one_pass(frame, source):
+        return f"{total.grads:,} gradients", None
+    known = place.sum(frame, bundle.keys)
+    if known is None and place.has_all(frame, source):
+        known = arrived(frame, source)
+    if known is None:
+        return "", None
+    return f"‖{known.norm:.3g}‖" if known.shape and known.is_known else known.text(), known.norm
 
 
 @dataclass(slots=True)
@@ -55,7 +52,6 @@ class GradientTotal:
 
     moved: int = 0  # edges
     grads: int = 0  # that were not None
-    norm: float = 0.0  # of all together
     finite: bool = True
     largest: str | None = None
     grad: Value | None = None  # the largest
@@ -69,7 +65,6 @@ class GradientTotal:
         return GradientTotal(
             self.moved + other.moved,
             self.grads + other.grads,
-            math.hypot(self.norm, other.norm),
             self.finite and other.finite,
             first.largest,
             first.grad,
@@ -77,12 +72,10 @@ class GradientTotal:
 
     @property
     def norms(self) -> str:
-        """The norm of all gradients together."""
+        """That of the only gradient."""
         if self.grad is None:
             return "none"
-        if self.grads == 1 and not self.grad.shape:
-            return self.grad.text()
-        return f"‖{self.norm:.3g}‖"
+        return f"‖{self.grad.norm:.3g}‖" if self.grad.shape else self.grad.text()
 
 
 def _rank(grad: Value | None) -> float:
@@ -112,6 +105,11 @@ class _Keys:
             self.total, self.added = grads[0] if len(grads) == 1 else total_of(grads), True
         return self.total
 
+    def is_of_one_pass(self, frame: Frame, source: str) -> bool:
+        """Whether one backward, the last to bring something, brought all of these."""
+        came = next(reversed(frame.place(source).came.values()), {})
+        return len(self.moved) <= len(came) and (len(self.moved) > ADDED or came.keys() >= self.moved.keys())
+
     def has_all(self, frame: Frame, source: str) -> bool:
         """Whether all that came there in its last backward is among these; what is new since then is looked at."""
         came = next(reversed(frame.place(source).came.values()), None)
@@ -134,7 +132,7 @@ class EdgeBundle:
         self.keys: dict[str, int] = {}  # and their places
         self.places: dict[tuple[str, int], _Keys] = {}  # by output
         self.flowing: dict[str, None] = {}
-        self.meeting = 0  # places that several edges have brought something to
+        self.reached = 0  # places that something was brought to
         self._rows: list[list[GradientTotal]] = [[]]  # of the edges, of pairs of them, of pairs of these …
         self._changed = set[int]()  # places of edges that the pairs do not know of yet
 
@@ -152,12 +150,12 @@ class EdgeBundle:
         if (known := self.places.get(at)) is None:
             known = self.places[at] = _Keys()
         known.keys[key], known.added = None, False
-        self.meeting -= len(known.moved) > 1
+        self.reached -= bool(known.moved)
         if edge.state != "idle" and edge.grad is not None:
             known.moved[key] = None
         else:
             known.moved.pop(key, None)
-        self.meeting += len(known.moved) > 1
+        self.reached += bool(known.moved)
         if edge.state == "flowing":
             self.flowing[key] = None
         else:
@@ -168,7 +166,7 @@ class EdgeBundle:
         elif grad is None:
             part = GradientTotal(1, largest=key)
         else:
-            part = GradientTotal(1, 1, grad.norm, not grad.nonfinite, key, grad)
+            part = GradientTotal(1, 1, not grad.nonfinite, key, grad)
         self._rows[0][place : place + 1] = [part]
         self._changed.add(place)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from itertools import islice
 
-from ..scene.model import Arrow, ArrowTone, Box, Detail
+from ..scene.model import Arrow, ArrowSum, ArrowTone, Box, Detail
 from ..trace.facts import Cut
 from ..trace.frame import EdgeState, Frame, Key
 from ..trace.records import (
@@ -286,16 +286,17 @@ class Graph:
             arrow.norm = fact(edge.grad.norm) if edge.grad is not None else 0.0
         return arrow
 
-    def _together(self, frame: Frame, key: str, edge: EdgeState) -> tuple[str, int, ArrowTone, float | None] | None:
-        """What one arrow tells of all that came to where this edge, the last of several, brought a gradient."""
+    def _together(self, frame: Frame, key: str, edge: EdgeState) -> ArrowSum | None:
+        """How much came to where this edge, the last of several, brought a gradient, and what one arrow tells of it."""
         last = [*islice(frame.came_to(edge.source), 2)]
         if edge.state == "idle" or edge.lost or len(last) < 2 or last[0] != key:
             return None
+        count = sum(1 for _ in frame.came_to(edge.source))
         total = arrived(frame, edge.source)
         if total is None:
-            return "", *self.looks(None), None
+            return count, "", *self.looks(None), None
         label = total.text() if not total.shape else f"‖{number(total.norm)}‖"
-        return label, *self.looks(total), fact(total.norm)
+        return count, label, *self.looks(total), fact(total.norm)
 
     def looks(self, grad: Value | None) -> tuple[int, ArrowTone]:
         """How broad the arrow of a gradient is, and its tone."""

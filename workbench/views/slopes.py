@@ -613,8 +613,9 @@ def _unparsed(tree: ast.expr) -> str:
 
 def _bracketed(operand: ast.expr) -> ast.expr:
     """A number with a sign, or a complex one, as it is written where an operator is before or behind it."""
-    signed = isinstance(operand, ast.Name) and re.fullmatch(r"-?[\d.]\S*j|-.+", operand.id)
-    return ast.Name(f"({operand.id})") if signed else operand
+    if isinstance(operand, ast.Name) and re.fullmatch(r"-?[\d.]\S*j|-.+", operand.id):
+        return ast.Name(f"({operand.id})")
+    return operand
 
 
 def _shortened(part: ast.expr) -> ast.expr:

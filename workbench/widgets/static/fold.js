@@ -191,9 +191,9 @@ function bundled(arrows, whole, group) {
   const [there, moved] = thereOf(arrows);
   if (moved.length < 2) return moved[0] ?? there[0];
   const told = byRules(moved);
-  const [count, ...part] = moved.map(({ within }) => within?.[group]).filter(Boolean).sort((a, b) => b[0] - a[0])[0] ?? [];
-  const all = (whole && moved.find(({ together }) => together)?.together) || (count === moved.length ? part : null);
-  if (all) [told.label, told.weight, told.tone, told.norm] = all; // else no number: the sum is not known
+  const sums = [...(whole ? moved.map(({ together }) => together) : []), ...moved.map(({ within }) => within?.[group])];
+  const [, ...all] = sums.find((sum) => sum?.[0] === moved.length) ?? []; // else no number: the sum is not known
+  if (all.length) [told.label, told.weight, told.tone, told.norm] = all;
   return { ...moved.find(({ state }) => state === told.state), ...told };
 }
 
@@ -203,11 +203,10 @@ function sideBySide(arrows) {
   const [there, moved] = thereOf(arrows), labels = new Set(there.map(({ label }) => label));
   if (there[0].kind === "cut") return labels.size === 1 ? there[0] : { ...there[0], label: `${there.length} cuts` };
   if (!moved.length) return { ...there[0], label: "" };
-  const told = byRules(moved), norms = moved.map(({ norm }) => norm);
-  if (norms.every((norm) => norm != null)) {
-    told.norm = Math.hypot(...norms);
-    told.label = [`‖${short(told.norm * (1 - 1e-12))}‖`, told.label].filter(Boolean).join("\n");
-  }
+  const told = byRules(moved);
+  if (moved.length === 1) told.norm = moved[0].norm;
+  const number = moved.length > 1 ? `${moved.length} gradients` : told.norm == null ? "" : `‖${short(told.norm * (1 - 1e-12))}‖`;
+  told.label = [number, told.label].filter(Boolean).join("\n");
   return { ...moved.find(({ state }) => state === told.state), ...told };
 }
 
