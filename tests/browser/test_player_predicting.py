@@ -13,6 +13,7 @@ from workbench.scene.model import Box, Scene, StoryStep
 from workbench.scene.picture import Picture
 from workbench.scene.storyboard import Storyboard
 from workbench.views import storyboard as view_of
+from workbench.widgets.stepper import closeness
 
 SIZE, CALM = (1440, 900), True
 STORY = storyboard().to_dict()
@@ -87,6 +88,18 @@ def test_predicting_hides_what_comes_next_until_it_is_typed(page):
         page.locator(".wb-player").press(key)
         assert position(page) == "8 / 8"
     assert_accessible(page)
+
+
+WORDS = {"1.004": "right", "-3": "wrong sign, and another size", "1.5": "off by 50 %", "25": "off by a factor of 24"}
+
+
+@pytest.mark.parametrize(("guess", "answer"), WORDS.items())
+def test_a_player_judges_in_the_words_of_the_stepper(page, guess, answer):
+    press(page, "predict")
+    page.locator("[name=guess]").fill(guess)
+    page.keyboard.press("Enter")
+    told = page.locator(".wb-predict .wb-said").inner_text()
+    assert closeness(float(guess), 1.0) == answer and told == f"Your prediction of what loss sends to sum: {answer}."
 
 
 # A page of a projector, and a cell of JupyterLab in one.

@@ -14,13 +14,16 @@ function numbersOf(text) {
   return parts.length && parts.every(Number.isFinite) ? parts : null;
 }
 
-/** How close a guess came. @param {number[]} mine @param {number[]} truth */
+/** How close a guess came, in the words of the stepper. @param {number[]} mine @param {number[]} truth */
 function closeness(mine, truth) {
   if (mine.length !== truth.length) return `another shape: it has ${truth.length} numbers`;
   const far = (sign) => hypot(...mine.map((each, i) => each - sign * truth[i])), scale = hypot(...truth);
   if (far(1) <= RIGHT * scale) return "right";
   if (!scale) return "wrong: it is zero";
-  return far(-1) <= RIGHT * scale ? "wrong sign" : `off by ${Math.round((100 * far(1)) / scale)} %`;
+  if (far(-1) <= RIGHT * scale) return "wrong sign";
+  if (truth.length === 1 && mine[0] * truth[0] < 0) return "wrong sign, and another size";
+  const times = far(1) / scale;
+  return times < 10 ? `off by ${Math.round(100 * times)} %` : `off by a factor of ${+times.toPrecision(2)}`;
 }
 
 /** What a step brings: in words, and in numbers where it brings some. @param {Step|undefined} step @param {Items} items */
