@@ -42,7 +42,11 @@ def test_right(prediction: object, truth: object) -> None:
     ("prediction", "truth", "said"),
     [
         (None, 6.0, "No prediction yet: replace None by your number, and run again from there."),
-        (None, (2, 3), "No prediction yet: replace None by your list of numbers, and run again from there."),
+        (None, (2, 3), "No prediction yet: replace None by your shape, and run again from there."),
+        (None, [2, 3], "No prediction yet: replace None by your list of numbers, and run again from there."),
+        ([4, 3], (3,), "Not yet: the right shape has another number of dimensions."),
+        ([4], (3,), "Not yet: 1 of 1 elements differ, at [0]."),
+        (4, (3,), "A shape, such as [2, 3], is asked for; yours is a number."),
         (None, torch.ones(2), "No prediction yet: replace None by your list of numbers, and run again from there."),
         (None, True, "No prediction yet: replace None by your answer, and run again from there."),
         (5, 6.0, "Not yet: yours is too small."),

@@ -28,10 +28,12 @@ vstack
 # operators (`&=`).
 WITHOUT_TWIN = """
 eq ne lt le gt ge logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not
+as_strided
 """.split()
+TWIN_FUNCTIONS = {"as_strided"}  # of these, twins that PyTorch has as functions, too
 # Ops that others are made of; users call `2 - x`, `x[i]` or `layer_norm` where PyTorch has these names too.
 INNER = """
-as_strided binary_cross_entropy_with_logits channel_shuffle convolution embedding fill hardshrink index max_pool2d
+binary_cross_entropy_with_logits channel_shuffle convolution embedding fill hardshrink index max_pool2d
 native_batch_norm native_group_norm native_layer_norm pixel_shuffle pixel_unshuffle rsub
 """.split()
 
@@ -57,7 +59,8 @@ def test_what_a_name_may_do(name: str) -> None:
         for each in [own + end for own in (name, *also) for end in ("", "_")]:
             there |= {f"torch.{each}": hasattr(torch, each), f"Tensor.{each}": hasattr(torch.Tensor, each)}
         if torch is workbench and name in WITHOUT_TWIN:
-            twins = {f"Tensor.{own}_": True for own in (name, *also)}
+            places = ("Tensor", "torch") if name in TWIN_FUNCTIONS else ("Tensor",)
+            twins = {f"{place}.{own}_": True for place in places for own in (name, *also)}
             assert not any(there[twin] for twin in twins)
             there |= twins
         return there
@@ -69,6 +72,8 @@ def test_what_a_name_may_do(name: str) -> None:
 ARGUMENTS = {
     **dict.fromkeys("add sub mul div pow remainder fmod".split(), "2 | t | t.t()"),
     **dict.fromkeys(("scatter", "scatter_add"), "0, i, t | 0, i, t.t() | 0, i, t + 1"),
+    "copysign": "2 | t | t.t()",
+    "renorm": "2, 0, 1.0",
     "addbmm": "t[None] + 1, t[None] + 2",
     **dict.fromkeys(("addcdiv", "addcmul"), "t, t + 1 | t.t(), t"),
     "addmm": "t + 1, t + 2",

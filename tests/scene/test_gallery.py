@@ -27,7 +27,7 @@ TOLD = {
         *("loss = ((net(x) - y) ** 2).mean()", "seed 1.0"),
     ),
     "residual": (
-        *("net › Block", "fc1 › Linear", "layer_norm(fc1, x.shape[-1:])", "out + x", "loss = net(x).sum()", "x"),
+        *("net › Block", "fc1 › Linear", "layer_norm(fc1(…), x.shape[-1:])", "out + x", "loss = net(x).sum()", "x"),
     ),
     "attention": (
         *("net › Attention 2 heads", "self.split(self.q(x))", "scores = q @ k.transpose(…) / … ** 0.5"),

@@ -27,10 +27,10 @@ HOOK = "import workbench.classroom\nfrom workbench.classroom.checks import tell\
 def check(prediction: Any, truth: Any, tolerance: float = 1e-3) -> str | Verdict:
     """Say whether a prediction or an exercise's answer is right, and what is wrong with it if not.
 
-    `check(prediction, truth)` compares numbers, lists or tensors of one shape, or words or truth values; `...` means
-    "not yet", and so does None, unless `truth` is None. The tolerance is relative to each element of `truth`.
-    `check("name-of-an-exercise", answer)` runs the answer, says which misconception it shows, if any, and notes it for
-    `progress()`; the exercise is registered by a file beside the notebook. The answer is never told.
+    `check(prediction, truth)` compares numbers, lists or tensors of one shape, words, truth values, or a shape (a
+    tuple); `...` means "not yet", and so does None, unless `truth` is None. The tolerance is relative to each element
+    of `truth`. `check("name-of-an-exercise", answer)` runs the answer, says which misconception it shows, if any, and
+    notes it for `progress()`; the exercise is registered by a file beside the notebook. The answer is never told.
     """
     if not isinstance(prediction, str) or not NAME.fullmatch(prediction):
         return compared(prediction, truth, tolerance)

@@ -292,7 +292,7 @@ def compared(prediction: Any, truth: Any, tolerance: float) -> str:
             NO_PREDICTION.format("...", "answer") if prediction is ... else "Right." if prediction is None else NOT_THAT
         )
     right = _read(truth)
-    is_shape = type(truth).__name__ == "Size"
+    is_shape = isinstance(truth, tuple) and all(isinstance(each, int) for each in truth)
     asked = "Either True or False" if isinstance(right, bool) else A_SHAPE if is_shape else _kind_in_words(right)
     if prediction is None or prediction is ...:
         what = "answer" if isinstance(right, bool | str) else "list of numbers" if right.ndim else "number"

@@ -17,7 +17,13 @@ class ByIdentity(Generic[Fact]):
 
     def __setitem__(self, key: Any, fact: Fact) -> None:
         held, number = self._held, id(key)
-        held[number] = ref(key, lambda gone: _forget(held, number, gone)), fact
+
+        def forget(gone: ref[Any]) -> None:
+            """The object is gone; another one may have its number by now. At exit no name of this file is left."""
+            if number in held and held[number][0] is gone:
+                del held[number]
+
+        held[number] = ref(key, forget), fact
 
     def __contains__(self, key: Any) -> bool:
         return id(key) in self._held
@@ -48,12 +54,6 @@ class ByIdentity(Generic[Fact]):
     def values(self) -> list[Fact]:
         """The facts."""
         return [fact for _, fact in self.items()]
-
-
-def _forget(held: dict[int, Any], number: int, gone: ref[Any]) -> None:
-    """The object is gone; another one may have its number by now."""
-    if number in held and held[number][0] is gone:
-        del held[number]
 
 
 def named_parts(module: Any, path: str = "") -> Iterator[tuple[str, Any]]:
