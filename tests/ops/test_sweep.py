@@ -182,7 +182,8 @@ INNER = """
 alias identity to_copy_ordered unsafe_view squeeze_own strided_copy strided_scatter remainder_of_number where_median
 foremost max_pool2d_indices adaptive_max_pool2d_indices as_strided conv_input conv_weight uniform normal exponential
 cauchy log_normal geometric random_between random_below random_whole bernoulli_number bernoulli_tensor bernoulli_draw
-poisson_draw places_of isin_of rrelu_with_noise rrelu_with_noise_
+poisson_draw places_of isin_of rrelu_with_noise rrelu_with_noise_ cummax_places cummax_values cummin_places
+cummin_values copysign_tensors copysign_number
 """.split()
 
 # Samples of operations without derivatives, which name none.
@@ -214,6 +215,9 @@ COMPOSED = {
     "atleast_2d(self)": "r(); r(3)",
     "atleast_3d(self)": "r(); r(3); r(2, 3)",
     "broadcast_to(self, size)": "r(3), (2, 3)",
+    "copysign(self, other)": "r(3), r(3); r(2, 3), r(3); r(3), -2",
+    "cummax(self, dim)": "r(3), 0; r(2, 3), 1",
+    "cummin(self, dim)": "r(3), 0; r(2, 3), -1",
     "chunk(self, count, dim)": "r(4), 2, 0; r(2, 3), 2, 1",
     "column_stack([self, other])": "r(3), r(3); r(3), r(3, 2)",
     "detach(self)": "r(3)",
@@ -358,7 +362,7 @@ KNOWN: dict[str, dict[str, str]] = {
         "in place, bool: error": "addmm addmv addcmul baddbmm",
         "in place, *: error": "lerp lerp_number addr addbmm",
         "*0-d: error": "baddbmm addbmm index_add mv embedding unflatten permute F.avg_pool2d F.cross_entropy",
-        "out=bool, *: error": "add_scaled sub_scaled hypot logaddexp",
+        "out=bool, *: error": "add_scaled sub_scaled hypot logaddexp logaddexp2",
         "in place, bool with int32: error": "add_scaled hypot",
         "out=*, bool: error": "abs floor ceil trunc mm dot mv bmm matmul",
         "bool with int32: error": "bmm einsum matmul",
@@ -713,8 +717,9 @@ def told(text: str, args: list[Any], ours: Seen, theirs: Seen) -> str:
     return f"sample {text.strip()}: {given}" + "".join([f"\n  {str(x.error or x.facts)[:400]}" for x in (ours, theirs)])
 
 
-# Which draw, or are made of operations on matrices: tests/ops/expressions.py has these.
-UNSWEPT = "bernoulli multinomial inverse logdet matrix_power pinverse".split()
+# Which draw, are made of operations on matrices, or refuse another dtype of `out` in words of their own: expressions.py
+# has these.
+UNSWEPT = "bernoulli multinomial inverse logdet matrix_power pinverse renorm".split()
 
 
 def test_every_operation_can_be_called_or_is_part_of_others() -> None:

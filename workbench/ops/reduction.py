@@ -428,7 +428,7 @@ _cummax, _cummin = (
         define(
             f"{name.capitalize()}Backward0",
             f"{name}_values(Tensor self, dim; Kept indices)",
-            _elements_at,
+            in_rows(_elements_at),
             self="scatter_add(zeros_like(self), dim, indices, grad)",
             samples=f"r(4), 0, w.{name}(r(4), 0)[1]; r(2, 3), 1, w.{name}(r(2, 3), 1)[1]",
         ),
