@@ -15,7 +15,7 @@ from ..trace.cuts import instead, is_dtype
 from ..trace.facts import Cut, SourceLine, TensorSeen
 from ..trace.records import Failed, TensorWritten
 from .backwards import RecordedBackward, RecordedBackwards
-from .finding import place
+from .finding import listed, place
 from .graph import RecordedNode
 
 _UNUSED = "appears to not have been used"
@@ -87,7 +87,7 @@ class _Refused:
         if frozen := [each.name for each in run.tensors.values() if each.name and _is_frozen(each)]:
             do = "do" if len(frozen) > 1 else "does"
             return Refusal(
-                f"{head} {_series(frozen)} {do} not require grad either (requires_grad is False).",
+                f"{head} {listed(frozen, _NAMED)} {do} not require grad either (requires_grad is False).",
                 "Call requires_grad_() on what is to get a gradient, before the forward.",
                 failed.source,
             )
@@ -96,7 +96,7 @@ class _Refused:
 
     def _cut(self, cut: Cut, name: str, what: str) -> Refusal:
         ends = [self._called(end) for end in cut.ends]
-        cuts = f"cuts it off from {_series(ends)}" if ends else "cuts it off from what it was computed from"
+        cuts = f"cuts it off from {listed(ends, _NAMED)}" if ends else "cuts it off from what it was computed from"
         still, advice = "", f"{instead(cut.word)} where the gradient is to pass."
         if self.failed.off and cut.word in ("no_grad", "inference_mode"):
             still = " Gradients are switched off even where the backward is called."
@@ -169,8 +169,8 @@ class _Refused:
         if first.source == self.backward.source:
             carry, it_was = ("carry", "they were") if len(names) > 1 else ("carries", "it was")
             return Refusal(
-                f"{_begun(_series(names))} {carry} the graph of an earlier round into this one: {it_was} made{where}, "
-                f"and the backward of that round has let go what {node.made.name} had saved.",
+                f"{_begun(listed(names, _NAMED))} {carry} the graph of an earlier round into this one: {it_was} "
+                f"made{where}, and the backward of that round has let go what {node.made.name} had saved.",
                 self._cut_rounds(old, names, first),
                 old.line,
             )
@@ -188,8 +188,8 @@ class _Refused:
         if any(each.line == old.line and each.event > first.event for each in self.run.nodes.values()):
             cuts = [f"{_variable(name)} = {_variable(name)}.detach()" for name in names[:_NAMED]]
             return (
-                f"Cut the graph where a round begins: {_series(cuts)}. retain_graph=True would lead back through all "
-                "rounds before."
+                f"Cut the graph where a round begins: {listed(cuts, _NAMED)}. retain_graph=True would lead back through "
+                "all rounds before."
             )
         return (
             f"Compute {names[0]} anew in each round, inside of the loop. retain_graph=True would fail, or use old "
@@ -247,7 +247,7 @@ class _Refused:
             names = [name for _, name in joints]
             carry = "carry" if len(names) > 1 else "carries"
             return Refusal(
-                f"{head} {_begun(_series(names))} {carry} the graph of an earlier round into this one.",
+                f"{head} {_begun(listed(names, _NAMED))} {carry} the graph of an earlier round into this one.",
                 self._cut_rounds(joints[0][0], names, first),
                 joints[0][0].line,
             )
@@ -298,10 +298,3 @@ def _at(line: SourceLine | None) -> str:
 
 def _begun(text: str) -> str:
     return text[:1].upper() + text[1:] if text.startswith(("the ", "a ", "an ", "what ")) else text
-
-
-def _series(names: Sequence[str]) -> str:
-    all = list(dict.fromkeys(names))
-    more = [f"{len(all) - _NAMED:,} more"] if len(all) > _NAMED + 1 else []
-    all = [*all[:_NAMED], *more] if more else all
-    return all[0] if len(all) == 1 else f"{', '.join(all[:-1])} and {all[-1]}"

@@ -345,12 +345,10 @@ class EventsLetGo(Building):
         return f"{self.count:,} earlier event{' was' if self.count == 1 else 's were'} let go"
 
 
-@kind_of_event
-@dataclass(frozen=True, slots=True)
-class EventLost(Building):
-    """In the place of an event of the kind `lost`, which could not be recorded or speaks of what was not."""
+class Unseen(Building):
+    """What was not recorded. A player does not stop for it: `lost_said` says it once for all."""
 
-    lost: str
+    __slots__ = ()
 
     @property
     def quiet(self) -> bool:
@@ -361,8 +359,34 @@ class EventLost(Building):
         """Nothing of it is known."""
 
     def sentence(self, frame: Frame) -> str:
-        """Nothing: how many there are is said once, by `lost_said`."""
+        """Nothing."""
         return ""
+
+
+@kind_of_event
+@dataclass(frozen=True, slots=True)
+class EventLost(Unseen):
+    """In the place of an event of the kind `lost`, which could not be recorded or speaks of what was not."""
+
+    lost: str
+
+
+@kind_of_event
+@dataclass(frozen=True, slots=True)
+class BackwardsUnseen(Unseen):
+    """A thread ran so many backward passes while another one was recorded."""
+
+    thread: str
+    count: int
+
+
+@kind_of_event
+@dataclass(frozen=True, slots=True)
+class EngineUnseen(Unseen):
+    """Nothing was recorded, and another engine is there, which made so many nodes meanwhile."""
+
+    engine: str
+    nodes: int
 
 
 @kind_of_event
@@ -377,51 +401,6 @@ class FailuresCaught(Building):
 
     def apply(self, frame: Frame) -> None:
         """Nothing in the graph changes."""
-
-
-@kind_of_event
-@dataclass(frozen=True, slots=True)
-class BackwardsUnseen(Building):
-    """A thread ran so many backward passes while another one was recorded."""
-
-    thread: str
-    count: int
-
-    @property
-    def quiet(self) -> bool:
-        """Whether a player does not stop for it."""
-        return True
-
-    def apply(self, frame: Frame) -> None:
-        """Nothing of them is known."""
-
-    def sentence(self, frame: Frame) -> str:
-        """Nothing: it is said once, by `lost_said`."""
-        return ""
-
-
-@kind_of_event
-@dataclass(frozen=True, slots=True)
-class EngineUnseen(Building):
-    """Nothing was recorded, and another engine is there, which made so many nodes meanwhile."""
-
-    engine: str
-    nodes: int
-
-    @property
-    def quiet(self) -> bool:
-        """Whether a player does not stop for it."""
-        return True
-
-    def apply(self, frame: Frame) -> None:
-        """Nothing of them is known."""
-
-    def sentence(self, frame: Frame) -> str:
-        """Nothing: it is said once, by `lost_said`."""
-        return ""
-
-
-UNSEEN = EventLost, BackwardsUnseen, EngineUnseen  # of what was not recorded
 
 
 def lost_said(events: Iterable[Record]) -> str:

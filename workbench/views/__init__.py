@@ -9,7 +9,7 @@ from ..health.finding import plural
 from ..health.findings import findings
 from ..scene.storyboard import Storyboard
 from ..trace.frame import Frame
-from ..trace.records import UNSEEN, EventsLetGo, TensorWritten, lost_said
+from ..trace.records import EventsLetGo, TensorWritten, Unseen, lost_said
 from ..trace.timeline import Ending, Timeline
 from ..trace.uncollected import uncollected
 from ..trace.values import series
@@ -82,7 +82,7 @@ def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **o
         if isinstance(event, EventsLetGo):
             _tell_first(event.sentence(Frame()), board)
     lost = lost_said(trace.events)
-    if lost and all(isinstance(event, UNSEEN) for event in trace.events):
+    if lost and all(isinstance(event, Unseen) for event in trace.events):
         return in_words(board.title, f"{lost}.")
     if lost:
         opened = board.steps[board.start if 0 <= board.start < len(board.steps) else 0]
