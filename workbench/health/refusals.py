@@ -188,8 +188,8 @@ class _Refused:
         if any(each.line == old.line and each.event > first.event for each in self.run.nodes.values()):
             cuts = [f"{_variable(name)} = {_variable(name)}.detach()" for name in names[:_NAMED]]
             return (
-                f"Cut the graph where a round begins: {listed(cuts, _NAMED)}. retain_graph=True would lead back through "
-                "all rounds before."
+                f"Cut the graph where a round begins: {listed(cuts, _NAMED)}. retain_graph=True would lead back "
+                "through all rounds before."
             )
         return (
             f"Compute {names[0]} anew in each round, inside of the loop. retain_graph=True would fail, or use old "
