@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser_page import open_page, place_of, wait_until
+from browser_page import eventually, open_page, place_of, wait_until
 from lab import Lab, assert_clean
 from lesson_page import _RUN as RUN
 from playwright.sync_api import Page, expect
@@ -37,12 +37,14 @@ broken = True
 a = torch.tensor(2.0, requires_grad=True)
 f = workbench.step(Fails.apply(a))
 f"""
-# A cell goes on when the test has seen what it waits for, and writes this file.
+# A cell says that it runs, and goes on when the test has seen what it waits for: each writes a file.
 AWAIT = """import pathlib, time
 def wait(seen=pathlib.Path("seen")):
+    (runs := pathlib.Path("runs")).touch()
     while not seen.exists():
         time.sleep(0.02)
     seen.unlink()
+    runs.unlink()
 """
 # A computation that takes its time: a picture comes with an operation, and no more often than so many times a second.
 LIVE = """import time
@@ -476,6 +478,7 @@ def test_a_kernel_that_goes_leaves_a_sentence_and_dim_buttons(page: Page, lab: L
 def test_a_busy_kernel_is_said_to_be_busy(page: Page, lab: Lab) -> None:
     s = Stepper(page)
     page.evaluate(START, f"{AWAIT}wait()")
+    eventually((lab.folder / "runs").exists, True)
     s.root.locator('[data-action="step"]').click()
     expect(s.root.locator(".wb-standing")).to_have_text("The kernel is busy; this waits for its turn.")
     (lab.folder / "seen").touch()
