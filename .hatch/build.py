@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,8 +21,7 @@ from packaging.tags import sys_tags
 _PLATFORMS = "manylinux_2_28_x86_64 manylinux_2_28_aarch64 macosx_11_0_x86_64 macosx_11_0_arm64 win_amd64"
 WHEELS = {f"cp310-abi3-{platform}" for platform in _PLATFORMS.split()}
 
-_IMAGE = re.compile(r"^!\[[^\]]*\]\((?!https?:)[^)]*\)\n+", re.M)
-_LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)]*\)")
+_LINK = re.compile(r"(!?)\[([^\]]+)\]\((?!https?:)([^)]*)\)")
 
 
 def has_graphviz(tags: Iterable[str]) -> bool:
@@ -29,9 +29,19 @@ def has_graphviz(tags: Iterable[str]) -> bool:
     return not WHEELS.isdisjoint(tags)
 
 
-def elsewhere(readme: str) -> str:
-    """The README where the repository's files are not beside it: no relative links, no images from them."""
-    return _LINK.sub(r"\1", _IMAGE.sub("", readme))
+def elsewhere(readme: str, repository: str) -> str:
+    """Return the README for a package index, which has no files beside it: links and images have their address.
+
+    Without an address of the repository, a link is its words, and an image is left out.
+    """
+
+    def absolute(found: re.Match[str]) -> str:
+        image, text, path = found.groups()
+        if not repository:
+            return "" if image else text
+        return f"{image}[{text}]({repository}/{'raw' if image else 'blob'}/main/{path})"
+
+    return re.sub(r"\n{3,}", "\n\n", _LINK.sub(absolute, readme))
 
 
 # The exercises without their solutions: it runs them, and needs NumPy.
@@ -68,4 +78,6 @@ class Readme(MetadataHookInterface):
 
     def update(self, metadata: dict[str, Any]) -> None:
         text = (Path(self.root) / "README.md").read_text("utf-8")
-        metadata["readme"] = {"content-type": "text/markdown", "text": elsewhere(text)}
+        project = tomllib.loads((Path(self.root) / "pyproject.toml").read_text("utf-8"))
+        text = elsewhere(text, project["tool"]["autograd-workbench"]["repository"])
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}

@@ -132,15 +132,26 @@ def test_a_build_asks_for_pygraphviz_only_where_it_can_be_installed(machine: str
     assert ("pygraphviz" in needed(built(tmp_path, EDITABLE, more))) == there
 
 
-def test_an_index_is_shown_no_link_that_leads_nowhere(described: Message) -> None:
+def test_an_index_is_shown_no_link_that_leads_nowhere(described: Message, hook: ModuleType) -> None:
     assert described["Description-Content-Type"] == "text/markdown"
     shown = described.get_payload(decode=True).decode()
     readme = (CHECKOUT / "README.md").read_text("utf-8")
-    assert "](assets/square.svg)" in readme and "](LICENSE)" in readme
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))
+    address = project["tool"]["autograd-workbench"]["repository"]
+    assert shown.split() == hook.elsewhere(readme, address).split()
     assert [place for place in re.findall(r"\]\(([^)]*)\)", shown) if not place.startswith("https://")] == []
-    # All else stands there, word for word.
-    words = re.sub(r"^!\[.*\n", "", readme, flags=re.M)
-    assert re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", words).split() == shown.split()
+
+
+def test_an_index_shows_the_pictures_once_the_project_has_an_address(hook: ModuleType) -> None:
+    readme = (CHECKOUT / "README.md").read_text("utf-8")
+    shown = hook.elsewhere(readme, "https://example.org/workbench")
+    assert "](https://example.org/workbench/raw/main/assets/hero.gif)" in shown
+    assert "](https://example.org/workbench/blob/main/LICENSE)" in shown
+    # All else is there, word for word, with an address and without.
+    for text in (readme, shown, hook.elsewhere(readme, "")):
+        words = re.sub(r"^!\[.*\n", "", text, flags=re.M)
+        bare = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", words).split()
+        assert bare == re.sub(r"!?\[([^\]]+)\]\([^)]*\)", r"\1", re.sub(r"^!\[.*\n", "", readme, flags=re.M)).split()
 
 
 def test_a_package_says_whose_it_is_and_where_it_runs(described: Message) -> None:
