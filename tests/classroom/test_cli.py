@@ -221,6 +221,7 @@ def test_a_message_of_any_letters_is_told_in_any_locale(tmp_path: Path) -> None:
     assert seen.stderr == f"workbench: {tmp_path / 'bad.ipynb'}, code cell 1: ValueError: \\xfc\\u2192\n"
 
 
+@pytest.mark.slow
 def test_half_of_a_character_in_a_cell_keeps_no_page_from_being_written(tmp_path: Path) -> None:
     cells = [new_markdown_cell("# One"), new_code_cell("x = 1")]
     text = nbformat.writes(new_notebook(cells=cells)).replace("# One", r"half \ud83d")

@@ -39,6 +39,7 @@ def package(path: Path, text: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_wheel_can_be_installed_and_is_found_where_a_picture_looks_for_it(tmp_path: Path) -> None:
     wheel = graphviz_wheel(package(tmp_path / "viz.tgz", MODULE), tmp_path)
     assert wheel.name == "workbench_graphviz-3.31.0-py3-none-any.whl"

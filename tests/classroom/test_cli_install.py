@@ -180,6 +180,7 @@ print(trace.show()._repr_mimebundle_()["text/plain"])
 """
 
 
+@pytest.mark.slow
 def test_without_graphviz_sliders_are_told_in_words(tmp_path: Path) -> None:
     more = """
 def f(x):

@@ -213,6 +213,7 @@ def test_a_wheel_of_what_is_installed_can_be_installed(tmp_path: Path) -> None:
         installed_wheels(["no-such-thing"], [], tmp_path)
 
 
+@pytest.mark.slow
 def test_the_workbenchs_own_wheel_is_the_package_without_lessons(tmp_path: Path) -> None:
     own_wheel(tmp_path)
     (wheel,) = tmp_path.iterdir()

@@ -175,6 +175,7 @@ def test_a_changed_lesson_stays_and_an_unchanged_one_is_replaced_by_a_newer(site
     assert (lessons / "workbench-progress.json").read_text() == "{}"
 
 
+@pytest.mark.slow
 def test_a_server_starts_where_the_lessons_cannot_be_written(site: Path, tmp_path: Path) -> None:
     (tmp_path / "lessons").write_text("a file of the student's")
     done = started(site, tmp_path)

@@ -71,9 +71,19 @@ KINKS = {
 }
 
 
-@each_sample([*DIFFERENTIABLE, *SEVERAL.values()])
+@each_sample([*DIFFERENTIABLE, *SEVERAL.values()], skipping=lambda op, text: text != samples_of(op)[0])
 def test_gradcheck_and_gradgradcheck(op: Any, text: str) -> None:
     """Both modes, one over the other, and batches of gradients, against differences."""
+    check_by_differences(op, text)
+
+
+@pytest.mark.slow
+@each_sample([*DIFFERENTIABLE, *SEVERAL.values()], skipping=lambda op, text: text == samples_of(op)[0])
+def test_gradcheck_and_gradgradcheck_of_further_samples(op: Any, text: str) -> None:
+    check_by_differences(op, text)
+
+
+def check_by_differences(op: Any, text: str) -> None:
     args = arguments(op, text)
 
     def function(*inputs: Tensor) -> Any:

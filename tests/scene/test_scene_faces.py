@@ -181,6 +181,7 @@ def test_png_has_the_themes_colours_where_the_boxes_are(tmp_path):
     assert tuple(image[2, 2]) == (1, 1, 1)
 
 
+@pytest.mark.slow
 def test_the_bands_of_a_png_join_without_a_seam(monkeypatch):
     def points(band):
         monkeypatch.setattr(images, "_BAND", band)

@@ -38,6 +38,7 @@ def test_a_gif_shows_every_step_once_on_one_canvas_and_then_begins_again():
     assert [ms for _, ms in shown] == [900] * (len(shown) - 1) + [2700]
 
 
+@pytest.mark.slow
 def test_the_same_film_comes_out_each_time():
     boxes = {name: Box(name, "leaf", name) for name in "ab"}
     board = Storyboard(Scene("small", boxes, {"ab": Arrow("ab", "a", "b")}), [StoryStep("one"), StoryStep("two")])
@@ -49,6 +50,7 @@ def test_what_has_no_steps_is_a_film_of_one_picture():
     assert Image.open(BytesIO(to_gif(still))).n_frames == 1
 
 
+@pytest.mark.slow
 def test_a_long_caption_is_cut_and_a_picture_of_a_thousand_rows_is_made_smaller():
     boxes = {"a": Box("a", "text", "a", place=(0, 0, 200, 9000))}
     board = Storyboard(Scene("long", boxes), [StoryStep("word " * 500), StoryStep("漢" * 2000)])
@@ -172,6 +174,7 @@ def test_data_have_no_theme(tmp_path):
         Picture(square()).save(tmp_path / "x.json", theme="dark")
 
 
+@pytest.mark.slow
 def test_on_a_projector_the_smallest_text_has_18_px():
     board = loss()
     for theme, least in (("light", 12), ("dark", 12), ("print", 12), ("projector", 18)):
@@ -189,6 +192,7 @@ def _ink(theme: str, board: Storyboard, k: int) -> float:
     return 1 - sum(shade * count for count, shade in grey.getcolors()) / 255 / (grey.width * grey.height)
 
 
+@pytest.mark.slow
 def test_on_paper_there_is_no_colour_and_little_ink():
     board = loss()
     for k in (3, 8, 13):

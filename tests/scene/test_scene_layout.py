@@ -183,6 +183,7 @@ def test_a_dot_program_that_fails_is_named(monkeypatch, tmp_path):
         square().layout  # noqa: B018
 
 
+@pytest.mark.slow
 def test_a_thousand_boxes_take_seconds():
     boxes = {f"n{n}": Box(f"n{n}", "op", "AddBackward0") for n in range(1000)}
     arrows = {}

@@ -220,6 +220,7 @@ def test_of_many_rounds_all_boxes_stay_that_are_seen_where_it_opens_but_for_resu
     assert f", and {len(lost)} boxes that come in between" in said
 
 
+@pytest.mark.slow
 def test_of_many_rounds_the_first_and_the_last_stay_with_their_boxes():
     made_of = made("100 rounds")
     told = {"opened": made_of.opened, "runs": made_of.runs}
@@ -292,6 +293,7 @@ def test_of_what_is_too_long_whatever_groups_hold_no_group_is_laid_out(monkeypat
     assert len(_packed(board, room=10**9)) > len(_packed(board, room=2_000)) and len(done) > shown
 
 
+@pytest.mark.slow
 def test_a_group_that_holds_something_else_is_not_laid_out_in_the_whole_too(monkeypatch):
     done = []
     monkeypatch.setattr(region_layouts, "region_layout", lambda *args: done.append(args[1]) or region_layout(*args))

@@ -48,6 +48,7 @@ def test_a_program_that_an_error_ends_tells_it_in_the_last_line(tmp_path: Path) 
     assert last["ended"] == 2 and last["error"] == "ValueError: no more"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("over", [False, True])
 def test_a_callback_that_is_gone_watches_no_longer(over: bool, tmp_path: Path, monkeypatch: Any) -> None:
     """One whose training is over adds nothing."""

@@ -522,6 +522,7 @@ def penalized() -> Trace:
     [lambda: odd()[0], accumulating, penalized, lambda: Losing(5, "last").trace],
     ids=["odd", "add", "grad", "plain"],
 )
+@pytest.mark.slow
 def test_a_film_says_what_is_said_of_all_steps_together(program, view):
     trace = program()
     film, together = storyboard(trace, view, depth=9), tell(trace, GRAPHS[view](trace.events))

@@ -266,6 +266,7 @@ def test_of_what_is_equal_the_first_opens_alone_if_there_is_no_room_for_all():
     assert scale(board) >= 0.75 > scale(board.with_open(board.folding.groups))
 
 
+@pytest.mark.slow
 def test_groups_are_open_down_to_a_depth():
     trace, whole = told("two_blocks")
     depths = {group: len(path) for group, path in paths(whole.scene).items() if group in whole.folding.groups}

@@ -61,6 +61,7 @@ def test_arrows_leave_from_the_reference_and_bring_its_part_of_the_gradient(view
     assert not [arrow for arrow in same if scene.boxes[arrow.source].refers]
 
 
+@pytest.mark.slow
 def test_up_to_four_places_share_one_box():
     for trace, few in ((rnn(4), True), (rnn(5), False), (rnn(2, uses=3), True)):
         _, scene = opened(trace)
