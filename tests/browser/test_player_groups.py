@@ -8,7 +8,7 @@ from player_page import go, position, press, show, states
 
 import workbench as torch
 
-LOOP = "for _ in range(60) × 60"
+LOOP = "for _ in range(60): 60 rounds"
 
 
 @pytest.fixture(scope="module")

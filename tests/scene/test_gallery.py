@@ -34,7 +34,7 @@ TOLD = {
         *("torch.softmax(scores, -1)", "mixed = ….transpose(1, 2).reshape(…)", "loss = (net(x) ** 2).mean()"),
     ),
     "rnn": (
-        *("net › RNN", "for x in xs × 20", "round 1: cell › Cell", "18 more rounds (2 to 19)"),
+        *("net › RNN", "for x in xs", ": 20 rounds", "round 1: cell › Cell", "18 more rounds (2 to 19)"),
         *("head › Linear", "loss = (net(xs) ** 2).sum()"),
     ),
     "training": ("w", "b", "x @ w", "x @ w + b - y", "loss = ((… + b - y) ** 2).mean()"),

@@ -212,7 +212,7 @@ def test_modules_of_a_large_model_are_boxes_that_open() -> None:
         "(3, 2) → (3, 2)",
         "181 operations, 240 parameters, saved 2.359 KiB: freed",
     )
-    loop = ("for layer in self.layers × 60", "180 operations, 240 parameters, saved 2.352 KiB: freed")
+    loop = ("for layer in self.layers: 60 rounds", "180 operations, 240 parameters, saved 2.352 KiB: freed")
     rounds = [
         ("round 1", "3 operations, 4 parameters, saved 48 bytes: freed"),
         ("58 more rounds (2 to 59)", "3 operations × 58, 232 parameters, saved 2.289 KiB: freed"),

@@ -24,7 +24,7 @@ from workbench.views.program_tree import program_tree
 OUTLINES: dict[str, tuple[Callable[[], Trace], tuple[str, ...]]] = {
     "two_blocks": (nets.two_blocks, ("0", "1", "2", "4", "conv1", "conv2", "norm2", "down")),
     "resnet18": (nets.resnet18, ("0", "3", "4", "5", "6", "conv1", "conv2")),
-    "attention": (nets.attention, ("for layer in (self.q, self.k, self.v) × 3", "out")),
+    "attention": (nets.attention, ("for layer in (self.q, self.k, self.v): 3 rounds", "out")),
     "rnn20": (nets.rnn20, ("ih", "hh", "head")),
 }
 
@@ -322,7 +322,7 @@ def test_a_recurrent_layer_opens_with_its_rounds(layer: Any) -> None:
         (out**2).sum().backward()
     board = trace.show().storyboard
     seen = [box for id, box in board.at().boxes.items() if id not in board.opened]
-    assert "loop × 8" in [box.title for box in board.at().boxes.values()] and len(seen) <= 25
+    assert "loop: 8 rounds" in [box.title for box in board.at().boxes.values()] and len(seen) <= 25
     assert board.layout.width <= ROOM[0] / 0.6 and board.layout.height <= ROOM[1] / 0.6
 
 
@@ -333,8 +333,8 @@ def test_layers_and_directions_of_a_recurrent_layer_are_rounds_around_those_of_t
     loops = [group for group in program_tree(trace.events).groups() if group.kind == "loop"]
     depths = [sum(group.kind == "loop" for group in loop.path) for loop in loops]
     assert [(loop.title, depth) for loop, depth in zip(loops, depths, strict=True)] == [
-        ("loop × 2", 1),
-        *[("loop × 2", 2), ("loop × 6", 3), ("loop × 6", 3)] * 2,
+        ("loop: 2 rounds", 1),
+        *[("loop: 2 rounds", 2), ("loop: 6 rounds", 3), ("loop: 6 rounds", 3)] * 2,
     ]
 
 
@@ -367,7 +367,7 @@ def test_a_training_loop(steps: int) -> None:
     one = "\n    x @ w\n    x @ w + b\n    x @ w + b - y\n    (x @ w + b - y) ** 2"
     one += "\n    loss = ((… + b - y) ** 2).mean()"
     assert outline(trace) == (
-        f"for _step in range(steps) × {steps:,}:\n  round 1:{one}\n"
+        f"for _step in range(steps): {steps:,} rounds:\n  round 1:{one}\n"
         f"  {steps - 2} more rounds (2 to {steps - 1}): {5 * (steps - 2)} nodes\n  round {steps:,}:{one}"
     )
 
@@ -442,5 +442,5 @@ def test_every_group_knows_what_it_lies_in() -> None:
     root = program_tree(train(10).events)
     groups = list(root.groups())
     assert [group.id for group in groups] == [f"g{number}" for number in range(1, len(groups) + 1)]
-    assert [group.title for group in groups[1].path] == ["for _step in range(steps) × 10", "round 1"]
+    assert [group.title for group in groups[1].path] == ["for _step in range(steps): 10 rounds", "round 1"]
     assert groups[0].parent is None

@@ -118,7 +118,7 @@ def test_a_long_chain_is_one_box_that_says_what_is_inside() -> None:
     boxes = there(picture.storyboard)
     assert [(box.kind, box.title) for box in boxes.values() if box.kind != "saved"] == [
         ("leaf", "x"),
-        ("group", "for _ in range(times) × 300"),
+        ("group", "for _ in range(times): 300 rounds"),
         ("op", "total = y.sum()"),
         ("output", "total"),
     ]
@@ -126,7 +126,7 @@ def test_a_long_chain_is_one_box_that_says_what_is_inside() -> None:
     before, after = (next(box for box in seen.values() if box.kind == "group") for seen in (forward, boxes))
     assert before.lines == ("(2,) → (2,)", "900 operations, saved 4.688 KiB")
     assert after.lines == ("(2,) → (2,)", "900 operations, saved 4.688 KiB: freed")
-    assert "for _ in range(times) × 300 (group, done): (2,) → (2,), 900 operations" in repr(picture)
+    assert "for _ in range(times): 300 rounds (group, done): (2,) → (2,), 900 operations" in repr(picture)
 
 
 def test_what_happens_inside_is_one_step_each_way() -> None:
@@ -134,9 +134,9 @@ def test_what_happens_inside_is_one_step_each_way() -> None:
     board = trace.show(open=[]).storyboard
     assert len(board.stops) == 7
     forward, backward = captions(board)[0], captions(board)[4]
-    assert forward.startswith("`for _ in range(times) × 100`: 300 operations join the graph: mul 100, add 100, sin 100")
+    assert forward.startswith("`for _ in range(times)`: 300 operations join the graph: mul 100, add 100, sin 100")
     assert backward.startswith(
-        "`for _ in range(times) × 100` runs backward: it receives the gradient [1. 1.]; 300 nodes run"
+        "`for _ in range(times)` runs backward: it receives the gradient [1. 1.]; 300 nodes run"
     )
     assert backward.endswith("to x.")
     group = next(id for id, box in there(board).items() if box.kind == "group")
@@ -153,7 +153,7 @@ def test_in_open_scopes_what_repeats_is_closed() -> None:
     frames = {id: box.title for id, box in boxes.items() if box.kind == "region"}
     assert list(frames.values()) == ["layer1", "layer2", "layer3", "layer4"]
     repeats = [(box.title, frames[box.region]) for box in boxes.values() if box.kind == "group"]
-    assert repeats == [("loop × 30", title) for title in frames.values()]
+    assert repeats == [("loop: 30 rounds", title) for title in frames.values()]
 
 
 def test_closed_scopes_of_a_large_graph_tell_their_leaves() -> None:
@@ -173,15 +173,15 @@ def test_open_takes_scopes_patterns_and_what_they_lie_in() -> None:
     closed = {box.title for box in boxes.values() if box.kind == "group" and box.region is None}
     assert closed == {"layer1", "layer3", "layer4"}
     inside = [box.title for box in boxes.values() if box.region == frame.id]
-    assert sorted(inside) == ["MmBackward0", "leaf", "loop × 8"]
+    assert sorted(inside) == ["MmBackward0", "leaf", "loop: 8 rounds"]
     again = trace.show("graph", open="layer2").storyboard
     assert again.to_dict() == board.to_dict()
-    inner = trace.show("graph", open=["loop × 8"]).storyboard
+    inner = trace.show("graph", open=["loop: 8 rounds"]).storyboard
     assert len([box for box in there(inner).values() if box.kind == "region"]) >= 8  # each with the layer it lies in
 
 
 def test_open_says_which_groups_there_are() -> None:
-    with pytest.raises(ValueError, match="no group named 'layer9'; there are 'layer1', 'loop × 30', 'round 1'"):
+    with pytest.raises(ValueError, match="no group named 'layer9'; there are 'layer1', 'loop', 'round 1'"):
         layers(3, 30).show("graph", open=["layer9"])
     with pytest.raises(ValueError, match="no group named 'a'"):
         chain(2).show("graph", open=["a"])
@@ -265,7 +265,7 @@ def test_groups_lie_in_groups_and_hold_all_that_they_stand_for() -> None:
     seen = there(inner, len(inner.steps) - 1)
     frames = [box for box in seen.values() if box.kind == "region"]
     assert [box.title for box in frames] == [
-        "for _ in range(times) × 100",
+        "for _ in range(times): 100 rounds",
         "98 more rounds (2 to 99)",
         "rounds 2 to 11",
         "round 3",

@@ -17,6 +17,7 @@ import workbench as torch
 import workbench.nn.functional as F
 from workbench import nn
 from workbench.recording import record
+from workbench.scene.labels import rounds_apart
 from workbench.scene.layout import LayoutUnavailable
 from workbench.scene.model import paths
 from workbench.scene.reading import drawn_region
@@ -262,7 +263,7 @@ def test_what_repeats_is_closed_at_first_and_what_is_equal_opens_together():
 def test_of_what_is_equal_the_first_opens_alone_if_there_is_no_room_for_all():
     board = rounds(3)
     loop, first = [board.scene.boxes[group].title for group in sorted(board.opened)]
-    assert loop.endswith(" × 3") and first == "round 1: part0"
+    assert loop.endswith(": 3 rounds") and first == "round 1: part0"
     assert scale(board) >= 0.75 > scale(board.with_open(board.folding.groups))
 
 
@@ -287,7 +288,7 @@ def test_all_that_a_closed_group_makes_one_step_is_told_in_one_sentence(name):
             if first < last and place is not None and closed.folding.stands[place] == group:
                 several += 1
                 assert (first, last, caption) in board.runs[group]
-                words = board.scene.boxes[group].title.rpartition(": ")[2].split(" › ")  # the name, or the class
+                words = rounds_apart(board.scene.boxes[group].title)[0].rpartition(": ")[2].split(" › ")  # the name, or the class
                 assert caption.removeprefix("`").startswith((*words, words[-1].split(" ")[0])) or "/" in caption
     assert several or name == "mlp"
 

@@ -50,6 +50,7 @@ from .labels import (
     first_row,
     plot_numbers,
     plot_paths,
+    rounds_apart,
     stands_behind,
 )
 from .layout import Layout
@@ -397,8 +398,10 @@ def _svg_group(group: ShapeGroup) -> str:
 def _svg_shape(shape: Shape) -> str:
     attributes = "".join(f' {name}="{_svg_number(value)}"' for name, value in shape.attributes.items())
     if shape.element == "text":
-        text = _RIGHTWARD.sub("\u2068\\g<0>\u2069", shape.text)
-        return f'<text class="{shape.role}"{attributes}>{_safe(text)}</text>'
+        text, rounds = rounds_apart(shape.text) if shape.role == "wb-title" else (shape.text, "")
+        apart = f'<tspan class="wb-rounds">{rounds}</tspan>' if rounds else ""
+        text = _RIGHTWARD.sub("\u2068\\g<0>\u2069", text)
+        return f'<text class="{shape.role}"{attributes}>{_safe(text)}{apart}</text>'
     return f'<{shape.element} class="{shape.role}"{attributes}/>'
 
 

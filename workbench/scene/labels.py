@@ -32,6 +32,7 @@ GROUP_COLUMNS = 60  # of a line on a closed group: height is scarcer than width
 
 # What XML cannot hold, and the marks that let a text reorder what stands around it.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_ROUNDS = re.compile(r": [\d,]+ rounds$")
 _REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -181,10 +182,19 @@ def box_fields(box: Box) -> dict[str, Any]:
 
 def _cut_title(title: str, room: int) -> str:
     """A title in so many columns; a loop's keeps the count of its rounds."""
-    text, times, count = title.rpartition(" × ")
-    if not times or not count.replace(",", "").isdigit():
-        return cut(title, room)
-    return cut(text, room - columns(times + count)) + times + count
+    text, rounds = rounds_apart(title)
+    return cut(text, room - columns(rounds)) + rounds
+
+
+def rounds_said(count: int) -> str:
+    """`: 20 rounds`, behind the title of a loop, which is code; nothing of 0."""
+    return f": {count:,} rounds" if count else ""
+
+
+def rounds_apart(title: str) -> tuple[str, str]:
+    """The words of a title without the count of a loop's rounds, and that count."""
+    found = _ROUNDS.search(title)
+    return (title, "") if found is None else (title[: found.start()], found[0])
 
 
 def arrow_fields(arrow: Arrow, scene: Scene) -> dict[str, Any]:

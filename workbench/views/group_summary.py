@@ -134,7 +134,7 @@ class GroupSummary:
         if not self.held:
             return []
         count = counted(self.held, "operation")
-        if 1 < self.times < self.count == self.held and " × " not in self.group.title:
+        if 1 < self.times < self.count == self.held and not self.group.rounds:
             count = f"{counted(self.count // self.times, 'operation')} × {self.times:,}"
         return [count + (COMPILED if 0 < self.compiled == self.held else "")]
 

@@ -37,6 +37,7 @@ class Group:
     part: Box | None = None
     kind: str = ""
     number: int = 0
+    rounds: int = 0  # of a loop
     symbol: int = 0
     told: str = ""
     scope: str = ""  # of a module with all that it lies in
@@ -55,8 +56,8 @@ class Group:
 
     @property
     def called(self) -> str:
-        """The title of what repeats or is a stretch, else the scope with all it lies in."""
-        return self.told or (self.title if " × " in self.title or not self.names else self.names[0])
+        """What sentences tell it by; of a stretch of a row its title."""
+        return self.told or self.title
 
     def nodes(self) -> list[str]:
         """All nodes inside, in order."""

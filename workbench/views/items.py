@@ -27,6 +27,7 @@ class Item:
     variable: str = ""  # which holds its result, or those that do: "out, h"
     line: str = ""  # of the program, that computed a node
     at: tuple[str, int] | int | None = None  # that line, or the statement; of a call where it calls
+    rounds: int = 0  # of a loop
     turn: str = ""  # the round of a loop that it is all of
     scope: str = ""  # its name; of several inside each other the names joined by "/"
     held: str = ""  # of a module the variable that the program calls it by

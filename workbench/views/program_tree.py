@@ -146,7 +146,7 @@ def _loop(loop: Item) -> list[Item]:
             only.turn, only.number = turn.title, turn.number
             only.kind = only.kind if only.kind in ("", "expression") else "round"
             loop.items[at] = only
-    loop.title = f"{loop.title or 'loop'} × {len(loop.items):,}"
+    loop.title, loop.rounds = loop.title or "loop", len(loop.items)
     return [loop]
 
 
@@ -215,6 +215,7 @@ def _grouped(item: Item, around: str, root: Program, places: Sequence[str]) -> G
             inner.append(each.node)
     row = _row(item.items, inner, item.kind == "loop" and bool(item.items[0].number))
     group = Group(title_of(item), row, kind=item.kind, number=item.number, symbol=item.symbol, part=item.part)
+    group.rounds = item.rounds
     group.names, group.told = tuple(dict.fromkeys([*names, group.title])), " in ".join([told, *turn])
     if item.scope:
         group.scope = path

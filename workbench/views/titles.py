@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..scene.labels import GROUP_TITLE_COLUMNS, TITLE_COLUMNS, columns
+from ..scene.labels import GROUP_TITLE_COLUMNS, TITLE_COLUMNS, columns, rounds_said
 from ..scene.model import WITHIN
 from .expressions import UNKNOWN, cut_in_sentence, fitted_text
 from .items import Item
@@ -100,10 +100,11 @@ def title_of(item: Item) -> str:
         written = item.title.startswith(item.variable) and _WRITES.match(item.title[len(item.variable) :])
         begin += "" if written else f"{item.variable} = "
     title = item.title
-    told = f"{begin}{title}{item.which}"
+    end = f"{item.which}{rounds_said(item.rounds)}"
+    told = f"{begin}{title}{end}"
     if not item.settings and len(told) <= _SURE:
         return told
-    room = (GROUP_TITLE_COLUMNS if item.kind else TITLE_COLUMNS) - columns(begin + item.which)
+    room = (GROUP_TITLE_COLUMNS if item.kind else TITLE_COLUMNS) - columns(begin + end)
     if item.module and columns(title) > room:  # whose class a reader finds in the path of the module
         title = item.called
     if item.text and not item.scope:
@@ -112,7 +113,7 @@ def title_of(item: Item) -> str:
     for setting in item.settings.split(", ") if item.settings else ():
         if columns(more := f"{title}{between}{setting}") <= room:
             title, between = more, ", "
-    return f"{begin}{title}{item.which}"
+    return f"{begin}{title}{end}"
 
 
 def words_of(item: Item, places: Sequence[str]) -> list[str]:

@@ -137,6 +137,11 @@ function arrowParts(arrow) {
   return parts;
 }
 
+/** A title, which is code, with the count of a loop's rounds set apart from it. */
+function titled(title) {
+  const [, text, rounds] = /^(.*?)(: [\d,]+ rounds)?$/.exec(words(title));
+  return rounds ? [text, svg("tspan.wb-rounds", {}, rounds)] : [text];
+}
 /** How wide a box's title is with its first line behind it; 0 where that stands below. */
 export function rowWidth(title, line = "") {
   const behind = columns(line), whole = columns(title) + behind;
@@ -188,11 +193,11 @@ function boxParts(box, holder) {
     return parts;
   }
   if (kind === "region" || kind === "level")
-    return [...parts, svg("text.wb-title", { x: x + 12, y: y + 16, "text-anchor": "start" }, box.title)];
+    return [...parts, svg("text.wb-title", { x: x + 12, y: y + 16, "text-anchor": "start" }, ...titled(box.title))];
   const high = saved ? 16 : 18, top = y + (h - high - 16 * lines.length) / 2; // high: the room of the title
   const place = saved ? { x: x + 8, "text-anchor": "start" } : { x: x + w / 2, "text-anchor": "middle" };
   const base = top + (saved ? 12 : 13.5), from = { ...place, y: base, ...(first && { x: x + (w - first) / 2, "text-anchor": "start" }) };
-  parts.push(svg("text.wb-title", from, name));
+  parts.push(svg("text.wb-title", from, ...titled(box.title)));
   if (behind && state !== "freed")
     parts.push(svg("text.wb-text", first ? { x: x + (w + first) / 2, y: base, "text-anchor": "end" }
       : { ...from, x: from.x + (columns(name) + 2) * CHARACTER }, told[0]));
