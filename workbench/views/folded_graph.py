@@ -20,6 +20,7 @@ from .links import Links
 from .memory import bytes_said
 from .value_display import fact
 
+SUM = "sum of {:,}: {}"  # of all that a tensor received in one backward pass, at the arrow from it
 _ENDINGS = {"gradient": "", "constant": ".c", "cut": ".cut"}  # of the ids of arrows that stand for several edges
 
 
@@ -304,11 +305,25 @@ class FoldedGraph:
         own = arrow.source
         source = self._links.reference(own, user) if arrow.kind in ("edge", "constant") else own
         if source == own:
-            return arrow
+            return self._with_all(arrow) if self._links.is_shared(own) else arrow
         drawn = [*self._draw(frame, [Key("tensor", own)])[0], *self._view.lanes.input(frame, own)]
         box = next(box for box in drawn if box.id == own)
         boxes.append(Box(source, box.kind, box.title, note="as above", refers=own))
         return with_changes(arrow, {"source": source})
+
+    def _with_all(self, arrow: Arrow) -> Arrow:
+        """The arrow from the tensor itself, of which boxes elsewhere are used too: what all of these gave it as well."""
+        if arrow.state not in ("flowing", "done") or arrow.kind != "edge":
+            return arrow
+        uses = len(self._links.users[arrow.source])
+        count, total = (0, "") if arrow.together is None else arrow.together[:2]
+        line = SUM.format(count, total) if total else f"1 of {uses:,} uses"
+        within = {
+            group: (mine, _with_line(label, line) if total and mine < count else label, *looks)
+            for group, (mine, label, *looks) in (arrow.within or {}).items()
+        }
+        brief = None if arrow.brief is None else _with_line(arrow.brief, line)
+        return with_changes(arrow, {"label": _with_line(arrow.label, line), "brief": brief, "within": within or None})
 
     def _with_sums(self, frame: Frame, arrow: Arrow) -> Arrow:
         """An arrow with the sum of the gradients that came to its source from each group around its target."""
@@ -448,6 +463,9 @@ class FoldedGraph:
         words, norm = norms_of(frame, self._merging[bundle])
         if len(keys) > 1:
             label = "\n".join(filter(None, [words, *self._view.lost(frame, keys)]))
+        last = next(iter(frame.came_to(ends[0])), "") if self._links.is_shared(ends[0]) else ""
+        if last in keys and len(keys) < (whole := self._view.together(frame, last, frame.edges[last]) or (0, ""))[0] and whole[1]:
+            label = _with_line(label, SUM.format(*whole))
         own = {"id": bundle, "source": ends[0], "target": ends[1], "label": label, "state": state, "norm": fact(norm)}
         return with_changes(looks, own | {"together": None, "brief": None})
 
@@ -473,3 +491,10 @@ class FoldedGraph:
                     boxes[at] = with_changes(box, {"region": own})
         framed = [box for box in boxes if box.id not in self._parts]
         return [replace(box, region=home) if (home := self._homes.get(box.id)) is not None else box for box in framed]
+
+
+def _with_line(label: str, line: str) -> str:
+    """A label with one more line below its number."""
+    lines = label.split("\n") if label else []
+    number = next((n for n, each in enumerate(lines, 1) if "‖" in each), 1)
+    return "\n".join([*lines[:number], line, *lines[number:]])

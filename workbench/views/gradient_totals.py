@@ -28,13 +28,14 @@ def total_of(grads: Sequence[Value]) -> Value | None:
 def norms_of(frame: Frame, bundle: EdgeBundle) -> tuple[str, float | None]:
     """What goes along these edges together, in words and as a number: the norm of the sum, or how many gradients.
 
-    Gradients add up if they are for one value and of one pass. It is "" and None where their sum is not known.
+    Gradients add up if they are for one value and of one pass, and are counted by value otherwise. It is "" and None
+    where their sum is not known.
     """
     total = bundle.total
     if total.grads < 2:
         return total.norms, 0.0 if total.grad is None else total.grad.norm
     if bundle.reached > 1:
-        return f"{total.grads:,} gradients", None
+        return f"{bundle.reached:,} gradients", None
     (source, _), place = next(each for each in bundle.places.items() if each[1].moved)
     if not place.is_of_one_pass(frame, source):
         return f"{total.grads:,} gradients", None

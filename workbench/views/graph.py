@@ -280,13 +280,13 @@ class Graph:
         if (cut := self._cut(frame, edge)) is not None:
             kind, label, brief = "cut", cut_label(cut), None
             note = [cut_said(cut)]
-        together = self._together(frame, id, edge) if edge.differentiable else None
+        together = self.together(frame, id, edge) if edge.differentiable else None
         arrow = Arrow(id, source, target, kind, label, edge.state, note=", ".join(note), together=together, brief=brief)
         if edge.state != "idle":
             arrow.norm = fact(edge.grad.norm) if edge.grad is not None else 0.0
         return arrow
 
-    def _together(self, frame: Frame, key: str, edge: EdgeState) -> ArrowSum | None:
+    def together(self, frame: Frame, key: str, edge: EdgeState) -> ArrowSum | None:
         """How much came to where this edge, the last of several, brought a gradient, and what one arrow tells of it."""
         last = [*islice(frame.came_to(edge.source), 2)]
         if edge.state == "idle" or edge.lost or len(last) < 2 or last[0] != key:

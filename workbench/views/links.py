@@ -87,6 +87,7 @@ class Links:
         beside: dict[str, list[str]] = {}
         for (_, user), box in self._references.items():
             beside.setdefault(box, []).append(user)
+        self._shared = {tensor for tensor, _ in self._references}
         self.homes |= {box: self._common(users, whole) for box, users in beside.items()}
 
     def _gather(self, events: Iterable[Record], known: Mapping[str, TensorSeen], lanes: Lanes | None) -> None:
@@ -177,6 +178,10 @@ class Links:
     def reference(self, tensor: str, user: str) -> str:
         """The box that a tensor's arrow to a user leaves from: its own, or where many use it, one beside the user."""
         return self._references.get((tensor, user), tensor)
+
+    def is_shared(self, tensor: str) -> bool:
+        """Whether a tensor is used elsewhere too, beside boxes that stand for it."""
+        return tensor in self._shared
 
     def _used(self, user: str, used: Iterable[str]) -> None:
         for id in dict.fromkeys(used):
