@@ -492,7 +492,10 @@ def test_live_draws_the_graph_while_the_cell_runs(page: Page) -> None:
     player = page.get_by_role("group", name="Player: Autograd graph")
     player.wait_for()
     assert run(page, "print(repr(trace.show()).splitlines()[0])") == "Autograd graph"
-    loop, operations = player.locator('[aria-label^="for _ in range(4): 4 rounds (group); "]'), player.locator(".wb-kind-op")
+    loop, operations = (
+        player.locator('[aria-label^="for _ in range(4): 4 rounds (group); "]'),
+        player.locator(".wb-kind-op"),
+    )
     expect(operations).to_have_count(5)  # there is room for the rounds: their loop is open
     assert loop.get_attribute("aria-label").startswith("for _ in range(4): 4 rounds (group); (2,) → (2,); 4 operations")
     boxes = player.locator(".wb-box").count()

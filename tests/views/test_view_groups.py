@@ -135,9 +135,7 @@ def test_what_happens_inside_is_one_step_each_way() -> None:
     assert len(board.stops) == 7
     forward, backward = captions(board)[0], captions(board)[4]
     assert forward.startswith("`for _ in range(times)`: 300 operations join the graph: mul 100, add 100, sin 100")
-    assert backward.startswith(
-        "`for _ in range(times)` runs backward: it receives the gradient [1. 1.]; 300 nodes run"
-    )
+    assert backward.startswith("`for _ in range(times)` runs backward: it receives the gradient [1. 1.]; 300 nodes run")
     assert backward.endswith("to x.")
     group = next(id for id, box in there(board).items() if box.kind == "group")
     states = ["idle", "idle", "idle", "ready", "running", "done", "done"]

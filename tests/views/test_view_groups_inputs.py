@@ -47,7 +47,9 @@ def test_what_enters_a_closed_group_stands_outside_of_it(program, opened, given)
 def test_the_input_of_attention_goes_into_each_layer_that_reads_it():
     board = storyboard(nets.attention(), open=["Attention"])
     assert [box.title for box in board.scene.boxes.values() if box.kind == "constant"] == ["x"]
-    assert [title for title, given in entering(board).items() if given] == ["for layer in (self.q, self.k, self.v): 3 rounds"]
+    assert [title for title, given in entering(board).items() if given] == [
+        "for layer in (self.q, self.k, self.v): 3 rounds"
+    ]
 
 
 def test_a_part_of_data_has_a_box_of_its_own():

@@ -288,7 +288,8 @@ def test_all_that_a_closed_group_makes_one_step_is_told_in_one_sentence(name):
             if first < last and place is not None and closed.folding.stands[place] == group:
                 several += 1
                 assert (first, last, caption) in board.runs[group]
-                words = rounds_apart(board.scene.boxes[group].title)[0].rpartition(": ")[2].split(" › ")  # the name, or the class
+                title, _ = rounds_apart(board.scene.boxes[group].title)
+                words = title.rpartition(": ")[2].split(" › ")  # the name, or the class
                 assert caption.removeprefix("`").startswith((*words, words[-1].split(" ")[0])) or "/" in caption
     assert several or name == "mlp"
 

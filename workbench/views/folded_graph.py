@@ -312,7 +312,7 @@ class FoldedGraph:
         return with_changes(arrow, {"source": source})
 
     def _with_all(self, arrow: Arrow) -> Arrow:
-        """The arrow from the tensor itself, of which boxes elsewhere are used too: what all of these gave it as well."""
+        """An arrow from a tensor that boxes elsewhere refer to: it gives the sum of what all its uses sent, too."""
         if arrow.state not in ("flowing", "done") or arrow.kind != "edge":
             return arrow
         uses = len(self._links.users[arrow.source])
@@ -464,7 +464,8 @@ class FoldedGraph:
         if len(keys) > 1:
             label = "\n".join(filter(None, [words, *self._view.lost(frame, keys)]))
         last = next(iter(frame.came_to(ends[0])), "") if self._links.is_shared(ends[0]) else ""
-        if last in keys and len(keys) < (whole := self._view.together(frame, last, frame.edges[last]) or (0, ""))[0] and whole[1]:
+        whole = self._view.together(frame, last, frame.edges[last]) if last in keys else None
+        if whole is not None and whole[1] and len(keys) < whole[0]:
             label = _with_line(label, SUM.format(*whole))
         own = {"id": bundle, "source": ends[0], "target": ends[1], "label": label, "state": state, "norm": fact(norm)}
         return with_changes(looks, own | {"together": None, "brief": None})
