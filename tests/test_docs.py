@@ -6,6 +6,7 @@ import ast
 import doctest
 import importlib.util
 import inspect
+import itertools
 import json
 import linecache
 import re
@@ -37,7 +38,10 @@ from workbench.views import VIEWS
 
 DOCS = CHECKOUT / "assets" / "docs"
 PAGES = sorted((DOCS / "how-to").glob("*.md"))
-GUIDES = [page for page in sorted((DOCS / "guides").glob("*.md")) if "```{code-cell}" in page.read_text("utf-8")]
+FOLDERS = ("get-started", "guides", "teaching")
+GUIDES = [page for name in FOLDERS for page in sorted((DOCS / name).glob("*.md"))]
+GUIDES = [page for page in GUIDES if "```{code-cell}" in page.read_text("utf-8")]
+WITH_TORCH = {"real-pytorch", "debug-a-run"}
 EVERY_PAGE = sorted(DOCS.rglob("*.md"))
 
 LOOKED_UP = sorted((DOCS / "reference").glob("*.md"))
@@ -78,11 +82,11 @@ def results(page: Path, names: dict[str, Any]) -> Iterator[Any]:
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=[pytest.mark.oracle] * (page.stem == "real-pytorch")) for page in PAGES + GUIDES],
+    [pytest.param(page, marks=[pytest.mark.oracle] * (page.stem in WITH_TORCH)) for page in PAGES + GUIDES],
     ids=lambda page: page.stem,
 )
 def test_the_programs_of_a_page_print_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if page.stem == "real-pytorch" and importlib.util.find_spec("torch") is None:
+    if page.stem in WITH_TORCH and importlib.util.find_spec("torch") is None:
         pytest.skip(absent.TORCH)
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "__main__"}
@@ -101,11 +105,53 @@ def test_the_programs_of_a_page_print_what_it_says(page: Path, tmp_path: Path, m
 @pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: str(page.relative_to(DOCS)))
 def test_a_link_of_a_page_leads_to_a_file(page: Path) -> None:
     text = re.sub(r"^```.*?^```$|`[^`\n]+`", "", page.read_text("utf-8"), flags=re.M | re.S)
-    links = re.findall(r"\]\(([^)\s#]+)", text)
-    inside = [link for link in links if not re.match(r"[a-z]+:", link)]
-    files = [page.parent / link for link in inside]
-    copied = [CHECKOUT / "notebooks" / file.name if file.suffix == ".ipynb" else file for file in files]
+    links = re.findall(r"\]\(([^)\s#]*)#?([^)\s]*)\)", text)
+    inside = [(link, place) for link, place in links if not re.match(r"[a-z]+:", link)]
+    files = [(page.parent / link if link else page, place) for link, place in inside]
+    copied = [CHECKOUT / "notebooks" / file.name if file.suffix == ".ipynb" else file for file, _ in files]
     assert [file for file in copied if not file.exists()] == []
+    assert [(file.name, place) for file, place in files if place and place not in places(file)] == []
+
+
+def places(page: Path) -> set[str]:
+    """The headings of a page as links name them."""
+    headings = re.findall(r"^#{1,3} (.+)$", page.read_text(encoding="utf-8"), flags=re.M)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
+def test_every_page_is_in_one_table_of_contents() -> None:
+    blocks = re.findall(r"^```\{toctree\}\n(.*?)^```$", (DOCS / "index.md").read_text("utf-8"), flags=re.M | re.S)
+    listed = [line for block in blocks for line in block.splitlines() if line and not line.startswith(":")]
+    pages = [page for page in EVERY_PAGE if page.parent != DOCS / "reference"]
+    own = [page.relative_to(DOCS).with_suffix("").as_posix() for page in pages]
+    assert sorted([*listed, "index"]) == sorted([*own, "reference/index"])
+
+
+def test_headings_go_down_by_one_level_and_each_page_has_one_title() -> None:
+    for page in EVERY_PAGE:
+        text = re.sub(r"^(`{3,}).*?^\1`*$", "", page.read_text("utf-8"), flags=re.M | re.S)
+        levels = [len(marks) for marks in re.findall(r"^(#+) ", text, flags=re.M)]
+        assert levels.count(1) == (bool(levels)) and levels[:1] in ([], [1]), page
+        assert all(later <= level + 1 for level, later in itertools.pairwise(levels)), page
+
+
+def test_every_rule_of_the_findings_has_its_entry() -> None:
+    rules = set()
+    for file in (CHECKOUT / "workbench" / "health").glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("Finding", "_finding") and node.args:
+                rules |= {node.args[0].value} if isinstance(node.args[0], ast.Constant) else set()
+    entries = re.findall(r"^### `(.+)`$", (DOCS / "manual" / "findings.md").read_text("utf-8"), flags=re.M)
+    assert sorted(entries) == sorted(rules)
+
+
+def test_every_view_and_every_command_has_its_entry() -> None:
+    pictures = (DOCS / "manual" / "pictures.md").read_text("utf-8")
+    assert [name for name, view in VIEWS.items() if not view.compares and f"| `{name}` |" not in pictures] == []
+    commands = _extension("commands")
+    entries = re.findall(r"^## `workbench (\w+)`$", "\n".join(commands.lines()), flags=re.M)
+    assert entries == [*commands.EXAMPLES]
+    assert (DOCS / "manual" / "command-line.md").read_text("utf-8").count(commands.MARK) == 1
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -114,7 +160,7 @@ def test_a_page_has_its_parts_and_its_line_in_the_table(page: Path) -> None:
     assert "\n**Ask this:**" in text
     parts = re.findall(r"^## (.+)$", text, flags=re.M)
     assert {"Read the picture", "The usual causes"} < {*parts} and parts[-1] == "With PyTorch"
-    assert f"how-to/{page.stem}\n" in (DOCS / "index.md").read_text(encoding="utf-8")
+    assert f"](how-to/{page.name})" in (DOCS / "index.md").read_text(encoding="utf-8")
 
 
 def test_the_table_beside_other_tools_is_made_of_its_facts() -> None:
@@ -134,8 +180,8 @@ def test_the_pictures_of_a_page_are_made(page: Path) -> None:
 # The reference: every public name, what is said of it, and examples that run.
 
 
-def _reference() -> Any:
-    spec = importlib.util.spec_from_file_location("reference", DOCS / "_ext" / "reference.py")
+def _extension(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, DOCS / "_ext" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     with pytest.MonkeyPatch.context() as patch:
@@ -144,7 +190,7 @@ def _reference() -> Any:
     return module
 
 
-REFERENCE = _reference()
+REFERENCE = _extension("reference")
 BLOCKS = [(page, *block) for page in LOOKED_UP for block in REFERENCE.blocks(page.read_text(encoding="utf-8"))]
 
 
@@ -268,7 +314,7 @@ def test_sphinx_makes_a_site_that_asks_no_other_host(site: Path) -> None:
         assert not re.search(r"<(script|link|img|iframe)\b[^>]*\b(src|href)=\"(https?:)?//", made), page
     for page in PAGES + GUIDES:
         made = (site / page.parent.name / f"{page.stem}.html").read_text(encoding="utf-8")
-        if page.stem == "real-pytorch" and importlib.util.find_spec("torch") is None:
+        if page.stem in WITH_TORCH and importlib.util.find_spec("torch") is None:
             continue
         assert made.count('class="wb-play-') >= len(expected(page)[1])
         assert "Traceback" not in made
@@ -342,7 +388,8 @@ def play(page: Page) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_in_the_site_and_its_players_play(site: Path, scheme: Any, one_browser: None) -> None:
     require_chromium()
-    without = ["start", "architecture", "differences", "search", "reference/elementwise"]
+    without = ["get-started/install", "manual/findings", "architecture", "differences", "search"]
+    without += ["reference/elementwise"]
     playing = ["index", "gallery", "lessons/02-backward-one-node-at-a-time", "guides/custom-function"]
     found = {}
     for name in without + playing:

@@ -9,12 +9,14 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 project = "Autograd Workbench"
 author = "the Autograd Workbench authors"
 copyright = author
-extensions = ["myst_nb", "api", "lessons", "accessible"]
+extensions = ["myst_nb", "api", "commands", "lessons", "accessible"]
 exclude_patterns = ["_ext"]
+
+WITH_TORCH = ["guides/real-pytorch.md", "get-started/debug-a-run.md"]
 
 # Each build runs every cell, and a cell that raises ends it. The lessons were run before they are read, and what needs
 # PyTorch is shown without its outputs where that is not installed.
-nb_execution_excludepatterns = ["lessons/*"] + ["guides/real-pytorch.md"] * (find_spec("torch") is None)
+nb_execution_excludepatterns = ["lessons/*"] + WITH_TORCH * (find_spec("torch") is None)
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_in_temp = True

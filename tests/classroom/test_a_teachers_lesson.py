@@ -15,7 +15,7 @@ from workbench.classroom.registry import registered
 from workbench.classroom.sealed import Sealed
 from workbench.cli import grading, main
 
-PAGE = (CHECKOUT / "assets" / "docs" / "guides" / "a-class.md").read_text("utf-8")
+PAGE = (CHECKOUT / "assets" / "docs" / "teaching" / "write-a-lesson.md").read_text("utf-8")
 CELLS = re.findall(r"^```\{code-cell\}\n(.*?)^```$", PAGE, flags=re.M | re.S)
 BOTH = ["cube.exercises.py", "cube.ipynb"]
 RIGHT = "(x,) = ctx.saved_tensors\n        return 3 * x**2 * grad_output"

@@ -25,7 +25,9 @@ from workbench.cli import main
 from workbench.cli.handed_in import Assignment, lesson_of
 from workbench.cli.notebooks import read
 
-PAGE = (CHECKOUT / "assets" / "docs" / "guides" / "a-teachers-week.md").read_text(encoding="utf-8")
+TEACHING = CHECKOUT / "assets" / "docs" / "teaching"
+PAGES = ("plan-a-course", "lesson-catalog", "what-students-can-see")
+PAGE = "\n".join((TEACHING / f"{name}.md").read_text(encoding="utf-8") for name in PAGES)
 NOTEBOOKS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
 ROW = re.compile(r"^\| (.+) \|$", re.M)
 

@@ -472,7 +472,7 @@ def discriminator() -> nn.Module:
 
 @planted(*NOT_UPDATED, "two optimi", "both optimi", "more than one optimi")
 def optimizer_of_the_wrong_network() -> None:
-    """The discriminator's optimiser was given the generator's parameters, so the discriminator is never updated."""
+    """The discriminator's optimizer was given the generator's parameters, so the discriminator is never updated."""
     torch.manual_seed(13)
     netG, netD = generator(), discriminator()
     optG = torch.optim.Adam(netG.parameters(), lr=1e-3, betas=(0.5, 0.999))
@@ -508,7 +508,7 @@ class ClipLike(nn.Module):
 
 @planted(*NOT_UPDATED, places=("logit_scale",))
 def temperature_made_late() -> None:
-    """The temperature `logit_scale` is made in the first forward, so it is not in the optimiser, made before."""
+    """The temperature `logit_scale` is made in the first forward, so it is not in the optimizer, made before."""
     torch.manual_seed(14)
     model = ClipLike()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
@@ -607,7 +607,7 @@ def surface(count: int, size: int = 32) -> Iterator[tuple[Tensor, Tensor]]:
 
 @planted("twice", "two optimi", "both optimi", "more than one optimi", "second optimi", places=("head",))
 def head_in_two_optimizers() -> None:
-    """A second optimiser with a rate of its own takes the head, but the first still has all parameters of the model."""
+    """A second optimizer with a rate of its own takes the head, but the first still has all parameters of the model."""
     torch.manual_seed(17)
     model = Regressor()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
@@ -644,7 +644,7 @@ class MixtureOfExperts(nn.Module):
 
 @planted(*NOT_UPDATED, "regist", "modulelist")
 def experts_in_a_list():
-    """The experts stand in a Python list, so the model does not register them, and the optimiser has only the gate."""
+    """The experts are in a Python list, so the model does not register them, and the optimizer has only the gate."""
     torch.manual_seed(19)
     model = MixtureOfExperts()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)

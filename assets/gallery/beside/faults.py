@@ -38,14 +38,14 @@ KINDS = {
         *("features_detached", "encoder_without_grad", "reconstruction_as_a_number"),
         *("nearest_code_cuts_the_encoder", "prefix_freezes_too_much"),
     ),
-    "not in the optimiser, or twice": (
+    "not in the optimizer, or twice": (
         *("optimizer_of_the_wrong_network", "temperature_made_late", "experts_in_a_list", "head_in_two_optimizers"),
     ),
     "the loop and its step": (
         *("cleared_before_the_loop", "warm_up_divides_integers", "rate_with_a_wrong_exponent", "loss_is_a_sum"),
         *("half_without_a_scaler", "clipped_before_unscaling", "still_in_eval_mode", "tied_by_a_copy"),
     ),
-    "an error of PyTorch's": ("state_carried_with_its_graph", "time_that_needs_no_gradient"),
+    "an error raised by PyTorch": ("state_carried_with_its_graph", "time_that_needs_no_gradient"),
     "a custom backward": ("swish_with_a_wrong_sign",),
 }
 TOOLS = {
@@ -323,45 +323,59 @@ def measure(tool: str, facts: dict[str, Any]) -> None:
 # The page.
 
 INTRODUCTION = """\
-# Beside other tools
+# Comparison with other tools
 
-Twenty-five small trainings under PyTorch, each with one planted fault (`tests/health/torch_bugs.py`), and what five
-tools tell of them. `python assets/gallery/beside/faults.py TOOL...` measures it again.
-As of {date}, with {versions}.
+We planted one bug in each of 25 small PyTorch training scripts (`tests/health/torch_bugs.py`) and ran five tools on
+them, as of {date}, with {versions}. `python assets/gallery/beside/faults.py TOOL...` measures it again.
 
-● **names the fault and its place**: the layer, tensor or line, and what is wrong there. ○ **a symptom**: something is
-seen to be wrong, and the fault is still to be found. Nothing: the tool shows nothing unusual. –: it is not made for
-that.
+| Mark | Meaning |
+|:-:|---|
+| ● | the tool names the bug and its place: the layer, tensor or line, and what's wrong there |
+| ○ | a symptom: something is visibly wrong, but the bug is still to be found |
+| (empty) | nothing unusual is visible |
+| – | the tool isn't made for this |
 
-- **findings()** of this package: one of its first three sentences has the fault's words, and its place or its line. The
-  words and places stand in the set, and whoever wrote them did not know the findings; the findings were then worked on
-  until they found these, so they know this set, and no other tool does.
-- **detect_anomaly**: PyTorch's own error under `torch.autograd.set_detect_anomaly(True)`, judged by the same words.
-- **gradcheck** of the one custom Function, in float64.
-- **histograms** of each weight and its gradient in each step, as TensorBoard shows them and others do. They say nothing
-  themselves. So what somebody would see is set down by bounds: no gradient, not finite, all zero, never changed, larger
+- **findings()** is this package. ● means that one of the first three findings has the bug's key words, and its place
+  or its line. The key words were chosen by people who didn't know the findings. The rules were then improved on these
+  programs until they found the bugs, so `findings()` was tuned on this set, and no other tool was.
+- **detect_anomaly** is PyTorch's own error under `torch.autograd.set_detect_anomaly(True)`, judged by the same words.
+- **gradcheck** tests the one custom Function, in float64.
+- **Histograms** of each weight and its gradient in each step, as TensorBoard and others show them. Histograms don't
+  judge, so fixed bounds decide what a person would notice: no gradient, not finite, all zero, never changed, larger
   than three times the step before, a gradient of a thousand times its weight, a first layer with a thousandth of the
-  largest. ● where that is the fault, ○ where it follows from it.
-- **torchlens** traces the first two calls of the model and the last, with a backward from the sum of their outputs, as
-  it knows no loss: its audits of non-finite values and of the flow of gradients, and its dead neurons. Its search for
-  where a `nan` was born raises an error in the first program, in which a layer runs twice, so it is seen there and not
-  placed.
+  largest. ● means that this is the bug, ○ that it follows from it.
+- **torchlens** traces the first two calls of the model and the last, with a backward pass from the sum of the
+  outputs, because it has no loss. Its audits cover non-finite values, the gradient flow and dead neurons. Its search
+  for the origin of a `nan` raises an error in the first program, in which a layer runs twice, so the `nan` is seen
+  there but not located.
+
+Other tools check training code in other ways. torchtest asserts in a test that parameters change and outputs are
+finite. TrainCheck infers invariants from healthy runs and reports violations. torch-audit checks batches, optimizer
+settings, gradients and layers against built-in rules while the program runs. None of them was measured here.
 
 """
 
 NOTES = """
-## Where others are better
+## Where other tools do better
 
-- **gradcheck** finds the wrong backward; `findings()` does not in this program, as a recording of PyTorch keeps a
-  summary of what has more than a hundred numbers. Test a custom Function by gradcheck.
-- **detect_anomaly** needs no other package and no reading: the program stops at the backward that made the `nan`, with
-  the whole stack of its forward call, where a finding names one line.
-- **Histograms** see days of training at a cost that nobody feels, and what no bound was set for: a distribution that
-  drifts or has two humps. For hours there is `workbench.watch`, which keeps norms and no distributions.
-- **torchlens** shows the values of every operation of a forward, and which units are dead; findings name a layer.
+- **gradcheck** finds the wrong backward. `findings()` doesn't in this program, because a recording of PyTorch stores
+  only a summary of tensors with more than a hundred numbers. Test a custom Function with gradcheck.
+- **detect_anomaly** needs no other package and no reading: the program stops at the backward that made the `nan`,
+  with the whole stack of its forward call, where a finding names one line.
+- **Histograms** cover days of training at negligible cost, and show what no bound was set for: a distribution that
+  drifts or has two humps. For runs that take hours there is `workbench.watch`, which stores norms and no
+  distributions.
+- **torchlens** shows the values of every operation in a forward pass, and which units are dead. Findings name a
+  layer.
 
-Where nothing is wrong a tool should be silent. Of the twenty healthy trainings beside them, seventeen of them awkward,
-{quiet}.
+A tool should be silent if nothing is wrong. We also ran the tools on 20 healthy programs, 17 of them awkward on
+purpose: they do something unusual that a tool could mistake for a bug. Number of programs in which something was
+reported or visible: {quiet}.
+
+## Pictures
+
+The repository's `assets/gallery/beside/` has pictures of eight programs by this package, torchviz, torchvista,
+torchlens and torchview, side by side.
 """
 
 
@@ -400,7 +414,7 @@ def _quiet(facts: dict[str, Any]) -> str:
         shown = [each.get("said") or each.get("signs") for each in told]
         counts[called] = sum(any(not str(sign).startswith("refused") for sign in each or ()) for each in shown)
     said = ", ".join(f"`{tool}` in {count}" if "(" in tool else f"{tool} in {count}" for tool, count in counts.items())
-    return f"something is told or seen: {said.replace('`findings()` in', '`findings()`, questions among them, in')}"
+    return said.replace("`findings()` in", "`findings()`, questions included, in")
 
 
 if __name__ == "__main__":
