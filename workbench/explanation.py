@@ -15,11 +15,11 @@ from itertools import takewhile
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from . import errors, events
+from . import events
 
 if TYPE_CHECKING:
     from .scene.picture import Picture
-    from .trace.error_frames import Called
+    from .trace.facts import Called
     from .trace.recorder import Recorder
 
 _MARK = "_workbench_shows_errors"  # on a notebook's shell
@@ -135,7 +135,7 @@ class _OfFrames(Explanation):
         self.called = called
         users = [(frame, line) for frame, line in frames_of(error) if is_users(frame.f_code.co_filename)]
         if users:
-            frame, number = users[-1 if called is None else 0]
+            frame, number = users[0 if called is not None and called.source is not None else -1]
             self.line = frame.f_code.co_filename, number
             self.raised = users[-1][0].f_code.co_filename, users[-1][1]
             self._named = [(name, weakref.ref(thing)) for name, thing in named_in(frame)]
@@ -171,10 +171,11 @@ def explanation_of(error: BaseException | None) -> Explanation | None:
 
         if (failure := failure_of(error)) is not None:
             return _OfTorch(error, failure)
+    from .trace.advised import known_error
     from .trace.error_frames import called_in
 
     called = called_in(error)
-    return _OfFrames(error, called) if called is not None or errors.is_of_autograd(str(error)) else None
+    return _OfFrames(error, called) if called is not None or known_error(str(error)) is not None else None
 
 
 def _gone() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from autograd_errors import CASES as ERRORS
+from autograd_errors import HOOKS
 from oracle import torch
 
 import workbench
@@ -126,6 +127,14 @@ def test_every_error_of_autograd_has_a_cause_and_a_cure(name: str) -> None:
     for told in both(lambda: program(torch)):
         assert "The engine refused this" not in told and "What to do: " in told
         assert [each for each in says if each not in told] == [], told
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_the_picture_and_the_findings_of_an_error_in_a_hook_name_it_with_its_line(name: str) -> None:
+    with pytest.raises((LookupError, TypeError)), workbench.record(torch) as trace:
+        ERRORS[name][0](torch)
+    assert f"{HOOKS[name]} " in " ".join(str(trace.show("error")).split()).split("What to do")[0]
+    assert f"in the hook {HOOKS[name]} (autograd_errors.py:" in str(trace.findings())
 
 
 def test_what_forward_refuses_is_found_with_its_line() -> None:

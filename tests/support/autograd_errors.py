@@ -258,14 +258,14 @@ def callback_outside(torch: Any) -> None:
     torch.autograd.Variable._execution_engine.queue_callback(boom)
 
 
-@explained("A hook returned a gradient of another shape")
+@explained("returned a gradient of another shape")
 def hook_returns_another_shape(torch: Any) -> None:
     y = leaf(torch, 1.0, 2.0) * 2
     y.register_hook(lambda grad: grad[:1])
     y.sum().backward()
 
 
-@explained("A hook returned more or fewer gradients")
+@explained("returned more or fewer gradients")
 def hook_returns_too_many(torch: Any) -> None:
     y = leaf(torch, 1.0) * 2
     y.grad_fn.register_hook(lambda sent, received: (sent[0],) * 3)
@@ -321,3 +321,322 @@ def saved_tensors_read_twice(torch: Any) -> None:
 def old_checkpoint_with_inputs(torch: Any) -> None:
     x = leaf(torch, 1.0)
     torch.autograd.grad(of(torch, "utils.checkpoint").checkpoint(torch.exp, x, use_reentrant=True), x)
+
+
+# Saved-tensor hooks.
+
+
+def packed(torch: Any, pack: Any = lambda t: t, unpack: Any = lambda t: t) -> Any:
+    """A result whose saved tensor went through hooks."""
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        return leaf(torch, 1.0, 2.0).exp().sum()
+
+
+@explained("boom raised this, the pack hook", "boom begins", "Look at boom")
+def pack_hook(torch: Any) -> None:
+    packed(torch, boom)
+
+
+@explained("A pack hook wrote into the tensor", "t.clone()")
+def pack_hook_writes(torch: Any) -> None:
+    packed(torch, lambda t: t.mul_(2))
+
+
+@explained("An unpack hook", "something that is no tensor")
+def unpack_hook_returns_a_number(torch: Any) -> None:
+    packed(torch, unpack=lambda t: 3).backward()
+
+
+@explained("saved_tensors_hooks() was used inside", "not here")
+def hooks_where_they_are_disabled(torch: Any) -> None:
+    with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
+        packed(torch)
+
+
+@explained("or the other way round", "not here")
+def hooks_disabled_inside(torch: Any) -> None:
+    with torch.autograd.graph.saved_tensors_hooks(boom, boom):
+        with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
+            pass
+
+
+@explained("torch.func refuse saved-tensor hooks", "torch.autograd.grad")
+def checkpoint_in_a_transform(torch: Any) -> None:
+    checkpoint = of(torch, "utils.checkpoint").checkpoint
+    of(torch, "func").grad(lambda x: checkpoint(torch.exp, x, use_reentrant=False).sum())(torch.ones(2))
+
+
+@explained("has a pair of hooks already")
+def two_pairs_of_hooks(torch: Any) -> None:
+    y = leaf(torch, 1.0).exp()
+    for _ in range(2):
+        y.grad_fn._raw_saved_result.register_hooks(lambda t: t, lambda t: t)
+
+
+@explained("freed this saved tensor already", "before backward()")
+def hooks_after_backward(torch: Any) -> None:
+    y = leaf(torch, 1.0).exp()
+    y.backward()
+    y.grad_fn._raw_saved_result.register_hooks(lambda t: t, lambda t: t)
+
+
+@explained("its backward pass runs outside", "inside the block")
+def mutation_allowed_in_forward_only(torch: Any) -> None:
+    with torch.autograd.graph.allow_mutation_on_saved_tensors():
+        y = leaf(torch, 1.0).exp()
+    y.backward()
+
+
+# Functions that are written in another way than autograd calls them.
+
+
+class Old:
+    def __init__(self, factor: float = 2.0) -> None:
+        self.factor = factor
+
+    def forward(self, x: Any) -> Any:
+        return x * self.factor
+
+
+@explained("An instance of a Function was called", "Name.apply(x)", "@staticmethod")
+def instance_called(torch: Any) -> None:
+    type("Scale", (Old, torch.autograd.Function), {})(3.0)(leaf(torch, 1.0))
+
+
+@explained("both a backward and a vjp")
+def two_rules_for_backward(torch: Any) -> None:
+    squared(torch, vjp=staticmethod(lambda ctx, grad: grad)).apply(leaf(torch, 1.0)).backward()
+
+
+@explained("cannot be called with what it was given", "forward takes ctx")
+def forward_without_ctx(torch: Any) -> None:
+    squared(torch, forward=staticmethod(lambda x: x * 2)).apply(leaf(torch, 1.0))
+
+
+@explained("cannot be called with what it was given", "one more argument for each further output")
+def backward_with_too_many_arguments(torch: Any) -> None:
+    squared(torch, backward=staticmethod(lambda ctx, a, b: a)).apply(leaf(torch, 1.0)).backward()
+
+
+def marking(mark: Callable[[Any, Any], Any], back: Callable[[Any], Any] = lambda x: x * 2) -> Any:
+    def forward(ctx: Any, x: Any) -> Any:
+        mark(ctx, x)
+        return back(x)
+
+    return staticmethod(forward)
+
+
+@explained("mark_dirty() and did not return it")
+def written_and_not_returned(torch: Any) -> None:
+    squared(torch, forward=marking(lambda ctx, x: ctx.mark_dirty(x))).apply(leaf(torch, 1.0) * 2)
+
+
+@explained("ctx.mark_dirty() was given something that is not a tensor")
+def number_marked(torch: Any) -> None:
+    squared(torch, forward=marking(lambda ctx, x: ctx.mark_dirty(3))).apply(leaf(torch, 1.0))
+
+
+@explained("returns an input as it is", "view_as")
+def returned_input_saved(torch: Any) -> None:
+    own = in_two_steps(torch)
+    type("Same", (own,), {"forward": staticmethod(lambda x: x)}).apply(leaf(torch, 1.0))
+
+
+def pushed(torch: Any, jvp: Any, **more: Any) -> None:
+    forward_ad = of(torch, "autograd.forward_ad")
+    with forward_ad.dual_level():
+        Function = squared(torch, jvp=staticmethod(jvp), **more)
+        Function.apply(forward_ad.make_dual(torch.ones(2), torch.ones(2)))
+
+
+@explained("neither a tensor nor None")
+def jvp_of_a_number(torch: Any) -> None:
+    pushed(torch, lambda ctx, tangent: 3.0)
+
+
+@explained("more or fewer tangents")
+def jvp_of_two(torch: Any) -> None:
+    pushed(torch, lambda ctx, tangent: (tangent, tangent))
+
+
+@explained("the same view of the tangent")
+def jvp_of_a_view(torch: Any) -> None:
+    pushed(torch, lambda ctx, tangent: tangent * 1, forward=staticmethod(lambda ctx, x: x.view(-1)))
+
+
+@explained("has to return two things", "(output, out_dims)")
+def vmap_rule_of_one_value(torch: Any) -> None:
+    rule = staticmethod(lambda info, in_dims, x: x * x)
+    of(torch, "func").vmap(in_two_steps(torch, vmap=rule).apply)(torch.ones(2, 2))
+
+
+@explained("says twice")
+def two_vmap_rules(torch: Any) -> None:
+    rule = staticmethod(lambda info, in_dims, x: (x * x, 0))
+    of(torch, "func").vmap(in_two_steps(torch, vmap=rule, generate_vmap_rule=True).apply)(torch.ones(2, 2))
+
+
+# Transforms.
+
+
+@explained("different sizes", "in_dims=(0, None)")
+def rows_of_two_sizes(torch: Any) -> None:
+    of(torch, "func").vmap(lambda a, b: a + b)(torch.ones(2), torch.ones(3))
+
+
+@explained("a dimension that an input does not have")
+def in_dims_out_of_range(torch: Any) -> None:
+    of(torch, "func").vmap(lambda a: a, in_dims=2)(torch.ones(2))
+
+
+@explained("in_dims does not fit the inputs")
+def in_dims_for_one_of_two(torch: Any) -> None:
+    of(torch, "func").vmap(lambda a, b: a + b, in_dims=(0,))(torch.ones(2), torch.ones(2))
+
+
+@explained("in_dims does not fit the inputs")
+def in_dims_in_a_list(torch: Any) -> None:
+    of(torch, "func").vmap(lambda a, b: a + b, in_dims=[0, 0])(torch.ones(2), torch.ones(2))
+
+
+@explained("one argument is not a tensor", "None for it")
+def number_in_vmap(torch: Any) -> None:
+    of(torch, "func").vmap(lambda a, b: a + b)(torch.ones(2), 3.0)
+
+
+@explained("returned something that is not a tensor")
+def vmap_of_a_number(torch: Any) -> None:
+    of(torch, "func").vmap(lambda a: 3.0)(torch.ones(2))
+
+
+@explained("out_dims does not fit")
+def out_dims_for_two(torch: Any) -> None:
+    of(torch, "func").vmap(lambda a: a, out_dims=(0, 0))(torch.ones(2))
+
+
+@explained("has no memory of its own")
+def array_in_vmap(torch: Any) -> None:
+    of(torch, "func").vmap(lambda a: torch.tensor(a.numpy()))(torch.ones(2, 3))
+
+
+@explained("it takes tensors", "torch.tensor(3.0)")
+def number_differentiated(torch: Any) -> None:
+    of(torch, "func").grad(lambda a: a)(3.0)
+
+
+@explained("argnums does not name arguments")
+def argument_that_is_not_there(torch: Any) -> None:
+    of(torch, "func").grad(lambda a: a.sum(), argnums=1)(torch.ones(2))
+
+
+@explained("has_aux=True")
+def one_value_with_has_aux(torch: Any) -> None:
+    of(torch, "func").grad(lambda a: a.sum(), has_aux=True)(torch.ones(2))
+
+
+@explained("writes into a tensor that was made outside it")
+def buffer_written_in_a_transform(torch: Any) -> None:
+    total = torch.zeros(2)
+    of(torch, "func").grad(lambda a: total.add_(a).sum())(torch.ones(2))
+
+
+@explained("differentiates by the arguments that argnums names")
+def flag_set_in_a_transform(torch: Any) -> None:
+    of(torch, "func").grad(lambda a: (a * torch.ones(2).requires_grad_()).sum())(torch.ones(2))
+
+
+@explained("two tuples of tensors that match", "jvp(f, (x,), (tangent,))")
+def jvp_without_tuples(torch: Any) -> None:
+    of(torch, "func").jvp(lambda a: a, torch.ones(2), torch.ones(2))
+
+
+@explained("not built as the output is")
+def one_gradient_for_two_outputs(torch: Any) -> None:
+    of(torch, "func").vjp(lambda a: (a, a), torch.ones(2))[1](torch.ones(2))
+
+
+@explained("v, the vector that is multiplied with")
+def vector_of_another_shape(torch: Any) -> None:
+    torch.autograd.functional.vjp(lambda a: a, torch.ones(2), torch.ones(3))
+
+
+@explained("has to return one number")
+def hessian_product_of_a_vector(torch: Any) -> None:
+    torch.autograd.functional.hvp(lambda a: a, torch.ones(2), torch.ones(2))
+
+
+@explained("exclude each other")
+def strict_and_vectorized(torch: Any) -> None:
+    torch.autograd.functional.jacobian(lambda a: a, torch.ones(2), strict=True, vectorize=True)
+
+
+@explained("left that is not open", "dual_level()")
+def level_left_that_is_not_open(torch: Any) -> None:
+    of(torch, "autograd.forward_ad").exit_dual_level()
+
+
+# What backward, grad and gradcheck refuse, and what hooks may not return.
+
+
+@explained("Autograd itself refused this call", "error message")
+def number_as_first_gradient(torch: Any) -> None:
+    (leaf(torch, 1.0) * 2).backward(2.0)
+
+
+@explained("Leave out allow_unused")
+def unused_zeros_that_are_refused(torch: Any) -> None:
+    x = leaf(torch, 1.0)
+    torch.autograd.grad((x * 2).sum(), x, allow_unused=False, materialize_grads=True)
+
+
+@explained("x.data was assigned something", "no_grad()")
+def data_of_another_kind(torch: Any) -> None:
+    x = leaf(torch, 1.0)
+    x.data = torch.tensor([1])
+
+
+def replaces(*given: Any) -> float:
+    return 3.0
+
+
+@explained("returned something else than it may")
+def hook_returns_a_number(torch: Any) -> None:
+    y = leaf(torch, 1.0) * 2
+    y.register_hook(replaces)
+    y.backward()
+
+
+@explained("returned a gradient where there was None")
+def hook_returns_what_was_none(torch: Any) -> None:
+    z = squared(torch, backward=staticmethod(lambda ctx, grad: None)).apply(leaf(torch, 1.0) * 2)
+    z.grad_fn.register_hook(lambda sent, received: (torch.ones(1),))
+    z.backward()
+
+
+@explained("returned more or fewer gradients")
+def backward_pre_hook_returns_two(torch: Any) -> None:
+    layer = torch.nn.Linear(2, 2)
+    layer.register_full_backward_pre_hook(lambda module, received: (received[0], received[0]))
+    layer(leaf(torch, 1.0, 2.0)).sum().backward()
+
+
+@explained("gave different numbers when it ran again")
+def random_backward(torch: Any) -> None:
+    noise = [0.0]
+
+    def backward(ctx: Any, grad: Any) -> Any:
+        noise[0] += 1e-9
+        return 2 * ctx.saved_tensors[0] * grad + noise[0]
+
+    x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    torch.autograd.gradcheck(squared(torch, backward=staticmethod(backward)).apply, (x,))
+
+
+# By name: what of the error's picture and of the findings names the hook.
+HOOKS = {
+    **dict.fromkeys(
+        ("hook_of_a_tensor", "hook_of_a_leaf", "hook_before_a_node", "hook_after_a_node", "unpack_hook"), "boom"
+    ),
+    **dict.fromkeys(("hook_after_accumulation", "backward_hook_of_a_module", "queued_callback"), "boom"),
+    "hook_returns_a_number": "replaces",
+}

@@ -13,13 +13,14 @@ from contextlib import nullcontext
 
 import pytest
 from autograd_errors import CASES as ERRORS
+from autograd_errors import HOOKS
 from boxes import name_of
 from error_samples import CASES, FORWARD, leaf, modified, own_error, write_leaf
 from made_functions import function, raising
 
 import workbench as torch
 from workbench import events
-from workbench.trace.advice import ADVICE
+from workbench.trace.advised import known_error
 from workbench.views.error import LEGEND
 
 
@@ -37,7 +38,7 @@ def error_of(program, record=True):
 @pytest.mark.parametrize("record", [True, False])
 def test_the_picture_says_what_happened(program, title, told, record):
     error = error_of(program, record)
-    assert program is own_error or any(each.fits(str(error)) for each in ADVICE)
+    assert program is own_error or known_error(str(error)) is not None
     text = " ".join(str(error.explain()).split())
     assert text.startswith(f"{title} {LEGEND} What happened: ") and " It says: " in text
     for each in told:
@@ -319,3 +320,11 @@ def test_every_error_of_autograd_has_a_cause_and_a_cure(name, record):
     text = " ".join(repr(torch.explain(error_of(lambda: program(torch), record))).split())
     assert "The engine refused this" not in text and "What to do: " in text
     assert [each for each in says if each not in text] == [], text
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_the_picture_and_the_findings_of_an_error_in_a_hook_name_it_with_its_line(name):
+    with pytest.raises((LookupError, TypeError)), torch.record() as trace:
+        ERRORS[name][0](torch)
+    assert f"{HOOKS[name]} " in " ".join(str(trace.show("error")).split()).split("What to do")[0]
+    assert f"in the hook {HOOKS[name]} (autograd_errors.py:" in str(trace.findings())

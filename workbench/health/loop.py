@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from ..trace.advised import hook_refused
 from ..trace.compare import rounds_of
+from ..trace.facts import SourceLine
 from ..trace.records import Failed
 from ..trace.values import number, shortened
 from .finding import Finding, listed, named, place, plural, told
@@ -43,12 +45,13 @@ def stopped(run: TrainingRun) -> Iterator[Finding]:
     if caught and not _is_of_autograd(run, failure):
         return
     node = run.nodes.get(failure.node or "")
-    where = f" in the backward of {told(node)}" if node is not None else ""
+    raised, at_line = _raised_by(run, at, failure)
+    where = raised or (f" in the backward of {told(node)}" if node is not None else "")
     refusal = refusal_of(run, failure)
     if refusal is None and (refusal := refused_in_forward(run, failure)) is not None and refusal.line is not None:
         where = f" ({place(refusal.line)})"
     words = f"{failure.error}: {shortened(failure.message)}"
-    cause, line = "", node.line if node is not None else failure.source
+    cause, line = "", at_line or (node.line if node is not None else failure.source)
     if refusal is not None:
         cause, line = f"{'' if words.endswith(('.', '…')) else '.'} {refusal.sentence}", refusal.line or line
     yield Finding(
@@ -62,6 +65,19 @@ def stopped(run: TrainingRun) -> Iterator[Finding]:
         at,
         (failure.node,) if failure.node else (),
     )
+
+
+def _raised_by(run: TrainingRun, at: int, failure: Failed) -> tuple[str, SourceLine | None]:
+    """The function of the user's that raised an error, or a hook that returned what it may not, and its line."""
+    called, refused = failure.called, hook_refused(run.events[:at], failure)
+    if called is not None and called.name:
+        what = "hook" if called.kind in ("hook", "module") else {"pack": "pack hook"}.get(called.kind, "function")
+        name, line = called.name, called.source
+    elif refused is not None:
+        what, (name, line) = "hook", refused
+    else:
+        return "", None
+    return f" in the {what} {name}{'' if line is None else f' ({place(line)})'}", line
 
 
 def _is_of_autograd(run: TrainingRun, failure: Failed) -> bool:

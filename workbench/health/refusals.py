@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..trace.advice import forward_advice
+from ..trace.advised import forward_advice
 from ..trace.cuts import instead, is_dtype
 from ..trace.facts import Cut, SourceLine, TensorSeen
 from ..trace.records import Failed, TensorWritten

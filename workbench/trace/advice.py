@@ -70,8 +70,8 @@ ADVICE = (
     Advice(
         errors.NO_GRAD_FN,
         "{tensor} does not require grad: it has no graph that leads back to a tensor which does.",
-        "Look for what cut it off: detach(), no_grad(), item(), argmax(), or weights that do not require grad. Run it "
-        "inside of record(), and the error is explained with the line.",
+        "Look for what cut it off: detach(), no_grad(), item(), argmax(), a backward that is once_differentiable, or "
+        "weights that do not require grad. Run it inside of record(), and the error is explained with the line.",
         "tensor",
     ),
     Advice(
@@ -338,14 +338,14 @@ ADVICE = (
     ),
     Advice(
         errors.HOOK_SIZE,
-        "A hook returned a gradient of another shape than it was given.",
+        "A hook{hook} returned a gradient of another shape than it was given.",
         "Return None to leave the gradient as it is, or a tensor of its shape.",
     ),
     *(
         Advice(
             sentence,
-            "A hook returned something else than it may: a hook of a tensor returns a tensor or None, one of a node a "
-            "tuple of them or None.",
+            "A hook{hook} returned something else than it may: a hook of a tensor returns a tensor or None, one of a "
+            "node a tuple of them or None.",
             "Look at what it returns: without a `return` it is None, which leaves the gradient as it is.",
         )
         for sentence in (errors.HOOK_KIND, "hook '{}' has changed the type of value")
@@ -353,7 +353,7 @@ ADVICE = (
     *(
         Advice(
             sentence,
-            "A hook returned more or fewer gradients than it was given.",
+            "A hook{hook} returned more or fewer gradients than it was given.",
             "Return one for each that it was given, or None to leave all as they are.",
         )
         for sentence in (errors.HOOK_COUNT, errors.MODULE_HOOK_COUNT)
@@ -470,48 +470,3 @@ ADVICE = (
         "Look at the values it saved: 0 / 0, log or sqrt of zero, or infinity minus infinity.",
     ),
 )
-OWN = Advice(
-    "",
-    "The error comes out of the backward of {node}.",
-    'Look at the line of yours that raised it: record(lines=True) and show("function") play it line by line.',
-)
-# The same where its lines were recorded.
-OWN_LINES = Advice("", OWN.means, 'Look at the line of yours that raised it: show("function") plays what led there.')
-# By what a function of the user's was called for, where that raised an error of its own.
-CALLED = {
-    "hook": Advice(
-        "",
-        "{called} raised this, a hook or callback of yours that backward had called. The node is not to blame.",
-        "Look at {called}: at what it was given, and what it does with that.",
-    ),
-    "module": Advice(
-        "",
-        "{called} raised this, a hook of yours that the call of a module had called; not the module's forward.",
-        "Look at {called}: at what it was given, and what it does with that.",
-        phase="forward",
-    ),
-    "again": Advice(
-        "",
-        "{called} raised this in backward, where checkpoint runs it again: in forward it had not.",
-        "Look at what {called} reads besides its arguments, and what has changed there since forward.",
-    ),
-}
-OTHER = Advice("", "The engine refused this.", "The words of the error say what it needs.", "tensor", "forward")
-
-
-def forward_advice(words: str, tensor: str) -> tuple[str, str] | None:
-    """What an error of these words means that came before any backward, and what to do; None where nobody knows."""
-    found = next((each for each in ADVICE if each.fits(words)), None)
-    if found is None or found.phase != "forward":
-        return None
-    return found.means.replace("{tensor}", tensor), found.do.replace("{name}", tensor)
-
-
-def advice_for(words: str, in_node: bool, lines: bool = False, called: str = "") -> Advice:
-    """What is known about an error of these words.
-
-    `in_node`: a node failed with it, `lines`: those were recorded, `called`: what a function of the user's was for that
-    raised it.
-    """
-    own = CALLED.get(called) or (OWN_LINES if lines else OWN)
-    return next((each for each in ADVICE if each.fits(words)), own if in_node or called else OTHER)

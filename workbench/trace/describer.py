@@ -9,6 +9,7 @@ from typing import Any
 from .assignments import assignments
 from .cuts import Cuts, Way
 from .engine import Engine
+from .error_frames import called_in
 from .facts import Cut
 from .formulas import text_of
 from .hooks import retained
@@ -59,6 +60,7 @@ class Describer(RawEvents, Engine):
         about = tuple([self._describe(each, found) for each in tensors])
         self._tell(found)
         more = line_of(user_frame()), self._cuts.number, task is None and place is None and self._is_off()
+        more = *more, called_in(error)
         self._put_failed(task, place, type(error).__name__, str(error), about, *more)
 
     def _tell_assigned(self, frame: FrameType) -> None:

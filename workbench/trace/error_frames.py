@@ -6,28 +6,26 @@ again. Both are told by who called whom, in this engine and in PyTorch's, whethe
 
 from __future__ import annotations
 
+import ast
+import linecache
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from itertools import pairwise
 from types import FrameType
-from typing import Any, Literal
+from typing import Any
 
 from .. import errors
-from .source import OWN, is_users, line_text
+from .facts import Called
+from .source import OWN, is_users, line_text, source
 
 _HOOKS = ("_forward_pre_hooks", "_forward_hooks")
 _CHECKPOINT = ("utils/checkpoint.py",)
+# Where autograd's own Python code is, in either engine, without the tensors' own methods.
+_AUTOGRAD = re.compile(
+    r"(autograd/(?!tensor\.py|dtypes\.py)|/func/|_functorch/|utils/(checkpoint|hooks)\.py)[^/]*(\.py)?$"
+)
 _WORDS = re.compile(r"[^\W\d][\w.]*")  # names, those of attributes too
-
-
-@dataclass(frozen=True, slots=True)
-class Called:
-    """A function of the user's that the engine called: a hook or callback, one of a module, or one to run again."""
-
-    kind: Literal["hook", "module", "again"]
-    name: str
-    line: tuple[str, int] | None = None  # where it begins
 
 
 def frames_of(error: BaseException) -> list[tuple[FrameType, int]]:
@@ -43,10 +41,18 @@ def frames_of(error: BaseException) -> list[tuple[FrameType, int]]:
 def called_in(error: BaseException) -> Called | None:
     """What the engine had called when it raised; None where that was a Function's method, or nothing of the user's."""
     frames = [frame for frame, _ in frames_of(error)]
+    if not frames:
+        return None
     engines = [at for at, frame in enumerate(frames) if _is_engine(frame)]
-    if not engines:
-        return _hook_of_module(frames)
-    inner = frames[engines[-1] + 1 :]
+    if engines:
+        found = _in_backward(frames[engines[-1] + 1 :], error)
+    else:
+        found = _hook_of_module(frames) or _pack_hook(frames_of(error))
+    inner = next((each for each in reversed(frames) if not _is_library(each)), frames[-1])
+    return found or _refused(inner, error, bool(engines))
+
+
+def _in_backward(inner: list[FrameType], error: BaseException) -> Called | None:
     for at, frame in enumerate(inner):
         if frame.f_code.co_filename.replace("\\", "/").endswith(_CHECKPOINT):
             function = _checkpointed(inner[at:])
@@ -56,26 +62,92 @@ def called_in(error: BaseException) -> Called | None:
                 if type(error).__name__ != "CheckpointError":
                     return None
                 continue
-            code = frame.f_code
-            return Called("hook", _name_of(getattr(code, "co_qualname", code.co_name)), _begin_of(code))
+            return _function_of("hook", frame)
     return None
+
+
+def _function_of(kind: str, frame: FrameType) -> Called:
+    code = frame.f_code
+    return Called(kind, _name_of(getattr(code, "co_qualname", code.co_name)), source(_begin_of(code)))
+
+
+def _is_library(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    return not is_users(file) and not _AUTOGRAD.search(file)
+
+
+def _file_of(frame: FrameType) -> str:
+    return frame.f_code.co_filename.replace("\\", "/")
 
 
 def _is_engine(frame: FrameType) -> bool:
     code = frame.f_code
     own = code.co_filename.startswith(OWN[0]) and "autograd" in code.co_filename
-    return code.co_name == "_engine_run_backward" or (own and code.co_filename.endswith(("engine.py", "backward.py")))
+    return code.co_name == "_engine_run_backward" or (
+        own and code.co_filename.endswith(("engine.py", "plain_backward.py"))
+    )
 
 
 def _hook_of_module(frames: list[FrameType]) -> Called | None:
     """The hook that a module's call ran."""
-    for caller, frame in zip(frames, frames[1:], strict=False):
+    for caller, frame in pairwise(frames):
         code, module = frame.f_code, caller.f_locals.get("self")
         if is_users(code.co_filename) and not is_users(caller.f_code.co_filename) and hasattr(module, "__dict__"):
             hooks: list[Any] = [each for name in _HOOKS for each in vars(module).get(name, {}).values()]
             if any(code is _code_of(getattr(hook, "function", hook)) for hook in hooks):
-                return Called("module", _name_of(getattr(code, "co_qualname", code.co_name)), _begin_of(code))
+                return _function_of("module", frame)
     return None
+
+
+def _pack_hook(frames: list[tuple[FrameType, int]]) -> Called | None:
+    """The pack hook that an operation called with what it saves.
+
+    The own engine's frame is between the two. PyTorch leaves none: there the block around the operation names it.
+    """
+    caller, passed = None, False
+    for frame, number in frames:
+        if not is_users(frame.f_code.co_filename):
+            passed |= _file_of(frame).endswith("/autograd/saved_tensors.py") and "hooks" in frame.f_locals
+            continue
+        if passed or (caller is not None and frame.f_code in _packing_at(*caller)):
+            return _function_of("pack", frame)
+        caller = frame, number
+    return None
+
+
+def _packing_at(frame: FrameType, number: int) -> Iterable[Any]:
+    """The code of each pack hook that a `with saved_tensors_hooks(...)` around a line names or writes."""
+    lines = linecache.getlines(frame.f_code.co_filename)
+    if not any("saved_tensors_hooks" in line for line in lines):
+        return
+    with suppress(SyntaxError, ValueError):
+        for block in ast.walk(ast.parse("".join(lines))):
+            if isinstance(block, ast.With) and block.lineno <= number <= (block.end_lineno or 0):
+                for call in [item.context_expr for item in block.items]:
+                    if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("saved_tensors_hooks"):
+                        yield from _codes_of(call.args[:1], frame)
+
+
+def _codes_of(arguments: list[ast.expr], frame: FrameType) -> Iterable[Any]:
+    for each in arguments:
+        if isinstance(each, ast.Name):
+            yield _code_of({**frame.f_globals, **frame.f_locals}.get(each.id))
+        elif isinstance(each, ast.Lambda):
+            codes = [one for one in frame.f_code.co_consts if getattr(one, "co_name", "") == "<lambda>"]
+            yield from [one for one in codes if one.co_firstlineno == each.lineno]
+
+
+def _refused(frame: FrameType, error: BaseException, backward: bool) -> Called | None:
+    """What of autograd's own Python code raised an error; its words may be Python's, or the user's."""
+    file, name = _file_of(frame), frame.f_code.co_name
+    if file.endswith("/autograd/function.py") and isinstance(error, TypeError) and name != "__call__":
+        return Called("backward's arguments" if backward else "forward's arguments")
+    if file.endswith("/autograd/graph.py") and name in ("__enter__", "disable_saved_tensors_hooks"):
+        return Called("no hooks")
+    if backward:
+        hook = file.endswith("/utils/hooks.py") and isinstance(error, TypeError)
+        return Called("hook's result") if hook else None
+    return Called("refused") if _AUTOGRAD.search(file) and not is_users(frame.f_code.co_filename) else None
 
 
 def _code_of(function: Any) -> Any:
@@ -102,14 +174,15 @@ def _checkpointed(frames: Iterable[FrameType]) -> Any:
     return None
 
 
-def _called(kind: Literal["again"], function: Any) -> Called:
+def _called(kind: str, function: Any) -> Called:
     plain = getattr(function, "__func__", function)
     while hasattr(plain, "__wrapped__"):
         plain = plain.__wrapped__
     code = getattr(plain, "__code__", None)
     if code is None:  # a module, or a function of the engine's
         return Called(kind, _name_of(getattr(function, "__qualname__", "") or type(function).__name__))
-    return Called(kind, _name_of(plain.__qualname__), _begin_of(code) if is_users(code.co_filename) else None)
+    begins = source(_begin_of(code)) if is_users(code.co_filename) else None
+    return Called(kind, _name_of(plain.__qualname__), begins)
 
 
 def _name_of(qualified: str) -> str:
@@ -144,6 +217,7 @@ _KINDS: tuple[tuple[tuple[str, ...], Callable[[Any], bool]], ...] = (
         _is_computed,
     ),
     ((errors.NUMPY_REQUIRES_GRAD, "cannot resize variables", "arguments don't support automatic"), _requires_grad),
+    (("Variable data has to be", "data set to a tensor", "attempting to assign a gradient"), _requires_grad),
     (("nference tensor",), lambda tensor: bool(tensor.is_inference())),
     (
         (errors.HOOK_WITHOUT_GRAD, errors.RETAIN_WITHOUT_GRAD, errors.NO_GRADIENT_EDGE, "dtype can require gradients"),

@@ -172,6 +172,18 @@ class Root:
 
 
 @dataclass(frozen=True, slots=True)
+class Called:
+    """A function that the engine had called when an error came: what for, its name, and the line where it begins.
+
+    The kinds are those of the advice for it. Without a name it is the engine's own code that refused.
+    """
+
+    kind: str
+    name: str = ""
+    source: SourceLine | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Hook:
     """A function of the user's: of what kind, on which output of a node, its name, and the line it is defined in.
 

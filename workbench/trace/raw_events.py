@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..errors import is_of_autograd
+from .advised import known_error
 from .call_records import HookRan, HooksFound
 from .model_records import ModuleCalled, OptimizerFound
 from .reader import Reader
@@ -212,7 +212,7 @@ class RawEvents:
 
     def left_with(self, error: BaseException | None) -> None:
         """The block of the recording has ended, by an error or not: put down whether it caught those before."""
-        if error is not None and is_of_autograd(str(error)) and not self._has_noted(error):
+        if error is not None and known_error(str(error)) and not self._has_noted(error):
             self._put_failed(None, None, type(error).__name__, str(error))
         failed = next((raw for raw in reversed(self._raw) if raw[0] in (Failed, FailuresCaught)), None)
         if failed is None or failed[0] is FailuresCaught or isinstance(error, Ended):

@@ -9,7 +9,21 @@ from functools import cache
 from typing import Annotated, Any
 
 from .assignments import taken_of
-from .facts import Argument, Attribute, Code, Cut, Edge, Part, Phase, Root, Saved, SourceLine, Tangent, TensorSeen
+from .facts import (
+    Argument,
+    Attribute,
+    Called,
+    Code,
+    Cut,
+    Edge,
+    Part,
+    Phase,
+    Root,
+    Saved,
+    SourceLine,
+    Tangent,
+    TensorSeen,
+)
 from .formulas import formula_of, methods_of, name_of, text_of
 from .frame import EdgeState, Frame, Key, NodeState, OperationState
 from .listing import Spot, read_spot
@@ -785,6 +799,7 @@ class Failed(Record):
     source: SourceLine | None = None
     number: Cut | None = None  # where a number was last read of what takes gradients, as by `item()`
     off: bool = False  # whether gradients were switched off then
+    called: Called | None = None  # what the engine had called then, if that raised it
 
     def phase(self, frame: Frame) -> Phase:
         """Whether it came while gradients travelled."""
@@ -816,13 +831,14 @@ class Failed(Record):
         line: Line = None,
         number: tuple[Any, ...] | None = None,
         off: bool = False,
+        called: Called | None = None,
     ) -> Failed:
         """The record, with which the backward is over."""
         own = None if task is None else at.id(task, "b")
         at.paths.end(own)
         known = tuple([at.ids[each] for each in about if each in at.ids])
         read_last = None if number is None else at.cut(*number)
-        return cls(own, at.place(node), error, message, known, source(line), read_last, off)
+        return cls(own, at.place(node), error, message, known, source(line), read_last, off, called)
 
 
 Level = Annotated[str, asks("id", "l")]

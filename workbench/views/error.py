@@ -18,10 +18,9 @@ from ..scene.layout import LayoutUnavailable
 from ..scene.model import AROUND, Arrow, Box, Detail, Scene, StoryStep
 from ..scene.routes import WINDOW
 from ..scene.storyboard import Storyboard
-from ..trace.advice import advice_for
+from ..trace.advised import advice_for, hook_refused
 from ..trace.call_records import MethodCalled
-from ..trace.error_frames import Called
-from ..trace.facts import Phase, SourceLine
+from ..trace.facts import Called, Phase, SourceLine
 from ..trace.frame import Frame
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, NodeStarted, TensorWritten
 from ..trace.schema import Record
@@ -91,8 +90,9 @@ class _Story:
             self.tensors.insert(0, self.failed.node)  # a leaf, whose AccumulateGrad failed
         self.name = frame.called(self.failed.node) if self.failed.node else names["node"]
         lines = any(isinstance(event, MethodCalled) for event in events)
-        self.called = called
-        self.advice = advice_for(self.failed.message, bool(self.name), lines, "" if called is None else called.kind)
+        self.called = called = called or failed.called
+        kind = "" if called is None else called.kind
+        self.advice = advice_for(failed.message, bool(self.name), lines, kind, failed.task is not None)
         self.phase: Phase = "backward" if self.name or self.failed.task else self.advice.phase
         begun = [event for event in events if isinstance(event, BackwardStarted) and event.task == self.failed.task]
         self.line = line or (begun[-1].source if begun else None)
@@ -264,8 +264,8 @@ class _Story:
                 rows.append((who, "", None))
         elif made is not None and made.source is not None:
             rows.append(_row(f"{made.name} was made", made.source))
-        if self.called is not None and (at := source(self.called.line)) is not None:
-            rows.append(_row(f"{self.called.name} begins", at))
+        if self.called is not None and self.called.source is not None:
+            rows.append(_row(f"{self.called.name} begins", self.called.source))
         if self.line is not None:
             rows.append(_row("The engine was called", self.line))
         if self.raised is not None and self.raised != self.line:
@@ -278,7 +278,7 @@ class _Story:
             return refusal.sentence, refusal.advice
         tensor = self.frame.called(self.tensors[0]) if self.tensors else self.tensor or "the tensor"
         means = self.advice.means.replace("{node}", self.name or "a node").replace("{tensor}", tensor)
-        means = means.replace("{called}", self._callee())
+        means = means.replace("{called}", self._callee()).replace("{hook}", self._hook())
         if "{differs}" in means:
             means = means.replace("{differs}", difference(self.events, self.failed))
         means = means.replace("{marked}", self.marked.removesuffix("Backward") or "a Function")
@@ -291,6 +291,11 @@ class _Story:
         if self.called is None or self.called.name == "lambda":
             return "the lambda" if self.called is not None else "a checkpointed function"
         return self.called.name
+
+    def _hook(self) -> str:
+        """The hook that returned what it may not, in brackets."""
+        hook = hook_refused(self.events, self.failed)
+        return "" if hook is None else f" ({hook[0]}{_at(hook[1])})"
 
     def _variable(self) -> str:
         """The user's own name of what was written, or of what the error is about."""
@@ -307,6 +312,10 @@ def _calm(box: Box) -> Any:
 
 def _row(what: str, at: SourceLine | None) -> tuple[str, str, SourceLine | None]:
     return (what, at.text, at) if at is not None else (what, "", None)
+
+
+def _at(at: SourceLine | None) -> str:
+    return "" if at is None else f" at {at.file}:{at.line}"
 
 
 def _place(at: SourceLine) -> str:

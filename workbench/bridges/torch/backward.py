@@ -15,8 +15,8 @@ from weakref import ref
 
 import torch
 
-from ...errors import is_of_autograd
 from ...events import next_tag
+from ...trace.advised import known_error
 from ...trace.call_records import HookRan
 from ...trace.error_frames import can_be
 from ...trace.hooks import name_of, retained
@@ -441,7 +441,7 @@ class BackwardRecorder(OperationRecorder):
 
     def refused(self, error: Exception, given: Any) -> None:
         """Record that an operation was refused which was given this, if autograd was who refused."""
-        if hasattr(error, "_workbench_failure") or not is_of_autograd(words := str(error)):
+        if hasattr(error, "_workbench_failure") or known_error(words := str(error)) is None:
             return
         try:
             with unobserved():

@@ -18,8 +18,9 @@ from typing import Any, Literal
 
 import torch
 
-from ...errors import is_of_autograd
-from ...trace.error_frames import Called, blamed, called_in
+from ...trace.advised import known_error
+from ...trace.error_frames import blamed, called_in
+from ...trace.facts import Called
 from ...trace.hooks import nodes_behind
 from ...trace.names import named_in
 from ...trace.records import NodeCreated
@@ -74,7 +75,7 @@ def failure_of(error: BaseException) -> Failure | None:
         with unobserved():
             node = finder.find(error, _failed_in(error), called[-1] if called else None)
         return Failure(finder.records(), node, line, raised, called_by_engine)
-    if not is_of_autograd(str(error)) or not (frames and _is_of_torch(frames[-1][0])):
+    if known_error(str(error)) is None or not (frames and _is_of_torch(frames[-1][0])):
         return None
     ids = finder.find_refused(error, _blamed(error, called, line), called[-1] if called else None)
     return Failure(finder.records(), "", line, raised, called_by_engine, ids)
