@@ -12,7 +12,6 @@ from typing import Any as _Any
 from . import autograd
 from . import explanation as _explanation
 from .absent import refusal as _refusal
-from .autograd import state as _state
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.dtypes import (
     bool_ as bool,
@@ -83,7 +82,6 @@ __version__ = "0.1.0"
 double, float, half, long, int = float64, float32, float16, int64, int32
 numel, is_floating_point = Tensor.numel, Tensor.is_floating_point
 
-_state.silence_numpy()
 _explanation.install()
 
 globals().update(_operations)

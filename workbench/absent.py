@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 NO_ATTRIBUTE = "{} has no attribute {!r}"
@@ -85,7 +86,7 @@ def fill(module: Any) -> None:
         raise refusal(f"module {module.__name__!r}", place, name)
 
     present = [name for name in names()[place] if name in own and not name.startswith("_")]
-    own.update(__getattr__=refuse, __path__=[], __all__=present)
+    own.update(__getattr__=refuse, __path__=PATH, __all__=present)
 
 
 def part(module: str, name: str) -> Any:
@@ -100,21 +101,22 @@ def part(module: str, name: str) -> Any:
 class AbsentModules:
     """Refuses the import of what only PyTorch has: `from workbench import fft`, `import workbench.sparse`.
 
-    Python asks for a module before it says that a name cannot be imported, and it asks this finder after all others,
-    so it is never asked for a module that exists. A plain ImportError passes through `from ... import`, which would
-    hide a ModuleNotFoundError. It has no base class: to load `importlib.abc` takes a tenth of
-    `import workbench`.
+    Python asks for a module before it says that a name cannot be imported, and it asks this finder because each of our
+    packages names `absent.txt` in its `__path__`: other imports never come here. A plain ImportError passes through
+    `from ... import`, which would hide a ModuleNotFoundError. It has no base class: to load `importlib.abc` takes a
+    tenth of `import workbench`.
     """
 
     @classmethod
-    def find_spec(cls, fullname: str, path: Any = None, target: Any = None) -> Any:
+    def find_spec(cls, fullname: str, target: Any = None) -> Any:
         place, _, name = fullname.rpartition(".")
-        package, _, rest = place.partition(".")
-        if package != __package__:
-            return None
+        rest = place.partition(".")[2]
+        files = [entry for entry in sys.modules[place].__path__ if entry not in PATH]
+        if files and (spec := PathFinder.find_spec(fullname, files, target)) is not None:
+            if spec.submodule_search_locations is not None:
+                spec.submodule_search_locations[:0] = PATH
+            return spec
         if _torch(fullname) in names() and name not in vars(sys.modules[place]):
-            from importlib.machinery import ModuleSpec
-
             return ModuleSpec(fullname, cls, is_package=True)  # type: ignore[arg-type]
         said = _said(f"torch.{rest}".rstrip("."), name)
         if said and not hasattr(sys.modules.get(place), name):
@@ -132,8 +134,11 @@ class AbsentModules:
         fill(module)
 
 
-if AbsentModules not in sys.meta_path:
-    sys.meta_path.append(AbsentModules)
+PATH = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "absent.txt")]  # what makes Python ask AbsentModules
+sys.path_importer_cache.update(dict.fromkeys(PATH, AbsentModules))  # type: ignore[arg-type]
+for _name, _module in [*sys.modules.items()]:  # the packages that were loaded before this file
+    if f"{_name}.".startswith(f"{__package__}.") and PATH[0] not in getattr(_module, "__path__", PATH):
+        _module.__path__[:0] = PATH
 
 
 class Absent:

@@ -11,13 +11,15 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from .absent import PATH as _PATH
 from .absent import refusal
 from .autograd.dtypes import dtype as Dtype
 from .autograd.dtypes import float16
 from .errors import check_bool, kind_of, warn
 from .ops.core.checks import device
 
-__path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 NO_AUTOCAST = (
     "PyTorch has autocast on the cpu, the workbench has not: its dtype is bfloat16; choose dtypes with Tensor.to, or "

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .absent import PATH as _PATH
 from .absent import refusal
 
-__path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+
 __all__ = [
     "allow_in_graph",
     "assume_constant_result",

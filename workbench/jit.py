@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 from typing import Final as Final
 
+from .absent import PATH as _PATH
 from .absent import refusal
 from .errors import warn
 from .nn.modules.module import Module
 
-__path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+
 __all__ = [
     "ScriptModule",
     "annotate",

@@ -2,6 +2,7 @@
 
 from typing import Any as _Any
 
+from .absent import PATH as _PATH
 from .absent import refusal as _refusal
 from .errors import LinAlgError
 from .ops.linalg import (
@@ -31,7 +32,8 @@ from .ops.linalg import linalg_diagonal as diagonal
 from .ops.linalg import linalg_norm as norm
 from .ops.linear import matmul
 
-__path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+
 __all__ = [
     "LinAlgError",
     "cholesky",

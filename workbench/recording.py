@@ -10,7 +10,7 @@ from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .autograd.function import Function
-from .autograd.state import in_forked_children
+from .autograd.state import in_forked_children, prepare_for_forks
 from .bridges import is_of_torch, nodes_of_torch
 from .events import LAST, listeners
 from .trace.chapters import check_last
@@ -193,6 +193,7 @@ def recording_of(engine: ModuleType, **options: Any) -> Any:
 
 
 _threads: weakref.WeakKeyDictionary[Recorder, int] = weakref.WeakKeyDictionary()  # which began it
+prepare_for_forks(needed=True)  # every thread's events go to the same recorders
 
 
 @in_forked_children

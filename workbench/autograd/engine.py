@@ -8,7 +8,8 @@ chain may be as long as memory allows.
 from __future__ import annotations
 
 import threading
-from collections.abc import Container
+from collections.abc import Callable, Container
+from operator import call
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ from . import state
 from .anomaly_mode import refuse_nan, warn_of_forward
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from .node import HELD_ONCE, Extra, Node, Scoped, count, is_dense, owns_memory
-from .state import Modes, local, off, set_grad
+from .saved_tensors import Packed
+from .state import Modes, again_quietly, compute, local, off, quietly, set_grad, silent, total
 
 Roots = list[tuple[Node, int]]
 
@@ -101,9 +103,17 @@ def add_gradient(buffers: dict[Node, Any], node: Node, nr: int, grad: Any) -> No
         if have is None:
             have = buffers[node] = [None] * node.outputs  # the gradients of its outputs
         if grad is not None:
-            have[nr] = grad if have[nr] is None else have[nr] + grad
+            have[nr] = grad if have[nr] is None else total(have[nr], grad)
     elif grad is not None:
-        buffers[node] = grad if have is None else have + grad
+        buffers[node] = grad if have is None else total(have, grad)
+
+
+def beside_hooks(vjp: Any, grad: Any, needed: Container[Node] | None) -> Any:
+    """Run a built-in node where hooks may unpack what it saved: they find the user's context variables."""
+    if not any([type(saved) in (Packed, tuple) for _, saved, _ in vjp.__self__.saved_items()]):
+        return quietly(vjp, grad, needed)
+    with np.errstate(all="ignore"):
+        return vjp(grad, needed)
 
 
 DEEPEST = 50  # backwards inside each other on one stack
@@ -230,9 +240,12 @@ class GraphTask:
             return
         times, is_array = self.sums.get(node, 0), type(have) is np.ndarray
         if is_array and not listeners and (times or (is_dense(have) and owns_memory(have))):
-            np.add(have, grad, have)
+            try:
+                compute(np.add, have, grad, have)
+            except RuntimeError as error:
+                again_quietly(error, np.add, have, grad, have)
         else:
-            self._buffers[node] = have + grad  # a listener may know what it was
+            self._buffers[node] = total(have, grad)  # a listener may know what it was
         if times or not is_array or (is_dense(have) and owns_memory(have)):
             self.sums[node] = times + 1
 
@@ -322,11 +335,17 @@ class GraphTask:
                 emit(("finished", self))
         return ran
 
+    def _runner(self) -> Callable[..., Any]:
+        """What runs built-in nodes: ops on tensors see to NumPy's settings themselves."""
+        if self.tensors:
+            return call
+        return beside_hooks if Packed.exist else silent().run
+
     def _run_ready(self, limit: int) -> bool:
         """The loop, with the fast path: a node that no hook or capture looks at."""
         ready, buffers, captures = self._ready, self._buffers, self._captures
         keep, tensors, needed, heard = self.keep_graph, self.tensors, self._needed, listeners
-        left = limit
+        left, run = limit, self._runner()
         while left:
             if self._alone is not None:
                 node, grad, self._alone, self._carried = self._alone, self._carried, None, None
@@ -344,7 +363,8 @@ class GraphTask:
             else:
                 if heard:
                     emit(("run", self, node, grad if node.multi else (grad,)))
-                out = node.vjp_tensors(grad, needed) if tensors else node.vjp(grad, needed)
+                vjp = node.vjp_tensors if tensors else node.vjp
+                out = run(vjp, grad, needed) if node.built_in else vjp(grad, needed)
                 if heard:
                     self._tell_ran(node, out)
                 if not keep and node.release() and heard:
@@ -378,7 +398,8 @@ class GraphTask:
             node.check_saved()
             out = None if 0 <= arity < 2 else (None,) * len(node.edges())
         else:
-            out = node.vjp_tensors(grad, needed) if self.tensors else node.vjp(grad, needed)
+            vjp = node.vjp_tensors if self.tensors else node.vjp
+            out = self._runner()(vjp, grad, needed) if node.built_in else vjp(grad, needed)
         if extra is not None and extra.post_hooks:
             out = run_post_hooks(node, extra, out, grad, self)
         if state.anomaly and state.check_nan and arity:

@@ -296,7 +296,7 @@ class Jacobians:
         ]
         for j, u in enumerate(us):
             for i, v in enumerate(vs):
-                n, a = (numerical[j][self.positions[i]] * v).sum(), analytical[i][j]
+                n, a = dot(numerical[j][self.positions[i]], v), analytical[i][j]
                 if not self.close(a, n, float(u.sum()) * float(v.sum())):
                     whole = wrap(self._analytical(self.outputs[i])[j])
                     comparison = self.element_by_element(j, self.positions[i], whole)
@@ -305,7 +305,7 @@ class Jacobians:
     def element_by_element(self, j: int, place: int, analytical: Tensor) -> str:
         """What the whole Jacobians of one output by one input have to say of a mismatch in one direction."""
         numerical = self._numerical(self.inputs[j])[place]
-        worst = np.abs(numerical - analytical._array).max()
+        worst = apart(numerical, analytical._array)
         text = (
             "\nThe above quantities relating the numerical and analytical jacobians are "
             "computed \nin fast mode. See: https://github.com/pytorch/pytorch/issues/53876 for "
@@ -392,14 +392,14 @@ class Jacobians:
         return [np.zeros_like(t._array) if g is None else g._array for g, t in zip(found, self.inputs, strict=True)]
 
     def _dots(self, us: list[np.ndarray], output: Tensor, v: np.ndarray) -> list[Any]:
-        return [(u * g).sum() for u, g in zip(us, self._pulled(output, v), strict=True)]
+        return [dot(u, g) for u, g in zip(us, self._pulled(output, v), strict=True)]
 
     @staticmethod
     def _twice(backward: Callable[[], list[Any]], nondet_tol: float) -> list[Any]:
         """What a backward gives, after a second run gave the same."""
         once, again = backward(), backward()
         for a, b in zip(once, again, strict=True):
-            if np.size(a) and np.abs(a - b).max() > nondet_tol:
+            if np.size(a) and apart(a, b) > nondet_tol:
                 raise GradcheckError(
                     "Backward is not reentrant, i.e., running backward with same input and grad_output "
                     "multiple times gives different values, although analytical gradient matches "
@@ -426,6 +426,18 @@ def nearly(a: Any, n: Any, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
     """Whether numbers are near those that they should be."""
     with np.errstate(all="ignore"):
         return bool(np.all((a == n) | (np.isfinite(n) & (np.abs(a - n) <= atol + rtol * np.abs(n)))))
+
+
+def dot(a: np.ndarray, b: np.ndarray) -> Any:
+    """The sum of all products."""
+    with np.errstate(all="ignore"):
+        return (a * b).sum()
+
+
+def apart(a: Any, b: Any) -> Any:
+    """The largest difference."""
+    with np.errstate(all="ignore"):
+        return np.abs(a - b).max()
 
 
 def _values(outputs: Any) -> list[np.ndarray]:
@@ -658,5 +670,5 @@ def get_analytical_jacobian(
                     dtypes_fit &= g.dtype is t.dtype
                     jacobian[:, column] = g._array.reshape(-1)
         runs.append(jacobians)
-    same = all([not a.size or np.abs(a - b).max() <= nondet_tol for a, b in zip(*runs, strict=True)])
+    same = all([not a.size or apart(a, b) <= nondet_tol for a, b in zip(*runs, strict=True)])
     return tuple([wrap(jacobian) for jacobian in runs[0]]), same, sizes_fit, dtypes_fit

@@ -21,7 +21,7 @@ import numpy as np
 from ..events import ask, listeners
 from . import dtypes, state
 from .anomaly_mode import remember
-from .state import in_forked_children, local
+from .state import again_quietly, compute, in_forked_children, local, quietly
 from .tensor import Tensor, bump, meta_of, storage_of, tensor_method, wrap
 
 count = sys.getrefcount
@@ -298,7 +298,7 @@ class AccumulateGrad(Node):
             have = meta.grad
             if have is None:
                 if type(grad) is not np.ndarray or (grad.dtype != own.dtype and self._casts(meta)):
-                    grad = np.array(grad, own.dtype if self._casts(meta) else grad.dtype)
+                    grad = quietly(np.array, grad, own.dtype if self._casts(meta) else grad.dtype)
                 if count(grad) <= HANDED_ON and lies_like(grad, own):
                     made = wrap(grad if owns_memory(grad) else grad.copy("K"))
                     task = local.modes.task
@@ -311,7 +311,10 @@ class AccumulateGrad(Node):
                     meta.grad = made
             if have is not None:
                 with _accumulating:
-                    have._array += grad
+                    try:
+                        compute(np.add, have._array, grad, have._array)
+                    except RuntimeError as error:
+                        again_quietly(error, np.add, have._array, grad, have._array)
                     bump(have)
         if meta.post_accumulate:
             self._tell(meta)

@@ -17,7 +17,7 @@ from . import state
 from .engine import GraphTask, add_gradient, push_ready
 from .node import Scoped, edge_of
 from .saved_tensors import Packed
-from .state import local, off, set_grad
+from .state import local, off, quietly, set_grad, silent, total
 from .tensor import Tensor
 
 
@@ -49,7 +49,7 @@ def ran_without_task(output: Any, gradient: Any, keep_graph: bool | None) -> boo
         return False
     inputs, users = found
     if not users:
-        _walk(root, output._nr, seed, bool(keep_graph), inputs, None)
+        silent().run(_walk, root, output._nr, seed, bool(keep_graph), inputs, None)
         return True
     task = GraphTask.run_elsewhere(root, output._nr, seed, bool(keep_graph))
     before, depth = modes.grad, modes.depth
@@ -82,7 +82,7 @@ def _walk(root: Any, nr: int, seed: Any, keep_graph: bool, inputs: dict[Any, Any
                 _go_on(task, {node: grad}, [*_chain(node, first), *order])
                 return
             if grad is not None or node.takes_undefined:
-                out = node.vjp(grad)
+                out = node.vjp(grad) if task is None or node.of_function else quietly(node.vjp, grad)
                 grad, out = out if node.arity == 1 else out[node.next0 is None], None
             else:
                 node.check_saved()
@@ -100,7 +100,7 @@ def _walk(root: Any, nr: int, seed: Any, keep_graph: bool, inputs: dict[Any, Any
                 node.check_saved()
                 grads = [None] * len(inputs[node])
             else:
-                out = node.vjp(grad)
+                out = node.vjp(grad) if task is None or node.of_function else quietly(node.vjp, grad)
                 grads = [out] if arity == 1 else [*out[::-1]]
             if not keep_graph:
                 node.release()
@@ -136,7 +136,7 @@ def _deliver(node: Any, parents: Any, grads: list[Any], buffers: dict[Any, Any],
             add_gradient(buffers, parent, node.edges()[-1 - len(grads)][1], grad)
         elif grad is not None:
             have = buffers.get(parent)
-            buffers[parent] = grad if have is None else have + grad
+            buffers[parent] = grad if have is None else have + grad if task is None else total(have, grad)
     return watched
 
 

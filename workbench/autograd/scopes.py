@@ -120,6 +120,7 @@ def _setting(given: Any) -> str:
 class _Local(threading.local):
     def __init__(self) -> None:
         self.stack = Stack()
+        state.prepare_for_forks()
 
 
 local = state.scopes = _Local()  # `local.stack` is one slow look-up; what hangs on it is then quick

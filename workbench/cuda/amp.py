@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import amp
+from ..absent import PATH as _PATH
 from ..absent import refusal as _refusal
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.dtypes import float16
 from ..errors import warn
 
-__path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ..absent import PATH as _PATH
 from ..absent import refusal
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.tensor import Tensor
@@ -80,7 +81,8 @@ from .losses import (
     triplet_margin_loss,
 )
 
-__path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+
 __all__ = [
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",

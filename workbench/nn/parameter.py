@@ -2,10 +2,12 @@
 
 from typing import Any as _Any
 
+from ..absent import PATH as _PATH
 from ..absent import refusal as _refusal
 from ..autograd.tensor import Parameter
 
-__path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+
 __all__ = ["Parameter"]
 
 

@@ -13,7 +13,7 @@ from .. import errors
 from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.forward_ad import unpack_dual
-from ..autograd.state import local
+from ..autograd.state import local, quietly
 from ..autograd.tensor import Size, Tensor, bump, subclasses, tensor_method, wrap
 from ..autograd.views import geometry_of, reach, strided
 from ..errors import kind_of, warn
@@ -86,7 +86,7 @@ def _cast(self: Tensor, dtype: Any, copy: bool = False, memory_format: Any = Non
     if self._array.dtype is dtype.np and not copy:
         return self
     recorded = dtype.is_floating_point or local.modes.levels
-    return _to_copy(self, dtype, self.dtype) if recorded else _cast_off(self, self._array.astype(dtype.np))
+    return _to_copy(self, dtype, self.dtype) if recorded else _cast_off(self, quietly(self._array.astype, dtype.np))
 
 
 def _cast_to_format(self: Tensor, dtype: Dtype, copy: bool, memory_format: Any) -> Tensor:
@@ -99,7 +99,7 @@ def _cast_to_format(self: Tensor, dtype: Dtype, copy: bool, memory_format: Any) 
             return self
     if dtype.is_floating_point or local.modes.levels:
         return _to_format(self, dtype, memory_format, self.dtype)
-    return _cast_off(self, laid_out(self._array.astype(dtype.np), memory_format))
+    return _cast_off(self, laid_out(quietly(self._array.astype, dtype.np), memory_format))
 
 
 def _cast_off(self: Tensor, array: np.ndarray) -> Tensor:

@@ -14,7 +14,7 @@ from .. import errors
 from ..autograd import dtypes
 from ..autograd.dtypes import dtype as Dtype
 from ..autograd.levels import below, is_batched, lift, made_for, risen
-from ..autograd.state import in_forked_children, local, unusual
+from ..autograd.state import in_forked_children, local, quietly, unusual
 from ..autograd.tensor import Tensor, wrap
 from ..errors import kind_of, warn
 from ..events import emit, listeners
@@ -69,7 +69,8 @@ def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False
         if wanted is not kind and wanted.rank == 1 and array.size:
             for end in (array.min(), array.max()):
                 fitting(end, wanted, wanted.name)
-    made = leaf(array.astype(dtypes.chosen_dtype("tensor", dtype, kind).np, copy=False), requires_grad)
+    wanted = dtypes.chosen_dtype("tensor", dtype, kind).np
+    made = leaf(array if array.dtype is wanted else quietly(array.astype, wanted), requires_grad)
     if listeners and any([isinstance(each, Tensor) for each in (data if isinstance(data, tuple | list) else (data,))]):
         emit(("unrecorded", "tensor", (data,), (made,)))
     return made
@@ -142,7 +143,7 @@ def full(size: Any, fill_value: float, *, dtype: Dtype | None = None, requires_g
     shape = size_of("full", (size,))
     number = number_of("full", "fill_value", 1, fill_value)
     kind = dtypes.chosen_dtype("full", dtype, dtypes.of_number(number))
-    return leaf(np.full(shape, fitting(number, kind), kind.np), requires_grad)
+    return leaf(quietly(np.full, shape, fitting(number, kind), kind.np), requires_grad)
 
 
 @placed(out=True)
@@ -260,10 +261,10 @@ def linspace(
     start, end = number_of("linspace", "start", 0, start), number_of("linspace", "end", 1, end)
     kind = kind_for("linspace", dtype)
     if kind.kind == "f":
-        return leaf(np.linspace(float(start), float(end), steps).astype(kind), requires_grad)
+        return leaf(quietly(np.linspace(float(start), float(end), steps).astype, kind), requires_grad)
     step = (end - start) / max(steps - 1, 1)  # cut off, not rounded, and counted from the nearer end
     numbers = [start + step * i if i < steps // 2 else end - step * (steps - 1 - i) for i in range(steps)]
-    return leaf(np.array(numbers).astype(kind), requires_grad)
+    return leaf(quietly(np.array(numbers).astype, kind), requires_grad)
 
 
 @placed(out=True)
@@ -427,11 +428,15 @@ def _random(
     return drawn(draw, kind, requires_grad)
 
 
+def _drawn_as(draw: Callable[[tuple[int, ...]], np.ndarray], batch: tuple[int, ...], kind: np.dtype) -> np.ndarray:
+    return draw(batch).astype(kind)
+
+
 def drawn(draw: Callable[[tuple[int, ...]], np.ndarray], kind: np.dtype, requires_grad: bool) -> Tensor:
     """Random numbers as a leaf, or as many as there are samples of the running vmaps that want different ones."""
     levels = local.modes.levels
     if not levels:
-        return leaf(draw(()).astype(kind), requires_grad)
+        return leaf(quietly(_drawn_as, draw, (), kind), requires_grad)
     vmaps = [level for level in levels if level.kind == "vmap"]
     if any([level.randomness == "error" for level in vmaps]):
         raise RuntimeError(
@@ -445,7 +450,8 @@ def drawn(draw: Callable[[tuple[int, ...]], np.ndarray], kind: np.dtype, require
             "perform random operations outside of vmap as a workaround"
         )
     with below(None):
-        t = leaf(draw(tuple([v.size for v in vmaps if v.randomness == "different"])).astype(kind), requires_grad)
+        batch = tuple([v.size for v in vmaps if v.randomness == "different"])
+        t = leaf(quietly(_drawn_as, draw, batch, kind), requires_grad)
     for level in levels:
         if level not in vmaps or level.randomness == "different":
             t = lift(t, level)

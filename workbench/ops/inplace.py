@@ -19,7 +19,7 @@ from ..autograd.forward_ad import pushed_from, set_tangent, tangent_of, zero_tan
 from ..autograd.levels import Level, Lifted, at, below, is_batched, lift, place_of_write, same_level, value_below
 from ..autograd.node import sequence
 from ..autograd.saved_tensors import Packed, saved_as_result
-from ..autograd.state import local, off, unusual
+from ..autograd.state import compute, local, off, quietly, silent, unusual
 from ..autograd.tensor import Parameter, Tensor, bump, made_by, meta_of, part_of, storage_of, wrap
 from ..autograd.views import check_write, rebase
 from ..errors import kind_of
@@ -166,7 +166,8 @@ def descend(t: Tensor, grad: Tensor, rate: Any) -> None:
         and g.shape == a.shape
         and a.base is None
     ):
-        np.subtract(a, g * rate, a)
+        run = silent().run
+        run(np.subtract, a, run(np.multiply, g, rate), a)
         _count_write(t, "sub_")
     else:
         t.sub_(grad * rate)
@@ -251,7 +252,7 @@ def _fill(t: Tensor, r: Tensor, name: str) -> None:
         changed = r._array != t._array  # the unwritten must not overwrite the rest
         t._array[changed] = r._array[changed]
     else:
-        t._array[...] = r._array
+        quietly(np.copyto, t._array, r._array, "unsafe")
     bump(t)
     if (unusual and local.modes.dual is not None) or (type(t) is Lifted and t._level.kind == "jvp"):
         pushed_from(t, _write_tangent, t, tangent_of(r))
@@ -277,22 +278,22 @@ def writing(op: Callable[..., Tensor], name: str, operator: bool = False) -> Cal
     ufunc: Any = UFUNCS.get(op) or getattr(getattr(op, "op", None), "forward", None)
     operands = ufunc.nin if isinstance(ufunc, np.ufunc) else 1 if op is math.relu else 0
 
-    quietly = QUIETLY.get(op)
+    plainly = PLAINLY.get(op)
 
     def written(self: Tensor, *args: Any, **options: Any) -> Tensor:
-        if quietly is not None and (options or len(args) != operands - 1) and _is_quiet(self):
+        if plainly is not None and (options or len(args) != operands - 1) and _is_quiet(self):
             try:
-                if quietly(self, *args, **options):
+                if plainly(self, *args, **options):
                     return _count_write(self, name, args)
-            except (TypeError, ValueError):
-                pass  # the general way says what is wrong
+            except (RuntimeError, TypeError, ValueError):
+                pass  # the general way says what is wrong, and finds a context
         elif len(args) == operands - 1 and not options and _is_quiet(self):
             a, given = self._array, _quiet_operand(self, args[0]) if args else True
             if given is not None:
                 try:
-                    ufunc(a, given, a) if args else ufunc(a, a)
-                except ValueError:
-                    pass  # the general way says what does not fit
+                    compute(ufunc, a, given, a) if args else compute(ufunc, a, a)
+                except (RuntimeError, ValueError):
+                    pass  # the general way says what does not fit, and finds a context
                 else:
                     return _count_write(self, name, args)
         if operator and not isinstance(args[0], OPERANDS):
@@ -321,7 +322,7 @@ def _scaled_quietly(ufunc: Any) -> Callable[..., bool]:
         a, given = t._array, _quiet_operand(t, other)
         if given is None or type(alpha) not in SCALARS:
             return False
-        ufunc(a, SCALARS[type(alpha)][a.dtype][alpha] * given, a)
+        compute(ufunc, a, compute(np.multiply, SCALARS[type(alpha)][a.dtype][alpha], given), a)
         return True
 
     return write_scaled
@@ -347,7 +348,7 @@ def _masked_quietly(t: Tensor, mask: Any, value: Any) -> bool:
     return True
 
 
-QUIETLY: dict[Any, Callable[..., bool]] = {
+PLAINLY: dict[Any, Callable[..., bool]] = {
     math.add: _scaled_quietly(np.add),
     math.sub: _scaled_quietly(np.subtract),
     comparison.clamp: _clamp_quietly,
@@ -680,7 +681,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         if not isinstance(value, (bool, int, float, np.integer)):
             raise TypeError(f"can't assign a {kind_of(value)} to a torch.{self.dtype.word}Tensor")
         value = value if self.dtype.is_floating_point else fitting(cast(Any, value), self.dtype)
-        value = wrap(np.asarray(value, dtype=self._array.dtype))
+        value = wrap(quietly(np.asarray, value, self._array.dtype))
     if where is not None:
         lead = _leading_ones(value)
         _put_in(part, where, view(value, value._array.shape[lead:]) if lead else value)

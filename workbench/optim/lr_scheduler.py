@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from ..absent import PATH as _PATH
 from ..absent import refusal
 from ..errors import warn
 from .optimizer import Optimizer
 
-__path__: list[str] = []  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
+
 __all__ = [
     "ChainedScheduler",
     "ConstantLR",

@@ -541,7 +541,8 @@ def fitting(value: float, dtype: dtypes.dtype, word: str = "") -> Any:
         return bool(value) if abs(value) < 2**63 else value
     if kind.kind == "f" and not math.isfinite(value):
         return value
-    if not (-limits.max if kind.kind == "u" else limits.min) <= value <= limits.max:
+    low, high = -limits.max if kind.kind == "u" else limits.min, limits.max
+    if not (low <= value <= high if kind.kind in "iu" else float(low) <= float(value) <= float(high)):
         word = word or {"uint8": "uint8_t", "int64": "int64_t"}.get(dtype.name, dtype.c_name)
         raise RuntimeError(f"value cannot be converted to type {word} without overflow")
     return int(value) % (limits.max + 1) if kind.kind == "u" else value

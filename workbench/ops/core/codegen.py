@@ -36,7 +36,7 @@ from ...autograd.builtin_node import (
 )
 from ...autograd.node import edge_of, in_scope, sequence
 from ...autograd.saved_tensors import FREED, Packed, SavedOutput, save_results
-from ...autograd.state import local, off, scoped, unusual
+from ...autograd.state import again_quietly, compute, local, off, scoped, unusual
 from ...autograd.tensor import Meta, Parameter, Tensor, blank, link_view
 from ...events import emit, listeners
 from .registry import ARRAYS, DEFAULTS, TENSORS, told_arguments
@@ -231,7 +231,7 @@ def _loads(tensors: Sequence[str], arrays: bool, lists: list[str]) -> list[str]:
 
 _THINGS = (
     *(Tensor, Parameter, Meta, np.ndarray, np.asarray, emit, edge_of, in_scope, link_view, told_arguments),
-    *(fit_of, remember, save_results, saved_as),
+    *(again_quietly, fit_of, remember, save_results, saved_as),
 )
 NAMES: dict[str, Any] = {
     "__name__": __name__,
@@ -243,6 +243,7 @@ NAMES: dict[str, Any] = {
     "sequence": sequence,
     **{thing.__name__: thing for thing in _THINGS},
     "blank": blank,
+    "compute": compute,
     "into": into,
     "SCALARS": SCALARS,
     "f64": np.dtype("float64"),
@@ -413,9 +414,11 @@ def _run(op: Any) -> list[str]:
             given.append(f"None if {name} is None else {name}._array" if name in op.optional else f"{name}._array")
         else:
             given.append(name)
-    run = [f"{', '.join(['r', *(f'r_{name}' for name in op.extras)])} = forward({', '.join(given)})"]
+    results, call = ", ".join(["r", *(f"r_{name}" for name in op.extras)]), f"forward, {', '.join(given)})"
+    run = ["try:", f"    {results} = compute({call}"]
     if not op.simple or len(op.tensors) > 1:  # dispatch says what does not fit
-        run = ["try:", *_indented(run), "except ValueError:", *_leave(op, "True")[1:]]
+        run += ["except ValueError:", *_leave(op, "True")[1:]]
+    run += ["except RuntimeError as error:", f"    {results} = again_quietly(error, {call}"]
     birth = ["t = blank()", "t._array = r", "t._rg = recorded", "t._fn = t._storage = t._meta = None"]
     if op.kind in ("view", "views"):
         birth[-1:] = ["t._fn = t._storage = None", "t._meta = Meta()"]

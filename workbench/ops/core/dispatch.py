@@ -15,7 +15,7 @@ from ...autograd import dtypes, state
 from ...autograd.function_outputs import fitted_gradient
 from ...autograd.levels import Lifted
 from ...autograd.saved_tensors import Packed, pack_saved
-from ...autograd.state import local, unusual, with_grad
+from ...autograd.state import local, quietly, unusual, with_grad
 from ...autograd.tensor import InferenceTensor, Tensor, link_view, part_of, subclasses, wrap
 from ...events import emit, listeners
 from . import checks
@@ -102,7 +102,7 @@ def _compute(op: Any, given: dict[str, Any], operands: list[Any]) -> tuple[list[
     for name in op.kept:
         inputs[name] = _array_of(given[name])
     try:
-        r = op.forward(*inputs.values())
+        r = quietly(op.forward, *inputs.values())
     except ValueError as error:
         if op.broadcasts:
             beside = [given[name]._array for name in op.kept if name not in op.lists]
@@ -190,7 +190,7 @@ def _promoted(op: Any, operands: list[Any]) -> list[np.ndarray]:
     if op.kind == "float" and not common.is_floating_point:
         common = dtypes.get_default_dtype()
     arrays = [t._array if isinstance(t, Tensor) else scalar_array(t, common.np) for t in operands]
-    return [a if a.dtype is common.np else a.astype(common.np) for a in arrays]
+    return [a if a.dtype is common.np else quietly(a.astype, common.np) for a in arrays]
 
 
 def refit(node: Any, grad: Any, needed: Any = None) -> Any:

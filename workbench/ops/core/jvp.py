@@ -32,7 +32,7 @@ import numpy as np
 from ...autograd.backward import gradients
 from ...autograd.forward_ad import set_tangent, tangent_of
 from ...autograd.levels import Level, Lifted, entered, lift, value_below
-from ...autograd.state import local
+from ...autograd.state import local, quietly
 from ...autograd.tensor import Tensor, link_view, meta_of, part_of, wrap
 from ...events import listeners
 from .codegen import Reads, compiled
@@ -62,7 +62,7 @@ def push_tangents(
 
 def push_arrays(op: Any, args: Any, moved: list[Any], outs: Any, extras: Any) -> Values:
     """The same on arrays, for an op with one output."""
-    t = formula(op, moved, ARRAYS)(args, _filled(op, args, moved, ARRAYS), outs, extras)
+    t = quietly(formula(op, moved, ARRAYS), args, _filled(op, args, moved, ARRAYS), outs, extras)
     return (fitted_tangent(op, t, args, moved, outs[0]),)
 
 
@@ -245,7 +245,7 @@ def push_alone(op: Any, args: tuple[Any, ...], level: Level) -> tuple[Tensors, T
     alone = op.slopes.get("alone")
     if alone is None:
         alone = op.slopes["alone"] = compiled(_alone_text(op), "alone", ALONE, op)
-    return alone(op, args, level, modes.grad)
+    return quietly(alone, op, args, level, modes.grad)
 
 
 def push_duals_alone(op: Any, args: tuple[Any, ...]) -> tuple[Tensors, Tensors] | None:
@@ -256,7 +256,7 @@ def push_duals_alone(op: Any, args: tuple[Any, ...]) -> tuple[Tensors, Tensors] 
     alone = op.slopes.get("duals")
     if alone is None:
         alone = op.slopes["duals"] = compiled(_alone_text(op, duals=True), "alone", ALONE, op)
-    return alone(op, args, modes.dual, modes.grad)
+    return quietly(alone, op, args, modes.dual, modes.grad)
 
 
 def _alone_text(op: Any, duals: bool = False) -> str:

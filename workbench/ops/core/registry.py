@@ -64,8 +64,7 @@ DEFAULTS = {  # of arguments by their names: listeners are not told of what has 
     "weight": (None,),
 }
 ABBREVIATIONS: dict[str, tuple[str, str]] = {}  # by name: how it is called, and what it stands for
-# The words of formulas, for arrays and for tensors. `__name__` is what a NumPy warning is filed under: the package's
-# filter knows it.
+# The words of formulas, for arrays and for tensors.
 ARRAYS: dict[str, Any] = {"__name__": __name__}
 TENSORS: dict[str, Any] = {"__name__": __name__}
 

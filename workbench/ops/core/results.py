@@ -13,7 +13,7 @@ from ... import errors
 from ...autograd.forward_ad import tangent_of
 from ...autograd.grad_mode import no_grad
 from ...autograd.levels import is_batched
-from ...autograd.state import local
+from ...autograd.state import local, quietly
 from ...autograd.tensor import Tensor, bump
 from ...errors import kind_of, warn
 from .checks import check_device, check_overlap, word
@@ -185,7 +185,7 @@ def _write(name: str, out: Tensor, result: Tensor, given: list[Tensor]) -> Tenso
                 "elements. You can explicitly reuse an out tensor t by resizing it, inplace, to "
                 "zero elements with t.resize_(0)."
             )
-        out._array = np.array(want, have.dtype)
+        out._array = quietly(np.array, want, have.dtype)
     bump(out)
     return out
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import errors
+from ...autograd.state import quietly
 from ...autograd.tensor import InferenceTensor, Tensor
 
 
@@ -16,7 +17,7 @@ def saved_as(value: Any, dtype: np.dtype) -> tuple[Any, Any]:
         return value, tuple([_version_of(t) for t in value])
     if value is None or isinstance(value, Tensor):
         return value, _version_of(value)
-    return np.array(value, dtype), value.item() if isinstance(value, np.generic) else value
+    return quietly(np.array, value, dtype), value.item() if isinstance(value, np.generic) else value
 
 
 def _version_of(saved: Tensor | None) -> int:

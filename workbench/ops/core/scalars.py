@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...autograd.state import quietly
+
 MOST = 1000  # numbers that are remembered for a dtype
 
 
 def scalar_array(number: float, dtype: np.dtype) -> np.ndarray:
     """A number as an array of a dtype, into whose range integers are taken: -1 is 255 among bytes."""
-    return np.array(number, dtype) if dtype.kind == "f" else np.array(number).astype(dtype)
+    return quietly(np.array, number, dtype) if dtype.kind == "f" else np.array(number).astype(dtype)
 
 
 class ScalarCache(dict):
