@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from types import FrameType
 from typing import Any
@@ -74,6 +74,14 @@ def check_hooks(function: str, *hooks: Any, of: Any = None, named: dict[str, Any
         )
 
 
+def did_you_mean(given: Any, names: Iterable[str]) -> str:
+    """Return " Did you mean 'graph'?" if names are close to the one given, to end an error's text, else nothing."""
+    from difflib import get_close_matches  # not a part of `import workbench`
+
+    near = get_close_matches(given, names, 3) if isinstance(given, str) else []
+    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
 def kind_of(given: Any) -> str:
     """What a refused argument is called."""
     kind = type(given)
@@ -106,7 +114,7 @@ def no_broadcast(a: Sequence[int], b: Sequence[int]) -> RuntimeError | None:
     return None
 
 
-NOT_INSTALLED = '{} needs {}, which is not installed: pip install "autograd-workbench[{}]" brings it.'
+NOT_INSTALLED = '{} needs {}, which isn\'t installed. Run: pip install "autograd-workbench[{}]"'
 SECOND_BACKWARD = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
     "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "

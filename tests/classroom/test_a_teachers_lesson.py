@@ -68,8 +68,8 @@ def test_it_is_released_and_graded(
         hand_in(Path("handout", BOTH[1]), who, Path("in", who, BOTH[1]))
     capsys.readouterr()
     assert main(["grade", "in"]) == 1  # by the course's own lessons
-    assert "it has no exercise of a lesson in " in (said := capsys.readouterr().out)
-    assert ": --lessons names another folder of lessons." in said
+    assert "it has no exercise from the lessons in " in (said := capsys.readouterr().out)
+    assert "For other lessons, use --lessons FOLDER." in said
     assert main(["grade", "in", "--lessons", "."]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "ada/cube.ipynb: 2 of 2 points",

@@ -89,11 +89,14 @@ def test_the_copies_take_the_exercises_along(capsys: pytest.CaptureFixture[str])
 def test_a_lesson_that_nobody_could_check_is_not_released(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("cube.exercises.py").write_text(FILE.replace("slope-of-a-cube", "another-one"))
     assert main(["release", "cube.ipynb", f"--{kind}", "out"]) == 1
-    said = "workbench: cube.ipynb checks 'slope-of-a-cube', which cube.exercises.py does not register: "
+    said = "workbench: cube.ipynb checks 'slope-of-a-cube', but cube.exercises.py registers no such exercise, "
     assert capsys.readouterr().err.startswith(said)
     Path("cube.exercises.py").unlink()
     assert main(["release", ".", f"--{kind}", "out"]) == 1
-    assert " checks 'backward-of-a-cube' and 'slope-of-a-cube', which cube.exercises.py " in capsys.readouterr().err
+    assert (
+        " checks 'backward-of-a-cube' and 'slope-of-a-cube', but cube.exercises.py registers "
+        in capsys.readouterr().err
+    )
     Path("cube.exercises.py").write_text("1 / 0")
     assert main(["release", "cube.ipynb", f"--{kind}", "out"]) == 1
     said = "workbench: cannot read cube.exercises.py: ZeroDivisionError: division by zero.\n"
@@ -106,9 +109,7 @@ def test_a_lesson_that_nobody_could_check_is_not_released(kind: str, capsys: pyt
 def test_a_lesson_whose_own_solution_earns_nothing_is_not_released(capsys: pytest.CaptureFixture[str]) -> None:
     Path("cube.exercises.py").write_text(FILE.replace("solution=12", "solution=13"))
     assert main(["release", "cube.ipynb", "--student", "out"]) == 1
-    said = (
-        "workbench: cube.ipynb: its own solution of slope-of-a-cube does not get all points. Not yet (0 of 1 point). "
-    )
+    said = "workbench: cube.ipynb: the solution of slope-of-a-cube doesn't get full points. Not yet (0 of 1 point). "
     assert capsys.readouterr().err.startswith(said) and not Path("out").exists()
 
 
@@ -124,9 +125,9 @@ def test_an_exercise_that_only_a_cell_registers_is_not_released_and_no_cell_runs
     nbformat.write(notebook, "cube.ipynb")
     assert main(["release", "cube.ipynb", f"--{kind}", "out"]) == 1
     assert capsys.readouterr().err == (
-        "workbench: cube.ipynb checks 'slope-of-a-cube', which cube.exercises.py does not register: nobody could check "
-        "an answer. A cell of the notebook registers 'slope-of-a-cube', but graders trust the "
-        "file alone: move each `exercise(...)` into cube.exercises.py, with what it needs.\n"
+        "workbench: cube.ipynb checks 'slope-of-a-cube', but cube.exercises.py registers no such exercise, so no "
+        "answer could be checked. A cell of the notebook registers 'slope-of-a-cube', but graders read only the "
+        "file. Move each `exercise(...)` into cube.exercises.py, with everything it needs.\n"
     )
     assert not Path("out").exists()
 

@@ -20,6 +20,7 @@ from patience import PATIENCE
 
 import workbench
 from workbench.cli import CommandError, main
+from workbench.cli.grammar import HELP, parser
 from workbench.cli.pages import execute
 
 
@@ -48,60 +49,79 @@ except SystemExit: print(sorted({heavy} & set(sys.modules)))"""
     assert seen.stdout.splitlines()[-1] == "[]"
 
 
+def test_the_help_of_each_command_has_examples_that_are_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, about in HELP.items():
+        with pytest.raises(SystemExit):
+            main([name, "--help"])
+        shown = capsys.readouterr().out
+        assert shown.startswith(f"usage: workbench {name} ") and shown.isascii()
+        assert " ".join(about.description.split()) in " ".join(shown.split())
+        for typed_words, what in about.examples.items():
+            assert f"  # {what}\n  {typed_words}\n" in shown
+            assert parser().parse_args(typed_words.split()[1:] or ["lab"]).command == name
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert all(f"{name} {about.line}" in shown for name, about in HELP.items())
+
+
 REFUSED = {
     "run": "the following arguments are required: NOTEBOOK",
     "run good.ipynb": "the following arguments are required: --html",
-    "fly": "invalid choice: 'fly'",
-    "run none.ipynb --html out": "there is no notebook none.ipynb.",
-    "run good.ipynb none.ipynb --html out": "there is no notebook none.ipynb.",
+    "fly": "no command 'fly'. Commands: lab, run, ",
+    "tarce good.py": "no command 'tarce'. Did you mean 'trace'?",
+    "good.py": "no command 'good.py'. Did you mean 'workbench trace good.py'?",
+    "show none.json --view grph": "argument --view: no view 'grph'. Did you mean 'graph'? Views: ",
+    "run none.ipynb --html out": "no notebook none.ipynb.",
+    "run good.ipynb none.ipynb --html out": "no notebook none.ipynb.",
     "run folder --html out": "cannot read folder: Is a directory.",
-    "run text.ipynb --html out": "text.ipynb is not a notebook.",
-    "run list.ipynb --html out": "list.ipynb is not a notebook.",
-    "run empty.ipynb --html out": "empty.ipynb is not a notebook.",
-    "run cellless.ipynb --html out": "cellless.ipynb is not a notebook.",
-    "run binary.ipynb --html out": "binary.ipynb is not a notebook.",
-    "run good.ipynb bad.ipynb --html one.html": "one.html can hold one notebook, not 2: give a folder.",
-    "run good.ipynb folder/good.ipynb --html out": "two of the notebooks have the same name",
-    "run good.ipynb --html text.ipynb": "text.ipynb is a file: give a folder for the pages.",
-    "run good.ipynb --html text.ipynb/out": "cannot make the folder text.ipynb/out: Not a directory.",
-    "run good.ipynb --html taken": "taken/good.html is a folder: a page cannot be written there.",
+    "run text.ipynb --html out": "text.ipynb isn't a notebook.",
+    "run list.ipynb --html out": "list.ipynb isn't a notebook.",
+    "run empty.ipynb --html out": "empty.ipynb isn't a notebook.",
+    "run cellless.ipynb --html out": "cellless.ipynb isn't a notebook.",
+    "run binary.ipynb --html out": "binary.ipynb isn't a notebook.",
+    "run good.ipynb bad.ipynb --html one.html": "one.html can hold only one notebook, not 2. Use a folder.",
+    "run good.ipynb folder/good.ipynb --html out": "two notebooks have the same name",
+    "run good.ipynb --html text.ipynb": "text.ipynb is a file. Use a folder for the pages.",
+    "run good.ipynb --html text.ipynb/out": "cannot create the folder text.ipynb/out: Not a directory.",
+    "run good.ipynb --html taken": "taken/good.html is a folder, so no page can be written there.",
     "run bad.ipynb --html out": "bad.ipynb, code cell 2: ValueError: wrong shape",
     "run killer.ipynb --html out": "killer.ipynb, code cell 1: the kernel died.",
     "present bad.ipynb": "bad.ipynb, code cell 2: ValueError: wrong shape",
     "present half.ipynb": "half.ipynb: cell 2 has a BEGIN or an END without its other half.",
     "present good.ipynb --handout none/paper.html": "cannot write none/paper.html: there is no such folder, so make it",
-    "lab text.ipynb": "text.ipynb is a file: give a folder for the lessons.",
+    "lab text.ipynb": "text.ipynb is a file. Use a folder for the lessons.",
     "lab text.ipynb/mine": "cannot write the lessons into text.ipynb/mine: Not a directory.",
-    "lab --port 0": "argument --port: '0' is not a port: give a number from 1 to 65535",
-    "lab --port 65536": "argument --port: '65536' is not a port",
-    "lab --port http": "argument --port: 'http' is not a port",
-    "--port=-5": "argument --port: '-5' is not a port",
-    "--port {taken}": "port {taken} is taken: give another one with --port.",
-    "present good.ipynb --handout paper.docx": "paper.docx does not end in .html or .pdf.",
+    "lab --port 0": "argument --port: '0' isn't a port. Use a number from 1 to 65535",
+    "lab --port 65536": "argument --port: '65536' isn't a port",
+    "lab --port http": "argument --port: 'http' isn't a port",
+    "--port=-5": "argument --port: '-5' isn't a port",
+    "--port {taken}": "port {taken} is in use. Choose another one with --port.",
+    "present good.ipynb --handout paper.docx": "paper.docx doesn't end in .html or .pdf.",
     "book text.ipynb": "cannot write into text.ipynb: File exists.",
-    "grade folder/empty": "there is no notebook in folder/empty.",
-    "grade folder/empty --lessons folder": "there is no notebook in folder with a file of exercises beside it.",
+    "grade folder/empty": "no notebooks in folder/empty.",
+    "grade folder/empty --lessons folder": "no notebook in folder has an exercise file next to it.",
     "grade folder/empty -o folder": "cannot write folder: ",
-    "progress folder/empty -o a.html": "there is no notebook in folder/empty.",
+    "progress folder/empty -o a.html": "no notebooks in folder/empty.",
     "progress folder/empty -o folder": "cannot write folder: ",
-    "release good.ipynb --student .": "good.ipynb would be written over itself: give another folder.",
-    "release folder/empty --student out": "there is no notebook in folder/empty.",
-    "release none.ipynb --student out": "there is no notebook none.ipynb.",
+    "release good.ipynb --student .": "good.ipynb would overwrite itself. Choose another folder.",
+    "release folder/empty --student out": "no notebooks in folder/empty.",
+    "release none.ipynb --student out": "no notebook none.ipynb.",
     "release good.ipynb --student text.ipynb": "cannot write into text.ipynb: File exists.",
     "release good.ipynb": "one of the arguments --student --solutions --nbgrader --otter is required",
-    "trace": "say which script to trace, as in workbench trace train.py",
-    "trace none.py": "there is no script none.py.",
-    "trace folder": "folder is a folder: give the script in it that is to run.",
+    "trace": "which script should be traced? For example: workbench trace train.py",
+    "trace none.py": "no script none.py.",
+    "trace folder": "folder is a folder. Name the script in it that should run.",
     "trace -o page.htm good.py": "use a name that ends in .html",
     "trace -o none/page.html good.py": "cannot write none/page.html: there is no such folder",
     "trace -o folder.html good.py": "cannot write folder.html: a folder has this name",
-    "trace -o taken.html taken.html": "taken.html would be written over itself: give another name with -o.",
-    "trace taken.py": "taken.html is there already and is no page of the workbench: give another name with -o.",
-    "trace --steps 0 good.py": "argument --steps: '0' is not a number of steps: give a whole number from 1 up",
-    "trace --from-step -1 good.py": "argument --from-step: '-1' is not a number of steps",
-    "trace --view pie good.py": "argument --view: there is no view 'pie': give one of error, flow, ",
-    "trace --view saved -o good.json good.py": "good.json holds the trace itself, so leave --view out",
-    "show none.json": "there is no file none.json.",
+    "trace -o taken.html taken.html": "taken.html would overwrite itself. Choose another name with -o.",
+    "trace taken.py": "taken.html already exists and isn't a page of the workbench. Choose another name with -o.",
+    "trace --steps 0 good.py": "argument --steps: '0' isn't a number of steps. Use a whole number, 1 or more",
+    "trace --from-step -1 good.py": "argument --from-step: '-1' isn't a number of steps",
+    "trace --view pie good.py": "argument --view: no view 'pie'. Views: error, flow, ",
+    "trace --view saved -o good.json good.py": "good.json stores the trace, not a view. Leave out --view",
+    "show none.json": "no file none.json.",
     "show good.py": "good.py",
     "show -o shown.html folder": "cannot read folder: ",
 }
@@ -153,11 +173,11 @@ def test_a_folder_that_is_not_ones_own_is_refused(
     monkeypatch.setattr("workbench.cli.lab.checkout", lambda: None)
     monkeypatch.setattr("workbench.cli.lab.SHIPPED", tmp_path)
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    said = f"workbench: cannot write into {other}: "
+    said = f"workbench: cannot write into {other}. Use a folder of your own for the "
     assert main(["lab", str(other)]) == 1
-    assert capsys.readouterr().err == f"{said}choose a folder of your own for the lessons.\n"
+    assert capsys.readouterr().err == f"{said}lessons.\n"
     assert main(["run", str(notebook), "--html", str(other)]) == 1
-    assert capsys.readouterr().err == f"{said}give a folder of your own for the pages.\n"
+    assert capsys.readouterr().err == f"{said}pages.\n"
 
 
 @pytest.mark.slow

@@ -91,7 +91,7 @@ def folder_is_graded(released: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     said = capsys.readouterr()
     assert f"right/{LESSON} (1).ipynb: 4 of 4 points\n" in said.out
     assert f"empty/{LESSON} (1).ipynb: 0 of 4 points; not right: {', '.join(EXERCISES)}\n" in said.out
-    assert "torn.ipynb is not a notebook.\n" in said.out and "1 of 4 notebooks could not be graded" in said.err
+    assert "torn.ipynb isn't a notebook.\n" in said.out and "1 of 4 notebooks couldn't be graded" in said.err
     rows = rows_of(output)
     assert len(rows) == len(SUBMISSIONS) * len(EXERCISES)
     for name, points in SCORES.items():
@@ -262,5 +262,5 @@ def test_an_exercise_that_its_cell_does_not_check_is_told(tmp_path: Path, capsys
     file = 'from workbench.classroom import exercise\nexercise("a-number", asks="Which?", solution=3)\n'
     lesson.with_name("one.exercises.py").write_text(file)
     assert main(["grade", str(lesson), "--lessons", str(lesson.parent)]) == 1
-    what = f"{lesson}: the cell of a-number has no check('a-number', ...), so what answers it is not known."
+    what = f"{lesson}: the cell of a-number never calls check('a-number', ...), so its answer can't be found."
     assert capsys.readouterr().err == f"workbench: {what}\n"

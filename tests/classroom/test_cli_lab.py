@@ -245,7 +245,7 @@ def test_a_clone_opens_the_readers_copies_wherever_the_command_is_typed(
 ) -> None:
     place = clone / "workbench-lessons"
     assert lab.prepare(None) == place
-    assert capsys.readouterr().out == f"Copied 2 lessons into {place}.\n"
+    assert capsys.readouterr().out == f"Copied 2 lessons to {place}.\n"
     copied = nbformat.read(place / "a.ipynb", as_version=4)
     assert [cell.source for cell in copied.cells[1:]] == ["said = 'a.ipynb'", "# exercise: one\n...  # your code"]
     assert not any(cell.get("outputs") for cell in copied.cells)
@@ -267,16 +267,16 @@ def test_authors_open_the_lessons_themselves(
     before = {path: path.read_bytes() for path in clone.rglob("*") if path.is_file()}
     assert main(["lab", str(clone / "notebooks")]) == 1
     assert capsys.readouterr().err == (
-        f"workbench: {clone / 'notebooks'} holds the lessons themselves, solved: to change them there, type "
+        f"workbench: {clone / 'notebooks'} contains the original lessons, with solutions. To edit them, run "
         "workbench lab --authors.\n"
     )
     (clone / "another name").symlink_to(clone / "notebooks")
     assert main(["lab", str(clone / "another name")]) == 1
-    assert " holds the lessons themselves, solved: " in capsys.readouterr().err
+    assert " contains the original lessons, with solutions. " in capsys.readouterr().err
     assert main(["--authors", "--port", "0"]) == main(["lab", "--authors", "mine"]) == 2
     monkeypatch.setattr(lab, "PACKAGE", clone.parent / "site" / "workbench")
     assert main(["lab", "--authors"]) == 1
-    assert "and there is none here" in capsys.readouterr().err
+    assert "--authors opens notebooks/ of a clone" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in clone.rglob("*") if path.is_file()} == before
 
 
@@ -284,11 +284,11 @@ def test_outside_a_clone_the_copies_lie_in_the_current_folder(
     shipped: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert lab.prepare(None) == Path("workbench-lessons")
-    assert capsys.readouterr().out == "Copied 2 lessons into workbench-lessons.\n"
+    assert capsys.readouterr().out == "Copied 2 lessons to workbench-lessons.\n"
     (Path("workbench-lessons") / "b.ipynb").unlink()
     monkeypatch.chdir("workbench-lessons")
     assert lab.prepare(None) == Path()
-    assert capsys.readouterr().out == "Copied 1 lesson into ..\n"
+    assert capsys.readouterr().out == "Copied 1 lesson to ..\n"
     assert sorted(path.name for path in Path().iterdir()) == ["a.ipynb", "b.ipynb"]
 
 
@@ -348,15 +348,15 @@ def test_a_lesson_that_changes_reaches_the_copies_that_nobody_worked_in(
         lab.prepare(None)
         said = capsys.readouterr().out
         if own:
-            assert said.startswith("Kept as you changed them: a.ipynb. This version has newer ones: rename yours")
+            assert said.startswith("Kept your versions: a.ipynb. To get the new ones too, rename yours")
             assert (place / "a.ipynb").read_bytes() == before
         else:
-            assert said == ("" if start else "Brought 1 lesson up to date that you had not changed: a.ipynb.\n")
+            assert said == ("" if start else "Updated 1 lesson that you hadn't changed: a.ipynb.\n")
             assert "said = 'new'" in (place / "a.ipynb").read_text()
     if own:
         (place / "a.ipynb").rename(place / "a mine.ipynb")
         lab.prepare(None)
-        assert capsys.readouterr().out == f"Copied 1 lesson into {place}.\n"
+        assert capsys.readouterr().out == f"Copied 1 lesson to {place}.\n"
         assert "said = 'new'" in (place / "a.ipynb").read_text()
         assert (place / "a mine.ipynb").read_bytes() == before
 
@@ -376,7 +376,7 @@ def test_the_exercises_follow_the_course_unless_the_reader_has_changed_them(
     assert capsys.readouterr().out == ""  # there is nothing newer
     source.write_text("# third\n")
     lab.prepare(None)
-    assert capsys.readouterr().out.startswith("Kept as you changed them: a.exercises.py. This version has newer ones")
+    assert capsys.readouterr().out.startswith("Kept your versions: a.exercises.py. To get the new ones too")
     assert copy.read_text() == mine
     copy.write_text("# third\n")
     lab.prepare(None)
@@ -403,7 +403,7 @@ def test_what_is_no_notebook_is_the_readers_own(clone: Path, capsys: pytest.Capt
     (place / "a.ipynb").write_text('{"cells": [')
     (place / "b.ipynb").symlink_to(place / "gone")
     lab.prepare(None)
-    assert capsys.readouterr().out.startswith("Kept as you changed them: a.ipynb, b.ipynb. ")
+    assert capsys.readouterr().out.startswith("Kept your versions: a.ipynb, b.ipynb. ")
     assert (place / "a.ipynb").read_text() == '{"cells": [' and not (place / "gone").exists()
     (place / "a.ipynb").unlink()
     (place / "a.ipynb").mkdir()
@@ -416,7 +416,7 @@ def test_a_lesson_that_its_author_has_left_half_written_is_named(
 ) -> None:
     (clone / "notebooks" / "b.ipynb").write_text('{"cells": [')
     assert main(["lab"]) == 1
-    assert capsys.readouterr().err == f"workbench: {clone / 'notebooks' / 'b.ipynb'} is not a notebook.\n"
+    assert capsys.readouterr().err == f"workbench: {clone / 'notebooks' / 'b.ipynb'} isn't a notebook.\n"
     nbformat.write(lesson("### BEGIN SOLUTION"), clone / "notebooks" / "b.ipynb")
     assert main(["lab"]) == 1
     assert capsys.readouterr().err.startswith(

@@ -59,8 +59,8 @@ def pyodide(tmp_path: Path) -> Path:
 def test_without_jupyterlite_the_line_to_type_is_said(capsys, monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setattr("workbench.errors.find_spec", lambda name: None)
     said = refused(capsys, tmp_path / "site")
-    what = "workbench lite needs jupyter_server, which is not installed"
-    assert said == f'{what}: pip install "autograd-workbench[lite]" brings it.'
+    what = "workbench lite needs jupyter_server, which isn't installed"
+    assert said == f'{what}. Run: pip install "autograd-workbench[lite]"'
     assert list(tmp_path.iterdir()) == []
 
 
@@ -69,10 +69,10 @@ def test_a_place_that_is_taken_and_lessons_that_are_not_there_are_refused(capsys
     full = tmp_path / "full"
     full.mkdir()
     (full / "mine.txt").write_text("mine")
-    assert refused(capsys, full) == f"{full} is not empty: give a new folder for the site."
-    assert refused(capsys, full / "mine.txt") == f"{full / 'mine.txt'} is a file: give a folder for the site."
+    assert refused(capsys, full) == f"{full} isn't empty. Use a new folder for the site."
+    assert refused(capsys, full / "mine.txt") == f"{full / 'mine.txt'} is a file. Use a new folder for the site."
     said = refused(capsys, tmp_path / "site", "--lessons", full)
-    assert said == f"there is no notebook in {full}."
+    assert said == f"no notebooks in {full}."
     assert sorted(tmp_path.rglob("*")) == [full, full / "mine.txt"]
 
 
@@ -81,10 +81,12 @@ def test_a_pyodide_that_lacks_something_is_refused(capsys, tmp_path: Path, pyodi
     site = tmp_path / "site"
     (pyodide / "numpy.whl").write_text("half of i")
     said = refused(capsys, site, "--pyodide", pyodide)
-    assert said == f"{pyodide} does not hold numpy as its pyodide-lock.json says: numpy.whl is missing or another."
+    assert (
+        said == f"{pyodide} doesn't contain numpy as listed in its pyodide-lock.json: numpy.whl is missing or differs."
+    )
     (pyodide / "numpy.whl").write_text("numpy")
     (pyodide / "packaging.whl").unlink()
-    assert "does not hold micropip as" in refused(capsys, site, "--pyodide", pyodide)
+    assert "doesn't contain micropip as" in refused(capsys, site, "--pyodide", pyodide)
     lock = json.loads((pyodide / "pyodide-lock.json").read_text())
     spoilt = [{"packages": lock["packages"] | {"numpy": {**lock["packages"]["numpy"], "depends": None}}}]
     for fact in ("file_name", "sha256", "depends"):
@@ -93,9 +95,9 @@ def test_a_pyodide_that_lacks_something_is_refused(capsys, tmp_path: Path, pyodi
     for written in ([], *spoilt):
         (pyodide / "pyodide-lock.json").write_text(json.dumps(written))
         said = refused(capsys, site, "--pyodide", pyodide)
-        assert said == f"{pyodide} is no folder of Pyodide: there is no pyodide-lock.json in it that can be read."
+        assert said == f"{pyodide} isn't a Pyodide release: it has no readable pyodide-lock.json."
     (pyodide / "pyodide.mjs").unlink()
-    assert "there is no pyodide.mjs in it" in refused(capsys, site, "--pyodide", pyodide)
+    assert "it has no readable pyodide.mjs" in refused(capsys, site, "--pyodide", pyodide)
     assert not site.exists()
 
 
@@ -110,16 +112,16 @@ def test_graphviz_that_cannot_be_had_is_one_sentence(capsys, monkeypatch, tmp_pa
     (lessons / "one.exercises.py").unlink()
     monkeypatch.setattr(lite.shutil, "which", lambda name: None)
     said = refused(capsys, site, "--lessons", lessons)
-    assert said.startswith("Graphviz for the browser comes from npm, which is not installed: ")
+    assert said.startswith("Graphviz for the browser is downloaded with npm, which isn't installed. ")
     monkeypatch.setattr(lite.shutil, "which", lambda name: sys.executable)  # which has no `pack`
-    assert refused(capsys, site, "--lessons", lessons).startswith("npm could not fetch @viz-js/viz@")
+    assert refused(capsys, site, "--lessons", lessons).startswith("npm couldn't download @viz-js/viz@")
     assert "is not npm's package" in refused(capsys, site, "--lessons", lessons, "--graphviz", lessons / "one.ipynb")
 
     def packs(command: list[str], **_: object) -> None:
         Path(command[command.index("--pack-destination") + 1], "viz.tgz").write_bytes(b"another")
 
     monkeypatch.setattr(lite.subprocess, "run", packs)
-    assert refused(capsys, site, "--lessons", lessons).startswith("npm gave another @viz-js/viz@")
+    assert refused(capsys, site, "--lessons", lessons).startswith("npm's @viz-js/viz@3.31.0 isn't the file that")
     assert sorted(tmp_path.iterdir()) == [lessons]
 
 
@@ -163,8 +165,8 @@ def test_a_package_that_does_not_tell_its_files_is_refused(tmp_path: Path, monke
     told.mkdir(parents=True)
     (told / "METADATA").write_text("Metadata-Version: 2.1\nName: some-package\nVersion: 1.0\n")
     monkeypatch.syspath_prepend(str(place))
-    said = "some-package does not tell its files, so no wheel of it can be made: "
-    with pytest.raises(CommandError, match=said + "pip install --force-reinstall some-package mends that."):
+    said = "the installed some-package doesn't list its files, so it can't be packed. Run: "
+    with pytest.raises(CommandError, match=said + "pip install --force-reinstall some-package"):
         installed_wheels(["some-package"], [], wheels)
     # Installed in place of a copy: its files are elsewhere.
     (place / "__editable__.some_package-1.0.pth").write_text(str(tmp_path))
@@ -209,7 +211,7 @@ def test_a_wheel_of_what_is_installed_can_be_installed(tmp_path: Path) -> None:
     wheels = map(str, sorted(tmp_path.glob("*.whl")))
     subprocess.run([sys.executable, "-m", "pip", "install", "-q", *into, *wheels], check=True)
     assert (tmp_path / "into" / "anywidget" / "__init__.py").is_file()
-    with pytest.raises(CommandError, match=r"^no-such-thing is not installed, and the site needs it\.$"):
+    with pytest.raises(CommandError, match=r"^the site needs no-such-thing, which isn't installed\.$"):
         installed_wheels(["no-such-thing"], [], tmp_path)
 
 

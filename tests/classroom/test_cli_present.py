@@ -490,7 +490,7 @@ def test_a_handout_is_printed_by_a_browser_that_is_installed(
     monkeypatch.setattr("workbench.cli.teacher.shutil.which", lambda name: None)
     monkeypatch.setattr("workbench.cli.teacher._PLACES", ())
     assert main(["present", "short.ipynb", "--handout", "other.pdf"]) == 1
-    assert capsys.readouterr().err.startswith("workbench: no Chromium, Chrome or Edge is found to print a PDF: ")
+    assert capsys.readouterr().err.startswith("workbench: no Chromium, Chrome or Edge found to print a PDF. ")
     assert not (tmp_path / "other.pdf").exists()
 
 

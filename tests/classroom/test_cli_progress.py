@@ -123,7 +123,7 @@ def test_a_class_is_seen_on_one_page(
         own_notebook(answers, folder / name / "own (1).ipynb")
     (folder / "torn.ipynb").write_text("{")
     assert main(["progress", str(folder), "--lessons", str(lessons), "-o", str(output)]) == 1
-    assert "1 of 6 notebooks could not be graded" in capsys.readouterr().err
+    assert "1 of 6 notebooks couldn't be graded" in capsys.readouterr().err
     page = Read(output.read_text(encoding="utf-8"))
     assert page.rows == [
         ["student", "a-slope", "the-double", "points"],
@@ -148,7 +148,7 @@ def test_a_class_is_seen_on_one_page(
     assert slope.index("2 × The value: how steep is it?Whobo, cy") < stopped
     assert "● full: 1 · ◐ part: 2 · ○ wrong: 1 · – not tried: 1" in double
     assert "1 × The square: try it at 3.Whocy" in double and "1 × Right: the value. Not right: the gradient." in double
-    assert after.strip() == f"torn.ipynb: {folder / 'torn.ipynb'} is not a notebook."
+    assert after.strip() == f"torn.ipynb: {folder / 'torn.ipynb'} isn't a notebook."
     assert page.tags <= ALLOWED
 
 

@@ -67,7 +67,7 @@ def test_a_script_runs_as_python_runs_it_and_its_first_steps_become_a_page(tmp_p
     assert seen.stdout == plain.stdout
     assert seen.stderr == (
         "workbench: wrote train.html: 2 steps of scripts/train.py, recorded from the workbench; "
-        "the script goes on unrecorded.\n"
+        "the script continues unrecorded.\n"
     )
     assert "train.py" in (tmp_path / "train.html").read_text()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["scripts", "train.html"]
@@ -107,7 +107,7 @@ def test_the_health_of_a_saved_trace_and_of_a_watched_training(tmp_path: Path) -
     assert (shown.stdout, shown.stderr) == ("No findings in 1 watched step.\nWrote run.health.html.\n", "")
     shown = typed(tmp_path, "-m", "workbench", "show", "run.jsonl")
     assert shown.returncode == 1
-    assert shown.stderr == "workbench: run.jsonl is what watch wrote: workbench health shows it.\n"
+    assert shown.stderr == "workbench: run.jsonl is a log of watch(). Run: workbench health run.jsonl\n"
     (tmp_path / "bad.jsonl").write_text("{}")
     bad = typed(tmp_path, "-m", "workbench", "health", "bad.jsonl")
     assert (bad.returncode, bad.stdout) == (1, "") and bad.stderr.startswith("workbench: bad.jsonl is no file that ")
@@ -123,7 +123,7 @@ def test_findings_that_name_a_call_of_the_trace_say_what_it_is(
     trace.save("bad.json")
     main(["health", "bad.json"])
     _, next_step, told, _ = capsys.readouterr().out.splitlines()
-    assert "`trace.show()`" in next_step and told == "There `trace` is `workbench.load('bad.json')`."
+    assert "`trace.show()`" in next_step and told == "To run this, first type: trace = workbench.load('bad.json')"
 
 
 @pytest.mark.slow
@@ -133,13 +133,14 @@ def test_a_page_of_each_command_has_its_own_name_and_writes_over_nothing_silentl
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text(SCRIPT)
     (tmp_path / "train.json").write_text("{}")
-    assert "wrote train.json, over a file that was there: 3" in traced(tmp_path, "-o", "train.json", "train.py").stderr
+    seen = traced(tmp_path, "-o", "train.json", "train.py")
+    assert "wrote train.json, replacing the file that was there: 3" in seen.stderr
     for again in range(2):
         for words, name in (
             (["health"], "train.health.html"),
             (["show", "--view", "saved"], "train.saved.html"),
             (["show"], "train.html"),
-            (["show", "-o", "train.svg"], "train.svg" + ", over a file that was there" * again),
+            (["show", "-o", "train.svg"], "train.svg" + ", replacing the file that was there" * again),
         ):
             assert main([*words, "train.json"]) == 0
             assert capsys.readouterr().out.endswith(f"Wrote {name}.\n")
@@ -148,7 +149,7 @@ def test_a_page_of_each_command_has_its_own_name_and_writes_over_nothing_silentl
     (tmp_path / "train.health.html").write_text("<p>")
     assert main(["health", "train.json"]) == 1
     assert capsys.readouterr().err == (
-        "workbench: train.health.html is there already and is no page of the workbench: give another name with -o.\n"
+        "workbench: train.health.html already exists and isn't a page of the workbench. Choose another name with -o.\n"
     )
 
 
@@ -162,18 +163,18 @@ def test_an_optimiser_that_never_takes_a_step_is_not_waited_for(tmp_path: Path) 
     lines = "import workbench as torch\nw = torch.ones(2, requires_grad=True)\noptimizer = torch.optim.SGD([w])\n"
     (tmp_path / "train.py").write_text(f"{lines}for step in range(200):\n    (w * w).sum().backward()\n")
     seen = traced(tmp_path, "--steps", "1", "-o", "never.json", "train.py")
-    assert "no whole step of train.py, recorded from the workbench; the script goes on unrecorded" in seen.stderr
+    assert "no whole step of train.py, recorded from the workbench; the script continues unrecorded" in seen.stderr
     assert counted(tmp_path / "never.json", BackwardStarted) == 101
 
 
 ENDS = {
-    "sys.exit(7)": (7, "the script took no more."),
-    "raise ValueError('ü')": (1, "the script took no more."),
-    "os.chdir('/'); w.sum().backward(); f = lambda: 1 / 0; f()": (1, "the script took no more."),
+    "sys.exit(7)": (7, "the script had no more steps."),
+    "raise ValueError('ü')": (1, "the script had no more steps."),
+    "os.chdir('/'); w.sum().backward(); f = lambda: 1 / 0; f()": (1, "the script had no more steps."),
     # A process that was started in the background of a shell ignores this signal, if nothing else is said.
     "signal.signal(signal.SIGINT, signal.default_int_handler); signal.raise_signal(signal.SIGINT)": (
         -signal.SIGINT,
-        "the script took no more.",
+        "the script had no more steps.",
     ),
 }
 
@@ -200,13 +201,13 @@ def test_what_never_ran_a_backward_leaves_no_page(tmp_path: Path) -> None:
     assert (seen.stdout, seen.returncode) == (plain.stdout, 0)
     assert seen.stderr == (
         plain.stderr
-        + "workbench: nothing was recorded, for none.py ran no backward: trace a script that calls backward() itself, "
-        "and not in another process.\n"
+        + "workbench: nothing recorded: none.py ran no backward pass. Trace a script that calls backward() itself, "
+        "in its own process.\n"
     )
     (tmp_path / "broken.py").write_text("x = (")
     plain, seen = typed(tmp_path, "broken.py"), traced(tmp_path, "broken.py")
     assert seen.returncode == 1
-    told = "workbench: nothing was recorded, for broken.py failed before it ran a backward.\n"
+    told = "workbench: nothing recorded: broken.py failed before its first backward pass.\n"
     assert seen.stderr == told + plain.stderr
     (tmp_path / "few.py").write_text(BY_HAND)
     assert "few.py ended after 5 steps and --from-step is 9" in traced(tmp_path, "--from-step", "9", "few.py").stderr
@@ -217,4 +218,4 @@ def test_an_option_behind_the_script_is_the_scripts_and_that_is_said(tmp_path: P
     (tmp_path / "options.py").write_text("import argparse; argparse.ArgumentParser().parse_args()")
     seen = traced(tmp_path, "options.py", "--steps", "3")
     assert seen.returncode == 2
-    assert "what stands after options.py is the script's own; options of workbench trace stand before it" in seen.stderr
+    assert "everything after options.py is passed to it. Put the options of workbench trace before it" in seen.stderr

@@ -49,8 +49,8 @@ def test_it_records_until_a_step_has_a_finding(engine: str, tmp_path: Path) -> N
     assert (seen.stdout, seen.returncode) == ("trained 11\n", 5)
     first, *rest = seen.stderr.splitlines()
     assert first == (
-        "workbench: found something in step 8 of train.py; wrote some.json: steps 7 to 8, recorded from "
-        f"{NAMES[engine]}; the script goes on unrecorded."
+        "workbench: found a problem in step 8 of train.py; wrote some.json: steps 7 to 8, recorded from "
+        f"{NAMES[engine]}; the script continues unrecorded."
     )
     assert "\n".join(rest) == str(workbench.load(tmp_path / "some.json").findings())
     assert rest[0].startswith("1. The backward of sqrt (train.py:12 ")
@@ -68,7 +68,7 @@ def test_where_nothing_is_wrong_the_last_steps_are_kept(engine: str, tmp_path: P
         seen = traced(tmp_path, "--until-finding", *words, "train.py")
         assert (seen.stdout, seen.returncode) == ("trained 11\n", 0)
         assert seen.stderr == (
-            "workbench: found nothing in 12 steps of train.py; wrote train.html: "
+            "workbench: found no problem in 12 steps of train.py; wrote train.html: "
             f"{told}, recorded from {NAMES[engine]}.\n"
         )
 
@@ -77,9 +77,9 @@ def test_where_nothing_is_wrong_the_last_steps_are_kept(engine: str, tmp_path: P
 def test_steps_before_the_first_are_not_looked_at(tmp_path: Path) -> None:
     script(tmp_path, "workbench", 7)
     seen = traced(tmp_path, "--from-step", "7", "--until-finding", "--view", "health", "train.py")
-    assert "found something in step 8 of train.py; wrote train.health.html: step 8, recorded" in seen.stderr
+    assert "found a problem in step 8 of train.py; wrote train.health.html: step 8, recorded" in seen.stderr
     late = traced(tmp_path, "--from-step", "20", "--until-finding", "train.py")
-    assert late.stderr.startswith("workbench: nothing was recorded, for train.py ended after 12 steps and --from-step ")
+    assert late.stderr.startswith("workbench: nothing recorded: train.py ended after 12 steps, before --from-step ")
 
 
 @pytest.mark.slow
@@ -88,11 +88,11 @@ def test_what_ends_the_script_is_looked_at_too(tmp_path: Path) -> None:
     script(tmp_path, "workbench", 99, end)
     plain, seen = typed(tmp_path, "train.py"), traced(tmp_path, "--until-finding", "train.py")
     assert seen.returncode == plain.returncode == 1
-    assert seen.stderr.startswith("workbench: found something after step 12 of train.py; wrote train.html: ")
+    assert seen.stderr.startswith("workbench: found a problem after step 12 of train.py; wrote train.html: ")
     assert seen.stderr.splitlines()[-1] == plain.stderr.splitlines()[-1]
     script(tmp_path, "workbench", 99, "raise KeyboardInterrupt")
     seen = traced(tmp_path, "--until-finding", "train.py")
-    assert seen.stderr.startswith("workbench: found nothing in 12 steps of train.py; ")
+    assert seen.stderr.startswith("workbench: found no problem in 12 steps of train.py; ")
 
 
 def test_without_an_optimiser_a_step_is_a_backward(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_without_an_optimiser_a_step_is_a_backward(tmp_path: Path) -> None:
     )
     (tmp_path / "hand.py").write_text(f"{lines}    (w * (19.5 - step) - 1).log().sum().backward()\n")
     seen = traced(tmp_path, "--until-finding", "hand.py")
-    assert seen.stderr.startswith("workbench: found something in step 20 of hand.py; wrote hand.html: ")
+    assert seen.stderr.startswith("workbench: found a problem in step 20 of hand.py; wrote hand.html: ")
 
 
 def test_memory_is_flat() -> None:

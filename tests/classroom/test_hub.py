@@ -168,7 +168,7 @@ def test_a_changed_lesson_stays_and_an_unchanged_one_is_replaced_by_a_newer(site
         appended(site / "workbench" / "lessons" / name, "newer")
     (lessons / "workbench-progress.json").write_text("{}")
     again = started(site, tmp_path)
-    assert again.returncode == 0 and f"Kept as you changed them: {SECOND}." in again.stdout
+    assert again.returncode == 0 and f"Kept your versions: {SECOND}." in again.stdout
     second, third = ((lessons / name).read_text() for name in (SECOND, THIRD))
     assert "mine" in second and "newer" not in second
     assert "newer" in third and MARK in third

@@ -63,7 +63,7 @@ def ran(program: str, hidden: set[str], folder: Path, *arguments: str) -> subpro
 
 
 def told(what: str, package: str, extra: str = "lab") -> str:
-    return f'{what} needs {package}, which is not installed: pip install "autograd-workbench[{extra}]" brings it.'
+    return f'{what} needs {package}, which isn\'t installed. Run: pip install "autograd-workbench[{extra}]"'
 
 
 def test_engine_recording_and_pictures_run_on_the_core_alone(tmp_path: Path) -> None:

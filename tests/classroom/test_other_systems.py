@@ -111,5 +111,5 @@ def test_a_browser_that_speaks_another_encoding_is_told_of(tmp_path: Path, monke
         return real([sys.executable, "-c", program], **how)  # pyright: ignore[reportCallIssue,reportArgumentType]
 
     monkeypatch.setattr(teacher.subprocess, "run", run)
-    with pytest.raises(CommandError, match="a browser could not print the PDF: kein Zugriff: "):
+    with pytest.raises(CommandError, match="a browser couldn't print the PDF: kein Zugriff: "):
         teacher._print_to_pdf("a browser", "<p>", tmp_path / "page.pdf")

@@ -175,7 +175,7 @@ def test_a_home_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
     jupyter = {f"JUPYTER_{name}_DIR": "" for name in ("CONFIG", "DATA", "RUNTIME")}
     home = {"HOME": str(tmp_path / "file" / "home"), "PYTHONPATH": str(CHECKOUT), "XDG_DATA_HOME": ""}
     seen = subprocess.run(command, capture_output=True, text=True, timeout=120, env=os.environ | jupyter | home)
-    assert seen.returncode == 1 and re.fullmatch("workbench: Jupyter cannot write .*: set HOME to .*\n", seen.stderr)
+    assert seen.returncode == 1 and re.fullmatch("workbench: Jupyter can't write .*. Set HOME to .*\n", seen.stderr)
 
 
 @pytest.mark.parametrize("words", [["lab", "--no-browser"], ["run", "one.ipynb", "--html", "one.html"]])
@@ -189,7 +189,7 @@ def test_a_machine_that_cannot_reach_itself_is_one_sentence(tmp_path: Path, monk
     assert main(words) == 1
     said = capsys.readouterr()
     assert said.out == "" and said.err == (
-        "workbench: this machine cannot reach itself at 127.0.0.1 (Network is unreachable): "
-        "turn its loopback network on.\n"
+        "workbench: this machine can't connect to itself at 127.0.0.1 (Network is unreachable). "
+        "Turn on its loopback network.\n"
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.ipynb"]

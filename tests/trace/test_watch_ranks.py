@@ -139,11 +139,11 @@ def test_the_command_takes_files_or_a_pattern_that_no_shell_has_expanded(
     assert capsys.readouterr().out.startswith("Step 2: the norm of the output of layer 0 is nan.\n")
     (tmp_path / "run.json").write_text("{}", encoding="utf-8")
     assert main(["health", "run.rank0.jsonl", "run.json"]) == 1
-    assert capsys.readouterr().err.startswith("workbench: run.json is no .jsonl file of watch: give one other file, or")
+    assert capsys.readouterr().err.startswith("workbench: run.json isn't a .jsonl log of watch(). ")
     assert main(["health", "run.rank0.jsonl", "none.jsonl"]) == 1
-    assert capsys.readouterr().err == "workbench: there is no file none.jsonl.\n"
+    assert capsys.readouterr().err == "workbench: no file none.jsonl.\n"
     assert main(["health", "no*.jsonl"]) == 1
-    assert capsys.readouterr().err == "workbench: there is no file no*.jsonl.\n"
+    assert capsys.readouterr().err == "workbench: no file no*.jsonl.\n"
 
 
 def test_a_page_of_many_ranks_is_written(tmp_path: Path) -> None:

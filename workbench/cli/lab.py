@@ -28,16 +28,13 @@ from workbench.scene.picture import write_whole
 PACKAGE = Path(workbench.__file__).parent
 SHIPPED = PACKAGE / "lessons"
 COPIES = "workbench-lessons"  # git ignores it in a checkout
-COPIED = "Copied {count} into {place}."
-RENEWED = "Brought {count} up to date that you had not changed: {names}."
-KEPT = (
-    "Kept as you changed them: {names}. This version has newer ones: rename yours, and the next start puts the new one "
-    "beside it."
-)
+COPIED = "Copied {count} to {place}."
+RENEWED = "Updated {count} that you hadn't changed: {names}."
+KEPT = "Kept your versions: {names}. To get the new ones too, rename yours; they're added at the next start."
 
 
 def checkout() -> Path | None:
-    """The checkout this package runs from, or that the current folder is, if any."""
+    """Return the clone that this package runs from, or else the current folder if it is a clone."""
     return next((place for place in (PACKAGE.parent, Path.cwd()) if _is_checkout(place)), None)
 
 
@@ -52,7 +49,7 @@ def _is_checkout(place: Path) -> bool:
 
 
 def prepare(folder: Path | None, authors: bool = False) -> Path:
-    """The folder to open: the reader's copies of the lessons, up to date, or for authors the lessons themselves."""
+    """Return the folder to open: the reader's copies of the lessons, updated, or the lessons themselves for authors."""
     home = checkout()
     source = SHIPPED if home is None else home / "notebooks"
     if authors:
@@ -79,20 +76,21 @@ def prepare(folder: Path | None, authors: bool = False) -> Path:
 
 
 def _usual_place(home: Path | None) -> Path:
-    """Where a reader's copies lie: in a checkout, else in the current folder, which may be that folder itself."""
+    """Return the usual folder of the copies: in a clone, else in the current folder, which may be that one itself."""
     if home is None and Path.cwd().name == COPIES:
         return Path()
     return Path(COPIES) if home is None else home / COPIES
 
 
-# A copy says what it was when it was handed out: while its cells are the same, nobody has worked in it.
+# A copy stores the fingerprint it had when it was written: while its cells still match, the reader hasn't changed it.
 MARK = "workbench_handed_out"
 
 
 def _hand_out(source: Path, place: Path) -> tuple[list[str], list[str], list[str]]:
-    """Write the lessons that are missing, and those that nobody has worked in and that have changed since.
+    """Write missing lessons, and new versions of lessons that the reader hasn't changed.
 
-    Gives the names of both, and of those that have changed but stay, because the reader's own work is in them.
+    Returns:
+        The names of added, updated and kept lessons. A kept one has a new version, but the reader changed the old one.
     """
     added: list[str] = []
     renewed: list[str] = []
@@ -101,9 +99,9 @@ def _hand_out(source: Path, place: Path) -> tuple[list[str], list[str], list[str
         given = copied(student, read(lesson), lesson)
         target, released = place / lesson.name, fingerprint(given)
         given.metadata[MARK] = released
-        there = os.path.lexists(target)  # also a link that leads nowhere is the reader's
+        there = os.path.lexists(target)  # even a broken link belongs to the reader
         own = None
-        with suppress(CommandError):  # what is no notebook is the reader's
+        with suppress(CommandError):  # a file that isn't a notebook belongs to the reader
             own = read(target) if there else None
         held = own and fingerprint(own)
         marked = own and own.metadata.get(MARK)
@@ -124,10 +122,12 @@ def _hand_out(source: Path, place: Path) -> tuple[list[str], list[str], list[str
 
 
 def _hand_out_files(source: Path, place: Path) -> list[str]:
-    """Write what lies beside the lessons: their exercises, without solutions, and the modules that they import.
+    """Write the exercise files, without solutions, and the modules that the lessons import.
 
-    Nobody has to work in these. Gives the names of those that are not as handed out. A copy says what it was made from:
-    while that is the same, none is made anew.
+    A copy stores a hash of its source, and is written again only when the source has changed.
+
+    Returns:
+        The names of files that the reader has changed.
     """
     kept = []
     found = [file for lesson in source.glob("*.ipynb") for file in beside(lesson)]
@@ -135,7 +135,7 @@ def _hand_out_files(source: Path, place: Path) -> list[str]:
         made_from, target = _sha(text_of(file)), place / file.name
         there = os.path.lexists(target)
         body, held = "", ""
-        with suppress(OSError, ValueError):  # what cannot be read is the reader's
+        with suppress(OSError, ValueError):  # a file that can't be read belongs to the reader
             body, _, held = target.read_text(encoding="utf-8").rpartition(f"# {MARK}: ")
         if held.split()[1:] == [made_from]:
             continue
@@ -159,30 +159,30 @@ def _sha(text: str) -> str:
 
 
 def fingerprint(notebook: Any) -> str:
-    """What tells whether somebody has worked in a notebook: its texts and code, and neither outputs nor empty cells."""
+    """Hash a notebook's text and code, without outputs and empty cells, to detect the reader's changes."""
     cells = [(cell.cell_type, cell.source, cell.get("attachments")) for cell in notebook.cells]
     worked = [cell for cell in cells if cell[1].strip() or cell[2]]
     return _sha(json.dumps(worked, sort_keys=True))
 
 
 def first_lesson(folder: Path) -> str | None:
-    """The name of the first notebook in `folder`, in order of name."""
+    """Return the name of the first notebook in `folder`, in alphabetical order."""
     return min((notebook.name for notebook in folder.glob("*.ipynb")), default=None)
 
 
-# Holds labconfig/default_setting_overrides.json: defaults only, the reader's own settings still win.
+# Contains labconfig/default_setting_overrides.json: only defaults, so the reader's own settings still win.
 SETTINGS = Path(__file__).parent / "jupyter"
 
 
 def lab(folder: Path | None, authors: bool, browser: bool, port: int | None) -> None:
-    """Serve JupyterLab on the first lesson until it is stopped."""
+    """Serve JupyterLab, opened at the first lesson, until it is stopped."""
     check_loopback()
     if port is not None:
         _check_free(port)
     place = prepare(folder, authors).resolve()
     opened = first_lesson(place)
     address = f"/lab/tree/{quote(os.fsencode(opened))}" if opened else "/lab"
-    # A "python3" kernel that the reader keeps in the home folder must not stand before this environment's.
+    # This environment's kernel must win over a "python3" kernel in the reader's home folder.
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
     found = os.environ.get("JUPYTER_CONFIG_PATH")
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join([str(SETTINGS), *([found] if found else [])])
@@ -211,9 +211,9 @@ def lab(folder: Path | None, authors: bool, browser: bool, port: int | None) -> 
     said = f"""The lessons in {place} are open at
     {server.local_url.partition("?")[0]}?token={token}
 Press Ctrl-C to stop."""
-    # The server binds its port by a callback too: by the time ours runs, the address answers.
+    # The server binds its port in a callback too, so by the time this one runs, the address answers.
     server.io_loop.add_callback(print, said, flush=True)
-    # Jupyter's own Ctrl-C asks back in a terminal, and elsewhere leaves the kernels running.
+    # Jupyter's own Ctrl-C handler asks for confirmation in a terminal and leaves kernels running elsewhere.
     signal.signal(signal.SIGINT, lambda number, frame: server.stop(from_signal=True))
     server.start()
     print("Stopped.")
@@ -226,7 +226,7 @@ def _is_root() -> bool:
 def _check_free(port: int) -> None:
     with socket.socket() as probe:
         if os.name == "posix":
-            # As the server itself does: a port whose last connections linger is free.
+            # Like the server, count a port as free if only closed connections linger on it.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))

@@ -32,28 +32,28 @@ from workbench.scene.picture import Picture, check_place, check_suffix
 from workbench.views.health import health_of_log
 
 WROTE = "workbench: wrote {page}: {steps} of {script}, recorded from {engine}; {rest}."
-UNRECORDED = "the script goes on unrecorded"
-ENDED = "the script took no more"
+UNRECORDED = "the script continues unrecorded"
+ENDED = "the script had no more steps"
 NO_BACKWARD = (
-    "workbench: nothing was recorded, for {script} ran no backward: trace a script that calls backward() itself, and "
-    "not in another process."
+    "workbench: nothing recorded: {script} ran no backward pass. Trace a script that calls backward() itself, in its "
+    "own process."
 )
-FAILED_BEFORE = "workbench: nothing was recorded, for {script} failed before it ran a backward."
+FAILED_BEFORE = "workbench: nothing recorded: {script} failed before its first backward pass."
 NOT_REACHED = (
-    "workbench: nothing was recorded, for {script} ended after {steps} and --from-step is {first}: give a smaller one."
+    "workbench: nothing recorded: {script} ended after {steps}, before --from-step {first}. Use a smaller value."
 )
 NOT_WRITTEN = "workbench: {}"
-OURS = b'id="storyboard"', b'{"format": "workbench-trace"'  # what stands in every page, and begins every trace
-OVER = ", over a file that was there"
+OURS = b'id="storyboard"', b'{"format": "workbench-trace"'  # a part of every page, and the start of every trace
+OVER = ", replacing the file that was there"
 OPTIONS = frozenset({"--steps", "--from-step", "--until-finding", "--view", "-o"})
-OPTIONS_AFTER = "workbench: what stands after {script} is the script's own; options of workbench trace stand before it."
-# Of these no frame is shown in the traceback of a script that fails: it would have none without the workbench.
+OPTIONS_AFTER = "workbench: everything after {script} is passed to it. Put the options of workbench trace before it."
+# Their frames are left out of the traceback of a script that fails: without the workbench it wouldn't have them.
 _PACKAGE = os.path.dirname(os.path.abspath(workbench.__file__)) + os.sep
 _HIDDEN = tuple(os.path.join(_PACKAGE, room) + os.sep for room in ("cli", "bridges"))
 
 
 class Output:
-    """The file that a command writes: what is wrong with its name is said before any work is done."""
+    """The file that a command writes; a wrong name is reported before any work is done."""
 
     def __init__(self, path: Path | None, source: Path | None = None, view: str | None = None) -> None:
         shown = "" if view in (None, "graph") else f".{view}"
@@ -79,17 +79,17 @@ class Output:
 
     @property
     def said(self) -> str:
-        """What was written, and over what: a file that is known as another one of the workbench's is not told of."""
+        """Return the name of the file, and whether it replaced one that isn't the workbench's."""
         return f"{self.told}{OVER if self._is_over else ''}"
 
     def write(self, trace: Trace) -> None:
-        """Write the picture of a trace, or the trace itself, whole or not at all."""
+        """Write the picture of a trace, or the trace itself, completely or not at all."""
         self.save(lambda: trace if self.view is None else trace.show(self.view))
 
     def save(self, made: Callable[[], Trace | Picture]) -> None:
-        """Write what this makes, whole or not at all."""
+        """Write the trace or picture that `made` returns, completely or not at all."""
         try:
-            # A program may have said that numbers and warnings are to be errors.
+            # The program may have turned floating-point warnings into errors.
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 made().save(self.path)
@@ -100,7 +100,7 @@ class Output:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a file is a page of the workbench's, or a trace."""
+    """Return True if a file is a page of the workbench or a trace."""
     content = path.read_bytes()
     if content.startswith(b"\x1f\x8b"):
         with suppress(OSError, EOFError, zlib.error), gzip.open(path) as file:
@@ -109,7 +109,7 @@ def _is_ours(path: Path) -> bool:
 
 
 def show(source: Path, output: Path | None, view: str | None) -> None:
-    """Write the picture of a trace that was saved as .json."""
+    """Render a saved trace."""
     target = Output(output, source, view)
     if source.suffix == ".jsonl" and source.is_file():
         raise CommandError(errors.WATCHED.format(source))
@@ -118,9 +118,11 @@ def show(source: Path, output: Path | None, view: str | None) -> None:
 
 
 def health(sources: list[Path], output: Path | None) -> None:
-    """Print what is wrong with a training, and write its view of health.
+    """Print the findings of a training run and write its health report.
 
-    It is of a saved trace, of a file of `watch`, or of several such files, one of each process.
+    Args:
+        sources: A saved trace, a log of `watch`, or several logs, one per process.
+        output: The file to write; by default it is named after the source.
     """
     sources = _matching(sources)
     if len(sources) > 1:
@@ -135,7 +137,7 @@ def health(sources: list[Path], output: Path | None) -> None:
         found = trace.findings()
         print(found)
         if any("`trace." in each.next_step for each in found):
-            print(f"There `trace` is `workbench.load({str(source)!r})`.")
+            print(f"To run this, first type: trace = workbench.load({str(source)!r})")
         target.write(trace)
     print(f"Wrote {target.said}.", flush=True)
 
@@ -157,7 +159,7 @@ def _health_of(log: WatchLog, target: Output) -> None:
 
 
 def _matching(sources: list[Path]) -> list[Path]:
-    """The files, with those that a pattern names where the shell has left it as it is."""
+    """Return the files, with patterns that the shell didn't expand replaced by what they match."""
     found: list[Path] = []
     for each in sources:
         if each.exists() or not any(sign in each.name for sign in "*?["):
@@ -182,12 +184,12 @@ def _read(how: Callable[[Path], _Read], source: Path) -> _Read:
 
 
 class Script:
-    """A script or a module, which runs as Python runs it."""
+    """A script or a module, run the way Python runs it."""
 
     def __init__(self, words: list[str], is_module: bool) -> None:
         self.name, self.arguments, self._is_module = words[0], words[1:], is_module
         self.path = Path(f"{self.name.rpartition('.')[2]}.py" if is_module else self.name)
-        self.frame: FrameType | None = None  # its outermost
+        self.frame: FrameType | None = None  # the outermost one
         if not is_module:
             try:
                 with io.open_code(os.path.abspath(self.name)) as file:
@@ -204,14 +206,14 @@ class Script:
                 ) from None
 
     def is_outermost(self, frame: FrameType) -> bool:
-        """Whether this frame is that of the program's own lines."""
+        """Return True if this frame runs the program's top-level code."""
         found = frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__"
         if found:
             self.frame = frame
         return found
 
     def run(self) -> None:
-        """Run it as the main module; what it raises is raised."""
+        """Run it as the main module; its errors pass through."""
         sys.argv[:] = [self.name, *self.arguments]
         if self._is_module:
             _put_first(os.getcwd())
@@ -231,7 +233,7 @@ class Script:
 
 
 def _put_first(folder: str) -> None:
-    """Look for modules in this folder, and not where the workbench's command lies."""
+    """Search for modules in this folder instead of the folder of the command `workbench`."""
     if sys.flags.safe_path:
         sys.path.insert(0, folder)
     else:
@@ -239,10 +241,16 @@ def _put_first(folder: str) -> None:
 
 
 def trace(program: Script, target: Output, first: int, count: int, until: bool = False) -> int:
-    """Run a program, record `count` of its steps after the `first`, and write them; what it raises is raised.
+    """Run a program, record `count` steps after skipping `first`, and write them; the program's errors pass through.
 
-    With `until` these are the last before something is found in one. The program's output and its exit status are its
-    own: what is to be said stands on stderr.
+    Messages go to stderr, so that the program's output and exit status stay its own.
+
+    Args:
+        program: The script or module to run.
+        target: The file to write.
+        first: Number of steps to skip.
+        count: Number of steps to record.
+        until: Record until a problem is found, and keep the last `count` steps.
     """
     written: list[EngineSteps] = []
     failed = interrupted = False
@@ -289,7 +297,7 @@ def trace(program: Script, target: Output, first: int, count: int, until: bool =
 
 
 def _nothing(program: Script, steps: FirstSteps, first: int, failed: bool) -> str:
-    """Why nothing was recorded."""
+    """Explain why nothing was recorded."""
     taken = max([each.steps for each in steps.engines], default=0)
     if 0 < taken <= first:
         return NOT_REACHED.format(script=program.name, steps=_steps(taken), first=first)
@@ -301,7 +309,7 @@ def _steps(count: int) -> str:
 
 
 def _hide_own_frames(program: Script) -> None:
-    """Have the traceback of what ends the program begin with its own lines."""
+    """Make the traceback of the error that ends the program start at the program's own lines."""
     hook: Callable[..., Any] = sys.excepthook
 
     def show(kind: type[BaseException], error: BaseException, way: TracebackType | None) -> None:
@@ -312,7 +320,7 @@ def _hide_own_frames(program: Script) -> None:
 
 
 def _of_program(way: TracebackType | None, outermost: FrameType | None) -> TracebackType | None:
-    """The part of a traceback from the program's outermost frame on, without what only records."""
+    """Return the traceback from the program's outermost frame on, without the recorder's frames."""
     frames: list[TracebackType] = []
     while way is not None:
         hidden = way.tb_frame.f_code.co_filename.startswith(_HIDDEN)

@@ -1,8 +1,7 @@
-"""Records step after step of a program until something is found in it: `workbench trace --until-finding`.
+"""Record step after step of a program until a finding is certain: `workbench trace --until-finding`.
 
-All that is kept are the last few steps: once as many were recorded, what was recorded is forgotten, and the recording
-begins anew. So memory stays flat, and to ask for findings after each step costs no more in the millionth than in the
-first: at most as much as to ask once of so many steps.
+Only the last few steps are kept: once that many are recorded, the recording is dropped and starts again. That keeps
+memory flat, and looking for findings after the millionth step costs no more than after the first few.
 """
 
 from __future__ import annotations
@@ -11,24 +10,24 @@ from workbench.cli.first_steps import EngineSteps, FirstSteps, guarded
 from workbench.health.findings import Findings
 from workbench.recording import Trace
 
-FOUND = "workbench: found something {where} of {script}; {wrote}"
-FOUND_NOTHING = "workbench: found nothing in {steps} of {script}; {wrote}"
+FOUND = "workbench: found a problem {where} of {script}; {wrote}"
+FOUND_NOTHING = "workbench: found no problem in {steps} of {script}; {wrote}"
 WROTE = "wrote {page}: {steps}, recorded from {engine}"
 
 
 class UntilFinding:
-    """Looks at each step that was recorded, keeps `keep` at most, and ends the recording when something is found."""
+    """Check each recorded step, keep the last `keep`, and end the recording at the first certain finding."""
 
     def __init__(self, keep: int) -> None:
         self._keep = keep
-        self._before: dict[EngineSteps, Trace] = {}  # the recording that was forgotten last
-        self.steps: FirstSteps | None = None  # of the program, which it ends
-        self.found: Findings | None = None  # with something that is certain
-        self.engine: EngineSteps | None = None  # in which it was found
+        self._before: dict[EngineSteps, Trace] = {}  # the recording that was dropped last
+        self.steps: FirstSteps | None = None  # the program's; ended at a finding
+        self.found: Findings | None = None  # at least one of them certain
+        self.engine: EngineSteps | None = None  # that the findings are about
         self.has_ended = False
 
     def took(self, engine: EngineSteps) -> None:
-        """A step was recorded."""
+        """Look for findings after a step was recorded."""
         guarded(lambda: self._look(engine))
 
     def _look(self, engine: EngineSteps) -> None:
@@ -43,7 +42,7 @@ class UntilFinding:
             engine.begin_anew()
 
     def ended(self, failed: bool) -> None:
-        """The program is over: what it did after its last step is looked at, too, unless it was interrupted."""
+        """Look once more when the program ends, including what it did after its last step, unless interrupted."""
         if self.found is not None or self.steps is None:
             return
         self.has_ended = True
@@ -56,28 +55,28 @@ class UntilFinding:
             self.engine.trace, self.engine.recorded = self._before[self.engine], self._keep
 
     def said(self, script: str, page: str, rest: str) -> str:
-        """What the terminal is told of it, with the findings; `page` was written."""
+        """Return the message for the terminal, with the findings; `page` is the file that was written."""
         engine = self.engine
         assert engine is not None
         last = engine.steps
         first = last - engine.recorded + 1
         several = (
-            f"steps {first:,} to {last:,}" if engine.recorded > 1 else f"step {last:,}" if last else "its backward"
+            f"steps {first:,} to {last:,}" if engine.recorded > 1 else f"step {last:,}" if last else "its backward pass"
         )
         wrote = WROTE.format(page=page, steps=several, engine=engine.name)
         if self.found is None:
-            count = f"{last:,} step{'s' * (last > 1)}" if last else "what there was"
+            count = f"{last:,} step{'s' * (last > 1)}" if last else "the recording"
             return FOUND_NOTHING.format(steps=count, script=script, wrote=f"{wrote}.")
         where = f"in step {last:,}" if not self.has_ended else f"after step {last:,}" if last else "in the first step"
         return FOUND.format(where=where, script=script, wrote=f"{wrote}; {rest}.\n{self._told()}")
 
     def _told(self) -> str:
-        """The findings, with the names that became known when the recording ended."""
+        """Return the findings as text, with names that became known when the recording ended."""
         assert self.engine is not None and self.engine.trace is not None
         now = self.engine.trace.findings()
         return str(now if is_wrong(now) else self.found)
 
 
 def is_wrong(found: Findings) -> bool:
-    """Whether something is certain, and not only asked."""
+    """Return True if at least one finding is certain."""
     return any(each.certain for each in found)
