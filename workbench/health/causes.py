@@ -14,6 +14,14 @@ from .finding import Finding, place, plural, told
 from .graph import RecordedNode
 from .training_run import TrainingRun, TrainingStep
 
+# The words for cuts by which gradients were off: how something was computed, and what to do if that is not meant.
+_SWITCHED_OFF = {
+    "no_grad": ("under `no_grad`", "leave `no_grad` out"),
+    "checkpoint": (
+        "by a checkpoint with use_reentrant=True, none of whose inputs takes a gradient",
+        "call checkpoint with use_reentrant=False",
+    ),
+}
 _HUGE = 1e10  # numbers that something has let grow
 _STEPS = 3
 _SCALE = 16.0  # of a loss that is scaled for float16
@@ -42,7 +50,7 @@ def without_gradients(run: TrainingRun) -> Iterator[Finding]:
         for arg in node.made.args:
             seen = run.tensors.get(arg.tensor or "")
             cut = seen.cut if seen is not None and "float" in seen.value.dtype and not seen.requires_grad else None
-            if cut is not None and cut.word == "no_grad" and _is_behind_unused(run, cut):
+            if cut is not None and cut.word in _SWITCHED_OFF and _is_behind_unused(run, cut):
                 same = node.made.name, node.made.scope, node.line, cut.source
                 found.setdefault(same, []).append((node, cut))
                 given.setdefault(same, set()).add(arg.tensor)
@@ -54,12 +62,13 @@ def without_gradients(run: TrainingRun) -> Iterator[Finding]:
         if steps < _STEPS or not run.is_training:  # weights that train elsewhere are known after the first of them
             continue
         node, cut = all[0]
+        how, leave = _SWITCHED_OFF[cut.word]
         yield Finding(
             "under no_grad",
             False,
-            f"Is it meant that no gradient passes on from {told(node)}? What it is given was computed under `no_grad` "
+            f"Is it meant that no gradient passes on from {told(node)}? What it is given was computed {how} "
             f"({place(cut.source)}), from weights that take a gradient, in {plural(steps, 'step')}.",
-            "If those weights are to train, leave `no_grad` out; if not, `requires_grad_(False)` says so.",
+            f"If those weights are to train, {leave}; if not, `requires_grad_(False)` says so.",
             cut.source or node.line,
             node.event,
             (node.id,),

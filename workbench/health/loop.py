@@ -15,7 +15,7 @@ from ..trace.values import number, shortened
 from .finding import Finding, listed, named, place, plural, told
 from .graph import RecordedNode
 from .measures import is_same, rms, size_of
-from .refusals import refusal_of, refused_in_forward
+from .refusals import refusal_of, refused_besides
 from .registered import rates_of
 from .spikes import spikes
 from .training_run import TrainedParameter, TrainingRun, Update
@@ -48,7 +48,7 @@ def stopped(run: TrainingRun) -> Iterator[Finding]:
     raised, at_line = _raised_by(run, at, failure)
     where = raised or (f" in the backward of {told(node)}" if node is not None else "")
     refusal = refusal_of(run, failure)
-    if refusal is None and (refusal := refused_in_forward(run, failure)) is not None and refusal.line is not None:
+    if refusal is None and (refusal := refused_besides(run, failure)) is not None and refusal.line and node is None:
         where = f" ({place(refusal.line)})"
     words = f"{failure.error}: {shortened(failure.message)}"
     cause, line = "", at_line or (node.line if node is not None else failure.source)

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from ..trace.values import number, unit_axis
 from .finding import Finding, listed, place, plural, span, told
 from .graph import RecordedNode
-from .measures import is_zero, size_of, units_off
+from .measures import is_nothing, is_zero, size_of, units_off
 from .training_run import TrainedParameter, TrainingRun, TrainingStep
-from .zero_gradient import cancelled_at, zeroed_by
+from .zero_gradient import cancelled_at, lost_at, zeroed_by
 
 _LEAST_LAYERS = 4  # that a trend needs
 _LEAST_ROUNDS = 8
@@ -34,6 +34,7 @@ _MOST_DEAD = 0.9
 _LOW = 4.0
 _FEW_SAMPLES = 4  # in a smaller batch a unit is off by chance
 _MAY_END = ("relu", "threshold", "clamp_min", "BackwardHookFunction")  # the last has hooks of a module, told as such
+_TURNS = ("t", "transpose", "permute", "mT")
 _STEPS = 3  # before exact zeros are told
 
 
@@ -327,9 +328,50 @@ def zero_gradients(run: TrainingRun) -> Iterator[Finding]:
                 (same[0].id, *[each.id for each in lost]),
             )
             return
+    if (locked := _locked(run, weights)) is not None:
+        yield locked
+        return
     offsets = [each for each in weights if _is_offset(run, each)]
     if len(offsets) < len(weights):
         yield from _zeros_between_nodes(run, [each for each in weights if each not in offsets])
+
+
+def _locked(run: TrainingRun, weights: Sequence[TrainedParameter]) -> Finding | None:
+    """Weights that are all zero, as is what each is multiplied by: neither ever gets a gradient."""
+    zero = {each.id: each for each in weights if len(each.shape) > 1 and is_zero(each.value)}
+    behind: dict[str, tuple[RecordedNode, TrainedParameter]] = {}  # weight -> the product that stops its gradient
+    for weight in weights:
+        whole = [each for each in run.backwards if not each.inner and not each.failed and weight.id in each.added]
+        sinks = lost_at(run, whole[-1], weight.id, is_nothing) if whole else []
+        for node in [run.nodes[id] for id in sinks if id in run.nodes]:
+            for target in dict.fromkeys(_factors(run, node)):
+                if target in zero and target != weight.id:
+                    behind.setdefault(weight.id, (node, zero[target]))
+    stopped = [each for each in weights if each.id in behind]
+    if not stopped:
+        return None
+    node, factor = behind[stopped[0].id]
+    names, one = listed([each.name for each in stopped]), len(stopped) == 1
+    return Finding(
+        "zero gradient",
+        False,
+        f"Is it meant that {names} {'is' if one else 'are'} multiplied by zeros alone? In "
+        f"{plural(len(stopped[0].gradients), 'backward')} {'its gradient' if one else 'the gradient of each'} is exactly "
+        f"zero, as all of {factor.name} is 0 in {told(node)}; and the gradient of {factor.name} is exactly zero, too, "
+        "so that no step changes it.",
+        f"Of two factors one may begin with zeros, not both: give {factor.name}, or what it is multiplied by, "
+        "random numbers, as by torch.nn.init.kaiming_uniform_.",
+        node.line,
+        node.event,
+        (*[each.id for each in stopped], factor.id),
+    )
+
+
+def _factors(run: TrainingRun, node: RecordedNode) -> list[str]:
+    """The leaves that a product multiplies by, maybe transposed."""
+    near = [edge.target for edge in node.made.edges if edge.target is not None]
+    turned = [id for id in near if id in run.nodes and run.nodes[id].made.operation in _TURNS]
+    return [*near, *[to for id in turned for to in run.targets(id)]]
 
 
 def _is_offset(run: TrainingRun, weight: TrainedParameter) -> bool:

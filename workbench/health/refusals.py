@@ -12,17 +12,23 @@ from typing import NamedTuple
 
 from ..trace.advised import forward_advice
 from ..trace.cuts import instead, is_dtype
-from ..trace.facts import Cut, SourceLine, TensorSeen
+from ..trace.facts import Cut, Saved, SourceLine, TensorSeen
 from ..trace.records import Failed, TensorWritten
 from .backwards import RecordedBackward, RecordedBackwards
 from .finding import listed, place
 from .graph import RecordedNode
+from .zero_gradient import ITSELF
 
 _UNUSED = "appears to not have been used"
 _NO_GRAPH = ("does not require grad", _UNUSED)
 _TWICE = "backward through the graph a second time"
 _WRITTEN = "modified by an inplace operation"
+_KEEP = (  # the graph of a gradient that was asked for
+    "Pass create_graph=True to autograd.grad where its gradient is a part of the loss, as in a penalty; where it is "
+    "only looked at, retain_graph=True keeps the graph."
+)
 _ASSIGNED = re.compile(r"(?:^|[:;])\s*([\w.]+)\s*=(?!=)")
+_PART = re.compile(r"(\w[\w.]*)\[\d+\]")
 _NAMED = 4  # weights that a sentence names
 
 
@@ -45,8 +51,10 @@ def refusal_of(run: RecordedBackwards, failed: Failed) -> Refusal | None:
     return None
 
 
-def refused_in_forward(run: RecordedBackwards, failed: Failed) -> Refusal | None:
-    """What an error means that autograd raised before any backward; None for every other."""
+def refused_besides(run: RecordedBackwards, failed: Failed) -> Refusal | None:
+    """What else an error means: of a write over what was saved, or raised before any backward; None for every other."""
+    if _WRITTEN in failed.message and (over := _Refused(run, failed).written_over()) is not None:
+        return over
     seen = run.tensors.get(failed.about[0]) if failed.about else None
     name = seen.name if seen is not None else None
     known = None if failed.task or failed.node else forward_advice(failed.message, name or "the tensor")
@@ -177,24 +185,43 @@ class _Refused:
         return Refusal(
             f"{_begun(names[0])} (made{where}) belongs to the graph that the backward{_at(first.source)} went through "
             f"and let go; the backward{_at(self.backward.source)} leads through it again.",
-            f"If one of the two is not to pass there, give that one {_variable(names[0])}.detach(); else add the "
-            "losses and call backward() once, or pass retain_graph=True to the first, with no optimizer step between "
-            "the two.",
+            self._both(first, names[0]),
             old.line,
+        )
+
+    def _both(self, first: RecordedBackward, name: str) -> str:
+        """What to do about two backwards of different lines that pass through what one name holds."""
+        if first.captured:
+            return _KEEP
+        return (
+            f"If one of the two is not to pass there, give that one {_variable(name)}.detach(); else add the losses "
+            "and call backward() once, or pass retain_graph=True to the first, with no optimizer step between the two."
         )
 
     def _cut_rounds(self, old: RecordedNode, names: Sequence[str], first: RecordedBackward) -> str:
         """What to do about tensors of an earlier round: what is made in each may be cut off, else it is to be made."""
         if any(each.line == old.line and each.event > first.event for each in self.run.nodes.values()):
-            cuts = [f"{_variable(name)} = {_variable(name)}.detach()" for name in names[:_NAMED]]
+            cuts = listed([_detached(name) for name in names[:_NAMED]], _NAMED)
             return (
-                f"Cut the graph where a round begins: {listed(cuts, _NAMED)}. retain_graph=True would lead back "
+                f"Cut the graph where a round begins: {cuts}. retain_graph=True would lead back "
                 "through all rounds before."
             )
-        return (
-            f"Compute {names[0]} anew in each round, inside of the loop. retain_graph=True would fail, or use old "
-            "weights, once a step has changed them."
-        )
+        anew = f"ompute {names[0]} anew in each round, inside of the loop."
+        if self._trains_beside(old, first):
+            return (
+                "If it is a constant, as old log-probabilities and targets are, cut it off before the loop: "
+                f"{_detached(names[0])}; if weights are to train through it, c{anew}"
+            )
+        return f"C{anew} retain_graph=True would fail, or use old weights, once a step has changed them."
+
+    def _trains_beside(self, old: RecordedNode, first: RecordedBackward) -> bool:
+        """Whether all weights that something was computed from are used anew in this round, beside it."""
+        run = self.run
+        weights = {id for id in run.reached([old.id]) if id not in run.nodes}
+        end = first.event if first.end is None else first.end
+        starts = [] if self.backward is None else self.backward.starts
+        news = [id for id in run.reached(starts) if id in run.nodes and run.nodes[id].event >= end]
+        return bool(weights) and weights <= {target for id in news for target in run.targets(id)}
 
     def _one_graph(self, first: RecordedBackward, again: RecordedBackward) -> Refusal:
         ran = f"the backward{_at(first.source)} has gone through this graph, and let go what it had saved"
@@ -207,7 +234,9 @@ class _Refused:
             )
         return Refusal(
             f"Both losses are computed from one graph: {ran}.",
-            "Add the losses and call backward() once, or pass retain_graph=True to all backwards but the last.",
+            _KEEP
+            if first.captured
+            else "Add the losses and call backward() once, or pass retain_graph=True to all backwards but the last.",
             first.source,
         )
 
@@ -222,7 +251,9 @@ class _Refused:
                 continue
             for edge in node.made.edges:
                 old = run.nodes.get(edge.target or "")
-                if old is not None and old.event < first.event and old.id in first.sent:
+                if old is None or old.event >= first.event:
+                    continue
+                if any(place in first.sent for place in run.reached([old.id]) if place in run.nodes):
                     found.setdefault(self._joining(old, edge.output_nr), old)
         return sorted([(node, name) for name, node in found.items()], key=lambda each: each[1])
 
@@ -234,8 +265,8 @@ class _Refused:
         node = run.nodes.get(self.failed.node or "")
         if node is None or self.backward is None:
             return None
-        write = self._update_of(node)
-        if write is None:
+        _, write = self._write_into(node)
+        if write is None or (write.optimizer is None and not self._is_weight(write)):
             return None
         name = run.tensors[write.tensor].name if write.tensor in run.tensors else None
         first = next((each for each in reversed(self.before) if node.id in each.sent), None)
@@ -257,21 +288,53 @@ class _Refused:
             write.source,
         )
 
-    def _update_of(self, node: RecordedNode) -> TensorWritten | None:
-        """The first update, after it was saved, of a weight that a node has saved."""
+    def written_over(self) -> Refusal | None:
+        """A write that is no update into what a node has saved: the picture of the error has rows for it."""
+        node = self.run.nodes.get(self.failed.node or "")
+        saved, write = (None, None) if node is None else self._write_into(node)
+        if node is None or saved is None or write is None:
+            return None
+        own = saved.name in ITSELF
+        maker = node if own else self.run.nodes.get(self.run.places.get(saved.tensor or "", ""))
+        name = next(filter(None, [self._name(write.tensor), self._name(saved.tensor)]), None)
+        at_write = "" if write.source is None else write.source.text
+        if name is None and maker is not None and maker.line != write.source:
+            assigned = _ASSIGNED.search(maker.line.text) if maker.line is not None else None
+            if assigned is not None and re.search(rf"\b{re.escape(assigned[1])}\b", at_write):
+                name = assigned[1]
+        what = name or ("its result" if own else "what it was given" if maker is None else self._result(maker, 0))
+        fresh = name or "y"
+        return Refusal(
+            f"{node.made.name}{_at(node.line)} had saved {what}{' (its result)' * (own and name is not None)} for its "
+            f"backward, and {write.name}{_at(write.source)} wrote over it.",
+            f"Make a new tensor there ({fresh} = {fresh} * 2 in the place of {fresh}.mul_(2) or {fresh} *= 2), or let "
+            f"the write go into a copy: {fresh} = {fresh}.clone().",
+            write.source or node.line,
+        )
+
+    def _name(self, tensor: str | None) -> str | None:
+        seen = self.run.tensors.get(tensor or "")
+        return None if seen is None else seen.name
+
+    def _is_weight(self, write: TensorWritten) -> bool:
+        seen = self.run.tensors.get(write.tensor)
+        leaf = self.run.tensors.get(write.tensor if seen is None else seen.base or write.tensor)
+        return write.node is None and leaf is not None and leaf.requires_grad and leaf.node is None
+
+    def _write_into(self, node: RecordedNode) -> tuple[Saved | None, TensorWritten | None]:
+        """What a node has saved that was written over afterwards, and the first write."""
         run = self.run
-        saved = {each.tensor: each.version for each in node.made.saved if each.tensor is not None}
-        memories = {run.tensors[id].base or id: version for id, version in saved.items() if id in run.tensors}
+        memories: dict[str, Saved] = {}
+        for saved in node.made.saved:
+            if saved.tensor in run.tensors:
+                memories[run.tensors[saved.tensor].base or saved.tensor] = saved
         for event in run.events[node.event :]:
-            if not isinstance(event, TensorWritten) or event.node is not None:
-                continue
-            seen = run.tensors.get(event.tensor)
-            own = event.tensor if seen is None else seen.base or event.tensor
-            leaf = run.tensors.get(own)
-            if own in memories and event.version > memories[own]:
-                is_weight = leaf is not None and leaf.requires_grad and leaf.node is None
-                return event if event.optimizer is not None or is_weight else None
-        return None
+            if isinstance(event, TensorWritten):
+                seen = run.tensors.get(event.tensor)
+                own = event.tensor if seen is None else seen.base or event.tensor
+                if own in memories and event.version > memories[own].version:
+                    return memories[own], event
+        return None, None
 
 
 def _is_frozen(seen: TensorSeen) -> bool:
@@ -286,6 +349,14 @@ def _cutting(cut: Cut) -> str:
         who = f"{cut.operation}(){where} gives" if cut.operation.isidentifier() else f"there are{where}"
         return f"{who} {cut.word} numbers, which take no gradients, and"
     return f"{'.data' if cut.word == 'data' else f'{cut.word}()'}{where}"
+
+
+def _detached(name: str) -> str:
+    """The line that cuts off what a variable holds, or what stands in the tuple that it holds."""
+    name = _variable(name)
+    if (part := _PART.fullmatch(name)) is not None:
+        return f"{part[1]} = tuple([each.detach() for each in {part[1]}])"
+    return f"{name} = {name}.detach()"
 
 
 def _variable(name: str) -> str:

@@ -147,6 +147,22 @@ def written_in_place(torch):
     return run
 
 
+@fault("stopped", "modified by an inplace", "had saved gate (its result)", "gate = gate.clone()", at="gate *= 2", asks=True)
+def gate_that_is_doubled(torch):
+    net = mlp(torch, 3, 4)
+
+    def run():
+        def forward(x):
+            gate = torch.sigmoid(net(x))
+            gate *= 2
+            return gate * x[:, :1]
+
+        with contextlib.suppress(RuntimeError):
+            forward(torch.randn(5, 3)).mean().backward()
+
+    return run
+
+
 def idle(torch, order):
     """A training whose weights are never updated, or whose gradients are cleared before that."""
     net, (x, y) = mlp(torch, 6, 8, 3), classes(torch)

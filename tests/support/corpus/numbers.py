@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from . import ANY, QUESTIONS, fault, healthy
-from .parts import classes, filled, mlp, train, weights
+from .parts import classes, filled, freeze, mlp, train, weights
 
 
 @fault("not finite", "The backward of sqrt", "zero everywhere", "1e-8", at=".sqrt()")
@@ -207,6 +207,33 @@ fault(ZERO, "net.weight", "hook <lambda>", at="lambda grad:", asks=True, why="ne
 fault(ZERO, "net.weight", "pre-hook <lambda>", at="lambda grads:", asks=True, why="net.weight")(between, "node")
 fault(ZERO, "net.weight", "hook", asks=True, why="net.weight")(between, "module")
 fault(ZERO, "net.weight", "cancel each other", at="torch.tanh", asks=True, why="net.weight")(between, "sum")
+
+
+def adapted(torch, first, second):
+    """An adapter beside a frozen layer, whose two factors begin with such numbers; None is for random ones."""
+    nn = torch.nn
+    base, down, up = nn.Linear(6, 3), nn.Linear(6, 2, bias=False), nn.Linear(2, 3, bias=False)
+    freeze(base)
+    for layer, number in ((down, first), (up, second)):
+        if number is not None:
+            filled(torch, layer.weight, number)
+    x, y = classes(torch)
+    loss = nn.functional.cross_entropy
+    return train(torch, None, loss_of=lambda: loss(base(x) + up(down(x)), y), given=weights(down, up))
+
+
+BOTH = "all of up.weight is 0"
+fault(ZERO, "down.weight is multiplied by zeros alone", BOTH, "not both", at="up(down(x))", asks=True)(adapted, 0.0, 0.0)
+healthy("one of two factors begins with zeros")(adapted, None, 0.0)
+healthy("the other of two factors begins with zeros")(adapted, 0.0, None)
+
+
+@fault(ZERO, "ROOT/2", "net.2.weight", "not both", asks=True)
+def all_zero(torch):
+    net = mlp(torch, 4, 6, 3)
+    for parameter in net.parameters():
+        filled(torch, parameter, 0.0)
+    return train(torch, net, *classes(torch, 4))
 
 
 def equal(torch, number, wide=8):

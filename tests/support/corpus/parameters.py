@@ -385,6 +385,23 @@ fault("under no_grad", at="# under no_grad", asks=True)(cached, False)
 healthy()(cached, True)
 
 
+def checkpointed(torch, asks_for_input):
+    """Layers in a checkpoint of the old kind, which goes back only where an input takes a gradient."""
+    body, head = mlp(torch, 6, 8), torch.nn.Linear(8, 3)
+    x, y = classes(torch)
+    x.requires_grad_(asks_for_input)
+
+    def loss_of():
+        made = torch.utils.checkpoint.checkpoint(body, x, use_reentrant=True)
+        return torch.nn.functional.cross_entropy(head(made), y)
+
+    return train(torch, None, loss_of=loss_of, given=weights(body, head))
+
+
+fault("under no_grad", "use_reentrant=True", "use_reentrant=False", at="made = ", asks=True)(checkpointed, False)
+healthy("an input takes a gradient for the sake of the checkpoint")(checkpointed, True)
+
+
 @healthy("a state is warmed up without gradients, by the weights that train")
 def warmed_up(torch):
     cell, head = torch.nn.Linear(8, 8), torch.nn.Linear(8, 3)

@@ -320,3 +320,47 @@ def memory_of_a_module(torch):
                 net(torch.randn(5, 3)).square().mean().backward()
 
     return run
+
+
+@fault("stopped", "modified by an inplace", "hidden[1] carry the graph", "tuple([each.detach() for each in", asks=True)
+def state_that_a_lstm_returns(torch):
+    lstm, out = torch.nn.LSTM(2, 3, batch_first=True), torch.nn.Linear(3, 1)
+    optimizer = torch.optim.Adam([*lstm.parameters(), *out.parameters()], lr=0.01)
+
+    def run():
+        hidden = None
+        with contextlib.suppress(RuntimeError):
+            for _ in range(3):
+                told, hidden = lstm(torch.randn(2, 4, 2), hidden)
+                optimizer.zero_grad()
+                out(told[:, -1]).square().mean().backward(retain_graph=True)  # the state itself takes no part in it
+                optimizer.step()
+
+    return run
+
+
+@fault("stopped", SECOND, "old carries the graph", "old = old.detach()", "compute old anew", at="old = net(x)", asks=True)
+def chances_of_the_old_policy(torch):
+    net, x = mlp(torch, 3, 4, 2), torch.randn(5, 3)
+
+    def run():
+        old = net(x).log_softmax(1)
+        with contextlib.suppress(RuntimeError):
+            for _ in range(3):
+                (net(x).log_softmax(1) - old).exp().mean().backward()
+
+    return run
+
+
+@fault("stopped", SECOND, "create_graph=True", without="detach", at="out = net(x)", asks=True)
+def penalty_without_the_graph_of_its_gradient(torch):
+    net = mlp(torch, 3, 4, 1)
+
+    def run():
+        x = torch.randn(5, 3, requires_grad=True)
+        out = net(x)
+        (slope,) = torch.autograd.grad(out.sum(), x)
+        with contextlib.suppress(RuntimeError):
+            (out.mean() + (slope.norm(dim=1) - 1).square().mean()).backward()
+
+    return run
