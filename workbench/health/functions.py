@@ -71,10 +71,17 @@ def compared(run: TrainingRun) -> str:
 
 
 def _functions(run: TrainingRun) -> dict[str, list[RecordedNode]]:
-    """The nodes of each Function whose backward ran."""
+    """The nodes of each Function whose backward ran, but not one that runs a backward of its own, as a checkpoint does.
+
+    That goes to weights as well, which are none of its inputs and are others in the next step.
+    """
     functions: dict[str, list[RecordedNode]] = {}
+    inner = [each.event for each in run.backwards if each.inner]
     for node in run.nodes.values():
         if node.made.custom and node.finished and not node.inside:
+            ran = zip(node.started, node.finished, strict=False)
+            if any(begun < event < end for begun, end in ran for event in inner):
+                continue
             functions.setdefault(node.made.operation, []).append(node)
     return functions
 

@@ -304,7 +304,8 @@ def zero_gradients(run: TrainingRun) -> Iterator[Finding]:
         for each in run.trained
         if len(each.gradients) >= _STEPS and all(is_zero(got.own) for got in each.gradients)
     ]
-    if not weights:
+    if (locked := _locked(run, weights)) is not None:
+        yield locked
         return
     ways = {parameter.id: run.before(parameter.id) for parameter in weights if len(parameter.shape) > 1}
     for same in nodes.values():
@@ -328,9 +329,6 @@ def zero_gradients(run: TrainingRun) -> Iterator[Finding]:
                 (same[0].id, *[each.id for each in lost]),
             )
             return
-    if (locked := _locked(run, weights)) is not None:
-        yield locked
-        return
     offsets = [each for each in weights if _is_offset(run, each)]
     if len(offsets) < len(weights):
         yield from _zeros_between_nodes(run, [each for each in weights if each not in offsets])
@@ -356,9 +354,9 @@ def _locked(run: TrainingRun, weights: Sequence[TrainedParameter]) -> Finding | 
         "zero gradient",
         False,
         f"Is it meant that {names} {'is' if one else 'are'} multiplied by zeros alone? In "
-        f"{plural(len(stopped[0].gradients), 'backward')} {'its gradient' if one else 'the gradient of each'} is exactly "
-        f"zero, as all of {factor.name} is 0 in {told(node)}; and the gradient of {factor.name} is exactly zero, too, "
-        "so that no step changes it.",
+        f"{plural(len(stopped[0].gradients), 'backward')} {'its gradient' if one else 'the gradient of each'} is "
+        f"exactly zero, as all of {factor.name} is 0 in {told(node)}; and the gradient of {factor.name} is exactly "
+        "zero, too, so that no step changes it.",
         f"Of two factors one may begin with zeros, not both: give {factor.name}, or what it is multiplied by, "
         "random numbers, as by torch.nn.init.kaiming_uniform_.",
         node.line,

@@ -192,7 +192,7 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
         each
         for each in run.trained
         if not each.updates
-        and (each.is_held or each.seen.name is None)
+        and (each.is_held or (each.seen.name is None and not _is_of_a_backward(run, each)))
         and each.id not in ours
         and any(got.event < last and got.after for got in each.gradients)
     ]
@@ -230,6 +230,11 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
         left[0].gradients[-1].event,
         tuple([each.id for each in left]),
     )
+
+
+def _is_of_a_backward(run: TrainingRun, parameter: TrainedParameter) -> bool:
+    """Whether it was used inside of backwards alone: what a checkpoint computes again with, say."""
+    return bool(parameter.used) and all(run.nodes[id].inside for id in parameter.used)
 
 
 def _is_one_model(run: TrainingRun, left: Sequence[TrainedParameter], updated: Sequence[TrainedParameter]) -> bool:

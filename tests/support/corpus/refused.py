@@ -339,7 +339,7 @@ def state_that_a_lstm_returns(torch):
     return run
 
 
-@fault("stopped", SECOND, "old carries the graph", "old = old.detach()", "compute old anew", at="old = net(x)", asks=True)
+@fault("stopped", SECOND, "old carries", "old = old.detach()", "compute old anew", at="old = net(x)", asks=True)
 def chances_of_the_old_policy(torch):
     net, x = mlp(torch, 3, 4, 2), torch.randn(5, 3)
 
