@@ -52,7 +52,7 @@ GOLDEN = CHECKOUT / "tests" / "golden"
 # What a page says of the numbers that its programs compute.
 HOLDS = {
     "my-rnn-does-not-learn": "orthogonal < small / 5 and clipped < 1 < free and detached > 0.5",
-    "is-my-custom-backward-right": "train(Mended.apply, 60) < train(Swish.apply, 60)",
+    "is-my-custom-backward-right": "train(Fixed.apply, 60) < train(Swish.apply, 60)",
 }
 
 
@@ -157,7 +157,7 @@ def test_every_view_and_every_command_has_its_entry() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_has_its_parts_and_its_line_in_the_table(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert "\n**Ask this:**" in text
+    assert "\n**Run this:**" in text
     parts = re.findall(r"^## (.+)$", text, flags=re.M)
     assert {"Read the picture", "The usual causes"} < {*parts} and parts[-1] == "With PyTorch"
     assert f"](how-to/{page.name})" in (DOCS / "index.md").read_text(encoding="utf-8")

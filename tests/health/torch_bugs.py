@@ -508,7 +508,7 @@ class ClipLike(nn.Module):
 
 @planted(*NOT_UPDATED, places=("logit_scale",))
 def temperature_made_late() -> None:
-    """The temperature `logit_scale` is made in the first forward, so it is not in the optimizer, made before."""
+    """The temperature `logit_scale` is made in the first forward, after the optimizer, which therefore lacks it."""
     torch.manual_seed(14)
     model = ClipLike()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
