@@ -98,7 +98,7 @@ def test_step_shows_the_backward_one_node_at_a_time(player: Player) -> None:
     states = {title: state for title, (state, _) in player.boxes().items()}
     assert states.pop("x") == "idle"
     assert set(states.values()) == {"done", "freed"}
-    assert player.root.get_by_role("button", name="Step", exact=True).get_attribute("aria-disabled") == "true"
+    assert player.root.get_by_role("button", name="Last step", exact=True).get_attribute("aria-disabled") == "true"
 
 
 def test_keys_buttons_and_slider_lead_to_the_same_pictures_and_back_undoes_exactly(player: Player) -> None:

@@ -136,12 +136,23 @@ def test_play_reaches_the_end_stops_there_and_starts_over(page):
 def test_the_ends_are_marked_and_keep_the_focus(page):
     page.locator('[data-action="last"]').focus()
     page.keyboard.press("Enter")
-    assert page.locator('[data-action="step"]').get_attribute("aria-disabled") == "true"
+    assert page.locator('[data-action="last"]').get_attribute("aria-disabled") == "true"
     assert page.locator('[data-action="back"]').get_attribute("aria-disabled") == "false"
-    page.keyboard.press("ArrowRight")
+    page.keyboard.press("End")
     assert position(page) == "8 / 8"
     page.keyboard.press("ArrowLeft")
     assert position(page) == "7 / 8"
+
+
+def test_a_step_from_the_end_starts_over_as_a_picture_opens_there(page):
+    for starts_over in (lambda: press(page, "step"), lambda: page.keyboard.press("ArrowRight")):
+        go(page, 7)
+        page.locator('[data-action="last"]').focus()
+        assert page.locator('[data-action="step"]').get_attribute("aria-disabled") != "true"
+        starts_over()
+        assert position(page) == "1 / 8" and states(page) == expected(0)
+        page.keyboard.press("ArrowRight")
+        assert position(page) == "2 / 8"
 
 
 def test_the_caption_says_the_step_and_the_line_of_code(page):
@@ -155,7 +166,7 @@ def test_a_host_is_told_of_each_move_once(page):
     press(page, "step")
     press(page, "last")
     page.keyboard.press("ArrowRight")
-    assert page.evaluate("moves") == [3, 7]
+    assert page.evaluate("moves") == [3, 7, 0]
 
 
 def test_destroy_leaves_nothing_behind():

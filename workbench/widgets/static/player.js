@@ -22,7 +22,7 @@ const PLAY_MS = 900;
 const SHORT = 150; // characters of a sentence that needs no scrolling, however narrow the player is
 const CHANGEABLE = ["title", "lines", "state", "shade", "alt", "details", "label", "weight", "tone", "goto", "plot"];
 const KEYS = [
-  ["→", "step"], ["←", "back"], ["Home", "first step"], ["End", "last step"], ["Space", "play or pause"],
+  ["→", "step, or start over"], ["←", "back"], ["Home", "first step"], ["End", "last step"], ["Space", "play or pause"],
   ["p", "predict, or not"],
 ];
 const PART_KEYS = [["PgUp PgDn", "step of the training"]], INSIDE_KEYS = [["Esc", "back to the table"]];
@@ -96,7 +96,8 @@ function controls(numbers, act) {
     fill(where, step?.cursor ? `${words(step.cursor.file)}:${words(step.cursor.line)}` : "");
     fill(code, words(step?.cursor?.text).trim());
     buttons.first.ariaDisabled = buttons.back.ariaDisabled = position === 0;
-    buttons.step.ariaDisabled = buttons.last.ariaDisabled = position === last;
+    buttons.last.ariaDisabled = position === last;
+    buttons.step.title = position === last ? "Step: start over" : "Step";
   };
   const playing = (yes) => {
     const label = (buttons.play.ariaLabel = buttons.play.title = yes ? "Pause" : "Play");
@@ -211,8 +212,11 @@ function stage(el, storyboard, options = {}) {
     arrive(seen);
     guess.focus();
   }
+  /** A step on, or back; from the last one on to the first: there most pictures open. */
   function move(by) {
-    visit(position + by);
+    const over = by === 1 && position === last;
+    if (over) seen = 0; // so all of it can be predicted
+    visit(over ? 0 : position + by);
   }
   function predict(yes) {
     predicts = yes;
