@@ -58,6 +58,21 @@ def test_the_command_writes_a_page_for_a_lesson(tmp_path: Path, monkeypatch: pyt
     assert re.search(r"<pre>42\s*</pre>", (tmp_path / "pages" / "okapi.html").read_text())
 
 
+def test_a_page_asks_for_a_guess_where_nobody_can_write_a_prediction(tmp_path: Path) -> None:
+    cells = [
+        new_code_cell("from workbench.classroom import check\nprediction = None"),
+        new_code_cell("print('a:', check(prediction, 3.0))\nprint('b:', check(..., (2, 3)), check(4.0, 3.0))"),
+        new_code_cell("check(None, True)"),
+    ]
+    lessons = tmp_path / "lessons"
+    lessons.mkdir()
+    nbformat.write(new_notebook(cells=cells), lessons / "okapi.ipynb")
+    book(tmp_path / "pages", lessons)
+    text = (tmp_path / "pages" / "okapi.html").read_text()
+    assert text.count("Guess first") == 3 and "No prediction yet" not in text
+    assert "Not yet" in text  # what a check says of a guess stays
+
+
 @pytest.mark.slow
 def test_a_book_is_a_page_for_each_lesson_and_its_contents(made: Path) -> None:
     names = ["00-slopes-and-a-graph.html", "01-leaves.html", "02-no-title.html", "index.html"]

@@ -28,6 +28,7 @@ from nbformat.v4 import new_markdown_cell
 from tqdm import tqdm
 
 from workbench.classroom.handout import name_of, solution, unsolved
+from workbench.classroom.judging import NO_PREDICTION
 from workbench.cli import errors
 from workbench.cli.errors import CommandError, check_loopback
 from workbench.cli.lab import SHIPPED, checkout
@@ -98,6 +99,8 @@ def _first_line(error: CellExecutionError) -> str:
 STATIC = Path(__file__).parent / "static"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
+GUESS = "Guess first; run the lesson to check your guess."
+_UNANSWERED = re.compile(re.escape(NO_PREDICTION).replace(r"\{\}", ".+?"))
 
 
 class _Renderer(IPythonRenderer):
@@ -126,8 +129,17 @@ class _Exporter(HTMLExporter):
         return str(MarkdownWithMath(renderer=renderer).render(source))
 
 
+def ask_for_guesses(notebook: NotebookNode) -> None:
+    """Where a check found no prediction, ask the reader of a page for one, who cannot write it there."""
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
+        for held in (output, output.get("data", {})):
+            for name in {"text", "text/plain"} & held.keys():
+                held[name] = _UNANSWERED.sub(GUESS, held[name])
+
+
 def page(notebook: NotebookNode, path: Path, book: Mapping[str, str] | None = None) -> str:
     """The executed `notebook`, read from `path`, as the text of a page, in the frame of a book if one is given."""
+    ask_for_guesses(notebook)
     widgets = _take_widgets(notebook)
     # It would complain about each picture without a text of its own.
     logging.getLogger("traitlets").setLevel(logging.ERROR)

@@ -16,7 +16,7 @@ import nbformat
 from sphinx.application import Sphinx
 
 from workbench.cli.notebooks import copied, place_to_run, read
-from workbench.cli.pages import execute, readable
+from workbench.cli.pages import ask_for_guesses, execute, readable
 
 NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
 
@@ -26,6 +26,7 @@ def write(path: Path, target: Path) -> None:
     notebook = copied(readable, read(path), path)
     with place_to_run(path) as place:
         execute(notebook, path, place)
+    ask_for_guesses(notebook)
     for cell in notebook.cells:
         for name, kinds in cell.pop("attachments", {}).items():  # Sphinx knows images in files alone
             (data,) = kinds.values()
