@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import doctest
 import importlib.util
@@ -32,6 +33,7 @@ from playwright.sync_api import Page
 import workbench
 from workbench.absent import names
 from workbench.classroom import registry
+from workbench.cli import parser
 from workbench.diagnosis import Why
 from workbench.scene.picture import Picture
 from workbench.views import VIEWS
@@ -149,8 +151,11 @@ def test_every_view_and_every_command_has_its_entry() -> None:
     pictures = (DOCS / "manual" / "pictures.md").read_text("utf-8")
     assert [name for name, view in VIEWS.items() if not view.compares and f"| `{name}` |" not in pictures] == []
     commands = _extension("commands")
-    entries = re.findall(r"^## `workbench (\w+)`$", "\n".join(commands.lines()), flags=re.M)
-    assert entries == [*commands.EXAMPLES]
+    text = "\n".join(commands.lines())
+    parsers = next(each for each in parser()._actions if isinstance(each, argparse._SubParsersAction))
+    entries = re.findall(r"^## `workbench (\w+)`\n(.*?)(?=^## |\Z)", text, flags=re.M | re.S)
+    assert [name for name, _ in entries] == [*parsers.choices]
+    assert [name for name, entry in entries if f"\nworkbench {name}" not in entry and name != "lab"] == []
     assert (DOCS / "manual" / "command-line.md").read_text("utf-8").count(commands.MARK) == 1
 
 

@@ -4,34 +4,23 @@ from __future__ import annotations
 
 import argparse
 import re
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
 MARK = "<!-- commands -->"
-EXAMPLES = {
-    "lab": "workbench lab my-copies",
-    "run": "workbench run lesson.ipynb --html pages",
-    "release": "workbench release cube.ipynb --student handout",
-    "grade": "workbench grade submissions -o grades.csv",
-    "progress": "workbench progress submissions",
-    "present": "workbench present cube.ipynb --handout cube.html",
-    "book": "workbench book site",
-    "lite": "workbench lite site",
-    "trace": "workbench trace --steps 5 train.py --epochs 1",
-    "show": "workbench show train.json --view flow",
-    "health": "workbench health run.jsonl",
-}
 
 
 def lines() -> Iterator[str]:
-    """Yield the page's text: each command with its help, an example, its usage and its options."""
+    """Yield the page's text: each command with its description, its examples, its usage and its options."""
     from workbench.cli import parser
 
     commands = next(each for each in parser()._actions if isinstance(each, argparse._SubParsersAction))
     helped = {each.dest: each.help for each in commands._choices_actions}
     for name, command in commands.choices.items():
         yield from [f"## `workbench {name}`", "", sentence(command.description or helped[name] or ""), ""]
-        yield from ["```sh", EXAMPLES[name], "```", ""]
+        examples = textwrap.dedent((command.epilog or "").partition("\n")[2])
+        yield from ["```sh", *examples.strip().splitlines(), "```", ""]
         usage = re.sub(r"\s+", " ", command.format_usage().removeprefix("usage: ")).strip()
         yield from [f"Usage: `{usage}`", ""]
         rows = [(called(each), each.help) for each in command._actions if each.help and each.dest != "help"]
