@@ -349,7 +349,7 @@ def _walked(answer, weights, most):
     if out.requires_grad:
         out.backward(arriving)
     if arriving.tolist() != torch.tensor(weights).tolist():
-        raise Unusable("your code has written into the gradient that it was given, which others read, too")
+        raise Unusable("your code changed the gradient it received in place, but it's used elsewhere too")
     return out, w.grad
 
 

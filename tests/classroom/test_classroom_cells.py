@@ -77,15 +77,15 @@ def test_no_right_number_is_told() -> None:
     ("answer", "said"),
     [
         (lambda grad_output, x: grad_output[:2], "yours: gradient of x, of another shape\n  2   -3"),
-        (lambda grad_output, x: None, "Not right: the gradient. None came out"),
+        (lambda grad_output, x: None, "Not right: the gradient. Your code gave None"),
         (lambda grad_output, x: 1 / 0, "your code raised ZeroDivisionError"),
         (lambda grad_output, x: "six", "Not right: the gradient."),
-        (lambda grad_output, x: x.mul_(2), "your code has written into what it was given"),
-        (lambda grad_output, x: grad_output.mul_(2), "your code has written into the gradient that it was given"),
+        (lambda grad_output, x: x.mul_(2), "your code changed an argument in place"),
+        (lambda grad_output, x: grad_output.mul_(2), "your code changed the gradient it received in place"),
         (lambda grad_output, x: [[[grad_output]]], "Not right: the gradient."),
         (lambda grad_output, x: grad_output * float("nan"), "× nan  × nan  × nan"),
         (lambda grad_output, x: by_asking(grad_output, x), "history"),
-        (lambda grad_output, x: (grad_output, None), "one gradient is asked for, and your code returned 2."),
+        (lambda grad_output, x: (grad_output, None), "your code returned 2 instead of one gradient."),
     ],
 )
 def test_an_answer_of_another_kind_is_told_in_words(answer: Any, said: str) -> None:
@@ -156,7 +156,7 @@ def test_arrays_are_marked_beside_the_right_ones() -> None:
     shown = marked([1.0, -0.0], torch.tensor([1.0, 2.0]), "mine", x=[[5]])
     assert repr(shown) == "mine: 1 of 2 cells wrong (×)\n  ✓ 1  × 0"
     assert words(shown)[:2] == ["x", "5"]
-    with pytest.raises(ValueError, match="numbers of one shape"):
+    with pytest.raises(ValueError, match="have the same shape"):
         marked([1.0], [1.0, 2.0])
 
 

@@ -41,24 +41,24 @@ def test_right(prediction: object, truth: object) -> None:
 @pytest.mark.parametrize(
     ("prediction", "truth", "said"),
     [
-        (None, 6.0, "No prediction yet: replace None by your number, and run again from there."),
-        (None, (2, 3), "No prediction yet: replace None by your shape, and run again from there."),
-        (None, [2, 3], "No prediction yet: replace None by your list of numbers, and run again from there."),
-        ([4, 3], (3,), "Not yet: the right shape has another number of dimensions."),
+        (None, 6.0, "No prediction yet: replace None with your number, then rerun from that cell."),
+        (None, (2, 3), "No prediction yet: replace None with your shape, then rerun from that cell."),
+        (None, [2, 3], "No prediction yet: replace None with your list of numbers, then rerun from that cell."),
+        ([4, 3], (3,), "Not yet: the right shape has a different number of dimensions."),
         ([4], (3,), "Not yet: 1 of 1 elements differ, at [0]."),
-        (4, (3,), "A shape, such as [2, 3], is asked for; yours is a number."),
-        (None, torch.ones(2), "No prediction yet: replace None by your list of numbers, and run again from there."),
-        (None, True, "No prediction yet: replace None by your answer, and run again from there."),
+        (4, (3,), "Expected a shape, such as [2, 3], got a number."),
+        (None, torch.ones(2), "No prediction yet: replace None with your list of numbers, then rerun from that cell."),
+        (None, True, "No prediction yet: replace None with your answer, then rerun from that cell."),
         (5, 6.0, "Not yet: yours is too small."),
         (7, 6.0, "Not yet: yours is too large."),
         (-6, 6.0, "Not yet: the sign is wrong."),
         ([1, 2, 4], [1, 2, 3], "Not yet: 1 of 3 elements differ, at [2]."),
-        ([1, 2], [1, 2, 3], "A value of shape [3] is asked for; yours has shape [2]."),
-        (False, True, "Not yet: it is the other way round."),
-        (1, True, "Either True or False is asked for."),
-        ("w", "b", "Not yet: it is another word."),
-        (3, "b", "A word in quotes is asked for."),
-        (..., 6.0, "No prediction yet: replace ... by your number, and run again from there."),
+        ([1, 2], [1, 2, 3], "Expected a value of shape [3], got shape [2]."),
+        (False, True, "Not yet: it's the opposite."),
+        (1, True, "Expected True or False, got a number."),
+        ("w", "b", "Not yet: that's not the word."),
+        (3, "b", "Expected a word in quotes, got a number."),
+        (..., 6.0, "No prediction yet: replace ... with your number, then rerun from that cell."),
     ],
 )
 def test_not_yet(prediction: object, truth: object, said: str) -> None:
@@ -88,15 +88,15 @@ def test_capitals_and_blanks_make_no_other_word(word: str) -> None:
 
 @pytest.mark.parametrize("word", ["b", "c", "none of them", ""])
 def test_of_a_wrong_word_nothing_is_said_that_holds_for_two_choices_only(word: str) -> None:
-    assert check(word, "a") == "Not yet: it is another word."
+    assert check(word, "a") == "Not yet: that's not the word."
 
 
 def test_none_is_an_answer_where_none_is_right() -> None:
     nothing = torch.ones(2, requires_grad=True).grad
     assert check(None, nothing) == "Right."
-    assert check(..., nothing) == "No prediction yet: replace ... by your answer, and run again from there."
+    assert check(..., nothing) == "No prediction yet: replace ... with your answer, then rerun from that cell."
     for wrong in (0, "zero", [None], False):
-        assert check(wrong, nothing).startswith("Not yet. (If a cell above has not run")
+        assert check(wrong, nothing).startswith("Not yet. (Did you run all the cells above?)")
 
 
 def _itself() -> list[Any]:
@@ -108,53 +108,53 @@ def _itself() -> list[Any]:
 ODD = {
     "a word": ("six", "a word in quotes"),
     "a number in quotes": ("6", "a word in quotes"),
-    "True": (True, "a truth value"),
-    "a dict": ({"a": 1}, "of the type dict"),
-    "a set": ({1, 2}, "of the type set"),
+    "True": (True, "a boolean"),
+    "a dict": ({"a": 1}, "a value of type dict"),
+    "a set": ({1, 2}, "a value of type set"),
     "a function": (len, "a function"),
     "a method not called": (torch.ones(2).sum, "a function"),
     "a class": (torch.Tensor, "a function"),
-    "a module": (torch, "of the type module"),
+    "a module": (torch, "a value of type module"),
     "complex": (1 + 2j, "a complex number"),
     "rows of two lengths": ([[1], [1, 2]], "a list with rows of different lengths"),
     "a row and a number": ([[1], 2], "a list with rows of different lengths"),
     "itself": (_itself(), "a list with rows of different lengths"),
-    "None within": ([1, None], "a list of other things than numbers"),
-    "a word within": ([1, "two"], "a list of other things than numbers"),
+    "None within": ([1, None], "a list of things that aren't numbers"),
+    "a word within": ([1, "two"], "a list of things that aren't numbers"),
     "much too large": (10**400, "a number too large to compare"),
-    "bytes": (b"6", "of the type bytes"),
-    "a date": (np.datetime64("2020-01-01"), "of the type datetime64"),
-    "an iterator": (iter([6.0]), "of the type list_iterator"),
-    "an object": (object(), "of the type object"),
+    "bytes": (b"6", "a value of type bytes"),
+    "a date": (np.datetime64("2020-01-01"), "a value of type datetime64"),
+    "an iterator": (iter([6.0]), "a value of type list_iterator"),
+    "an object": (object(), "a value of type object"),
 }
 
 
 @pytest.mark.parametrize("name", ODD)
 def test_an_odd_answer_is_told_what_is_asked_for(name: str) -> None:
     odd, kind = ODD[name]
-    assert check(odd, 6.0) == f"A number is asked for; yours is {kind}."
-    assert check(odd, [1.0, 2.0]) == f"A list of 2 numbers is asked for; yours is {kind}."
-    assert check(odd, torch.ones(2, 3)) == f"An array of shape [2, 3] is asked for; yours is {kind}."
+    assert check(odd, 6.0) == f"Expected a number, got {kind}."
+    assert check(odd, [1.0, 2.0]) == f"Expected a list of 2 numbers, got {kind}."
+    assert check(odd, torch.ones(2, 3)) == f"Expected an array of shape [2, 3], got {kind}."
     if odd is not True:
-        assert check(odd, True).startswith("Either True or False is asked for")
+        assert check(odd, True).startswith("Expected True or False, got ")
     if not isinstance(odd, str):
-        assert check(odd, "b").startswith("A word in quotes is asked for")
+        assert check(odd, "b").startswith("Expected a word in quotes, got ")
 
 
 @pytest.mark.parametrize(
     ("prediction", "truth", "said"),
     [
-        ([6.0], 6.0, "A number is asked for; yours is a list of 1 number."),
-        (torch.ones(2), 6.0, "A number is asked for; yours is a list of 2 numbers."),
-        ([], 6.0, "A number is asked for; yours is a list of 0 numbers."),
-        ([[6.0]], 6.0, "A number is asked for; yours is an array of shape [1, 1]."),
-        (6.0, [6.0, 7.0], "A list of 2 numbers is asked for; yours is a number."),
-        (torch.tensor(6.0), torch.ones(2, 3), "An array of shape [2, 3] is asked for; yours is a number."),
-        ([1, 2, 3], [[1, 2, 3]], "A value of shape [1, 3] is asked for; yours has shape [3]."),
-        (float("nan"), 6.0, "Not yet: yours is nan, which is no number."),
+        ([6.0], 6.0, "Expected a number, got a list of 1 number."),
+        (torch.ones(2), 6.0, "Expected a number, got a list of 2 numbers."),
+        ([], 6.0, "Expected a number, got a list of 0 numbers."),
+        ([[6.0]], 6.0, "Expected a number, got an array of shape [1, 1]."),
+        (6.0, [6.0, 7.0], "Expected a list of 2 numbers, got a number."),
+        (torch.tensor(6.0), torch.ones(2, 3), "Expected an array of shape [2, 3], got a number."),
+        ([1, 2, 3], [[1, 2, 3]], "Expected a value of shape [1, 3], got shape [3]."),
+        (float("nan"), 6.0, "Not yet: you got nan."),
         ([float("nan"), 2.0], [1.0, 2.0], "Not yet: 1 of 2 elements differ, at [0]."),
         (float("inf"), 6.0, "Not yet: yours is too large."),
-        (6.0, float("nan"), "Not yet: yours is a number, and no number comes out."),
+        (6.0, float("nan"), "Not yet: you gave a number, but the result isn't one."),
     ],
 )
 @pytest.mark.filterwarnings("error")

@@ -96,8 +96,8 @@ def test_no_hint_tells_the_answer(exercise: Exercise) -> None:
 
 
 ODD = {
-    "a number": (7, "A class is asked for; yours is a value."),
-    "a function": (len, "A class is asked for; yours is a function."),
+    "a number": (7, "Expected a class, got a value."),
+    "a function": (len, "Expected a class, got a function."),
     "another class": (int, NOT_A_FUNCTION),
 }
 
@@ -154,9 +154,9 @@ def _itself() -> list[Any]:
     return found
 
 
-NO_TENSOR = "returned a value of the type {}, and a tensor is asked for."
+NO_TENSOR = "returned a value of type {} instead of a tensor."
 FAILING = {
-    "prints without an end": (changed("forward", shouting), "RuntimeError: it prints without an end."),
+    "prints without an end": (changed("forward", shouting), "RuntimeError: it never stops printing."),
     "raises": (raising(NameError("name 'y' is not defined")), "raised NameError: name 'y' is not defined."),
     "leaves Python": (raising(SystemExit(3)), "raised SystemExit: 3."),
     "raises what cannot be told": (raising(Rude()), "raised Rude."),
@@ -166,14 +166,14 @@ FAILING = {
     "returns a word": (returning(lambda x: "six"), NO_TENSOR.format("str")),
     "returns infinity": (returning(lambda x: x * float("inf")), "Not right: the value"),
     "returns no tensor": (returning(lambda x: object()), NO_TENSOR.format("object")),
-    "returns lists in lists": (returning(lambda x: [[x, [None]], None]), "returned a value of the type list"),
+    "returns lists in lists": (returning(lambda x: [[x, [None]], None]), "returned a value of type list"),
     "returns a long list": (returning(lambda x: range(10**9)), NO_TENSOR.format("range")),
 }
 
 
 def test_an_error_that_several_answers_end_in_gets_no_hint_about_one_of_them() -> None:
     def asks_for_two(answer: Any) -> Any:
-        raise Unusable("2 gradients are asked for, and your code returned 1")
+        raise Unusable("your code returned 1 instead of 2 gradients")
 
     def forgotten(grad_output: Any) -> Any:
         return 1
@@ -273,10 +273,10 @@ def test_none_is_an_answer_where_somebody_says_it() -> None:
 
 
 def test_a_name_that_nobody_has_suggests_the_nearest_and_a_word_stays_a_prediction() -> None:
-    with pytest.raises(ValueError, match="There is no exercise called 'cube-bckward': did you mean 'cube-backward'"):
+    with pytest.raises(ValueError, match="No exercise named 'cube-bckward'. Did you mean 'cube-backward'"):
         check("cube-bckward", Exercise)
     assert check("upside-down", "upside-down") == "Right."
-    assert check("upside-down", "inside-out") == "Not yet: it is another word."
+    assert check("upside-down", "inside-out") == "Not yet: that's not the word."
 
 
 def test_a_grader_gets_the_points_and_a_reader_the_reason(capsys: pytest.CaptureFixture[str]) -> None:

@@ -110,7 +110,9 @@ def test_a_write_that_fails_loses_nothing_and_is_told(
     with monkeypatch.context() as broken:
         broken.setattr("os.replace", full)
         assert check("grad-at-a-fork", 9).right
-    assert capsys.readouterr().out == f"This is not kept for progress(): {FILE}: No space left on device.\n"
+    assert (
+        capsys.readouterr().out == f"progress() won't show this: {FILE} can't be written (No space left on device).\n"
+    )
     assert place.read_bytes() == before and beside(place) == [FILE]
     check("grad-at-a-fork", 9)
     assert read_points(place) == {"grad-at-a-fork": 1, "slope-of-a-line": 1}
@@ -123,7 +125,7 @@ def test_a_pipe_of_this_name_is_neither_waited_for_nor_written(
     os.mkfifo(place)
     monkeypatch.setattr("workbench.classroom.checks._in_notebook", lambda: True)
     assert check("grad-at-a-fork", 9).right and progress().points == 0
-    assert "This is not kept for progress(): " in capsys.readouterr().out
+    assert "progress() won't show this: " in capsys.readouterr().out
 
 
 def test_the_picture_says_what_its_text_says() -> None:

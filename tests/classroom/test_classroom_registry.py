@@ -72,7 +72,7 @@ def test_the_copies_take_the_exercises_along(capsys: pytest.CaptureFixture[str])
     for place in ("student", "nbgrader/source/cube", "otter"):
         students = registry.registered(Path(place) / both[0])
         assert students["backward-of-a-cube"].judge(registry.find("backward-of-a-cube").solution).right
-        with pytest.raises(LookupError, match="is not in the file that was handed out"):
+        with pytest.raises(LookupError, match="isn't in this file, which was released"):
             assert students["slope-of-a-cube"].solution
     assert "Wrote student/cube.exercises.py." in capsys.readouterr().out.replace("\\", "/").splitlines()
     graded = nbformat.read("nbgrader/source/cube/cube.ipynb", as_version=4)
@@ -133,17 +133,15 @@ def test_an_exercise_that_only_a_cell_registers_is_not_released_and_no_cell_runs
 
 
 def test_a_name_that_no_file_beside_the_notebook_has_is_told_what_there_is(cube: Path) -> None:
-    with pytest.raises(
-        ValueError, match="There is no exercise called 'slope-of-a-cub': did you mean 'slope-of-a-cube'"
-    ):
+    with pytest.raises(ValueError, match="No exercise named 'slope-of-a-cub'. Did you mean 'slope-of-a-cube'"):
         check("slope-of-a-cub", 12)
-    there = r": beside the notebook there are 'backward-of-a-cube', 'slope-of-a-cube' \(in cube.exercises.py\)\.$"
-    with pytest.raises(ValueError, match=f"There is no exercise called 'x-y'{there}"):
+    there = r" Exercises next to the notebook: 'backward-of-a-cube', 'slope-of-a-cube' \(in cube.exercises.py\)\.$"
+    with pytest.raises(ValueError, match=f"No exercise named 'x-y'\\.{there}"):
         check("x-y", 12)
     Path("cube.exercises.py").unlink()
     with pytest.raises(ValueError) as caught:
         check("x-y", 12)
-    said = f"There is no exercise called 'x-y': no file NAME.exercises.py lies beside the notebook, in {Path.cwd()}."
+    said = f"No exercise named 'x-y'. There's no NAME.exercises.py file next to the notebook, in {Path.cwd()}."
     assert str(caught.value) == said
 
 
@@ -169,7 +167,7 @@ def test_a_cell_can_register_an_exercise_and_run_again(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("name", ["cube", "Cube-backward", "cube backward", "cube_backward", "", "a--b"])
 def test_an_exercise_has_a_name_that_check_can_tell_from_a_prediction(name: str) -> None:
-    with pytest.raises(ValueError, match="An exercise is called by words with hyphens between them"):
+    with pytest.raises(ValueError, match="Expected the name of an exercise, words joined by hyphens"):
         exercise(name, "A number.", 1)
 
 

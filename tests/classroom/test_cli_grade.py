@@ -194,7 +194,7 @@ def test_a_cell_that_goes_wrong_costs_what_comes_after_it_at_most(
     assert [each.points for each in said] == points
     if source == KILLS:
         assert said[1].says == "Not in this notebook (1 point)."
-        assert said[2].says == "The kernel died before this was judged (2 points)."
+        assert said[2].says == "The kernel crashed before this was graded (2 points)."
 
 
 @pytest.mark.slow

@@ -140,10 +140,10 @@ def test_a_class_is_seen_on_one_page(
         ["torn", "× not read", "–"],
         ["right", "1 of 5", "1 of 5", ""],
     ]
-    before, slope, double, after = re.split("a-slopeThe slope|the-doubleA function|What could not be run", page.words)
+    before, slope, double, after = re.split("a-slopeThe slope|the-doubleA function|Couldn't be graded", page.words)
     assert before.count("own") == 1 and "6 notebooks, 1 lesson." in before
     often = "2 × The value: how steep is it? (a-slope)1 × The square: try it at 3. (the-double)"
-    assert f"The most frequent misconceptions{often}" in before
+    assert f"Most common misconceptions{often}" in before
     stopped = slope.index("1 × The cell stopped with ZeroDivisionError: division by zero")
     assert slope.index("2 × The value: how steep is it?Whobo, cy") < stopped
     assert "● full: 1 · ◐ part: 2 · ○ wrong: 1 · – not tried: 1" in double
@@ -193,7 +193,7 @@ def test_how_far_an_answer_is(lesson: Assignment) -> None:
     three = given(lesson, None, None, None)
     three[2] = replace(three[2], points=0, says=NOT_RUN.format("2 points"), answered=False)
     page = Read(page_of([Graded("a.ipynb", lesson, three)], ""))
-    assert f"a.ipynb, {EXERCISES[2]}: The kernel died" in page.words
+    assert f"a.ipynb, {EXERCISES[2]}: The kernel crashed" in page.words
 
 
 def test_a_notebook_that_could_not_be_read_has_a_row(lesson: Assignment) -> None:
@@ -210,7 +210,7 @@ def test_a_notebook_that_could_not_be_read_has_a_row(lesson: Assignment) -> None
     page = Read(page_of(found, ""))
     unread = [row for row in page.rows if "× not read" in row]
     assert unread == [[name, "× not read", "–"] for name in ("cy", "ada", "bo/own.ipynb", "dee")]
-    assert "Of no lesson" in page.words and "Of no lesson" not in Read(page_of(found[:3], "")).words
+    assert "No matching lesson" in page.words and "No matching lesson" not in Read(page_of(found[:3], "")).words
     alone = Read(page_of(found[3:4], "in"))
     assert alone.rows == [["student", "answers", "points"], ["dee", "× not read", "–"]]
 

@@ -80,7 +80,7 @@ def no_solution_is_in(file: Path, folder: Path) -> None:
     _, names = run((folder / file.name).read_text("utf-8"), folder / file.name)
     own = [each for each in names.values() if getattr(each, "__module__", "") == names["__name__"] and callable(each)]
     for name, exercise in students.items():
-        with pytest.raises(LookupError, match=f"The solution of '{name}' is not in the file that was handed out"):
+        with pytest.raises(LookupError, match=f"The solution of '{name}' isn't in this file"):
             assert exercise.solution
         assert exercise.is_code == teachers[name].is_code
         assert [each for each in own if exercise.judge(each).right] == [], "another function of the file solves it"
@@ -161,42 +161,42 @@ def test_a_wrong_answer_that_a_probe_compares_with_stays() -> None:
 REFUSED = {
     "chance": (
         'exercise("by-chance", "?", lambda x: x, {"the value": lambda answer: answer(torch.rand(2))})',
-        "what the probe for 'the value' finds in the solution of 'by-chance' depends on chance",
+        "the probe for 'the value' gives varying results for the solution of 'by-chance': they depend on chance",
     ),
     "chance in a wrong one": (
         'exercise("by-chance", "?", lambda x: x, {"the value": results([1.0])},\n'
         '         [Misconception("a new mask", "?", lambda x: x * torch.rand(1))])',
-        "what the probe for 'the value' finds in the misconception 'a new mask' of 'by-chance' depends on chance",
+        "the probe for 'the value' gives varying results for the misconception 'a new mask' of 'by-chance'",
     ),
     "no outcome": (
         'exercise("no-outcome", "?", lambda x: x, {"the value": lambda answer: object})',
-        "what the probe for 'the value' finds in the solution of 'no-outcome' cannot be written down, for it is a func",
+        "the probe for 'the value' returns a result for the solution of 'no-outcome' that can't be saved: a func",
     ),
     "keys": (
         'exercise("odd-keys", "?", lambda x: x, {"the value": lambda answer: {(1, 2): 3}})',
-        "what the probe for 'the value' finds in the solution of 'odd-keys' cannot be written down, for it is a dict w",
+        "the probe for 'the value' returns a result for the solution of 'odd-keys' that can't be saved: a dict w",
     ),
     "used by a probe": (
         "def right(x): return x\ndef probe(answer): return answer(1.0) - right(1.0)\n"
         'exercise("used-twice", "?", right, {"the value": probe})',
-        "the solution of 'used-twice' would stay in the copy that is handed out, for probe uses it",
+        "the solution of 'used-twice' would remain in the released file, because probe uses it",
     ),
     "a value used by a probe": (
         '_RIGHT = 3.0\nexercise("used-twice", "?", _RIGHT, {"the value": lambda answer: answer == _RIGHT})',
-        "the solution of 'used-twice' would stay in the copy that is handed out, for a probe uses it",
+        "the solution of 'used-twice' would remain in the released file, because a probe uses it",
     ),
     "values in a loop": (
         'for name, value in (("first-value", 1), ("second-value", 2)):\n    exercise(name, "?", value)',
-        "the solution of 'first-value' is a value that could not be taken out. Call exercise(...) outside of functions",
+        "the solution of 'first-value' is a value that couldn't be removed. Call exercise(...) outside functions",
     ),
     "a star": (
         'exercise(*("by-star", "?", 3))',
-        "a call of exercise gives its arguments by a star",
+        "a call of exercise passes its arguments with a star",
     ),
     "more than probes": (
         'class _Wrong: number = 3\nexercise("needs-more", "?", lambda x: x,\n'
         '         {"the value": lambda answer: answer(globals()["_Wrong"].number)})',
-        "without its solution 'needs-more' is judged otherwise: the probe for 'the value' finds something else",
+        "without its solution 'needs-more' is judged differently: the probe for 'the value' gives another result",
     ),
 }
 
@@ -213,5 +213,5 @@ def test_a_sealed_file_that_was_changed_says_so() -> None:
     text = made('\nexercise("a-value", "?", 3, None, [Misconception("less", "?", 2)])\n')
     assert found_in(text)["a-value"].judge(3).right
     for changed in (text.replace("a-value", "another-value"), text.replace(", SEALED)]", ", SEALED)] * 2")):
-        with pytest.raises(ValueError, match="is not as it was when its file was sealed"):
+        with pytest.raises(ValueError, match="has changed since its file was sealed"):
             found_in(changed)

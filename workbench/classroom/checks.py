@@ -1,4 +1,4 @@
-"""`check()`, `grade()` and `progress()`: answers judged, and a file beside the notebook that says which are right."""
+"""`check()`, `grade()` and `progress()`: judge answers, and store the points reached in a file next to the notebook."""
 
 from __future__ import annotations
 
@@ -20,17 +20,25 @@ from .judging import Verdict, compared, counted
 from .registry import NAME, find, known, lessons
 
 ANSWER = "The answer: "
-# Run before the cells of a lesson that is presented, so that the check which they import tells the answers.
+# Run before the cells of a presented lesson, so that the `check` they import shows the answers.
 HOOK = "import workbench.classroom\nfrom workbench.classroom.checks import tell\nworkbench.classroom.check = tell"
 
 
 def check(prediction: Any, truth: Any, tolerance: float = 1e-3) -> str | Verdict:
-    """Say whether a prediction or an exercise's answer is right, and what is wrong with it if not.
+    """Check a prediction, or the answer to an exercise, and explain what is wrong without giving the answer away.
 
-    `check(prediction, truth)` compares numbers, lists or tensors of one shape, words, truth values, or a shape (a
-    tuple); `...` means "not yet", and so does None, unless `truth` is None. The tolerance is relative to each element
-    of `truth`. `check("name-of-an-exercise", answer)` runs the answer, says which misconception it shows, if any, and
-    notes it for `progress()`; the exercise is registered by a file beside the notebook. The answer is never told.
+    `check(prediction, truth)` compares numbers, lists or tensors of one shape, words, booleans, or a shape (a tuple).
+    `check("name-of-an-exercise", answer)` runs the answer, names the misconception it shows, if any, and stores the
+    points for `progress()`. The exercise is registered in a file next to the notebook.
+
+    Args:
+        prediction: The prediction, or the name of an exercise. `...` means "not yet", and so does None unless `truth`
+            is None.
+        truth: The right value, or the answer to the exercise.
+        tolerance: How far a number may be off, relative to each element of `truth`.
+
+    Raises:
+        ValueError: if no exercise has this name.
     """
     if not isinstance(prediction, str) or not NAME.fullmatch(prediction):
         return compared(prediction, truth, tolerance)
@@ -42,14 +50,14 @@ def check(prediction: Any, truth: Any, tolerance: float = 1e-3) -> str | Verdict
 
 
 def grade(name: str, answer: Any) -> float:
-    """The points of an answer, for a grader's hidden test; why they are not all is printed."""
+    """Return the points of an answer, for a grader's hidden test, and print what is right or wrong with it."""
     verdict = find(name).judge(answer)
     print(verdict)
     return verdict.points
 
 
 def tell(prediction: Any, truth: Any, tolerance: float = 1e-3) -> str | Verdict:
-    """In place of `check`, for a room: what is right, if a prediction is asked for; an exercise is judged as ever."""
+    """Replace `check` in a presentation: give the right value of a prediction; judge an exercise as usual."""
     verdict = check(prediction, truth, tolerance)
     return verdict if isinstance(verdict, Verdict) else f"{ANSWER}{_said(truth)}"
 
@@ -70,21 +78,24 @@ _MOST = 1000  # points of an exercise
 
 
 def note(verdict: Verdict) -> None:
-    """Keep what was reached in the file beside the notebook; outside of a notebook nothing is kept.
+    """Store the points of an answer in the file next to the notebook; outside a notebook, do nothing.
 
-    The best answer counts. Where the file cannot be written, it stays as it was, and one line says so.
+    The best answer counts. If the file can't be written, it stays as it was, and one line says so.
     """
     if verdict.answered and _in_notebook():
         try:
             keep_points(Path(FILE), verdict.exercise, verdict.points)
         except OSError as error:
-            print(f"This is not kept for progress(): {FILE}: {error.strerror}.")
+            print(f"progress() won't show this: {FILE} can't be written ({error.strerror}).")
 
 
 def keep_points(path: Path, name: str, points: float) -> None:
-    """Write into the file what an exercise has reached, if that is more than before; an OSError says why it cannot.
+    """Store the points of an exercise in the file if they are more than before.
 
-    A file of which not everything can be read is kept beside the new one.
+    A damaged file is kept under another name.
+
+    Raises:
+        OSError: if the file can't be written.
     """
     done = read_points(path)
     if points <= done.get(name, -1.0):
@@ -98,12 +109,12 @@ def keep_points(path: Path, name: str, points: float) -> None:
 
 
 def progress() -> Progress:
-    """The exercises beside this notebook, and how many points each has reached."""
+    """Return the points that each exercise next to this notebook has reached, as a list and a picture."""
     return Progress(read_points(Path(FILE)))
 
 
 def read_points(path: Path) -> dict[str, float]:
-    """The points by exercise that a file holds; of a damaged one what can be read."""
+    """Return the points by exercise that a file contains; from a damaged file, the readable ones."""
     found = _json(path)
     done = found.get("exercises") if isinstance(found, dict) else None
     return {name: points for name, points in done.items() if _is_entry(name, points)} if isinstance(done, dict) else {}
@@ -124,7 +135,7 @@ def _is_entry(name: str, points: Any) -> bool:
 
 
 def _is_sound(path: Path, done: Mapping[str, float]) -> bool:
-    """Whether nothing is lost when the file is written anew with what was read of it."""
+    """Return True if rewriting the file with what was read loses nothing."""
     return _json(path) == {"exercises": done}
 
 
@@ -134,19 +145,19 @@ def _in_notebook() -> bool:
 
 
 class Progress:
-    """What is done, lesson by lesson: a list in text, and a picture of it in a notebook."""
+    """The points reached, lesson by lesson: prints as a list, and shows as a picture in a notebook."""
 
     def __init__(self, done: Mapping[str, float]) -> None:
         self.done = dict(done)
 
     @property
     def points(self) -> float:
-        """All points that are reached; no exercise counts for more than it has."""
+        """The sum of the points reached; no exercise counts for more than its maximum."""
         return sum(min(self.done.get(each.name, 0.0), each.points) for lesson in lessons().values() for each in lesson)
 
     @property
     def most(self) -> float:
-        """All points that there are."""
+        """The sum of the points of all exercises."""
         return sum(each.points for lesson in lessons().values() for each in lesson)
 
     def __repr__(self) -> str:
@@ -166,12 +177,12 @@ class Progress:
         return rows
 
     def _repr_html_(self) -> str:
-        # An image is what an untrusted notebook keeps.
+        # Jupyter keeps images even in an untrusted notebook.
         image = base64.b64encode(self.to_svg().encode()).decode()
         return f'<img alt="{escape(repr(self))}" src="data:image/svg+xml;base64,{image}">'
 
     def to_svg(self) -> str:
-        """The picture: a bar for all points, and for each lesson a line of circles, full where an answer is right."""
+        """Draw a bar for all points, and for each exercise a circle, filled if its answer is right."""
         parts, top = [], 64
         for notebook, lesson in lessons().items():
             rows = self._rows(lesson)
@@ -197,7 +208,7 @@ class Progress:
 
 
 def _titled(notebook: str) -> str:
-    """How a lesson is called here: by the number that its notebook's name begins with, or else by that name."""
+    """Return a lesson's title: the number at the start of its notebook's name, or else that name."""
     number = notebook.partition("-")[0]
     return f"Lesson {int(number)}" if number.isdecimal() else notebook
 

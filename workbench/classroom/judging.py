@@ -29,23 +29,28 @@ import workbench as torch
 
 from .cells import Table, table, to_html, to_text
 
-PRINTS_ON = "it prints without an end"
-NO_PREDICTION = "No prediction yet: replace {} by your {}, and run again from there."
-NOTHING_CAME = "None came out where a number is asked for: is a return missing, or is there no way back?"
-NOT_OF_THE_KIND = "what your code returned is not of the kind that is asked for: print it, and read the question again."
-NOT_A_FUNCTION = "A class made from torch.autograd.Function is asked for; yours is another class."
-WRITTEN_INTO = "your code has written into {}, which others read, too"
+PRINTS_ON = "it never stops printing"
+EXPECTED = "Expected {}, got {}."
+NO_PREDICTION = "No prediction yet: replace {} with your {}, then rerun from that cell."
+NOTHING_CAME = (
+    "Your code gave None instead of a number. Is a `return` missing, or is the result cut off from the graph?"
+)
+NOT_OF_THE_KIND = "your code returned the wrong type. Print the result and reread the question."
+NOT_A_FUNCTION = "Expected a subclass of torch.autograd.Function, got another class."
+WRITTEN_INTO = "your code changed {} in place, but it's used elsewhere too"
+THE_GRADIENT = "the gradient it received"
 YOURS = "yours: {}"
 YOUR_GRADIENT = "yours: gradient of {}"
 OTHER_SHAPE = ", of another shape"
-ONE_SHAPE = "What is compared cell by cell are numbers of one shape."
-TRY_IT = "Call your code with numbers of your own in a new cell: there the traceback shows the way to the error."
+ONE_SHAPE = "marked() compares cell by cell, so both need to contain numbers and have the same shape."
+TRY_IT = "Call your code with your own numbers in a new cell: the traceback will point to the error."
+CHECKED = "When checked for {}, "
 NOT_YET = "Not yet (0 of {}). "
-NOT_THAT = "Not yet. (If a cell above has not run, run it first: there may be nothing to compare with.)"
-OTHER_WAY_ROUND = "Not yet: it is the other way round."
-ANOTHER_WORD = "Not yet: it is another word."
-A_SHAPE = "A shape, such as [2, 3],"
-OTHER_DIMENSIONS = "Not yet: the right shape has another number of dimensions."
+NOT_THAT = "Not yet. (Did you run all the cells above?)"
+OTHER_WAY_ROUND = "Not yet: it's the opposite."
+ANOTHER_WORD = "Not yet: that's not the word."
+A_SHAPE = "a shape, such as [2, 3]"
+OTHER_DIMENSIONS = "Not yet: the right shape has a different number of dimensions."
 _LINE = 100  # characters of a line that a notebook shows
 _CHECKS = {"gradcheck", "gradgradcheck"}
 _VALUE = "the value"  # what an exercise without probes asks for
@@ -148,7 +153,7 @@ class Exercise:
         if answer is ... or (_is_empty(answer, asked.names) and not asked.is_empty):
             return Verdict(self.name, 0, self.points, f"Not answered yet ({counted(self.points)}).", None, False)
         if asked.kind != _kind(answer):
-            return self._wrong(f"A {asked.kind} is asked for; yours is a {_kind(answer)}.")
+            return self._wrong(EXPECTED.format(f"a {asked.kind}", f"a {_kind(answer)}"))
         if asked.is_function and not _is_function(answer):
             return self._wrong(NOT_A_FUNCTION)
         found = self.found_in(answer)
@@ -224,11 +229,12 @@ def counted(points: float) -> str:
 def _value_compared(mine: Any, right: Any) -> str:
     """How a wrong value differs from the right one, without telling the right one."""
     if isinstance(right, str | dict | list):  # words: no distance
-        return "That is not it." if type(mine) is type(right) else f"{_kind_in_words(right)} is asked for."
+        is_same_kind = type(mine) is type(right)
+        return "That's not it." if is_same_kind else EXPECTED.format(_kind_in_words(right), "something else")
     if isinstance(mine, Odd):
-        return f"{_kind_in_words(right)} is asked for; yours is {mine.kind}."
+        return EXPECTED.format(_kind_in_words(right), mine.kind)
     said = compared(mine, right, 1e-4).removeprefix("Not yet: ")
-    return "That is close, and not close enough." if said == "Right." else said[0].upper() + said[1:]
+    return "Close, but not close enough." if said == "Right." else said[0].upper() + said[1:]
 
 
 def _kind(value: Any) -> str:
@@ -293,7 +299,7 @@ def compared(prediction: Any, truth: Any, tolerance: float) -> str:
         )
     right = _read(truth)
     is_shape = isinstance(truth, tuple) and all(isinstance(each, int) for each in truth)
-    asked = "Either True or False" if isinstance(right, bool) else A_SHAPE if is_shape else _kind_in_words(right)
+    asked = "True or False" if isinstance(right, bool) else A_SHAPE if is_shape else _kind_in_words(right)
     if prediction is None or prediction is ...:
         what = "answer" if isinstance(right, bool | str) else "list of numbers" if right.ndim else "number"
         what = "shape" if is_shape else what
@@ -301,19 +307,18 @@ def compared(prediction: Any, truth: Any, tolerance: float) -> str:
     try:
         mine = _read(prediction)
     except Exception:  # whatever a learner can write, and whatever its conversion raises
-        return f"{asked} is asked for; yours is {_oddity(prediction)}."
+        return EXPECTED.format(asked, _oddity(prediction))
     if isinstance(right, bool | str):
         if not isinstance(mine, bool | str) or type(mine) is not type(right):
-            return f"{asked} is asked for."
+            return EXPECTED.format(asked, _kind_in_words(mine))
         differs = OTHER_WAY_ROUND if isinstance(right, bool) else ANOTHER_WORD
         return "Right." if _folded(mine) == _folded(right) else differs
     if isinstance(mine, bool | str) or bool(mine.ndim) != bool(right.ndim):
-        yours = _kind_in_words(mine)
-        return f"{asked} is asked for; yours is {yours[0].lower()}{yours[1:]}."
+        return EXPECTED.format(asked, _kind_in_words(mine))
     if mine.shape != right.shape:
         if is_shape and mine.ndim == 1:
             return OTHER_DIMENSIONS
-        return f"A value of shape {list(right.shape)} is asked for; yours has shape {list(mine.shape)}."
+        return EXPECTED.format(f"a value of shape {list(right.shape)}", f"shape {list(mine.shape)}")
     return _numbers_compared(mine, right, tolerance)
 
 
@@ -330,9 +335,9 @@ def _numbers_compared(mine: np.ndarray, right: np.ndarray, tolerance: float) -> 
         places = ", ".join(str(list(int(i) for i in place)) for place in np.argwhere(wrong)[:5])
         return f"Not yet: {int(wrong.sum())} of {right.size} elements differ, at {places}."
     if np.isnan(mine):
-        return "Not yet: yours is nan, which is no number."
+        return "Not yet: you got nan."
     if np.isnan(right):
-        return "Not yet: yours is a number, and no number comes out."
+        return "Not yet: you gave a number, but the result isn't one."
     return "Not yet: the sign is wrong." if mine * right < 0 else f"Not yet: yours is too {_side(mine, right)}."
 
 
@@ -361,28 +366,28 @@ def _detached(value: Any) -> Any:
 
 
 def _kind_in_words(value: Any) -> str:
-    """What a value is, in words that begin a sentence."""
+    """Return what a value is, in words."""
     if isinstance(value, list | dict):
-        return "A list of words" if isinstance(value, list) else "A dict"
+        return "a list of words" if isinstance(value, list) else "a dict"
     if isinstance(value, bool):
-        return "A truth value"
+        return "a boolean"
     if isinstance(value, str):
-        return "A word in quotes"
+        return "a word in quotes"
     if value.ndim > 1:
-        return f"An array of shape {list(value.shape)}"
-    return f"A list of {value.size} number{'s' * (value.size != 1)}" if value.ndim else "A number"
+        return f"an array of shape {list(value.shape)}"
+    return f"a list of {value.size} number{'s' * (value.size != 1)}" if value.ndim else "a number"
 
 
 def _oddity(value: Any) -> str:
-    """What a value is of which no numbers can be made."""
+    """Return what a value is that can't be converted to numbers, in words."""
     if isinstance(value, list | tuple):
         lengths = {len(each) if isinstance(each, list | tuple) else None for each in value}
-        return "a list with rows of different lengths" if len(lengths) > 1 else "a list of other things than numbers"
+        return "a list with rows of different lengths" if len(lengths) > 1 else "a list of things that aren't numbers"
     if isinstance(value, int):
         return "a number too large to compare"
     if isinstance(value, complex):
         return "a complex number"
-    return "a function" if callable(value) else f"of the type {type(value).__name__}"
+    return "a function" if callable(value) else f"a value of type {type(value).__name__}"
 
 
 def _side(mine: np.ndarray, right: np.ndarray) -> str:
@@ -534,7 +539,7 @@ def _gradients(answer: Any, arguments: list[Any]) -> list[Any]:
     weights = _weights(first)
     found = list(torch.autograd.grad(first, leaves, weights, allow_unused=True))
     if not torch.equal(weights, _weights(first)):
-        raise Unusable(WRITTEN_INTO.format("the gradient that it was given"))
+        raise Unusable(WRITTEN_INTO.format(THE_GRADIENT))
     return found
 
 
@@ -553,22 +558,22 @@ def words(value: Any) -> list[str]:
     """The words of a list of words in quotes; Unusable says what it is if not."""
     if isinstance(value, list | tuple | set) and all(isinstance(each, str) for each in value):
         return list(value)
-    raise Unusable("a list of words in quotes is asked for, such as ['x', 'y']")
+    raise Unusable("your code didn't give a list of words in quotes, such as ['x', 'y']")
 
 
 def tensor(value: Any) -> Any:
     """The value, if it is a tensor; Unusable says what it is if not."""
     if isinstance(value, torch.Tensor):
         return value
-    raise Unusable(f"your code returned {_named(value)}, and a tensor is asked for")
+    raise Unusable(f"your code returned {_named(value)} instead of a tensor")
 
 
 def _named(value: Any) -> str:
     if value is None:
         return "None (is a return missing?)"
     if isinstance(value, bool):
-        return "a truth value"
-    return "a number" if isinstance(value, int | float) else f"a value of the type {type(value).__name__}"
+        return "a boolean"
+    return "a number" if isinstance(value, int | float) else f"a value of type {type(value).__name__}"
 
 
 def _agrees(check: Callable[..., bool], answer: Any, case: _Case) -> bool:
@@ -636,13 +641,12 @@ def _backward_alone(answer: Any, case: _Case) -> list[Any]:
         found = answer(*arguments)
     for given, then in zip(arguments, _leaves(case, False), strict=True):
         if isinstance(given, torch.Tensor) and not torch.equal(given, then):
-            what = "the gradient that it was given" if given is arguments[0] else "what it was given"
-            raise Unusable(WRITTEN_INTO.format(what))
+            raise Unusable(WRITTEN_INTO.format(THE_GRADIENT if given is arguments[0] else "an argument"))
     gradients = list(found) if isinstance(found, list | tuple) else [found]
     asked = sum(isinstance(each, float | list) for each in case[1:])
     if len(gradients) != asked:
-        one = "one gradient is" if asked == 1 else f"{asked} gradients are"
-        raise Unusable(f"{one} asked for, and your code returned {len(gradients)}")
+        expected = "one gradient" if asked == 1 else f"{asked} gradients"
+        raise Unusable(f"your code returned {len(gradients)} instead of {expected}")
     return gradients
 
 
@@ -661,22 +665,22 @@ class Raised:
         return f"{self.kind}: {self.text}" if self.text else self.kind
 
     def told(self, aspect: str) -> str:
-        """What happened while the answer was probed for this aspect, where, and what it means."""
+        """Explain what happened while this aspect of the answer was checked, where, and what it means."""
         if self.kind == Unusable.__name__:
-            return f"Checked for {aspect}, {self.text}."
+            return f"{CHECKED.format(aspect)}{self.text}."
         if self.line is None and self.kind in _PYTHONS:  # about a line that the reader has not written
             return self._from_outside(aspect)
-        said = _ended(f"Checked for {aspect}, your code raised {self}")
+        said = _ended(f"{CHECKED.format(aspect)}your code raised {self}")
         if self.line is None and self.kind in _ENGINES:
-            said = _ended(f"Checked for {aspect}, the engine refused: {self.text}")
+            said = _ended(f"{CHECKED.format(aspect)}the engine raised an error: {self.text}")
         if self.line:
             said += f" It came from your line `{self.line}`."
         return f"{said} {self._meaning()}"
 
     def _from_outside(self, aspect: str) -> str:
         if re.search(_CALLED_OTHERWISE, self.text):
-            return _ended(f"Checked for {aspect}, your code was called in the way that the question says: {self.text}")
-        return NOTHING_CAME if "NoneType" in self.text else f"Checked for {aspect}, {NOT_OF_THE_KIND}"
+            return _ended(f"{CHECKED.format(aspect)}your code can't be called as described: {self.text}")
+        return NOTHING_CAME if "NoneType" in self.text else f"{CHECKED.format(aspect)}{NOT_OF_THE_KIND}"
 
     def _meaning(self) -> str:
         return next((meaning for pattern, meaning in _MEANINGS if re.search(pattern, str(self))), TRY_IT)
@@ -687,56 +691,59 @@ def _ended(sentence: str) -> str:
 
 
 class Unusable(Exception):
-    """Raised by a probe that cannot use what an answer gave: a sentence without its end says why."""
+    """Raised by a probe that can't use an answer's result; the text says why, as a sentence without its full stop."""
 
 
 _PYTHONS = {"TypeError", "AttributeError", "IndexError", "KeyError", "ValueError", "AssertionError"}
 _ENGINES = {"RuntimeError", "NotImplementedError"}
 _CALLED_OTHERWISE = r"(missing \d+ required|takes .*argument|unexpected keyword)"
-# What the words of Python and of the engine mean, for a reader who has not met them.
+# What the error messages of Python and of the engine mean, for readers who haven't met them yet.
 _MEANINGS = (
-    ("context manager", "What stands behind with is not ready for it: are brackets missing?"),
-    ("the workbench has not", "Write it with what there is."),
-    (r"bitwise_xor|type\(s\) for \^", "A power is written **; ^ is another operation."),
-    ("object is not callable", "Something is called there that is no function: print its type."),
-    ("use_reentrant=True", "The older kind of checkpoint cannot be checked here: give it use_reentrant=False."),
-    ("'(method|function|builtin_function_or_method)'", "Something is not called: are brackets missing?"),
+    ("context manager", "`with` needs a context manager. Are parentheses missing after its name?"),
+    ("the workbench (has not|doesn't implement)", "Write it with the operations that exist here."),
+    (r"bitwise_xor|type\(s\) for \^", "Write a power with **; ^ is a different operation."),
+    ("object is not callable", "That line calls something that isn't a function. Print its type."),
+    ("use_reentrant=True", "The older kind of checkpoint can't be checked here. Pass use_reentrant=False."),
+    (
+        "'(method|function|builtin_function_or_method)'",
+        "Did you forget to call something? Check for missing parentheses.",
+    ),
     (
         "step must be greater than zero",
         "A tensor can't be sliced backwards: x.flip(0) turns its first dimension around.",
     ),
-    ("NoneType", "Something is None there: print what that line reads. A function without a return gives None, too."),
-    (f"^TypeError: .*{_CALLED_OTHERWISE}", "A call there has too few or too many arguments."),
-    ("^(NameError|UnboundLocalError)", "That name has no value there: is it mistyped, or is an import missing?"),
-    ("values to unpack", "There are more names before the = than values after it, or fewer."),
-    ("'tuple'", "A tuple is no number and no tensor: take out what is in it, also if that is only one."),
-    ("^AttributeError: attribute .* not writable", "It can be read, and not set."),
-    ("^AttributeError", "There is nothing of that name in it: look for a typing error, or print its type."),
-    ("^TypeError", "A value there is of another type than that line needs: print its type."),
-    ("^ZeroDivisionError", "Your code divides by 0 there: which numbers came in?"),
-    ("^KeyError", "A dict has no such key, or not any more: print its keys where that line reads it."),
-    ("^IndexError", "There is no such place or dimension: print the length or the shape."),
-    ("One of the differentiated", "A tensor that asked for a gradient does not any more: which line did that?"),
-    ("does not require grad", "That result has no history: look for detach, no_grad, item() or a constant before it."),
-    ("a second time", "What that graph had saved was freed by its first backward: where does your code make it?"),
-    ("leaf Variable .* in-place", "A leaf is written while the engine records."),
-    ("only for scalar outputs", "A walk back begins at one number, and there are several."),
-    ("by an inplace operation", "A tensor that was saved for backward was written over before backward read it."),
+    ("NoneType", "Something is None there. Print what that line reads. (A function without a return gives None too.)"),
+    (f"^TypeError: .*{_CALLED_OTHERWISE}", "A call on that line has too few or too many arguments."),
+    ("^(NameError|UnboundLocalError)", "That name has no value there. Is it mistyped, or is an import missing?"),
+    ("values to unpack", "The number of names before the = doesn't match the number of values after it."),
+    ("'tuple'", "You got a tuple. Take the value out, even if there's only one: `(g,) = ...`."),
+    ("^AttributeError: attribute .* not writable", "That attribute can be read but not set."),
+    ("^AttributeError", "It has no attribute of that name. Look for a typo, or print its type."),
+    ("^TypeError", "A value on that line has the wrong type. Print its type."),
+    ("^ZeroDivisionError", "Your code divides by 0 there. Which numbers came in?"),
+    ("^KeyError", "A dict doesn't have that key, or no longer has it. Print its keys before that line."),
+    ("^IndexError", "That index or dimension doesn't exist. Print the length or the shape."),
+    ("One of the differentiated", "A tensor that required a gradient no longer does. Which line changed that?"),
+    ("does not require grad", "That result has no history. Look for detach, no_grad, item() or a constant before it."),
+    ("a second time", "The first backward freed that graph's saved tensors. Where does your code build the graph?"),
+    ("leaf Variable .* in-place", "Your code changes a leaf in place while the engine records."),
+    ("only for scalar outputs", "backward() starts from one number, but this tensor has several."),
+    ("by an inplace operation", "A tensor saved for backward was changed in place before backward read it."),
     (
         "incorrect number of gradients",
-        "A backward owes one value for each argument of its forward; a list is one value.",
+        "backward must return one value per forward argument. (A list counts as one value.)",
     ),
-    ("invalid gradient", "A gradient has the shape of what it is the gradient of."),
-    ("expected Variable or None", "A gradient, or a tangent, is a tensor, or None."),
-    ("cannot be converted to Scalar", "item() and float() take one number, and there are several."),
-    ("^RuntimeError: Boolean value", "An if, a max() or the like asks for one truth value, and there are several."),
-    ("must match|shapes", "Two shapes do not fit: print both."),
-    ("forward gradient that has a different size", "A tangent has the shape of what it is the tangent of."),
-    ("its forward grad to be floating", "A tangent is a tensor of decimal numbers: is a return missing?"),
-    ("invalid number of forward gradients", "A jvp owes one tangent for each output of its forward."),
-    ("Expected primals to be a tuple", "jvp takes its inputs in a tuple, and so the directions, also if that is one."),
-    (r"to return a scalar Tensor", "grad takes a function that gives one number, and this one gives several."),
-    ("Got in_dim=", "vmap goes over a dimension of each argument, and one of them has none left: which?"),
+    ("invalid gradient", "A gradient must have the shape of its input."),
+    ("expected Variable or None", "A gradient or tangent must be a tensor or None."),
+    ("cannot be converted to Scalar", "item() and float() need a single number, but there are several."),
+    ("^RuntimeError: Boolean value", "`if`, max() and the like need a single boolean, but there are several."),
+    ("must match|shapes", "Two shapes don't match. Print both."),
+    ("forward gradient that has a different size", "A tangent must have the shape of its tensor."),
+    ("its forward grad to be floating", "A tangent must be a tensor of floating-point numbers. Is a return missing?"),
+    ("invalid number of forward gradients", "jvp must return one tangent per output of forward."),
+    ("Expected primals to be a tuple", "jvp takes its inputs as a tuple, and the directions too, even if there's one."),
+    (r"to return a scalar Tensor", "grad needs a function that returns one number, but this one returns several."),
+    ("Got in_dim=", "vmap maps over a dimension of each argument, but one of them has none left. Which one?"),
 )
 
 
@@ -807,7 +814,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
     if value is None or isinstance(value, str | bool | np.bool_):
         return bool(value) if isinstance(value, np.bool_) else value
     if depth > _DEEPEST or (isinstance(value, list | tuple | dict | range) and len(value) > _MOST):
-        return Odd("a list without an end")
+        return Odd("a list that never ends")
     if isinstance(value, dict):
         return {key: _plain(each, depth + 1) for key, each in value.items()}
     if hasattr(type(value), "detach"):

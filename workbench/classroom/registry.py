@@ -1,8 +1,7 @@
-"""The exercises that lie beside a notebook: how a file registers them, and how one is found by its name."""
+"""The exercises next to a notebook: how a file registers them, and how one is found by its name."""
 
 from __future__ import annotations
 
-import difflib
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,19 +9,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..errors import did_you_mean
 from .judging import Exercise, Misconception, Probe
 from .sealed import Outcomes, Sealed
 
 SUFFIX = ".exercises.py"
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")  # how an exercise is called: a word without a hyphen is a prediction
-NAME_KIND = "An exercise is called by words with hyphens between them, such as 'cube-backward', and not {!r}."
+NAME_KIND = "Expected the name of an exercise, words joined by hyphens such as 'cube-backward', got {!r}."
 NAME_TAKEN = "The exercise {!r} is registered twice."
-NO_EXERCISE = "There is no exercise called {!r}{}"
-NO_FILE = f": no file NAME{SUFFIX} lies beside the notebook, in {{}}."
-OTHERS = ": beside the notebook there are {} (in {})."
+NO_EXERCISE = "No exercise named {!r}.{}"
+NO_FILE = f" There's no NAME{SUFFIX} file next to the notebook, in {{}}."
+OTHERS = " Exercises next to the notebook: {} (in {})."
 _LISTED = 10  # names
 
-# What registers now: the cells of this session, or a file that is being read.
+# The registry in use: that of this session's cells, or of the file that is being read.
 _cells: dict[str, Exercise] = {}
 _registering = [_cells]
 
@@ -46,12 +46,12 @@ def exercise(
 
 
 def file_of(notebook: Path) -> Path:
-    """The file in which the exercises of a notebook stand."""
+    """Return the exercise file of a notebook."""
     return notebook.with_name(f"{notebook.stem}{SUFFIX}")
 
 
 def registered(path: Path) -> Mapping[str, Exercise]:
-    """The exercises that a file registers, by name, in its order; a file that has changed is read again."""
+    """Return the exercises that a file registers, by name and in its order; a changed file is read again."""
     return _read(path.resolve(), path.stat().st_mtime_ns)
 
 
@@ -61,7 +61,7 @@ def _read(path: Path, changed: int) -> Mapping[str, Exercise]:
 
 
 def run(text: bytes | str, path: Path) -> tuple[dict[str, Exercise], dict[str, Any]]:
-    """Run the text of a file of exercises: what it registers, by name, and all names that it gives."""
+    """Run the text of an exercise file and return its exercises by name, and all names that it defines."""
     found: dict[str, Exercise] = {}
     names: dict[str, Any] = {"__name__": path.name.removesuffix(".py"), "__file__": str(path)}
     _registering.append(found)
@@ -86,26 +86,30 @@ def _files(folder: Path) -> list[Path]:
 
 
 def lessons(folder: Path = Path()) -> dict[str, tuple[Exercise, ...]]:
-    """The exercises of each notebook in a folder, by the notebook's name."""
+    """Return the exercises of each notebook in a folder, by the notebook's name."""
     return {path.name.removesuffix(SUFFIX): tuple(registered(path).values()) for path in _files(folder)}
 
 
 def exercises(folder: Path = Path()) -> dict[str, Exercise]:
-    """All exercises in a folder by name."""
+    """Return all exercises in a folder by name."""
     return {each.name: each for lesson in lessons(folder).values() for each in lesson}
 
 
 def known(name: str) -> Exercise | None:
-    """The exercise of this name, if cells have registered it or a file beside the notebook does."""
+    """Return the exercise of this name if a cell or a file next to the notebook registers it, else None."""
     if name in _cells:
         return _cells[name]
-    # First the files that speak of it: most often no other is read.
+    # Files that contain the name come first: usually no other file is read.
     files = sorted(_files(Path()), key=lambda path: name.encode() not in path.read_bytes())
     return next((found[name] for found in map(registered, files) if name in found), None)
 
 
 def find(name: str) -> Exercise:
-    """The exercise of this name; a ValueError suggests the nearest ones, or says what there is."""
+    """Return the exercise of this name.
+
+    Raises:
+        ValueError: if there is none; the message suggests the nearest names or lists those that exist.
+    """
     found = known(name)
     if found is None:
         raise ValueError(NO_EXERCISE.format(name, _what_there_is(name)))
@@ -114,8 +118,8 @@ def find(name: str) -> Exercise:
 
 def _what_there_is(name: str) -> str:
     names = [*_cells, *exercises()]
-    if near := difflib.get_close_matches(name, names, 3):
-        return f": did you mean {' or '.join(map(repr, near))}?"
+    if near := did_you_mean(name, names):
+        return near
     if not names:
         return NO_FILE.format(Path.cwd())
     some = [repr(each) for each in names[:_LISTED]] + ["…"] * (len(names) > _LISTED)

@@ -1,6 +1,6 @@
-"""Exercises of a file that was handed out: what the probes found in the solutions stands in it, and no solution.
+"""Exercises of a released file: it contains the probes' results for the solutions, but not the solutions themselves.
 
-An answer is judged as in the teacher's file, by what the probes find in it. `sealing` writes such files.
+An answer is judged as in the teacher's file, by comparing the probes' results. `sealing` writes such files.
 """
 
 from __future__ import annotations
@@ -17,44 +17,48 @@ import numpy as np
 from .judging import AnswerKind, Exercise, Misconception, Odd, Probe, Raised
 
 NO_SOLUTION = (
-    "The solution of {!r} is not in the file that was handed out: it holds what the probes found in the solution, and "
-    "answers are compared with that. The teacher's own file has the solution."
+    "The solution of {!r} isn't in this file, which was released to students. It contains only the probes' results, to "
+    "compare answers with. The teacher's file has the solution."
 )
-NOT_AS_SEALED = "The exercise {!r} is not as it was when its file was sealed: take the file anew from where it came."
+NOT_AS_SEALED = "The exercise {!r} has changed since its file was sealed. Get the file again from where it came."
 
 
 class Unrecordable(ValueError):
-    """What a probe found cannot be written into a file; the text says what it is."""
+    """A probe's result that can't be written to a file; the text says what it is."""
 
 
 class Outcomes:
-    """By exercise what its probes found in the right answer and in each wrong one, as compressed text."""
+    """The probes' results for the right answer and each wrong one, by exercise, as compressed text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     def __repr__(self) -> str:
-        return "<what the probes found>"
+        return "<the probes' results>"
 
     @cached_property
     def _found(self) -> Mapping[str, Any]:
         return json.loads(zlib.decompress(base64.b64decode(self._text)))
 
     def of(self, name: str) -> Mapping[str, Any]:
-        """What was found for an exercise; a ValueError says that it is not there."""
+        """Return the results for an exercise.
+
+        Raises:
+            ValueError: if there are none.
+        """
         if name not in self._found:
             raise ValueError(NOT_AS_SEALED.format(name))
         return self._found[name]
 
 
 def packed(found: Mapping[str, Any]) -> str:
-    """The text of `Outcomes`, the same for the same outcomes."""
+    """Compress results to the text of `Outcomes`; the same results give the same text."""
     text = json.dumps(found, separators=(",", ":"), sort_keys=True)
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 class Sealed(Exercise):
-    """An exercise whose solution is not here."""
+    """An exercise without its solution."""
 
     def __init__(
         self,
@@ -76,7 +80,7 @@ class Sealed(Exercise):
 
     @property
     def solution(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]  a field there, and none here
-        """Not here: a LookupError says where it is."""
+        """Raise LookupError, with the place of the solution."""
         raise LookupError(NO_SOLUTION.format(self.name))
 
     @cached_property
@@ -94,7 +98,11 @@ class Sealed(Exercise):
 
 
 def written(found: Any) -> Any:
-    """What a probe found, as JSON has it; Unrecordable says of what kind it is, if it cannot be written down."""
+    """Convert a probe's result to JSON.
+
+    Raises:
+        Unrecordable: if it can't be converted; the text says what it is.
+    """
     if isinstance(found, np.ndarray):
         return ["array", list(found.shape), found.ravel().tolist()]
     if isinstance(found, list):
@@ -111,7 +119,7 @@ def written(found: Any) -> Any:
 
 
 def read(found: Any) -> Any:
-    """What was written so."""
+    """Convert a probe's result back from JSON."""
     if not isinstance(found, list):
         return found
     kind, *parts = found

@@ -1,7 +1,7 @@
-"""Seal a file of exercises: what is handed out judges answers as the teacher's file does, and holds no solution.
+"""Seal an exercise file: the released file judges answers as the teacher's file does, but contains no solution.
 
-The probes stay as they are. Solutions and wrong answers go, with all that they alone use, and what the probes found in
-them takes their place.
+The probes stay as they are. Solutions and wrong answers are removed, with everything that only they use, and replaced
+by the probes' results.
 """
 
 from __future__ import annotations
@@ -23,31 +23,30 @@ from .registry import SUFFIX, run
 from .sealed import Sealed, Unrecordable, packed, written
 
 BY_CHANCE = (
-    "what the probe for {!r} finds in {} of {!r} depends on chance or on what ran before. Begin the probe with "
-    "torch.manual_seed(0), so that it finds the same each time"
+    "the probe for {!r} gives varying results for {} of {!r}: they depend on chance or on what ran before. Start the "
+    "probe with torch.manual_seed(0)"
 )
 NOT_RECORDED = (
-    "what the probe for {!r} finds in the solution of {!r} cannot be written down, for it is {}. Let the probe return "
-    "numbers, words, or lists and dicts of these"
+    "the probe for {!r} returns a result for the solution of {!r} that can't be saved: {}. Let it return numbers, "
+    "words, or lists and dicts of these"
 )
 STILL_THERE = (
-    "the solution of {!r} would stay in the copy that is handed out, for {} uses it. Give the probes a function of "
-    "their own"
+    "the solution of {!r} would remain in the released file, because {} uses it. Give the probes a separate function"
 )
 NOT_TAKEN_OUT = (
-    "the solution of {!r} is a value that could not be taken out. Call exercise(...) outside of functions and loops, "
-    "with the value in it"
+    "the solution of {!r} is a value that couldn't be removed. Call exercise(...) outside functions and loops, with "
+    "the value in the call"
 )
-STARRED = "a call of {} gives its arguments by a star. Write them out, so that the solution can be taken out"
+STARRED = "a call of {} passes its arguments with a star. Write them out, so that the solution can be removed"
 NEEDS_MORE = (
-    "without its solution {!r} is judged otherwise: the probe for {!r} finds something else. What the probes use must "
-    "stand in the file apart from solutions and wrong answers"
+    "without its solution {!r} is judged differently: the probe for {!r} gives another result. Define everything that "
+    "the probes use separately from solutions and wrong answers"
 )
-NOT_SEALED = "without the solutions the file does not run: {}"
-_DOCSTRING = """The exercises of {}, as `check` judges them: the solutions are not in this file.
+NOT_SEALED = "without the solutions the file doesn't run: {}"
+_DOCSTRING = """The exercises of {}, as `check` judges them, without the solutions.
 
-What the probes found in the solutions, and in well-known wrong answers, stands below as compressed text, so that nobody
-reads it by accident. It can be decoded: where points matter, a teacher looks at how an answer was found."""
+The text below contains the probes' results for the solutions and for well-known wrong answers. It is compressed, so
+that you don't read it by accident. It can be decoded: where points matter, teachers look at how an answer was found."""
 _WIDE = 110  # characters of a line
 _ANSWER = 2  # the place of the answer among the arguments of both
 _CALLS = {"exercise": "solution", "Misconception": "answer"}
@@ -55,20 +54,27 @@ _Definition = ast.FunctionDef | ast.ClassDef
 
 
 class NotSealed(ValueError):
-    """A file that cannot be sealed: the text says why, without a full stop."""
+    """A file that can't be sealed; the text says why, without its full stop."""
 
 
 def seal_folder(source: Path, place: Path) -> None:
-    """Write the files of exercises of a folder into another one, as students get them."""
+    """Write the exercise files of a folder to another one, as students get them."""
     for file in sorted(source.glob(f"*{SUFFIX}")):
         (place / file.name).write_text(sealed(file.read_text(encoding="utf-8"), file), encoding="utf-8")
 
 
 def sealed(text: str, path: Path, is_tested: bool = False) -> str:
-    """The file of exercises at `path`, whose text this is, for students. NotSealed says why there is none.
+    """Return the student version of an exercise file; a file that is sealed or has no exercises stays as it is.
 
-    The same text makes the same file. Sealed already, or without exercises, it is as it was. Of one that tests seal the
-    probes run once, and otherwise again, to see whether they find the same.
+    The same text gives the same version.
+
+    Args:
+        text: The text of the file.
+        path: The place of the file.
+        is_tested: The file is known to seal well, so don't run its probes a second time to compare their results.
+
+    Raises:
+        NotSealed: if the file can't be sealed; the text says why.
     """
     found, names = run(text, path)
     if all(isinstance(each, Sealed) for each in found.values()):

@@ -1,4 +1,4 @@
-"""A class on one page: what the notebooks that were handed in got right, and of what went wrong how often."""
+"""The class report: which answers of the submitted notebooks are right, and how often each misconception occurs."""
 
 from __future__ import annotations
 
@@ -15,29 +15,30 @@ from workbench.cli.grading import Graded, check_graded, check_output, grade_all,
 from workbench.cli.handed_in import NOT_RUN, Assignment
 from workbench.cli.pages import static, write
 
-# How far an answer is: a sign, and what it means. The sign and the word say what the colour says.
+# The state of an answer: its sign and its meaning. Sign and word carry the same information as the color.
 STATES = {
     "full": ("●", "right: all points"),
-    "part": ("◐", "not right yet; some of what is probed is right"),
-    "wrong": ("○", "an answer that is not right"),
+    "part": ("◐", "not right yet, but some of the checks pass"),
+    "wrong": ("○", "wrong"),
     "not tried": ("–", "no answer, or not in the notebook"),
-    "not run": ("×", "the kernel died before it was judged"),
-    "not read": ("×", "the notebook could not be read, or has no exercise of the lesson"),
+    "not run": ("×", "the kernel crashed before this was graded"),
+    "not read": ("×", "the notebook couldn't be read, or has no exercise from the lesson"),
 }
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _LONGEST = 1000  # characters of a text
-_IN_ROW = 80  # characters of an error that a row tells
+_IN_ROW = 80  # characters of an error that a row shows
 _MOST_FREQUENT = 5  # misconceptions at the top
-# Errors that are told in the row: the code of a student cannot be run, or a name in it is missing.
+# Errors that a row shows: the student's code can't run, or a name in it is missing.
 _TOLD = re.compile(r"\b((?:Syntax|Indentation|Tab|Name|Import|ModuleNotFound)Error): (.*?)(?:\. |\.?$)")
 
 _Answers = Mapping[str, Mapping[str, Verdict]]  # by student and exercise
 
 
 def progress(place: Path, lessons: Path | None, output: Path | None) -> None:
-    """Grade all notebooks of a folder, and write a page of the class.
+    """Grade all notebooks of a folder and write the class report, with the reasons why some couldn't be graded.
 
-    A CommandError says at the end how many could not be graded; the page has the others, and why each of these is not.
+    Raises:
+        CommandError: at the end, if some couldn't be graded.
     """
     whole = place.resolve()
     name = whole.stem if whole.is_file() else whole.name
@@ -52,7 +53,7 @@ def progress(place: Path, lessons: Path | None, output: Path | None) -> None:
 
 
 def state_of(verdict: Verdict) -> str:
-    """How far an answer is: a name in `STATES`."""
+    """Return the state of an answer, a name in `STATES`."""
     if verdict.right:
         return "full"
     if not verdict.answered:
@@ -61,7 +62,7 @@ def state_of(verdict: Verdict) -> str:
 
 
 def page_of(found: Sequence[Graded], title: str) -> str:
-    """The page of the notebooks that were handed in, which needs nothing else."""
+    """Return the class report as a self-contained page."""
     lessons = {each.lesson.name: each.lesson for each in found if each.lesson}
     unread = _unread(found, lessons)
     answers = {name: _answers(found, lessons[name]) for name in sorted(lessons)}
@@ -98,7 +99,7 @@ def _many(number: int, what: str) -> str:
 
 
 def _answers(found: Sequence[Graded], lesson: Assignment) -> _Answers:
-    """What is said of each student's answers; of two notebooks that seem to be one student's, each has a row."""
+    """Return the verdicts by student; if two notebooks seem to be from one student, each gets its own row."""
     own = [each for each in found if each.lesson is lesson]
     times = Counter(student_of(each.name) for each in own)
     rows = {student_of(each.name) if times[student_of(each.name)] == 1 else each.name: each for each in own}
@@ -106,13 +107,13 @@ def _answers(found: Sequence[Graded], lesson: Assignment) -> _Answers:
 
 
 def student_of(name: str) -> str:
-    """Whose notebook it is: the folder it lies in, or one of its own, else its own name."""
+    """Return the student's name: the notebook's outermost folder, or else the notebook's own name."""
     path = PurePosixPath(name)
     return path.parts[0] if len(path.parts) > 1 else path.stem
 
 
 def _unread(found: Sequence[Graded], lessons: Collection[str]) -> Mapping[str, Sequence[str]]:
-    """The notebooks that have no lesson, by the lesson whose name their own begins with, or else the only one."""
+    """Return the notebooks without a lesson, by the lesson that their name starts with, or else the only one."""
     unread: dict[str, list[str]] = {}
     for each in found:
         if each.lesson is None:
@@ -123,7 +124,7 @@ def _unread(found: Sequence[Graded], lessons: Collection[str]) -> Mapping[str, S
 
 
 def _most_frequent(lessons: Mapping[str, Assignment], answers: Mapping[str, _Answers]) -> str:
-    """The misconceptions that most students have shown, of all lessons."""
+    """List the most common misconceptions of all lessons."""
     shown = Counter(
         (name, said.exercise, said.misconception)
         for name, students in answers.items()
@@ -137,7 +138,7 @@ def _most_frequent(lessons: Mapping[str, Assignment], answers: Mapping[str, _Ans
         told = next((each.told for each in asked.misconceptions if each.name == misconception), "")
         items.append(f"<li><b>{many} ×</b> {_text(told)} ({_text(exercise)})</li>" if told else "")
     listed = "".join(items)
-    return f"<section><h2>The most frequent misconceptions</h2><ol>{listed}</ol></section>" if listed else ""
+    return f"<section><h2>Most common misconceptions</h2><ol>{listed}</ol></section>" if listed else ""
 
 
 def _lesson(lesson: Assignment, answers: _Answers, unread: Sequence[str]) -> str:
@@ -170,18 +171,18 @@ def _cell(said: Verdict) -> str:
 
 
 def _row_of_none(name: str, answers: _Answers, many: int) -> str:
-    """The row of a notebook that could not be read: of a student who has another one, by its own name."""
+    """Return the row of a notebook that couldn't be read, named after the file if the student has another one."""
     student = student_of(name) if student_of(name) not in answers else name
     cell = f'<td class="not-read" colspan="{many}">{STATES["not read"][0]} not read</td>'
     return f'<tr><th scope="row">{_text(student)}</th>{cell}<td>–</td></tr>'
 
 
 def _of_no_lesson(unread: Sequence[str]) -> str:
-    """A table of the notebooks that could not be read, and of which no name says to which lesson they belong."""
+    """Return a table of the notebooks that couldn't be read or assigned to a lesson."""
     rows = "".join(_row_of_none(name, {}, 1) for name in sorted(unread, key=str.casefold))
     head = '<tr><th scope="col">student</th><th scope="col">answers</th><th scope="col">points</th></tr>'
     table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
-    return f"<section><h2>Of no lesson</h2>{table}</section>" if rows else ""
+    return f"<section><h2>No matching lesson</h2>{table}</section>" if rows else ""
 
 
 def _sign(state: str) -> str:
@@ -189,7 +190,7 @@ def _sign(state: str) -> str:
 
 
 def _exercise(exercise: Exercise, answers: _Answers) -> str:
-    """What went wrong in an exercise, the most frequent first, and with whom."""
+    """List what went wrong in an exercise, most common first, and for which students."""
     said = {student: found[exercise.name] for student, found in answers.items()}
     states = Counter(state_of(each) for each in said.values())
     many = " · ".join(f"{STATES[state][0]} {state}: {states[state]}" for state in STATES if states[state])
@@ -200,12 +201,12 @@ def _exercise(exercise: Exercise, answers: _Answers) -> str:
     others = {student: each.says.removeprefix(start) for student, each in wrong.items() if student not in known}
     return (
         f"<h3>{_text(exercise.name)}</h3><p>{_text(exercise.asks)}</p><p>{many}</p>"
-        f"{_listed('Misconceptions', known)}{_listed('Other answers that are not right', others)}"
+        f"{_listed('Misconceptions', known)}{_listed('Other wrong answers', others)}"
     )
 
 
 def _listed(title: str, said: Mapping[str, str]) -> str:
-    """Sentences with how many students each is said of, and who they are, folded."""
+    """List messages with the number of students that got each, and their names, folded."""
     items = []
     for sentence, many in Counter(said.values()).most_common():
         who = ", ".join(f"<bdi>{_text(student)}</bdi>" for student in said if said[student] == sentence)
@@ -222,10 +223,10 @@ def _not_run(found: Sequence[Graded]) -> str:
         if state_of(said) == "not run"
     ]
     listed = "".join(f"<li><bdi>{_text(name)}</bdi>: {_text(why)}</li>" for name, why in items)
-    return f"<section><h2>What could not be run</h2><ul>{listed}</ul></section>" if items else ""
+    return f"<section><h2>Couldn't be graded</h2><ul>{listed}</ul></section>" if items else ""
 
 
 def _text(text: str) -> str:
-    """Text from anywhere, for the page: no tags, nothing that turns the text around it, and not without an end."""
+    """Make any text safe for the page: escape tags and control characters, and limit its length."""
     text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     return escape(shown(text))

@@ -1,4 +1,4 @@
-"""What is handed in of a lesson: which exercises a notebook answers, and how a run of it tells the points."""
+"""Submissions: which exercises a notebook answers, and how running it yields the points."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .errors import UNCHECKED, CommandError
 VERDICT = "application/vnd.workbench.verdict+json"
 JUDGES = "workbench_judges"  # in the metadata of the cells whose verdicts count
 ABSENT = "Not in this notebook ({})."
-NOT_RUN = "The kernel died before this was judged ({})."
-RAISED = "{} was raised where the answer is read: {}"
-# Python's own words for code that it cannot run; what stands behind them is a file's name that says nothing.
+NOT_RUN = "The kernel crashed before this was graded ({})."
+RAISED = "Reading the answer raised {}: {}"
+# Errors for code that Python can't run; the file name after the message means nothing to a reader.
 BROKEN = ("SyntaxError", "IndentationError", "TabError")
 STOPPED = "The cell stopped with {}: {}"
 _PLACE = re.compile(r" \([^()\s]+, line (\d+)\)$")
 
-# What a notebook from a browser installs is here already, and no notebook that is graded changes this environment.
+# Packages that a notebook from a browser installs are here already, and grading must not change this environment.
 _FIRST = """def _nothing_is_installed(line=""):
     pass
 
@@ -39,7 +39,7 @@ del _name"""
 
 @dataclass(frozen=True)
 class Assignment:
-    """A lesson as its teacher has it: its name, the file of its exercises, and by name what answers each."""
+    """A teacher's lesson: its name, its exercise file, and the expression that answers each exercise."""
 
     name: str
     file: Path
@@ -48,7 +48,7 @@ class Assignment:
 
     @classmethod
     def of(cls, notebook: Any, path: Path, file: Path) -> Assignment:
-        """The lesson in a notebook, read from `path`, whose exercises `file` registers."""
+        """Return the lesson in a notebook, read from `path`, whose exercises are registered in `file`."""
         found = registered(file)
         named = {name: answer_of(name, cell.source) for cell in notebook.cells if (name := name_of(cell))}
         for name in named:
@@ -59,7 +59,7 @@ class Assignment:
 
 
 def lesson_of(notebook: Any, lessons: Iterable[Assignment]) -> Assignment | None:
-    """The lesson most of whose exercises a notebook has, whatever its file is called."""
+    """Return the lesson that shares most exercises with a notebook, whatever the file is called."""
     best, most = None, 0
     for lesson in lessons:
         held = sum(bool(_cells(notebook, name)) for name in lesson.answers)
@@ -69,14 +69,14 @@ def lesson_of(notebook: Any, lessons: Iterable[Assignment]) -> Assignment | None
 
 
 def _cells(notebook: Any, name: str) -> list[int]:
-    """The numbers of the cells that answer an exercise: those that have its name or check it."""
+    """Return the numbers of the cells that answer an exercise: those with its name or its check."""
     check = re.compile(rf"""^[^#\n]*\bcheck\(\s*["']{re.escape(name)}["']""", re.M)
     code = [(number, cell) for number, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
     return [number for number, cell in code if name_of(cell) == name or check.search(cell.source)]
 
 
 def to_judge(notebook: Any, lesson: Assignment, file: Path) -> Any:
-    """A copy to run: behind each answer stands a cell that has a file judge it, made from the lesson's own."""
+    """Return a copy to run, in which a cell after each answer judges it with the teacher's exercise file."""
     made = copy.deepcopy(notebook)
     behind: dict[int, list[str]] = {}
     for name in lesson.answers:
@@ -101,17 +101,17 @@ def _noting(name: str, lesson: Assignment) -> Any:
 
 
 def _read(name: str, lesson: Assignment) -> str:
-    """Code for what the names in an answer mean."""
+    """Return code for a dict of the values of the names in an answer."""
     tree = ast.parse(lesson.answers[name].strip(), mode="eval")
     names = sorted({each.id for each in ast.walk(tree) if isinstance(each, ast.Name)})
     return f"{{each: globals().get(each) for each in {names!r}}}"
 
 
-_before: dict[str, Mapping[str, Any]] = {}  # by exercise: what the names in its answer meant before its cell ran
+_before: dict[str, Mapping[str, Any]] = {}  # by exercise: the values of the names in its answer before its cell ran
 
 
 def noted(name: str, values: Mapping[str, Any]) -> None:
-    """Keep what the names in an answer mean before its cell runs."""
+    """Store the values of the names in an answer before its cell runs."""
     _before[name] = values
 
 
@@ -121,13 +121,13 @@ def _judging(name: str, lesson: Assignment, file: Path) -> Any:
 
 
 def judged(file: str, name: str, answer: Callable[[], Any], now: Mapping[str, Any]) -> None:
-    """Judge an answer by the grader's file, whatever else this session registers, and put down what is said of it.
+    """Judge an answer with the grader's file, whatever else this session registers, and store the verdict.
 
     Args:
-        file: The grader's file of exercises.
+        file: The grader's exercise file.
         name: The exercise.
-        answer: Gives the answer.
-        now: What the names in the answer mean.
+        answer: A function that returns the answer.
+        now: The values of the names in the answer.
     """
     from IPython.display import display
 
@@ -140,15 +140,15 @@ def judged(file: str, name: str, answer: Callable[[], Any], now: Mapping[str, An
     else:
         is_read = True
         verdict = exercise.judge(given)
-    said = asdict(replace(verdict, tables=()))  # they are for who answers
+    said = asdict(replace(verdict, tables=()))  # they are for the student
     before = _before.get(name, {})
-    # Where the cell stops, what an earlier cell calls by the same name is no answer.
+    # If the cell stopped, a value that an earlier cell gave to the same name isn't an answer.
     is_old = bool(before) and all(now[each] is value for each, value in before.items())
     display({VERDICT: said | {"is_read": is_read, "is_old": is_old}}, raw=True)
 
 
 def verdicts(ran: Any, lesson: Assignment) -> list[Verdict]:
-    """What a run of the copy says of each exercise of the lesson: of several answers to one the best counts."""
+    """Return the verdict on each exercise of the lesson, from a run of the copy; the best of several answers counts."""
     found: dict[str, Verdict] = {}
     for name, said in _said(ran):
         exercise = lesson.exercises.get(name)
@@ -168,7 +168,7 @@ def _reached(verdict: Verdict) -> tuple[float, bool, bool]:
 
 
 def _said(ran: Any) -> Iterable[tuple[str, Any]]:
-    stopped: tuple[str, str] | None = None  # with which error, of the cell that was handed in
+    stopped: tuple[str, str] | None = None  # the error of the student's cell
     for cell in ran.cells:
         if cell.metadata.get(JUDGES):
             for output in cell.outputs:
@@ -181,14 +181,14 @@ def _said(ran: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _with_error(said: dict[str, Any], stopped: tuple[str, str] | None) -> dict[str, Any]:
-    """What is said of an answer; where its cell stopped before it was made, that comes first."""
+    """Return the verdict on an answer; if its cell stopped before the answer was made, that error replaces it."""
     if stopped is None:
         return said
     is_made = said.get("is_read", True) and not said.get("is_old")
     if is_made and (said.get("points") or stopped[0] not in BROKEN):
         return said
     kind, text = stopped
-    why = STOPPED.format(kind, _PLACE.sub(r", in line \1", text) or "it says no more")
+    why = STOPPED.format(kind, _PLACE.sub(r", in line \1", text) or "no message")
     return said | {"says": why, "points": 0, "misconception": None, "partly": False}
 
 
