@@ -210,3 +210,51 @@ def test_calls_in_a_list_are_called_as_their_nodes_are(engine):
     assert {node.made.scope for node in run.nodes.values() if node.made.scope} <= {
         call.scope for call in run.calls.values()
     }
+
+
+def _assigned(w):
+    w.data = w.data - 0.1 * w.grad
+
+
+def _added(w):
+    w.data.add_(w.grad, alpha=-0.1)
+
+
+def _subtracted(w):
+    w.data -= 0.1 * w.grad
+
+
+def _put(w):
+    w.data[:] = w.data - 0.1 * w.grad
+
+
+def _moved(w):
+    w.data = w.data.clone()
+
+
+def by_hand(torch, update, rounds=3):
+    """A training without an optimizer, whose last line is an update through `.data`."""
+    w = torch.ones(3, requires_grad=True)
+
+    def run():
+        for _ in range(rounds):
+            w.grad = None
+            (w * w).sum().backward()
+            update(w)
+
+    return run
+
+
+@each_engine
+@pytest.mark.parametrize("update", [_assigned, _added, _subtracted, _put])
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_each_update_through_data_is_counted_and_the_last_one_too(engine, update, rounds):
+    (parameter,) = TrainingRun(recorded(engine, lambda torch: by_hand(torch, update, rounds)).events).trained
+    assert len(parameter.updates) == rounds
+    assert all(math.isclose(each.size, 0.2 * each.before.norm, rel_tol=1e-3) for each in parameter.updates)
+
+
+@each_engine
+def test_memory_with_the_same_numbers_is_no_update(engine):
+    (parameter,) = TrainingRun(recorded(engine, lambda torch: by_hand(torch, _moved)).events).trained
+    assert not parameter.updates

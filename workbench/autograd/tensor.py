@@ -313,10 +313,12 @@ class Tensor(Facts, metaclass=TensorKind):
             )
         if self._rg and new._array.dtype is not self._array.dtype:
             self._keep_dtype()
-        self._array = new._array
+        before, self._array = self._array, new._array
         if type(self) is Tensor and type(new) is InferenceTensor:
             storage_of(self)  # which goes on counting
             self.__class__ = InferenceTensor
+        if listeners and before is not self._array:  # `t.data -= 1` has told of its write
+            emit(("wrote", self, "data", None))
 
     @data.deleter
     def data(self) -> None:

@@ -261,6 +261,8 @@ class TrainingRun(RecordedBackwards):
             if before is None or before.shape != event.value.shape or is_same(before, event.value):
                 return
             id, self.values[base] = base, event.value
+        if event.name == "data" and before is not None and is_same(before, event.value):
+            return  # moved, as to a device
         if id in self.parameters and before is not None and event.node is None:
             self._note_update(at, id, event.name, before, event.value, event.optimizer, event.source)
             if self.parameters[id].updates and self.parameters[id].updates[-1].event == at:

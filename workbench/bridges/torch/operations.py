@@ -275,6 +275,13 @@ class OperationRecorder(TorchDescriber):
             self._flush_deaths()
             self._put_grad(tensor, "", self.sampler.stack(3))
 
+    def data_set(self, tensor: torch.Tensor, memory: int) -> None:
+        """A tensor was given other memory, as by `p.data = p.data - g`; `p.data -= g` has told of its write."""
+        if tensor.data_ptr() != memory and self._is_known(serial := self._have(tensor) or 0):
+            self._flush_deaths()
+            self._values.pop(serial, None)  # it has the same version
+            self._put_write(tensor, "data", self.sampler.stack(3))
+
     def _put_grad(self, tensor: torch.Tensor, name: str = "", stack: Stack | None = None) -> None:
         serial, grad = self._tag(tensor), tensor.grad
         if serial not in self._tensors:  # an earlier chapter has told of it
@@ -415,8 +422,10 @@ def _kind_of(func: Any) -> tuple[str, str, bool]:
     kind, writes = "op", name.endswith("_") or name == "__setitem__" or name.startswith("__i")
     if name in ("__get__", "__set__"):
         attribute = getattr(getattr(func, "__self__", None), "__name__", "")
-        kind = "grad" if (name, attribute) == ("__set__", "grad") else "op" if attribute in _READ else "quiet"
-        kind, name = ("quiet" if name == "__set__" and kind == "op" else kind), attribute
+        kind = "op" if attribute in _READ else "quiet"
+        if name == "__set__":
+            kind = attribute if attribute in ("grad", "data") else "quiet"
+        name = attribute
         writes = False
     elif name in _HOOKS:
         kind = "hook"
@@ -449,6 +458,7 @@ class OperationMode(TorchFunctionMode):
         if kind == "backward":
             return recorder.asked(func, args, kwargs)
         since, before = _sequence(), []
+        memory = args[0].data_ptr() if kind == "data" else 0
         recorder.inside.clear()
         if writes or "out" in kwargs:
             try:
@@ -464,6 +474,8 @@ class OperationMode(TorchFunctionMode):
             with unobserved():
                 if kind == "grad":
                     recorder.grad_set(args[0])
+                elif kind == "data":
+                    recorder.data_set(args[0], memory)
                 elif kind == "hook":
                     recorder.hooked(args[0])
                 elif kind == "number":
