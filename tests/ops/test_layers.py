@@ -303,3 +303,21 @@ def test_a_convolution_of_few_elements_is_that_of_many(how: dict[str, Any], monk
     few = results()
     monkeypatch.setattr(convolution, "FEW_SEEN", 0)
     assert results() == few
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("inplace", [False, True])
+def test_rrelu_saves_its_operand_or_in_place_its_result(training: bool, inplace: bool) -> None:
+    x = w.tensor([-1.0, 2.0], requires_grad=True)
+    operand = x * 1
+    result = F.rrelu(operand, 0.25, 0.25, training, inplace)
+    total = result.sum()
+    with w.no_grad():
+        (result if inplace else operand).mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        total.backward()
+
+
+def test_renorm_writes_into_its_own_dtype_only() -> None:
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype float, but got double instead"):
+        w.renorm(w.ones(2, 3), 2, 0, 1.0, out=w.empty(2, 3, dtype=w.float64))

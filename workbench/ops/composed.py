@@ -28,7 +28,7 @@ from .shape import _unsafe_view
 def renorm(self: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None) -> Tensor:
     """The parts along `dim`, those whose p-norm is larger than `maxnorm` shortened to it. Source: torch.renorm."""
     if out is not None:
-        return into("renorm", out, renorm, self, p, dim, maxnorm)
+        return into("renorm", out, renorm, self, p, dim, maxnorm, exact=True)
     if not p > 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
     if self._array.ndim < 2:

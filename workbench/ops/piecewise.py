@@ -10,7 +10,7 @@ from ..autograd.tensor import Tensor
 from .activation import _elu_of
 from .core.checks import dim_index, only_floats, tensors_only
 from .core.op import define
-from .core.registry import abbreviation, in_formulas
+from .core.registry import abbreviation, explained, in_formulas
 from .creation import empty_like, ones_like
 from .inplace import write
 from .join_split import cat
@@ -149,17 +149,19 @@ _prelu = define(
     tangent="where(self > 0, self_t, weight * self_t) + where(self > 0, 0.0, self * weight_t)",
     samples="r(2, 3), r(3); r(3), r(1)",
 )
+explained("slope_of(x, noise)", "noise, the slope at each element of x")
+in_formulas("slope_of", lambda x, noise: noise, lambda x, noise: noise)
 _rrelu, _rrelu_ = (
     define(
         f"RreluWithNoiseBackward{i}",
         f"{name}(Tensor self, Kept noise)",
         np.multiply,
         batch="pointwise",
-        self="grad * noise",
+        self=f"grad * slope_of({read}, noise)",  # which only saves that tensor, as PyTorch does
         tangent="linear",
         samples="r(3), r(3).detach()",
     )
-    for i, name in enumerate(("rrelu_with_noise", "rrelu_with_noise_"))
+    for i, (name, read) in enumerate((("rrelu_with_noise", "self"), ("rrelu_with_noise_", "result")))
 )
 
 
