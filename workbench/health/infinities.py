@@ -176,6 +176,10 @@ def _by_forward(run: TrainingRun, source: Source, sender: RecordedNode | None) -
         why = "its input is empty"
     elif ranges:
         why = f"its inputs were finite ({ranges})"
+    if node.id == source.nan and node.made.operation == "logsumexp":
+        where = f", from {told(then)}" if then is not None else ""
+        sentence = f"{told(node)} gives -inf: {at}; all that it sums there is -inf{where}."
+        return Finding("not finite", True, sentence, _hint(run, node, 0.0), node.line, node.event, (node.id,))
     first = "first" if ranges or infinite or source.number else "first that was seen"
     sentence = f"{told(node)} is the {first} to give {kind}: {at}; {why}{_led_to(source, node, then, sender)}."
     large = max([abs(end) for value in given for end in (value.min, value.max) if end is not None], default=0.0)

@@ -30,7 +30,8 @@ class Source:
     """The first node of a forward whose numbers are not finite, and what it was given that was so already.
 
     That is a tensor which no node gave (`given`, and the write to it that made it so, if that was seen), or a number
-    of the program. Else the node made them. Where they were infinite, `nan` is the node that made nan of them.
+    of the program. Else the node made them. Where they were infinite, `nan` is the node that made nan of them, or the
+    `logsumexp` of nothing but a mask, which is -inf and has no derivative.
     """
 
     node: str
@@ -160,7 +161,16 @@ def source_of(graph: RecordedGraph, node: str) -> Source | None:
         texts = [arg.text for arg in made.args if arg.tensor is None] if results else []
         source.number = next((text for text in texts if text in _NUMBERS), "")
     source.is_mask = (made.operation in _LAYS_OVER or "attention" in made.operation) and _is_below(source)
+    if source.is_mask and source.nan is None:
+        source.nan = _sum_of_mask(graph, node)
     return source
+
+
+def _sum_of_mask(graph: RecordedGraph, node: str) -> str | None:
+    """The first `logsumexp` on the way to a node that is not finite itself: all that it sums is -inf."""
+    sums = [graph.nodes[id] for id in graph.reached([node]) if id in graph.nodes]
+    sums = [each for each in sums if each.made.operation == "logsumexp" and any(map(is_broken, graph.results(each.id)))]
+    return min(sums, key=lambda each: each.event).id if sums else None
 
 
 def kind_of_broken(value: Value | None) -> str:

@@ -27,7 +27,9 @@ def places_of(graph: TrainingRun, origin: Origin) -> list[tuple[str, str]]:
     if source is None:
         return found
     if source.nan not in (None, origin.sender):
-        found.append((source.nan or "", "made nan in forward of a value that is not finite"))
+        is_sum = graph.nodes[source.nan or ""].made.operation == "logsumexp"
+        made = "gave -inf in forward: all that it sums is -inf" if is_sum else ""
+        found.append((source.nan or "", made or "made nan in forward of a value that is not finite"))
     return [*found, (source.node, _told(graph, source))]
 
 

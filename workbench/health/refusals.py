@@ -27,7 +27,7 @@ _KEEP = (  # the graph of a gradient that was asked for
     "Pass create_graph=True to autograd.grad where its gradient is a part of the loss, as in a penalty; where it is "
     "only looked at, retain_graph=True keeps the graph."
 )
-_ASSIGNED = re.compile(r"(?:^|[:;])\s*([\w.]+)\s*=(?!=)")
+_ASSIGNED = re.compile(r"^([\w.]+)\s*=(?!=)[^;]*$")
 _PART = re.compile(r"(\w[\w.]*)\[\d+\]")
 _NAMED = 4  # weights that a sentence names
 
@@ -193,8 +193,9 @@ class _Refused:
         """What to do about two backwards of different lines that pass through what one name holds."""
         if first.captured:
             return _KEEP
+        cut = f"call detach() on {name}" if name.startswith("the ") else f"give that one {name}.detach()"
         return (
-            f"If one of the two is not to pass there, give that one {_variable(name)}.detach(); else add the losses "
+            f"If one of the two is not to pass there, {cut}; else add the losses "
             "and call backward() once, or pass retain_graph=True to the first, with no optimizer step between the two."
         )
 
@@ -352,15 +353,12 @@ def _cutting(cut: Cut) -> str:
 
 
 def _detached(name: str) -> str:
-    """The line that cuts off what a variable holds, or what stands in the tuple that it holds."""
-    name = _variable(name)
+    """The line that cuts off what a variable holds, or what is in the tuple that it holds; without one in words."""
+    if name.startswith("the "):
+        return f"call detach() on {name}"
     if (part := _PART.fullmatch(name)) is not None:
         return f"{part[1]} = tuple([each.detach() for each in {part[1]}])"
     return f"{name} = {name}.detach()"
-
-
-def _variable(name: str) -> str:
-    return "h" if name.startswith("the ") else name
 
 
 def _at(line: SourceLine | None) -> str:

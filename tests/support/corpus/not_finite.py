@@ -378,3 +378,28 @@ def equal_eigenvalues(torch):
         (vectors[:, 0] * torch.arange(2.0)).sum().backward()
 
     return run
+
+
+def summed_over_mask(torch, lay_over):
+    """A `logsumexp` over rows of which the last is masked altogether."""
+    w = torch.ones(2, 3, requires_grad=True)
+    mask = torch.tensor([[False, True, False], [True, True, True]])
+
+    def run():
+        scores = lay_over(w * 2.0, mask)
+        torch.logsumexp(scores, 1).sum().backward()  # all of a row
+
+    return run
+
+
+def masked_out(scores, mask):
+    return scores.masked_fill(mask, float("-inf"))
+
+
+def mask_added(scores, mask):
+    return scores + (~mask).to(scores.dtype).log()
+
+
+SUMMED = ("logsumexp (", " gives -inf: 1 of 2 values; all that it sums there is -inf, from ", "unmasked")
+for lay_over in (masked_out, mask_added):
+    not_finite(*SUMMED, at="# all of a row", why="w")(summed_over_mask, lay_over)

@@ -363,4 +363,24 @@ def penalty_without_the_graph_of_its_gradient(torch):
         with contextlib.suppress(RuntimeError):
             (out.mean() + (slope.norm(dim=1) - 1).square().mean()).backward()
 
+
+@fault(
+    "stopped",
+    SECOND,
+    "The result of exp carries the graph of an earlier round",
+    "call detach() on the result of exp",
+    without="h = h",
+    at="states.of.append(",
+    asks=True,
+)
+def states_in_a_queue(torch):
+    w = torch.ones(2, requires_grad=True)
+
+    def run():
+        states = type("Queue", (), {"of": [torch.zeros(2)]})()
+        with contextlib.suppress(RuntimeError):
+            for _ in range(3):
+                states.of.append((states.of[-1] + w).exp())
+                states.of[-1].sum().backward()
+
     return run
