@@ -15,11 +15,12 @@ from itertools import takewhile
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from . import events
+from . import errors, events
 
 if TYPE_CHECKING:
     from .scene.picture import Picture
     from .trace.facts import Called
+    from .trace.probable_cuts import ProbableCut
     from .trace.recorder import Recorder
 
 _MARK = "_workbench_shows_errors"  # on a notebook's shell
@@ -35,6 +36,7 @@ class Explanation:
         self.node, self.tensor = node, tensor  # the failing node's name, and the variable that the error is about
         self.marked = marked  # the Function whose backward is once_differentiable, if the error is about that
         self.called: Called | None = None  # the function of the user's that the engine had called, if that is known
+        self.guess: ProbableCut | None = None  # what probably cuts off the tensor that the error is about
         self._serial: int | None = None  # the node's number
         self._recorder: Recorder | None = None
         self._count = 0  # events until then
@@ -54,7 +56,7 @@ class Explanation:
 
         records, tensors = self._found()
         trace = Trace(records)
-        about = (tensors, self.line, self.raised, self.node, self.tensor, self.marked, self.called)
+        about = (tensors, self.line, self.raised, self.node, self.tensor, self.marked, self.called, self.guess)
         return picture_of(trace, error_story(trace, *about))
 
     def _found(self) -> tuple[Sequence[Any], list[str]]:
@@ -108,16 +110,28 @@ class Explanation:
         self.called = called_in(error)
         frame = user_frame()
         self.line = line_of(frame)
+        self._guess(frame, self.line)
         self._named += [(name, weakref.ref(thing)) for name, thing in (named_in(frame) if frame is not None else ())]
+
+    def _guess(self, frame: Any, line: tuple[str, int] | None) -> None:
+        from .trace.probable_cuts import probable_cut
+
+        if frame is not None and line is not None and errors.NO_GRAD_FN.partition("{} ")[2] in self.words:
+            with suppress(Exception):  # a guess from the source alone: nothing depends on it
+                self.guess = probable_cut(frame, line[1])
 
 
 class _OfTorch(Explanation):
     """The same of an error that a backward of PyTorch's raised."""
 
     def __init__(self, error: BaseException, failure: Any) -> None:
+        from .trace.error_frames import frames_of
+
         super().__init__(type(error).__name__, str(error), failure.node)
         self.line, self.raised, self.called = failure.line, failure.raised, failure.called
         self._records, self._ids = failure.records, failure.tensors
+        at = [frame for frame, number in frames_of(error) if (frame.f_code.co_filename, number) == failure.line]
+        self._guess(at[-1] if at else None, failure.line)
 
     def _found(self) -> tuple[Sequence[Any], list[str]]:
         return self._records, self._ids

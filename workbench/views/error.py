@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..health.backwards import RecordedBackwards
+from ..health.finding import listed
 from ..health.refusals import refusal_of
 from ..scene.labels import CHIP_COLUMNS, TITLE_CHARACTER, columns
 from ..scene.layout import LayoutUnavailable
@@ -22,6 +23,7 @@ from ..trace.advised import advice_for, hook_refused
 from ..trace.call_records import MethodCalled
 from ..trace.facts import Called, Phase, SourceLine
 from ..trace.frame import Frame
+from ..trace.probable_cuts import ProbableCut
 from ..trace.records import BackwardFinished, BackwardStarted, Failed, NodeCreated, NodeStarted, TensorWritten
 from ..trace.schema import Record
 from ..trace.source import source
@@ -53,11 +55,13 @@ def error_story(
     tensor: str = "",
     marked: str = "",
     called: Called | None = None,
+    guess: ProbableCut | None = None,
 ) -> Storyboard:
     """The last error of a trace; `tensors` is what it is about, `line` where the engine was called from.
 
     `raised` is the user's innermost line on its way; `node`, `tensor` and `marked` (the Function whose backward is
     once_differentiable) are names for what the trace has none of, and `called` is what the engine had called.
+    `guess` is what probably cuts the tensor off, by the program's source.
     """
     events = trace.events
     ends = [count for count, event in enumerate(events, 1) if isinstance(event, Failed)]
@@ -65,7 +69,7 @@ def error_story(
         return Storyboard(Scene("Error"), [StoryStep("No error was recorded.")])
     names = {"node": node, "tensor": tensor, "marked": marked}
     return _Story(
-        events[: ends[-1]], trace.frame(ends[-1]), tensors, source(line), source(raised), names, called
+        events[: ends[-1]], trace.frame(ends[-1]), tensors, source(line), source(raised), names, called, guess
     ).board()
 
 
@@ -79,6 +83,7 @@ class _Story:
         raised: SourceLine | None,
         names: dict[str, str],
         called: Called | None,
+        guess: ProbableCut | None,
     ) -> None:
         self.events, self.frame = events, frame
         failed = events[-1]
@@ -91,12 +96,17 @@ class _Story:
         self.name = frame.called(self.failed.node) if self.failed.node else names["node"]
         lines = any(isinstance(event, MethodCalled) for event in events)
         self.called = called = called or failed.called
+        self.guess = guess
         kind = "" if called is None else called.kind
         self.advice = advice_for(failed.message, bool(self.name), lines, kind, failed.task is not None)
         self.phase: Phase = "backward" if self.name or self.failed.task else self.advice.phase
         begun = [event for event in events if isinstance(event, BackwardStarted) and event.task == self.failed.task]
         self.line = line or (begun[-1].source if begun else None)
-        self.raised, self.tensor, self.marked = raised, names["tensor"], names["marked"] or self._marking()
+        self.raised, self.tensor, self.marked = (
+            raised,
+            names["tensor"] or (guess.name if guess is not None else ""),
+            names["marked"] or self._marking(),
+        )
         self.broken = self._broken() if self.advice.about == "write" else None
 
     def _broken(self) -> tuple[int, TensorWritten | None] | None:
@@ -276,6 +286,8 @@ class _Story:
         """What it means and what to do."""
         if (refusal := refusal_of(RecordedBackwards(self.events), self.failed)) is not None:
             return refusal.sentence, refusal.advice
+        if self.guess is not None and (told := self._guessed(self.guess)) is not None:
+            return told
         tensor = self.frame.called(self.tensors[0]) if self.tensors else self.tensor or "the tensor"
         means = self.advice.means.replace("{node}", self.name or "a node").replace("{tensor}", tensor)
         means = means.replace("{called}", self._callee()).replace("{hook}", self._hook())
@@ -285,6 +297,24 @@ class _Story:
         if means.startswith(("the ", "an ", "backward ")) or (means.startswith("a ") and tensor != "a"):
             means = means[:1].upper() + means[1:]
         return means, self.advice.do.replace("{name}", self._variable()).replace("{called}", self._callee())
+
+    def _guessed(self, guess: ProbableCut) -> tuple[str, str] | None:
+        """What the program's source shows: a cut, which is a question, or modules that are frozen."""
+        name = guess.name or "What backward starts at"
+        if guess.frozen:
+            all = listed(guess.frozen, 3)
+            return (
+                f"{name} does not require grad, and no parameter of {all} does.",
+                f"Call requires_grad_() on what is to be trained: {guess.frozen[0]}.requires_grad_().",
+            )
+        if (at := source(guess.line)) is None:
+            return None
+        word = f"{guess.word}()" if guess.word in ("no_grad", "inference_mode") else guess.word
+        which = f"{'the ' if word == 'comparison' else ''}{word} ({at.file}, line {at.line}: {at.text})"
+        return (
+            f"{name} does not require grad. Does {which} cut it off?",
+            "Leave that out where the gradient is to pass. Run it inside of record() to be sure of the cause.",
+        )
 
     def _callee(self) -> str:
         """The function of the user's that the engine had called."""
