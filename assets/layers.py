@@ -55,7 +55,7 @@ def part_of(path: Path) -> str:
 
 
 def imported(path: Path) -> set[str]:
-    """The parts that a file imports when it is loaded; what stands in a function is loaded later."""
+    """Return the parts that a file imports at load time; imports in functions come later."""
     found: set[str] = set()
     package = ("workbench", *path.relative_to(PACKAGE).parts[:-1])
     left: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]

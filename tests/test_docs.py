@@ -271,7 +271,7 @@ def test_the_reference_says_of_each_name_what_it_takes_and_refuses() -> None:
     mm, reduction = ("\n".join(REFERENCE.entry(f"workbench.{name}", [])) for name in ("mm", "sum"))
     assert "- **Dtypes:** uint8, int32, int64, float16, float32, float64; the result has the input's.\n" in mm
     assert (
-        "  - `RuntimeError` for shapes that do not fit: `mat1 and mat2 shapes cannot be multiplied (2x3 and 2x4)`" in mm
+        "  - `RuntimeError` for shapes that don't fit: `mat1 and mat2 shapes cannot be multiplied (2x3 and 2x4)`" in mm
     )
     assert "  - `NotImplementedError` for bool: `\"addmm_impl_cpu_\" not implemented for '…'`\n" in mm
     assert "bool, uint8, int32, int64 give int64; float16 gives float16;" in reduction

@@ -15,7 +15,7 @@ c.Spawner.cmd = [os.environ.get("CLASS_PYTHON", sys.executable), str(HERE / "sta
 c.Spawner.default_url = "/lab/tree/lessons"
 c.Spawner.notebook_dir = "~"
 
-# At most this for one student. LocalProcessSpawner, the default, holds nobody to it: systemd, Docker and Kubernetes do.
+# At most this for one student. LocalProcessSpawner, the default, doesn't enforce it: systemd, Docker and Kubernetes do.
 c.Spawner.mem_limit = os.environ.get("CLASS_MEMORY", "1G")
 c.Spawner.mem_guarantee = os.environ.get("CLASS_MEMORY_RESERVED", "256M")
 c.Spawner.cpu_limit = float(os.environ.get("CLASS_CPUS", "2"))
@@ -27,7 +27,7 @@ c.Spawner.environment = {
     **{name: value for name, value in os.environ.items() if name in ("CLASS_COURSE", "CLASS_EXCHANGE", "CLASS_IDLE")},
 }
 
-# When a lecture begins all come at once: nobody is sent away, and a server may take its time.
+# When a lecture begins all come at once: everyone is admitted, and a server may take its time.
 c.JupyterHub.concurrent_spawn_limit = 0
 c.Spawner.start_timeout = 300
 c.Spawner.http_timeout = 300

@@ -2,7 +2,7 @@
 
     CLASS_STUDENTS=/srv/class/students.txt CLASS_TEACHERS=ada,emmy jupyterhub -f jupyterhub_config.py
 
-A student is a line of the file, and an account of the machine; nobody else is let in, and no password stands here.
+A student is a line of the file, and an account of the machine; no one else is admitted, and this file has no password.
 """
 
 import os

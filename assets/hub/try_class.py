@@ -62,7 +62,7 @@ c.JupyterHub.load_roles = [{{"name": "class", "scopes": scopes, "services": ["cl
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of the loopback address that nobody listens on."""
+    """Return free ports of the loopback address."""
     probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [probe.getsockname()[1] for probe in probes]
     for probe in probes:
@@ -95,7 +95,7 @@ class Hub:
         self._processes: list[subprocess.Popen[bytes]] = []
 
     async def start(self) -> None:
-        """Start the hub, also anew after it was killed, and wait until it answers."""
+        """Start the hub, or restart it after it was killed, and wait until it answers."""
         environment = os.environ | ({"PYTHONPATH": str(self.site)} if self.site else {})
         command = [sys.executable, "-m", "jupyterhub", "-f", str(self.config)]
         with open(self.folder / "log", "ab") as log:
@@ -288,12 +288,12 @@ class Student:
         await self.hub.ask(f"{self.place}/contents/{LESSON}", "PUT", said)
 
     async def saved(self) -> list[Any]:
-        """What stands in the cells of the file."""
+        """Return the cell contents of the file."""
         found = (await self.hub.ask(f"{self.place}/contents/{LESSON}"))["content"]
         return [(cell["source"], len(cell.get("outputs", []))) for cell in found["cells"]]
 
     def held(self) -> list[Any]:
-        """What stands in the cells of the page."""
+        """Return the cell contents of the page."""
         return [(cell["source"], len(cell.get("outputs", []))) for cell in self.notebook["cells"]]
 
     async def press(self, what: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""The plugin of pytest: `pytest --workbench-on-failure` keeps a page for each failing test that ran a backward.
+"""The pytest plugin: `pytest --workbench-on-failure` saves a page for each failing test that ran a backward pass.
 
-It stands outside of the package, so that a run of pytest that does not ask for it imports nothing else.
+It is outside the package, so that pytest imports nothing else unless the option is given.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 OPTION = "--workbench-on-failure"
 FOLDER = "workbench-failures"
-HELP = f"keep a page for each failing test that ran a backward, of the workbench or of PyTorch, in FOLDER ({FOLDER})"
+HELP = f"save a page in FOLDER for each failing test that ran a backward pass, also with PyTorch (default: {FOLDER})"
 NO_FOLDER = "{0} {1} would write pages into {1}: write {0}={1} if so, else put {0} behind the names of tests."
 
 
@@ -22,7 +22,7 @@ def pytest_addoption(parser: Any) -> None:
 
 
 def pytest_configure(config: Any) -> None:
-    """Record tests if that is asked for."""
+    """Record tests if the option is given."""
     folder = config.getoption("workbench_on_failure")
     if folder is None:
         return

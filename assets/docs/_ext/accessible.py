@@ -1,4 +1,4 @@
-"""What axe asks for and the theme leaves out: levels of captions, names of sidebars, a heading of the search."""
+"""Add what axe requires and the theme lacks: caption levels, sidebar names, a heading on the search page."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ INSTEAD = {
 }
 
 
-def mend(app: Sphinx, failed: Exception | None) -> None:
-    """Mend the pages that were written."""
+def fix(app: Sphinx, failed: Exception | None) -> None:
+    """Fix the written pages."""
     for page in Path(app.outdir).rglob("*.html") if failed is None and app.builder.format == "html" else ():
         text = made = page.read_text(encoding="utf-8")
         for old, new in INSTEAD.items():
@@ -26,5 +26,5 @@ def mend(app: Sphinx, failed: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.connect("build-finished", mend)
+    app.connect("build-finished", fix)
     return {"parallel_read_safe": True}

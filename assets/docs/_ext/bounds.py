@@ -1,8 +1,8 @@
-"""What an entry of the reference says of shapes, dtypes and errors, which follows from its arguments or is found out.
+"""Describe the shapes, dtypes and errors of a reference entry.
 
-A function of tensors is called here with one tensor of each dtype, with shapes that do not fit and with what is no
-tensor: what it gives and what it refuses is told. The errors that a function, or a class being made, raises itself are
-read from its code, with their sentences.
+A function of tensors is called with one tensor of each dtype, with shapes that don't fit, and with something that isn't
+a tensor. The entry lists what it returns and what it rejects. Errors that a function, or the constructor of a class,
+raises itself are read from its code, with their messages.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from functools import cache
 from typing import Any
 
 NONE = "none of its own."
-NO_TENSOR = "`TypeError` for what is no tensor."
+NO_TENSOR = "`TypeError` for an argument that isn't a tensor."
 SAYS_SHAPE = re.compile(
     r"\b(shapes?|sizes?|dimensions?|matri(x|ces)|vectors?|labels?|bytes)\b|\([nbm], |\(\d|\(batch|broadcast"
 )
 # Of what the arguments are called, what they say of the result's shape.
 BY_ARGUMENT = {
-    "keepdim": "without dimensions, or without those of `dim`; with `keepdim` these have size 1.",
-    "reduction": "without dimensions, or that of the elements with `reduction='none'`.",
-    "error_if_nonfinite": "without dimensions.",
+    "keepdim": "`()`, or the input's without the dimensions in `dim`; with `keepdim` these have size 1.",
+    "reduction": "`()`, or that of the elements with `reduction='none'`.",
+    "error_if_nonfinite": "`()`.",
     "steps": "`(steps,)`.",
     "n": "`(n,)`.",
-    **dict.fromkeys(("data", "obj", "ndarray"), "that of what is given."),
+    **dict.fromkeys(("data", "obj", "ndarray"), "that of the argument."),
     **dict.fromkeys(("min", "values", "shifts", "dims", "src"), "that of the input."),
-    "size": "the one that is asked for, as ints or as a tuple.",
+    "size": "the requested one, as ints or as a tuple.",
 }
 BY_PLACE = {
-    "workbench.nn.init": "the tensor keeps its own.",
-    "workbench.optim": "each parameter, its gradient and what is kept of it have one.",
+    "workbench.nn.init": "unchanged.",
+    "workbench.optim": "a parameter, its gradient and its optimizer state have the same shape.",
 }
 PYTHON = ("bool", "int", "float", "str", "None", "bytes")
 TENSOR = object()
@@ -142,7 +142,7 @@ class Tried:
     def shape_said(self) -> str:
         """The shape of the result, where it is the operands'."""
         if len(self.shapes) > 1:
-            return "that to which the operands are broadcast." if self.broadcasts else ""
+            return "that of the broadcast operands." if self.broadcasts else ""
         outcome = next((each for each in self.by_dtype.values() if not isinstance(each, Exception)), None)
         return "that of the input." if self.shapes[0] and getattr(outcome, "shape", None) == self.shapes[0] else ""
 
@@ -154,7 +154,7 @@ class Tried:
         for (kind, said), names in refused.items():
             yield f"`{kind}` for {', '.join(names)}: {said}"
         if isinstance(self.unlike, Exception):
-            yield f"`{type(self.unlike).__name__}` for shapes that do not fit: {first_line(self.unlike)}"
+            yield f"`{type(self.unlike).__name__}` for shapes that don't fit: {first_line(self.unlike)}"
         if isinstance(self.no_tensor, Exception):
             yield NO_TENSOR.replace("TypeError", type(self.no_tensor).__name__)
 
@@ -164,7 +164,7 @@ def first_line(error: Exception) -> str:
 
 
 def without(error: Exception, dtype: str) -> str:
-    """The sentence without the dtype that it names: so all that are refused alike are told at once."""
+    """Return the message without the dtype it names, so that dtypes rejected alike share an entry."""
     from workbench.autograd import dtypes
 
     word = dtypes.named(dtype).word
@@ -269,10 +269,10 @@ def shape_of(full: str, of: Any, op: Any, found: Tried | None, says: str) -> str
         return ""
     back = returned(of).strip("'\"")
     if op is None and back in PYTHON:
-        return "none: no tensor is returned." if back == "None" else f"none: a Python {back}."
+        return "none: nothing is returned." if back == "None" else f"none: a Python {back} is returned."
     names = set() if op is not None else {*inspect.signature(of).parameters}
     by_argument = next((text for name, text in BY_ARGUMENT.items() if name in names and "Tensor" in back), "")
     if full.endswith("_") and "error_if_nonfinite" not in names:
-        return "the tensor keeps its own."
+        return "unchanged."
     by_place = next((text for place, text in BY_PLACE.items() if full.startswith(place + ".")), "")
     return (found.shape_said() if found else "") or by_argument or by_place

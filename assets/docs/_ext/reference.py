@@ -7,8 +7,8 @@ A page asks for it by `{api}`:
     tensor(1.)
     ```
 
-What stands in it is the example of these names. `tests/test_docs.py` runs it, and asks that every public name stands in
-such a block and in an example of its page. An option `members` names those of a class that are told, in place of all.
+The block contains the example of these names. `tests/test_docs.py` runs it, and requires that every public name has
+such a block and is used in an example on its page. The option `members` selects members of a class.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ PLACES = (
     "workbench.widgets",
     "workbench.classroom",
 )
-# What a call gives, and what is handed on: classes that nobody makes by name.
+# Classes whose instances come from calls: programs don't construct them.
 GIVEN = (
     "workbench.recording.Trace",
     "workbench.scene.picture.Picture",
@@ -66,11 +66,11 @@ GIVEN = (
     "workbench.tools.explore.Exploration",
 )
 BLOCK = re.compile(r"^```\{api\} ([\w.]+):?([\w. \n]*?)\n((?::members:[^\n]*\n)?)(.*?)^```$", re.M | re.S)
-OPERATIONS = "workbench"  # where the functions are whose variants are told with them
+OPERATIONS = "workbench"  # where functions are listed together with their variants
 
 
 class Raw:
-    """A text that stands in a signature without quotes."""
+    """A text that appears in a signature without quotes."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -207,11 +207,11 @@ NUMBERS = {
     "pi": "The ratio of a circle's circumference to its diameter, 3.14159....",
     "inf": "Infinity.",
     "nan": "Not a number.",
-    "contiguous_format": "The order in memory in which the elements of the last dimension are neighbours.",
-    "channels_last": "The order of images `(n, c, h, w)` in which the channels of a pixel are neighbours.",
-    "channels_last_3d": "The same of volumes `(n, c, d, h, w)`.",
-    "preserve_format": "The order that a tensor has already.",
-    "strided": "The layout of all tensors here: every element is kept.",
+    "contiguous_format": "The memory order in which the elements of the last dimension are adjacent.",
+    "channels_last": "The memory order of images `(n, c, h, w)` in which the channels of a pixel are adjacent.",
+    "channels_last_3d": "The same for volumes `(n, c, d, h, w)`.",
+    "preserve_format": "The memory order that a tensor already has.",
+    "strided": "The layout of all tensors in this package: every element is stored.",
 }
 
 
@@ -222,18 +222,19 @@ def constant(name: str, of: Any) -> str:
     if name != of.name:
         return f"The same as {of.name}."
     if not of.rank:
-        return "True or False: what a mask has."
+        return "Booleans, as in a mask."
     bits = f"{8 * of.itemsize} bits"
     if of.is_floating_point:
-        return f"Floating point of {bits}{', what Python floats become' * (bits == '32 bits')}."
+        return f"Floating point with {bits}{', the default for Python floats' * (bits == '32 bits')}."
     return (
-        f"Integers of {bits}{', from 0 up' * (of.np.kind == 'u')}{', what Python ints become' * (bits == '64 bits')}."
+        f"{'Unsigned i' if of.np.kind == 'u' else 'I'}ntegers with {bits}"
+        f"{', the default for Python ints' * (bits == '64 bits')}."
     )
 
 
 SHAPES = {
-    "pointwise": "The operands meet in one dtype, and their shapes are broadcast.",
-    "tensors": "Both are tensors; they meet in one dtype, and their shapes are broadcast.",
+    "pointwise": "The operands are converted to a common dtype, and their shapes are broadcast.",
+    "tensors": "Both are tensors; they are converted to a common dtype, and their shapes are broadcast.",
     "float": "The operands' shapes are broadcast; integers become floating point.",
 }
 SHAPES_OF_ONE = {

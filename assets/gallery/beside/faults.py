@@ -2,7 +2,7 @@
 
     python assets/gallery/beside/faults.py TOOL...
 
-runs these tools on the trainings of tests/health/torch_bugs.py and torch_healthy.py, and writes both files; with no
+runs these tools on the programs of tests/health/torch_bugs.py and torch_healthy.py, and writes both files; with no
 name it writes the page alone. It needs PyTorch; "histograms" needs tensorboard, and "torchlens" itself, which leaves
 its wrappers around PyTorch's functions and so runs in a process of its own. What counts as named stands on the page.
 """
@@ -141,7 +141,7 @@ def _is_named(entry: Any, said: list[tuple[str, int | None]]) -> bool:
     return hasattr(entry, "is_named_by") and any(entry.is_named_by(*each) for each in said)
 
 
-# Tools that show numbers: what somebody would see in them, by fixed bounds.
+# Tools that show numbers: fixed bounds decide what a person would notice.
 
 
 def histograms(entry: Any) -> dict[str, Any]:
@@ -407,7 +407,7 @@ def page(facts: dict[str, Any]) -> str:
 
 
 def _quiet(facts: dict[str, Any]) -> str:
-    """What is told of healthy runs, by tools that tell of any."""
+    """Say in how many healthy programs each tool reports something."""
     counts = {}
     for tool, called in TOOLS.items():
         told = [each for each in facts[f"{tool}, healthy"].values() if each]

@@ -4,7 +4,7 @@ import os
 
 c = get_config()  # noqa: F821
 
-# Kernels that nobody has used for so long end, also behind a page that is open: notebooks stay, variables go. A server
+# Kernels that have been idle for so long end, also behind a page that is open: notebooks stay, variables go. A server
 # without kernels and pages ends as well.
 idle = int(os.environ.get("CLASS_IDLE", "3600"))  # s
 c.MappingKernelManager.cull_idle_timeout = idle
