@@ -1,4 +1,4 @@
-"""PyTorch's public names, and what to say of one that the workbench does not have.
+"""PyTorch's public names, and what to say about one that the workbench doesn't implement.
 
 `absent.txt` lists the names of PyTorch 2.13, a section for each module; nothing of PyTorch is needed to read it. A
 module that the workbench has no file for, such as torch.nn.modules.conv, is made when asked for, of what the package
@@ -17,7 +17,7 @@ from typing import Any
 
 NO_ATTRIBUTE = "{} has no attribute {!r}"
 NOT_IMPORTED = "cannot import name {!r} from {!r}: {}"
-NOT_HERE = "PyTorch has {}.{}, the workbench has not"
+NOT_HERE = "the workbench doesn't implement {}.{}"
 INSTEAD = "{}; {}."
 INSTEAD_IN_PLACE = "{}; {}, and copy_ that into the tensor."
 

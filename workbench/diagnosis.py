@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from .scene.theme import Theme
 
 _ASKED = "why() is asked {}, but got {}."
-_UNKNOWN = "The trace knows no tensor named {!r}; {} {}."
-_SEVERAL = "The trace knows several tensors whose names end with {!r}: {}. Say more of the name."
-_LOADED = "why() finds a tensor itself only in a trace that was recorded here: of one that was loaded say its name."
+_UNKNOWN = "No tensor named {!r} in this trace. {} {}."
+_SEVERAL = "Several tensors in this trace have names that end with {!r}: {}. Give more of the name."
+_LOADED = 'In a loaded trace, pass the name of the tensor, for example why("w").'
 _MOST_NAMES = 12  # that an error lists
 _FLOATING = ("float", "bfloat", "complex")  # how dtypes begin that can have gradients
 
@@ -155,7 +155,7 @@ def _known_name(name: str, known: Iterable[str]) -> str:
         raise ValueError(_SEVERAL.format(name, _listed(found)))
     ends = {end: each for each in reversed(names) for end in (each, each.partition(".")[2])}
     near = list(dict.fromkeys([ends[end] for end in get_close_matches(name, ends, _MOST_NAMES)]))
-    raise ValueError(_UNKNOWN.format(name, "near are" if near else "it has", _listed(near or names)))
+    raise ValueError(_UNKNOWN.format(name, "Close names:" if near else "It has:", _listed(near or names)))
 
 
 def _listed(names: Sequence[str]) -> str:

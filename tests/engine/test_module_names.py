@@ -35,16 +35,15 @@ from torch.nn.utils.convert_parameters import parameters_to_vector | import torc
 from torch.nn.modules import conv, loss | from torch.nn.modules.conv import * | from torch.nn.modules.rnn import *
 """
 ABSENT = {
-    "from torch.nn.modules.conv import LazyConv1d": "PyTorch has torch.nn.modules.conv.LazyConv1d, the workbench has "
-    "not.",
-    "from torch.nn.modules.loss import CTCLoss": "PyTorch has torch.nn.modules.loss.CTCLoss, the workbench has not.",
-    "from torch.nn.parallel import DistributedDataParallel": "PyTorch has torch.nn.parallel.DistributedDataParallel, "
-    "the workbench has not; tensors are always in the computer's own memory: call the module itself.",
-    "from torch.nn.utils.rnn import pack_padded_sequence": "PyTorch has torch.nn.utils.rnn.pack_padded_sequence, the "
-    "workbench has not; there are pad_sequence and a mask of what is padding.",
-    "from torch.optim.adam import adam": "PyTorch has torch.optim.adam.adam, the workbench has not.",
-    "from torch.nn.modules.pooling import LPPool2d": "PyTorch has torch.nn.modules.pooling.LPPool2d, the workbench has "
-    "not.",
+    "from torch.nn.modules.conv import LazyConv1d": "the workbench doesn't implement torch.nn.modules.conv.LazyConv1d.",
+    "from torch.nn.modules.loss import CTCLoss": "the workbench doesn't implement torch.nn.modules.loss.CTCLoss.",
+    "from torch.nn.parallel import DistributedDataParallel": "the workbench doesn't implement "
+    "torch.nn.parallel.DistributedDataParallel; tensors are always in the computer's own memory: call the module itself.",
+    "from torch.nn.utils.rnn import pack_padded_sequence": "the workbench doesn't implement "
+    "torch.nn.utils.rnn.pack_padded_sequence; there are pad_sequence and a mask of what is padding.",
+    "from torch.optim.adam import adam": "the workbench doesn't implement torch.optim.adam.adam.",
+    "from torch.nn.modules.pooling import LPPool2d": "the workbench doesn't implement "
+    "torch.nn.modules.pooling.LPPool2d.",
 }
 
 

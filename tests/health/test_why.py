@@ -66,9 +66,9 @@ def test_a_trace_that_was_loaded_is_asked_by_name(engine, made, tmp_path):
     trace.save(tmp_path / "trace.json")
     loaded = workbench.load(tmp_path / "trace.json")
     assert repr(loaded.why("w")) == repr(trace.why("w")) == repr(trace.why(w))
-    with pytest.raises(TypeError, match="say its name"):
+    with pytest.raises(TypeError, match="pass the name of the tensor"):
         loaded.why(w)
-    with pytest.raises(ValueError, match=r"knows no tensor named 'q'; it has .*w"):
+    with pytest.raises(ValueError, match=r"No tensor named 'q' in this trace. It has: .*w"):
         loaded.why("q")
 
 
@@ -78,9 +78,9 @@ def test_a_name_without_its_root_will_do_where_one_tensor_has_it(engine):
         net(engine.ones(2, 3)).sum().backward()
     assert repr(trace.why("0.weight")) == repr(trace.why("net.0.weight"))
     assert repr(trace.why("1.0.weight")) == repr(trace.why("net.1.0.weight"))
-    with pytest.raises(ValueError, match="names end with 'weight': net.0.weight and net.1.0.weight. Say more"):
+    with pytest.raises(ValueError, match="names that end with 'weight': net.0.weight and net.1.0.weight. Give more"):
         trace.why("weight")
-    with pytest.raises(ValueError, match="no tensor named '0.wieght'; near are net.0.weight"):
+    with pytest.raises(ValueError, match="No tensor named '0.wieght' in this trace. Close names: net.0.weight"):
         trace.why("0.wieght")
 
 

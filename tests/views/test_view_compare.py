@@ -207,7 +207,7 @@ def test_a_trace_is_compared_by_its_own_show_too():
         first.show("compare")
     with pytest.raises(TypeError, match="`against` is another trace, of record"):
         first.show("compare", against=3)
-    with pytest.raises(TypeError, match="The view 'compare' has no option 'open'; its options are 'against' and"):
+    with pytest.raises(TypeError, match="View 'compare' has no option 'open'. Options: 'against', "):
         first.show("compare", open=[])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
+from ..errors import did_you_mean
 from ..health.finding import plural
 from ..health.findings import findings
 from ..scene.storyboard import Storyboard
@@ -92,14 +93,15 @@ def storyboard(trace: Timeline, view: str = "graph", *, legend: bool = True, **o
 
 def _check(view: str, options: Mapping[str, Any]) -> None:
     """Raise an error unless there is such a view, and it has these options."""
-    *names, last = sorted(VIEWS)
-    if view not in (*names, last):
-        raise ValueError("There is no view named {!r}; choose {} or {}.".format(view, ", ".join(names), last))
+    names = sorted(VIEWS)
+    if view not in names:
+        raise ValueError(f"No view named {view!r}.{did_you_mean(view, names)} Views: {', '.join(names)}.")
     own = VIEWS[view].options
     for name in options:
         if name not in own:
-            known = f"options are {series([*map(repr, own), repr('legend')])}" if own else "option is 'legend'"
-            raise TypeError(f"The view {view!r} has no option {name!r}; its {known}.")
+            known = ", ".join(map(repr, [*own, "legend"]))
+            near = did_you_mean(name, [*own, "legend"])
+            raise TypeError(f"View {view!r} has no option {name!r}.{near} Options: {known}.")
     against = options.get("against")
     if not isinstance(against, Timeline | None):
         raise TypeError(f"`against` is another trace, of record() or load(), but got {type(against).__name__}.")
