@@ -151,7 +151,9 @@ def test_the_steps_that_are_asked_for_are_recorded_and_nothing_else_changes(
         seen = run(tmp_path, "-m", "workbench", "trace", *options, "train.py")
         assert seen.returncode == plain.returncode == 0, seen.stderr
         assert seen.stdout == plain.stdout
-        told = "workbench: wrote two.json: 2 steps of train.py, recorded from PyTorch; the script continues unrecorded.\n"
+        told = (
+            "workbench: wrote two.json: 2 steps of train.py, recorded from PyTorch; the script continues unrecorded.\n"
+        )
         assert told in seen.stderr and "lost" not in seen.stderr
         trace = workbench.load(tmp_path / "two.json")
         backwards = {"gradients that add up": 4, "a closure": 4}.get(loop, 2)

@@ -144,7 +144,7 @@ def take_step(optimizer: Any, loss: Any) -> None:
 def run(entry: Entry) -> tuple[workbench.Trace, Exception | None]:
     """The trace of a program, recorded with its engine, and the error with which it ended.
 
-    Of a program that is prepared the training alone is recorded: the recording begins after model and optimiser were
+    Of a program that is prepared the training alone is recorded: the recording begins after model and optimizer were
     made, as around a loop that somebody looks into.
     """
     error = None

@@ -90,7 +90,7 @@ def test_findings_print_as_text_and_are_data(engine: str, tmp_path: Path) -> Non
     trace.save(tmp_path / "trace.json")
     assert workbench.load(tmp_path / "trace.json").findings() == findings
     empty = str(corpus.recorded(engine, loop).findings())
-    assert empty.startswith("No findings: 4 backwards, 4 parameters, ") and "not finite, cut off" in empty
+    assert empty.startswith("No findings in 4 backward passes, 4 parameters, ") and "non-finite, cut, " in empty
     assert len(empty) < 180 and "\n" not in empty
 
 

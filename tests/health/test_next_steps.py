@@ -115,7 +115,7 @@ def infinite(torch: Any, way: str) -> Any:
 def test_the_picture_of_what_is_not_finite_can_be_asked_for(engine: str, way: str, shown: str) -> None:
     trace = recorded(engine, lambda torch: infinite(torch, way))
     text = next(each.next_step for each in trace.findings() if each.rule == "not finite")
-    assert text == f"Look at its inputs: {shown}, and there press / and type SinhBackward0."
+    assert text == f"Look at its inputs in {shown}: press / there and type SinhBackward0."
     assert follow(trace, text) == 1
 
 

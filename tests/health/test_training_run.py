@@ -16,7 +16,7 @@ from workbench.trace.values import Value
 
 
 def mlp(torch, rounds=3):
-    """A training of two layers with an optimiser, and of a third with none, by hand."""
+    """A training of two layers with an optimizer, and of a third with none, by hand."""
     nn = torch.nn
     net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
     w = torch.randn(2, requires_grad=True)

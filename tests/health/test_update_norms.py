@@ -1,4 +1,4 @@
-"""How far an optimiser's step moves a weight is recorded where the weight's numbers are not kept."""
+"""How far an optimizer's step moves a weight is recorded where the weight's numbers are not kept."""
 
 from __future__ import annotations
 

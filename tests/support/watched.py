@@ -25,7 +25,7 @@ def ends(path: Path) -> list[tuple[int, str]]:
 
 
 def model_of(torch: Any) -> tuple[Any, Any]:
-    """A small model, and its optimiser."""
+    """A small model, and its optimizer."""
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
     return model, torch.optim.SGD(model.parameters(), lr=0.01)
@@ -144,7 +144,7 @@ def what_is_not_trained_is_told_after_three_watched_steps(torch: Any, path: Path
             each.requires_grad_(not frozen)
         with workbench.watch(model, optimizer, every=2, path=path, keep=0):
             train(torch, model, optimizer, 9)
-        said = "spare.weight and spare.bias have had no gradient in the last 3 watched steps, and the optimiser has "
+        said = "spare.weight and spare.bias have had no gradient in the last 3 watched steps, and the optimizer has "
         assert capsys.readouterr().err == ("" if frozen else f"watch: step 5: {said}them to update.\n")
     model, optimizer = model_of(torch)
     with workbench.watch(model, optimizer, every=1, path=path):

@@ -10,13 +10,13 @@ from os.path import commonprefix
 from ..trace.facts import Cut
 from ..trace.records import TensorWritten
 from ..trace.values import Value
-from .finding import Finding, place, plural, told
+from .finding import Finding, asked, place, plural, told
 from .graph import RecordedNode
 from .training_run import TrainingRun, TrainingStep
 
 # The words for cuts by which gradients were off: how something was computed, and what to do if that is not meant.
 _SWITCHED_OFF = {
-    "no_grad": ("under `no_grad`", "leave `no_grad` out"),
+    "no_grad": ("under `no_grad`", "remove `no_grad`"),
     "checkpoint": (
         "by a checkpoint with use_reentrant=True, none of whose inputs takes a gradient",
         "call checkpoint with use_reentrant=False",
@@ -66,9 +66,11 @@ def without_gradients(run: TrainingRun) -> Iterator[Finding]:
         yield Finding(
             "under no_grad",
             False,
-            f"Is it meant that no gradient passes on from {told(node)}? What it is given was computed {how} "
-            f"({place(cut.source)}), from weights that take a gradient, in {plural(steps, 'step')}.",
-            f"If those weights are to train, {leave}; if not, `requires_grad_(False)` says so.",
+            asked(
+                f"No gradient passes on from {told(node)}: in {plural(steps, 'step')} its input was computed from "
+                f"trainable weights {how} ({place(cut.source)})."
+            ),
+            f"If those weights should train, {leave}. If not, freeze them with `requires_grad_(False)`.",
             cut.source or node.line,
             node.event,
             (node.id,),
@@ -105,7 +107,7 @@ def alike(names: Iterable[str], trained: Iterable[str]) -> str:
     prefix = matched[0][1] + begin
     if not begin or any(name.startswith(prefix) for name in trained):
         return ""
-    return f" Their names begin as that of {prefix}, which does not train either: were they frozen by that prefix?"
+    return f" Their names start with {prefix}, which doesn't train either: they may have been frozen by that prefix."
 
 
 def scales(run: TrainingRun) -> set[str]:

@@ -21,10 +21,10 @@ _CALLED = {"unsafe_view": "matmul"}  # what PyTorch ends a product of batches wi
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is wrong, or where not `certain` something that may be meant, worded as a question.
+    """Something that is wrong; where not `certain`, something that may be intentional, which the sentence then asks.
 
-    `rule` is a short name, as "not finite". The `sentence` says what is wrong, where, and by which numbers; `next_step`
-    what to look at or to try. `trace.frame(event + 1)` shows it; `ids` are the nodes and tensors that it is about.
+    `rule` is a short name such as "not finite". The `sentence` says what happened, where, and gives the numbers;
+    `next_step` says what to do. `trace.frame(event + 1)` shows it; `ids` are the nodes and tensors that it is about.
     """
 
     rule: str
@@ -36,7 +36,12 @@ class Finding:
     ids: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.sentence}\n{self.next_step}"
+        return f"{self.sentence}\n{self.fix}"
+
+    @property
+    def fix(self) -> str:
+        """The next step, marked as the fix unless it depends on what was intended."""
+        return self.next_step if self.next_step.startswith("If ") else f"Fix: {self.next_step}"
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as JSON's own types."""
@@ -53,10 +58,15 @@ class Finding:
         }
 
 
+def asked(sentence: str, certain: bool = False) -> str:
+    """The sentence of a finding, with the question whether it is intentional where that may be."""
+    return sentence if certain else f"{sentence} Is this intentional?"
+
+
 def place(line: SourceLine | None) -> str:
     """`train.py:18 \\`h = self.fc(x)\\``, or that the line is not known."""
     if line is None:
-        return "a line that is not known"
+        return "an unknown line"
     text = shortened(without_comment(line.text).strip(), _TEXT)
     return f"{line.file}:{line.line} `{text}`" if text else f"{line.file}:{line.line}"
 
@@ -99,5 +109,5 @@ def span(value: Value) -> str:
 
 
 def plural(count: int, word: str) -> str:
-    """`1 step`, `3 steps`."""
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
+    """`1 step`, `3 steps`, `3 passes`."""
+    return f"{count:,} {word}{'' if count == 1 else 'es' if word.endswith('s') else 's'}"

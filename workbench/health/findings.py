@@ -95,7 +95,7 @@ _OF_WHOLE_STEPS: frozenset[Rule] = frozenset(
     )
 )
 
-_LOOKED_FOR = "what is not finite, cut off, not cleared, not updated, dead, vanishing or exploding"
+_CHECKED = "Checked for non-finite, cut, uncleared, vanishing and exploding gradients, dead units, missing updates."
 
 
 class Findings(list[Finding]):
@@ -112,11 +112,11 @@ class Findings(list[Finding]):
         lines = [f"{self.lost}."] if self.lost else []
         last = [f"{self.functions}."] if self.functions else []
         if not self:
-            return "\n".join([*lines, f"No findings: {self.looked_at}.", *last])
+            return "\n".join([*lines, f"No findings in {self.looked_at}", *last])
         for number, each in enumerate(self, 1):
             if not each.certain and (number == 1 or self[number - 2].certain):
-                lines.append("Perhaps meant:")
-            lines += [f"{number}. {each.sentence}", f"   {each.next_step}"]
+                lines.append("Possibly intentional:")
+            lines += [f"{number}. {each.sentence}", f"   {each.fix}"]
         return "\n".join([*lines, *last])
 
     __repr__ = __str__
@@ -143,13 +143,13 @@ def findings_of(run: TrainingRun) -> Findings:
 
 
 def _looked_at(run: TrainingRun) -> str:
-    """`3 backwards, 6 parameters, … were looked at, for …`, and what could not be told."""
+    """`3 backward passes, 6 parameters, …`, what was checked, and what could not be."""
     weights = [each for each in run.trained if each.is_held or each.updates] or run.trained
     updates = sum(len(each.updates) for each in weights)
-    counts = {"backward": len(run.backwards), "parameter": len(weights), "node": len(run.nodes), "update": updates}
-    said = f"{series([plural(count, word) for word, count in counts.items()])} were looked at, for {_LOOKED_FOR}"
+    counts = {"backward pass": len(run.backwards), "parameter": len(weights), "node": len(run.nodes), "update": updates}
+    said = f"{series([plural(count, word) for word, count in counts.items()])}. {_CHECKED}"
     if not run.backwards:
-        said += "; no backward was recorded, so that little could be told"
+        said += " No backward pass was recorded, so there was little to check."
     elif len(run.steps) < 3:
-        said += "; what does not change, and what grows, is told of three steps or more"
+        said += " Record at least three steps to also find weights that never change and values that grow."
     return said

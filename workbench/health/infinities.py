@@ -10,7 +10,7 @@ from ..trace.records import GradChanged
 from ..trace.values import Value
 from .backwards import RecordedBackward
 from .causes import grown, scale_of, scales
-from .finding import Finding, listed, place, plural, span, told, written_as
+from .finding import Finding, asked, listed, place, plural, span, told, written_as
 from .graph import RecordedNode
 from .measures import size_of
 from .not_finite import Cause, Source, cause_of_loss, first_cause, has_nan, kind_of_broken
@@ -20,23 +20,23 @@ from .training_run import TrainedParameter, TrainingRun, TrainingStep, Update
 _HUGE = 1e10  # numbers that something had let grow before they overflowed
 
 _HINTS = {
-    "sqrt": "Its derivative is infinite at 0: add a small number before the root, as in `(x + 1e-8).sqrt()`.",
-    "log": "Keep its input above 0: add a small number, or clamp it, or use a function that works on logarithms.",
-    "div": "Keep the divisor away from 0: add a small number to it.",
-    "rsqrt": "It is infinite at 0: add a small number before the root, as in `(x + 1e-8).rsqrt()`.",
+    "sqrt": "Add a small number before the root, as in `(x + 1e-8).sqrt()`: its derivative is infinite at 0.",
+    "log": "Keep its input above 0: add a small number, clamp it, or use a function that works with logarithms.",
+    "div": "Keep the divisor away from 0, for example by adding a small number to it.",
+    "rsqrt": "Add a small number before the root, as in `(x + 1e-8).rsqrt()`: it is infinite at 0.",
     "log1p": "Keep its input above -1: add a small number, or clamp it.",
-    "pow": "At 0 a negative power is infinite, and so is the derivative of one below 1: add a small number before.",
-    "logsumexp": "Where all that it sums is -inf its derivative is nan: leave one position of each row unmasked.",
-    "linalg_eigh": "The derivative of eigenvectors divides by differences of eigenvalues: where two are equal it is "
-    "not finite. Compute with the eigenvalues alone, or keep them apart, as by a small change of the matrix.",
-    "linalg_svd": "The derivative of U and V divides by singular values and their differences: where two are equal, or "
-    "one is 0, it is not finite. Compute with the singular values alone, or keep them apart.",
-    "exp": "Its input is too large: subtract the largest first, or stay with logarithms (`logsumexp`, `log_softmax`).",
-    "softmax": "A row whose scores are all -inf has no softmax: leave one position of each row unmasked.",
-    "acos": "Its derivative is infinite at -1 and 1: clamp its input to a little less, or use `atan2`.",
-    "std": "Of a single value it is nan: give it two or more, or `correction=0`.",
-    "nll_loss": "If `ignore_index` leaves out every target, their mean is nan: leave such a batch out.",
-    "norm": "Its derivative does not exist at 0: add a small number to what is normalised.",
+    "pow": "Add a small number before it: at 0 a negative power is infinite, and so is the derivative of one below 1.",
+    "logsumexp": "Leave at least one position of each row unmasked: where it sums only -inf, its derivative is nan.",
+    "linalg_eigh": "Use only the eigenvalues, or keep them apart with a small change of the matrix: the derivative of "
+    "eigenvectors divides by the differences between eigenvalues.",
+    "linalg_svd": "Use only the singular values, or keep them apart: the derivative of U and V divides by singular "
+    "values and their differences, so it isn't finite where two are equal or one is 0.",
+    "exp": "Subtract the maximum first, or stay with logarithms (`logsumexp`, `log_softmax`): its input is too large.",
+    "softmax": "Leave at least one position of each row unmasked: a row of scores that are all -inf has no softmax.",
+    "acos": "Clamp its input to just inside -1 and 1, where its derivative is infinite, or use `atan2`.",
+    "std": "Give it two or more values, or use `correction=0`: it is nan for a single value.",
+    "nll_loss": "Skip a batch in which `ignore_index` excludes every target: their mean is nan.",
+    "norm": "Add a small number to what is normalized: it has no derivative at 0.",
 }
 _ALSO = {
     "linalg_eig": "linalg_eigh",
@@ -52,19 +52,19 @@ _DOMAINS = {
     "sqrt": (
         0.0,
         inf,
-        "A negative number has no root: look at why its input falls below 0, or clamp it above 0.",
+        "Check why its input falls below 0, or clamp it above 0: a negative number has no root.",
     ),
-    "log": (0.0, inf, "A negative number has no logarithm: look at why its input falls below 0, or clamp it above 0."),
+    "log": (0.0, inf, "Check why its input falls below 0, or clamp it above 0: a negative number has no logarithm."),
     "pow": (
         0.0,
         inf,
-        "A negative number has no power that is a fraction, and no derivative by the power: look at why it falls below "
-        "0, or clamp it above 0.",
+        "Check why its input falls below 0, or clamp it above 0: a negative number has no fractional power, and no "
+        "derivative with respect to the exponent.",
     ),
-    "log1p": (-1.0, inf, "Below -1 it is not defined: look at why its input falls there, or clamp it above -1."),
-    "acos": (-1.0, 1.0, "It is defined from -1 to 1: look at why its input goes beyond, or clamp it to a little less."),
+    "log1p": (-1.0, inf, "Check why its input falls below -1, or clamp it above -1: it isn't defined there."),
+    "acos": (-1.0, 1.0, "Check why its input leaves the range from -1 to 1, or clamp it to just inside."),
 }
-_GIVEN = "Look at where it comes from: the data, how it was loaded or normalised, or an update before the recording."
+_GIVEN = "Check where it comes from: the data, how it was loaded or normalized, or an update before the recording."
 
 
 def not_finite(run: TrainingRun) -> Iterator[Finding]:
@@ -137,10 +137,10 @@ def _told_cause(run: TrainingRun, cause: Cause) -> Finding | None:
         return None
     if origin.hook is not None:
         line, hook = origin.hook.hook.source, origin.hook.hook
-        what = f"{hook.title} ({place(line)}) makes a gradient not finite that was finite before it."
-        return Finding("not finite", True, what, "Look at what the hook does.", line, backward.event, (cause.place,))
-    what = f"A backward ({place(backward.source)}) is given a gradient to begin with that is not finite."
-    next_step = "Look at what `backward(...)` or `grad(...)` is given there, and at what scales the loss."
+        what = f"{hook.title} ({place(line)}) turns a finite gradient into a non-finite one."
+        return Finding("not finite", True, what, "Check what the hook computes.", line, backward.event, (cause.place,))
+    what = f"The backward pass at {place(backward.source)} starts from a gradient that is not finite."
+    next_step = "Check the gradient that `backward(...)` or `grad(...)` is given, and what scales the loss."
     return Finding("not finite", True, what, next_step, backward.source, backward.event, (origin.seed or "",))
 
 
@@ -165,7 +165,7 @@ def _by_forward(run: TrainingRun, source: Source, sender: RecordedNode | None) -
     given = [value for value in node.inputs if value.is_known]
     infinite = [value for value in given if value.nonfinite]
     ranges = listed([span(value) for value in given if not value.nonfinite])
-    why = "what it was given was not seen"
+    why = "its inputs are unknown"
     if infinite:
         why = f"its input had {plural(infinite[0].nonfinite, 'infinite value')} of {size_of(infinite[0])}"
         why += f", from {told(then)}" if then is not None else ""
@@ -180,20 +180,20 @@ def _by_forward(run: TrainingRun, source: Source, sender: RecordedNode | None) -
         where = f", from {told(then)}" if then is not None else ""
         sentence = f"{told(node)} gives -inf: {at}; all that it sums there is -inf{where}."
         return Finding("not finite", True, sentence, _hint(run, node, 0.0), node.line, node.event, (node.id,))
-    first = "first" if ranges or infinite or source.number else "first that was seen"
-    sentence = f"{told(node)} is the {first} to give {kind}: {at}; {why}{_led_to(source, node, then, sender)}."
+    first = "first" if ranges or infinite or source.number else "first known"
+    sentence = f"The {first} {kind} comes from {told(node)}: {at}; {why}{_led_to(source, node, then, sender)}."
     large = max([abs(end) for value in given for end in (value.min, value.max) if end is not None], default=0.0)
     is_number = bool(source.number) and node.id == source.node
-    hint = "Look at that number: the line has it, or computes it." if is_number else _hint(run, node, large)
+    hint = "Check that number: the line has it, or computes it." if is_number else _hint(run, node, large)
     return Finding("not finite", True, sentence, hint, node.line, node.event, (node.id,))
 
 
 def _led_to(source: Source, node: RecordedNode, then: RecordedNode | None, sender: RecordedNode | None) -> str:
     """What became of infinities that a node made."""
     if then is not None and node.id == source.node:
-        return f". Of these {told(then)} makes nan"
+        return f". {told(then)} turns these into nan"
     if sender is not None and sender.id != node.id:
-        return f". The loss was finite, and the backward of {told(sender)} made gradients of it that are not"
+        return f". The loss was finite, but the backward of {told(sender)} made gradients that aren't"
     return ""
 
 
@@ -201,12 +201,12 @@ def _by_backward(run: TrainingRun, node: RecordedNode) -> Finding:
     """A node whose own backward made such numbers of finite ones."""
     sent = next(grad for grad in node.sent if grad is not None and grad.nonfinite)
     ranges = listed([span(value) for value in node.inputs if value.is_known])
-    inputs = f" where its inputs were {ranges}{grown(run, node)}" if ranges else ""
+    inputs = f", where its inputs were {ranges}{grown(run, node)}" if ranges else ""
     return Finding(
         "not finite",
         True,
-        f"The backward of {told(node)} is the first to give gradients that are not finite: {sent.nonfinite} of "
-        f"{size_of(sent)} values{inputs}; the gradient that it received was finite, and so was the loss.",
+        f"The first non-finite gradients come from the backward of {told(node)}: {sent.nonfinite} of {size_of(sent)} "
+        f"values{inputs}. The loss and the incoming gradient were finite.",
         _hint(run, node, 0.0),
         node.line,
         node.finished[0],
@@ -215,9 +215,9 @@ def _by_backward(run: TrainingRun, node: RecordedNode) -> Finding:
 
 
 def _unknown_loss(backward: RecordedBackward, root: str) -> Finding:
-    what = f"The value that a backward ({place(backward.source)}) starts at is not finite, and no node made it."
+    what = f"The backward pass at {place(backward.source)} starts at a value that is not finite, and no node made it."
     return Finding(
-        "not finite", True, what, "Look at what it was computed from.", backward.source, backward.event, (root,)
+        "not finite", True, what, "Check what it was computed from.", backward.source, backward.event, (root,)
     )
 
 
@@ -227,14 +227,14 @@ def _unknown_gradient(run: TrainingRun, step: TrainingStep, id: str, grad: Value
     if change is not None and isinstance(change.made, GradChanged):
         line, count = change.made.source, f"{grad.nonfinite} of {size_of(grad)} values"
         what = f"{change.made.name or 'The program'} ({place(line)}) makes the gradient of {parameter.name} not finite"
-        what += f" in step {step.number}: {count}; what the backward brought was finite."
-        return Finding("not finite", True, what, "Look at what is written there.", line, change.event, (id,))
+        what += f" in step {step.number}: {count}. The backward pass had brought finite values."
+        return Finding("not finite", True, what, "Check what is written there.", line, change.event, (id,))
     return Finding(
         "not finite",
         True,
         f"The gradient of {parameter.name} is not finite in step {step.number}: {grad.nonfinite} of "
-        f"{size_of(grad)} values; no node that was recorded made it so.",
-        "Look at the seed of the backward, at hooks, and at what scales the loss.",
+        f"{size_of(grad)} values; no recorded node made it so.",
+        "Check the gradient that the backward pass starts from, hooks, and what scales the loss.",
         None,
         parameter.gradients[0].event if parameter.gradients else step.begin,
         (id,),
@@ -244,9 +244,9 @@ def _unknown_gradient(run: TrainingRun, step: TrainingStep, id: str, grad: Value
 def _hint(run: TrainingRun, node: RecordedNode, large: float) -> str:
     name = node.made.operation
     if large > _HUGE:
-        return f"Its inputs had grown to {large:.3g} before: look at the learning rate and at how fast the loss grows."
+        return f"Check the learning rate and how fast the loss grows: its inputs had grown to {large:.3g} before."
     if any(not size_of(value) for value in node.inputs):
-        return "What it computes of no values is nan: look at what selects them, and leave such a step out."
+        return "Check what selects the values, and skip such a step: it is nan for an empty input."
     name = _ALSO.get(name, name)
     low, high, outside = _DOMAINS.get("sqrt" if name == "rsqrt" else name, (-inf, inf, ""))
     ends = [end for value in node.inputs[:1] for end in (value.min, value.max) if end is not None]
@@ -258,7 +258,7 @@ def _hint(run: TrainingRun, node: RecordedNode, large: float) -> str:
         return hint
     step = run.shown_step(node.event)
     shown = "trace.show()" if step is None else f"trace.show(step={step})"
-    return f"Look at its inputs: `{shown}`, and there press / and type {node.made.name}."
+    return f"Look at its inputs in `{shown}`: press / there and type {node.made.name}."
 
 
 def _given(run: TrainingRun, source: Source, seen: TensorSeen, value: Value) -> Finding:
@@ -270,27 +270,27 @@ def _given(run: TrainingRun, source: Source, seen: TensorSeen, value: Value) -> 
     name = seen.name or written_as(node, seen.id)
     count = f"{value.nonfinite} of {size_of(value)} values"
     next_step, line, event = _GIVEN, node.line, node.event
-    subject = f"{name}, which {told(node)} is given," if name else f"What {told(node)} is given"
+    subject = f"{name}, an input of {told(node)}," if name else f"An input of {told(node)}"
     if source.written is not None:
         event, write = source.written
         line = write.source
         what = f"{write.name} ({place(line)}) makes {name or 'a tensor'} not finite"
-        sentence = f"{what}: {count}; {told(node)} is given it."
-        next_step = "Look at what is written there."
+        sentence = f"{what}: {count}; {told(node)} uses it."
+        next_step = "Check what is written there."
     elif seen.cut is not None:
         word = "under `no_grad`" if seen.cut.word == "no_grad" else f"after {seen.cut.word}"
         sentence = f"{subject} is not finite: {count}; it was computed {word} "
         sentence += f"({place(seen.cut.source)})."
         line = seen.cut.source or line
-        next_step = "Look at what is computed there."
+        next_step = "Check what is computed there."
     else:
-        sentence = f"{subject} is not finite already: {count}; no node of the forward made it so."
+        sentence = f"{subject} is already not finite: {count}; no node of the forward pass made it so."
         frozen = [id for id in run.frozen if has_nan(run.values[id]) and id != seen.id] if not seen.name else []
         if frozen:  # what it is given may have been computed by a layer whose weights take no gradient
             first, value = run.frozen[frozen[0]].name, run.values[frozen[0]]
             count = f"{value.nonfinite} of {size_of(value)} values"
-            sentence += f" {first}, which takes no gradient, has nan, too: {count}."
-            next_step = f"Look at how {first} was made or loaded, and at what was written to it."
+            sentence += f" {first}, which takes no gradient, contains nan too: {count}."
+            next_step = f"Check how {first} was created or loaded, and what was written to it."
     return Finding("not finite", True, sentence, next_step, line, event, (seen.id, node.id))
 
 
@@ -300,16 +300,14 @@ def _from_the_beginning(run: TrainingRun, parameters: Sequence[TrainedParameter]
     node, value = run.nodes[first.used[0]], first.seen.value
     kind = kind_of_broken(value)
     count = f"{value.nonfinite} of {size_of(value)} values are {kind}"
-    others = f"; so it is with {plural(len(parameters) - 1, 'other parameter')}" if len(parameters) > 1 else ""
-    use = f"; {told(node)} is the first to use it"
-    when = "from the beginning" if run.is_whole else "from the beginning of what was kept"
+    more = len(parameters) - 1
+    others = f" {plural(more, 'other parameter')} {'is' if more == 1 else 'are'} affected too." if more else ""
+    when = "before the first step" if run.is_whole else "before the first recorded step"
     return Finding(
         "not finite",
         certain,
-        f"{first.name} is not finite {when}: {count} before the first step{use}{others}."
-        if certain
-        else f"Is it meant that {first.name} is not finite {when}? {count} before the first step{use}{others}.",
-        "Look at how it was made or loaded (`torch.empty` has any numbers), or at updates before the recording.",
+        asked(f"{first.name} is not finite {when}: {count}; {told(node)} is the first to use it.{others}", certain),
+        "Check how it was created or loaded (`torch.empty` returns uninitialized memory), and earlier updates.",
         node.line,
         node.event,
         tuple([each.id for each in parameters]),
@@ -317,23 +315,23 @@ def _from_the_beginning(run: TrainingRun, parameters: Sequence[TrainedParameter]
 
 
 def _by_update(run: TrainingRun, parameter: TrainedParameter, update: Update) -> Finding:
-    who, step = update.optimizer or "the program", run.step_of(update.event)
+    step = run.step_of(update.event)
     within = "" if step is None else f", in step {step.number}"
     finite = update.grad is not None and not update.grad.nonfinite
     rates = rates_of(run, parameter.id) if update.optimizer else []
     rate = next((rate for rate in rates if rate is not None and not isfinite(rate)), None)
-    what = f"The step of {who}" if update.optimizer else "The program"
+    what = f"{update.optimizer}.step()" if update.optimizer else "The program"
     return Finding(
         "not finite",
         True,
-        f"{what} ({place(update.source)}) makes {parameter.name} not finite: "
-        f"{update.after.nonfinite} of {size_of(update.after)} values{within}"
-        f"{'; its gradient was finite' if finite else ''}.",
-        f"Its learning rate (lr) was {rate}: look at what sets it."
+        f"{what} at {place(update.source)} makes {parameter.name} not finite: "
+        f"{update.after.nonfinite} of {size_of(update.after)} values{within}."
+        f"{' Its gradient was finite.' if finite else ''}",
+        f"Check what sets its learning rate (lr), which was {rate}."
         if rate is not None
-        else "Try a smaller learning rate, or clip the gradients' norm."
+        else "Lower the learning rate, or clip the gradient norm."
         if update.optimizer
-        else "Look at what is written there.",
+        else "Check what is written there.",
         update.source,
         update.event,
         (parameter.id,),

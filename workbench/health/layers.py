@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..trace.values import Value
-from .finding import Finding, listed, plural, told
+from .finding import Finding, asked, listed, plural, told
 from .graph import RecordedNode
 from .training_run import TrainingRun
 
@@ -27,9 +27,11 @@ def softmax_twice(run: TrainingRun) -> Iterator[Finding]:
             yield Finding(
                 "softmax twice",
                 False,
-                f"Is it meant that {told(node)} is given what {told(source)} gives? "
-                "A cross entropy applies a softmax itself; of chances between 0 and 1 it makes nearly equal ones.",
-                f"Give the scores to the loss, without the {source.made.operation} before it.",
+                asked(
+                    f"{told(node)} receives the output of {told(source)}, but cross entropy applies a softmax itself: "
+                    "a second one makes all probabilities nearly equal."
+                ),
+                f"Pass raw scores (logits) to the loss, without the {source.made.operation}.",
                 source.line,
                 node.event,
                 (source.id, node.id),
@@ -60,9 +62,11 @@ def broadcast_target(run: TrainingRun) -> Iterator[Finding]:
         yield Finding(
             "broadcast",
             False,
-            f"Is it meant that {told(node)} broadcasts predictions and targets, and compares each with every other? "
-            f"Shapes {column.shape} and {row.shape} make {count:,} x {count:,} differences, whose average is the loss.",
-            "Give both one shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`.",
+            asked(
+                f"{told(node)} compares every prediction with every target: shapes {column.shape} and {row.shape} "
+                f"broadcast to {count:,} x {count:,} differences, and the loss averages all of them."
+            ),
+            "Match the shapes: `prediction.squeeze(1)` or `target.unsqueeze(1)`.",
             node.line,
             node.event,
             (node.id,),
@@ -105,10 +109,12 @@ def statistics_stay(run: TrainingRun) -> Iterator[Finding]:
     yield Finding(
         "eval while training",
         False,
-        f"Is it meant that {told(norms[0])} runs in eval mode while its weights are trained? In "
-        f"{plural(len(norms), 'call')} of {listed([node.made.scope or 'batch norm' for node in norms])} it computes "
-        "with its running statistics, which stay as they are.",
-        "Call `model.train()` before the training goes on; `model.eval()` stays in force until then.",
+        asked(
+            f"{told(norms[0])} runs in eval mode while its weights are trained: in {plural(len(norms), 'call')} of "
+            f"{listed([node.made.scope or 'batch norm' for node in norms])} it used its running statistics, which "
+            "never update."
+        ),
+        "Call `model.train()` before training resumes; `eval()` stays in effect until then.",
         norms[0].line,
         norms[0].event,
         (norms[0].id,),
@@ -144,9 +150,11 @@ def padded_targets(run: TrainingRun) -> Iterator[Finding]:
                 yield Finding(
                     "padding in the loss",
                     False,
-                    f"Is it meant that {told(node)} averages over padding? {padded:.0%} of the targets are {index}, "
-                    f"which {told(embedding)} takes for padding, and all {len(targets.values)} are counted.",
-                    f"Leave them out: `cross_entropy(..., ignore_index={index})`.",
+                    asked(
+                        f"{told(node)} averages over padding: {padded:.0%} of its {len(targets.values)} targets are "
+                        f"{index}, the padding index of {told(embedding)}."
+                    ),
+                    f"Leave them out with `cross_entropy(..., ignore_index={index})`.",
                     node.line,
                     node.event,
                     (node.id, embedding.id),

@@ -12,7 +12,7 @@ from ..trace.compare import rounds_of
 from ..trace.facts import SourceLine
 from ..trace.records import Failed
 from ..trace.values import number, shortened
-from .finding import Finding, listed, named, place, plural, told
+from .finding import Finding, asked, listed, named, place, plural, told
 from .graph import RecordedNode
 from .measures import is_same, rms, size_of
 from .refusals import refusal_of, refused_besides
@@ -26,7 +26,7 @@ _REFUSALS = (  # what autograd says of a program in which something is wrong
     "modified by an inplace operation",
     "a second time",
 )
-_DRAWN = '`trace.show("error")` draws what led to it.'
+_DRAWN = 'See what led to it with `trace.show("error")`.'
 _STEPS = 3  # before it is told that nothing changes
 _LAST_STEPS = 7  # in which nodes that are alive are counted
 _GROWTHS = 3  # times that a graph must have grown
@@ -51,15 +51,16 @@ def stopped(run: TrainingRun) -> Iterator[Finding]:
     if refusal is None and (refusal := refused_besides(run, failure)) is not None and refusal.line and node is None:
         where = f" ({place(refusal.line)})"
     words = f"{failure.error}: {shortened(failure.message)}"
-    cause, line = "", at_line or (node.line if node is not None else failure.source)
+    words += "" if words.endswith((".", "…")) else "."
+    line = at_line or (node.line if node is not None else failure.source)
     if refusal is not None:
-        cause, line = f"{'' if words.endswith(('.', '…')) else '.'} {refusal.sentence}", refusal.line or line
+        words, line = f"{words} {refusal.sentence}", refusal.line or line
     yield Finding(
         "stopped",
         not caught,
-        f"Did you expect the error that the program caught{where}? It is {words}{cause}"
+        f"The program caught an error{where}: {words} Did you expect it?"
         if caught
-        else f"An error stopped the program{where}: {words}{cause}",
+        else f"The program stopped with an error{where}: {words}",
         _DRAWN if refusal is None else f"{refusal.advice} {_DRAWN}",
         line,
         at,
@@ -111,10 +112,10 @@ def not_cleared(run: TrainingRun) -> Iterator[Finding]:
     yield Finding(
         "gradients not cleared",
         True,
-        f"Gradients are not cleared between updates: {named(parameters)} {'is' if len(dirty) == 1 else 'are'} updated "
-        f"({place(update.source)}) by the sum of this backward's gradient and those of updates before; the norm of "
-        f"{parameter.name}.grad was {', '.join([number(norm, digits=3) for norm in norms])}.",
-        "Call `optimizer.zero_grad()` once before each backward, or after each step.",
+        f"Gradients accumulate across updates: {named(parameters)} {'is' if len(dirty) == 1 else 'are'} updated with "
+        f"gradients left over from earlier updates, at {place(update.source)}. The norm of {parameter.name}.grad was "
+        f"{', '.join([number(norm, digits=3) for norm in norms])}.",
+        "Call `optimizer.zero_grad()` once per update, before `backward()`.",
         update.source,
         update.event,
         tuple([each.id for each in parameters]),
@@ -135,19 +136,19 @@ def unchanged(run: TrainingRun) -> Iterator[Finding]:
         first = still[0].updates[0]
         norm = max([update.grad.norm for update in still[0].updates if update.grad is not None], default=0.0)
         count = len(still[0].updates)
-        who = f"The step of {first.optimizer}" if first.optimizer else "The update"
+        who = f"{first.optimizer}.step()" if first.optimizer else "The update"
         rates = [rate for each in still for rate in rates_of(run, each.id)]
         is_off = bool(rates) and not any(rates) and None not in rates
         if len(still) == len(moving):
             yield Finding(
                 "step changes nothing",
                 True,
-                f"{who} ({place(first.source)}) changes nothing: in {plural(count, 'step')} {named(still)} "
-                f"{'stays' if len(still) == 1 else 'stay'} exactly as before, though the gradient of {still[0].name} "
-                f"has a norm of up to {norm:.3g}{'; the learning rate (lr) is 0' if is_off else ''}.",
-                "Give it a learning rate above 0; a schedule may begin at 0, or have come to it."
+                f"{who} at {place(first.source)} has no effect: {named(still)} stayed exactly the same over "
+                f"{plural(count, 'step')}, although the gradient norm of {still[0].name} reached {norm:.3g}"
+                f"{'; the learning rate (lr) is 0' if is_off else ''}.",
+                "Set a learning rate above 0. If a scheduler sets it, check that it doesn't start at 0 or decay to 0."
                 if is_off
-                else "Look at the learning rate: is it 0, or too small for the weights' dtype?",
+                else "Check the learning rate: it may be 0, or too small for the weights' dtype.",
                 first.source,
                 still[0].updates[-1].event,
                 tuple([each.id for each in still]),
@@ -156,11 +157,12 @@ def unchanged(run: TrainingRun) -> Iterator[Finding]:
             yield Finding(
                 "step changes nothing",
                 False,
-                f"Is it meant that {named(still)} {'stays' if len(still) == 1 else 'stay'} exactly as before in "
-                f"{plural(count, 'step')} of {first.optimizer or 'the program'} ({place(first.source)})? The gradient "
-                f"of {still[0].name} has a norm of up to {norm:.3g}, and other weights change."
-                f"{' The learning rate (lr) of its group is 0.' if is_off else ''}",
-                "Look at the learning rate of its group, and at whether the update is lost in the weight's dtype.",
+                asked(
+                    f"{named(still)} didn't change in {plural(count, 'step')} of {first.optimizer or 'the program'} "
+                    f"({place(first.source)}), although other weights did and the gradient norm of {still[0].name} "
+                    f"reached {norm:.3g}.{' The learning rate (lr) of this group is 0.' if is_off else ''}"
+                ),
+                "Check this group's learning rate, and whether the update is lost to rounding in the weight's dtype.",
                 first.source,
                 still[0].updates[-1].event,
                 tuple([each.id for each in still]),
@@ -198,12 +200,13 @@ def no_updates(run: TrainingRun) -> Iterator[Finding]:
     yield Finding(
         "no updates",
         False,
-        f"Is it meant that no weight changes? In {plural(len(run.backwards), 'backward')} ({place(last.source)}) "
-        f"{named(cleared)} {'gets' if len(cleared) == 1 else 'get'} a gradient, and it is cleared each time before "
-        "anything is updated by it.",
-        "Is `zero_grad()` called between `backward()` and `step()`?"
+        asked(
+            f"No weight is ever updated: in {plural(len(run.backwards), 'backward pass')} ({place(last.source)}), "
+            f"{named(cleared)} got gradients that were cleared before anything was updated with them."
+        ),
+        "Don't call `zero_grad()` between `backward()` and `step()`."
         if now
-        else "Is `optimizer.step()` missing, or does the optimiser hold the parameters of another model?",
+        else "Call `optimizer.step()`, with an optimizer that holds the parameters of this model.",
         last.source,
         last.event,
         tuple([each.id for each in cleared]),
@@ -233,20 +236,22 @@ def large_updates(run: TrainingRun) -> Iterator[Finding]:
     losses = [step.loss for step in run.steps[number_of_step - 1 : number_of_step + 1]]
     rise = ""
     if len(losses) == 2 and None not in losses:
-        rise = f"; the loss goes from {losses[0]:.3g} to {losses[1]:.3g}"
-    many = f"; so it is with {plural(len(found) - 1, 'other parameter')}" if len(found) > 1 else ""
+        rise = f"; the loss went from {losses[0]:.3g} to {losses[1]:.3g}"
+    count = len(found) - 1
+    many = f". {plural(count, 'other parameter')} {'is' if count == 1 else 'are'} affected too" if count else ""
     known = len(losses) == 2 and None not in losses
     exact = "" if update.is_exact else "at least "
-    who = f"the step of {update.optimizer or 'the program'} ({place(update.source)})"
+    who = f"{update.optimizer}.step()" if update.optimizer else "The update"
     facts = (
-        f"changes {parameter.name} by {exact}{ratio:.3g} times its own norm in step {number_of_step} "
+        f"in step {number_of_step} it changed {parameter.name} by {exact}{ratio:.3g} times its own norm "
         f"(from {update.before.norm:.3g} to {update.after.norm:.3g})"
     )
+    size = "too large" if known else "very large"
     yield Finding(
         "large update",
         known,
-        f"T{who[1:]} is too large: it {facts}{rise}{many}." if known else f"Is it meant that {who} {facts}{many}?",
-        "Try a learning rate that is ten to a hundred times smaller; an update is usually 0.001 of its weight.",
+        asked(f"{who} at {place(update.source)} is {size}: {facts}{rise}{many}.", known),
+        "Try a learning rate 10 to 100 times smaller. A typical update is about 0.001 of the weight's norm.",
         update.source,
         update.event,
         tuple([each.id for each in parameters]),
@@ -280,13 +285,13 @@ def growing_graph(run: TrainingRun) -> Iterator[Finding]:
         for edge in node.made.edges
         if edge.target in run.nodes and run.nodes[edge.target].event < begin
     ]
-    by = f"; what leads there is the result of {told(crossing[0])}" if crossing else ""
+    by = f". The result of {told(crossing[0])} leads there" if crossing else ""
     yield Finding(
         "graph grows",
         True,
-        f"The graph grows with every step: backward ({place(backward.source)}) runs {_counts(ran)} nodes, and in the "
-        f"last step {plural(old[-1], 'node')} of steps before again{by}.",
-        "Detach what one step hands to the next: `state = state.detach()` before it is used again.",
+        f"The graph grows with every step: the backward pass at {place(backward.source)} runs {_counts(ran)} nodes, "
+        f"and in the last step {old[-1]:,} of them came from earlier steps{by}.",
+        "Detach what one step passes to the next: `state = state.detach()`.",
         crossing[0].line if crossing else backward.source,
         backward.event,
         tuple([node.id for node in crossing[:1]]),
@@ -314,13 +319,14 @@ def kept_graphs(run: TrainingRun) -> Iterator[Finding]:
     node, count = ends[0], Counter([end.line for end in ends])[ends[0].line]
     names = [seen.name for end in ends for seen in end.made.tensors if seen.node == end.id and seen.name]
     called = f" ({listed(names)})" if names else ""
-    bytes_kept = "" if all(each.freed for each in left) else ", with what they have saved"
+    bytes_kept = "" if all(each.freed for each in left) else ", with their saved tensors"
     yield Finding(
         "graphs kept",
         True,
-        f"Graphs of steps that are over are kept: at each backward {_counts(alive)} nodes older than the step "
-        f"before are still alive{bytes_kept}; {plural(count, 'result')} of {told(node)}{called} hold them.",
-        "Keep numbers, not tensors with a graph: `loss.item()` or `loss.detach()` in lists and sums.",
+        f"Graphs of finished steps stay in memory: at each backward pass, {_counts(alive)} nodes from before the "
+        f"previous step are still alive{bytes_kept}. {plural(count, 'result')} of {told(node)}{called} "
+        f"{'holds' if count == 1 else 'hold'} them.",
+        "Store numbers, not tensors that carry a graph: use `loss.item()` or `loss.detach()` in lists and sums.",
         node.line,
         at,
         tuple([end.id for end in ends[:8]]),

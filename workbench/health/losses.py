@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .finding import Finding, told
+from .finding import Finding, asked, told
 from .layers import source_of
 from .training_run import RecordedNode, TrainingRun
 
@@ -25,9 +25,9 @@ def scores_twice_squashed(run: TrainingRun) -> Iterator[Finding]:
             yield Finding(
                 "sigmoid twice",
                 True,
-                f"{told(node)} takes scores and is given what {told(source)} gives: it applies a sigmoid itself, and "
-                "of chances between 0 and 1 that makes chances between 0.5 and 0.73.",
-                f"Leave the {source.made.operation} out, or take `binary_cross_entropy` without logits.",
+                f"{told(node)} expects logits but gets probabilities from {told(source)}: it applies a sigmoid itself, "
+                "which squeezes them into 0.5 to 0.73.",
+                f"Remove the {source.made.operation}, or use `binary_cross_entropy`.",
                 source.line,
                 node.event,
                 (source.id, node.id),
@@ -43,9 +43,9 @@ def chances_without_log(run: TrainingRun) -> Iterator[Finding]:
             yield Finding(
                 "no logarithm",
                 True,
-                f"{told(node)} takes logarithms of chances and is given the chances of {told(source)}, so the loss is "
-                "minus the chance of each target: its gradient fades where the chance is near 0.",
-                "Take `log_softmax`, or give the scores to `cross_entropy`.",
+                f"{told(node)} expects log-probabilities but gets probabilities from {told(source)}, so the gradient "
+                "fades exactly where the model is most wrong.",
+                "Use `log_softmax`, or pass the logits to `cross_entropy`.",
                 source.line,
                 node.event,
                 (source.id, node.id),
@@ -64,13 +64,13 @@ def over_the_batch(run: TrainingRun) -> Iterator[Finding]:
         if len(shape) == _MATRIX and shape[0] > 1 and texts[:1] in (["0"], ["-2"]):
             is_sure = shape[0] != shape[1]
             said = (
-                f"{told(source)} makes chances that add up to 1 over the {shape[0]:,} samples of the batch, and not "
-                f"over the {shape[1]:,} classes, which {told(node)} chooses from"
+                f"{told(source)} normalizes over the {shape[0]:,} samples of the batch, not over the {shape[1]:,} "
+                f"classes that {told(node)} selects from."
             )
             yield Finding(
                 "softmax over the batch",
                 is_sure,
-                f"{said}." if is_sure else f"Is it meant that {said}?",
+                asked(said, is_sure),
                 "Take the softmax over the classes: `dim=1`.",
                 source.line,
                 source.event,
@@ -91,10 +91,11 @@ def without_minus(run: TrainingRun) -> Iterator[Finding]:
             yield Finding(
                 "no minus",
                 False,
-                "Is the loss meant to be the mean of logarithms of chances, without a minus? "
-                f"{told(chosen)} takes those of the targets, so a step that makes the loss "
-                "smaller makes the targets less likely.",
-                "Write a minus before it, or take `nll_loss`; or give the optimiser `maximize=True`.",
+                asked(
+                    "The loss is a mean of log-probabilities without a minus sign: minimizing it makes the targets "
+                    f"that {told(chosen)} selects less likely."
+                ),
+                "Negate it, use `nll_loss`, or set `maximize=True` in the optimizer.",
                 root.line,
                 backward.event,
                 (chosen.id, root.id),

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from .finding import Finding, told
+from .finding import Finding, asked, plural, told
 from .graph import RecordedNode
 from .training_run import TrainingRun
 
@@ -47,10 +47,11 @@ def saved_tensors(run: TrainingRun) -> Iterator[Finding]:
         yield Finding(
             "saved tensors",
             False,
-            f"Is it meant that {told(node)} keeps {size / 2**20:,.0f} MiB for backward, "
-            f"{size / total:.0%} of the {total / 2**20:,.0f} MiB of the whole graph? It saves "
-            f"{len(most):,} tensor{'' if len(most) == 1 else 's'}.",
-            'Look at its shape (was something broadcast?), and at `trace.show("memory")`; a checkpoint keeps less.',
+            asked(
+                f"{told(node)} saves {size / 2**20:,.0f} MiB for backward in {plural(len(most), 'tensor')}: "
+                f"{size / total:.0%} of the {total / 2**20:,.0f} MiB that the whole graph saves."
+            ),
+            'Check its shape (was something broadcast?), and see `trace.show("memory")`; a checkpoint saves less.',
             node.line,
             node.event,
             (node.id,),

@@ -1,11 +1,11 @@
-"""Rules about the mode of modules: an evaluation in training mode, a training in evaluation mode."""
+"""Rules about the mode of modules: evaluation in training mode, training in evaluation mode."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from ..trace.model_records import ModeOfModule, ModuleCalled
-from .finding import Finding, listed, place
+from .finding import Finding, asked, listed, place
 from .training_run import TrainingRun
 
 _AVERAGES = "Norm"  # in the class's name of what averages over a batch
@@ -24,10 +24,11 @@ def training_without_gradients(run: TrainingRun) -> Iterator[Finding]:
         yield Finding(
             "train mode without gradients",
             False,
-            f"Is it meant that {name} is called in training mode (`train()`) under `no_grad` ({place(event.source)})? "
-            f"{_effects(name, moody)}",
-            "For an evaluation call `model.eval()` before, and `model.train()` after it; "
-            "for a sample of dropout, or new statistics, it may be meant.",
+            asked(
+                f"{name} is called in training mode (`train()`) under `no_grad` ({place(event.source)}). "
+                f"{_effects(name, moody)}"
+            ),
+            "Call `model.eval()` before an evaluation, and `model.train()` after it.",
             event.source,
             at,
             tuple([each.tensor for each in event.parameters]),
@@ -46,14 +47,16 @@ def evaluates_while_training(run: TrainingRun) -> Iterator[Finding]:
         switched = any(each.training for _, before in given for each in before.modes)
         if not switched and any(_AVERAGES in each.module for each in event.modes):
             continue  # what batch norm computes tells it
-        since = "Since" if switched else "In this training, since"
+        since = "since" if switched else "from the start, since"
         yield Finding(
             "eval while training",
             False,
-            f"Is it meant that {name} is trained in evaluation mode (`eval()`)? {since} {place(event.source)} "
-            f"{_off(name, event.modes)}, while its weights are updated"
-            f"{'; before that it was in training mode' if switched else ''}.",
-            "Call `model.train()` before the training goes on; `model.eval()` stays in force until then.",
+            asked(
+                f"{name} is trained in evaluation mode (`eval()`): {since} {place(event.source)} "
+                f"{_off(name, event.modes)}, while its weights are updated"
+                f"{'; before that it was in training mode' if switched else ''}."
+            ),
+            "Call `model.train()` before training resumes; `eval()` stays in effect until then.",
             event.source,
             at,
             tuple([each.tensor for each in event.parameters]),
@@ -84,10 +87,10 @@ def _effects(name: str, moody: Sequence[ModeOfModule]) -> str:
     told: list[str] = []
     if random:
         first = f" ({random[0].settings})" if random[0].settings else ""
-        told.append(f"{listed([_path(name, each) for each in random])}{first} then leaves out values at random.")
+        told.append(f"{listed([_path(name, each) for each in random])}{first} then drops values at random.")
     if averaging:
         paths = listed([_path(name, each) for each in averaging])
-        told.append(f"{paths} then averages over the batch, and changes its running statistics by it.")
+        told.append(f"{paths} then uses the statistics of the batch, and updates its running statistics with them.")
     return " ".join(told)
 
 
@@ -95,6 +98,6 @@ def _off(name: str, moody: Sequence[ModeOfModule]) -> str:
     """Which modules are not as in a training."""
     random = [_path(name, each) for each in moody if _AVERAGES not in each.module]
     averaging = [_path(name, each) for each in moody if _AVERAGES in each.module]
-    told = [f"{listed(random)} leaves out nothing"] * bool(random)
-    told += [f"{listed(averaging)} takes its running statistics, which stay as they are"] * bool(averaging)
+    told = [f"{listed(random)} drops nothing"] * bool(random)
+    told += [f"{listed(averaging)} uses its running statistics, which never update"] * bool(averaging)
     return " and ".join(told)

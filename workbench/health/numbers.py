@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ..trace.values import number, unit_axis
-from .finding import Finding, listed, place, plural, span, told
+from .finding import Finding, asked, listed, place, plural, span, told
 from .graph import RecordedNode
 from .measures import is_nothing, is_zero, size_of, units_off
 from .training_run import TrainedParameter, TrainingRun, TrainingStep
@@ -136,28 +136,27 @@ def _gradients(chain: Sequence[RecordedNode], norms: Sequence[float], is_recurre
     each = factor ** (1 / count)
     if 1 / _EACH < each < _EACH or not _is_spread(norms, factor):
         return
-    step, where = ("round", "rounds") if is_recurrent else ("layer", "layers")
+    step, where = ("time step", "time steps") if is_recurrent else ("layer", "layers")
     facts = (
-        f"its norm is {last:.3g} at {told(chain[-1])} and {first:.3g} at "
-        f"{_short(chain[0], chain[-1])}: a factor of {each:.2g} a {step} over {count + 1} {where}"
+        f"its norm goes from {last:.3g} at {told(chain[-1])} to {first:.3g} at {_short(chain[0], chain[-1])}, a factor "
+        f"of {each:.2g} per {step} over {count + 1} {where}"
     )
+    end = "first time steps" if is_recurrent else "input"
     ids = tuple([node.id for node in chain])
     event = (chain[0].started or [chain[0].event])[0]
     if factor < 1 / _vanishing(each, is_recurrent):
         next_step = (
-            "Look at the recurrent weight's size; gates (LSTM, GRU) or a shorter way through time keep it alive."
+            "Check the scale of the recurrent weight; gates (LSTM, GRU) or a shorter path through time keep gradients "
+            "alive."
             if is_recurrent
-            else "Try another nonlinearity than sigmoid or tanh, a normalisation, a residual way or another init."
+            else "Try a non-saturating activation, normalization, residual connections or another initialization."
         )
         certain = not is_recurrent or each < _WEAK_ROUND
-        way = f"on its way to the {'first rounds' if is_recurrent else 'input'}"
-        sentence = f"The gradient vanishes {way}: {facts}."
-        if not certain:
-            sentence = f"Is it meant that the gradient vanishes {way}? {facts[0].upper()}{facts[1:]}."
+        sentence = asked(f"The gradient vanishes on the way to the {end}: {facts}.", certain)
         yield Finding("vanishing", certain, sentence, next_step, chain[0].line, event, ids)
     elif factor > (_ROUNDS_EXPLODE if is_recurrent else _LAYERS):
-        sentence = f"The gradient explodes on its way to the {'first rounds' if is_recurrent else 'input'}: {facts}."
-        next_step = "Clip the gradients' norm, and look at the scale of the weights that each of these applies."
+        sentence = f"The gradient explodes on the way to the {end}: {facts}."
+        next_step = "Clip the gradient norm, and check the scale of these weights."
         yield Finding("exploding", True, sentence, next_step, chain[0].line, event, ids)
 
 
@@ -171,7 +170,7 @@ def _vanishing(each: float, is_recurrent: bool) -> float:
 def _short(node: RecordedNode, other: RecordedNode) -> str:
     """The node's scope and line, or that it is the first of the same."""
     if node.line == other.line and node.made.scope == other.made.scope:
-        return "the first of the same"
+        return "the first of them"
     return told(node)
 
 
@@ -181,14 +180,15 @@ def _values(chain: Sequence[RecordedNode], norms: Sequence[float], is_recurrent:
     factor, count = norms[-1] / norms[0], len(chain) - 1
     if factor < _GROWS or factor ** (1 / count) < _EACH or not _is_spread(norms, factor):
         return
-    step, where = ("round", "rounds") if is_recurrent else ("layer", "layers")
+    step, where = ("time step", "time steps") if is_recurrent else ("layer", "layers")
     yield Finding(
         "values grow",
         False,
-        f"Is it meant that values grow from {step} to {step}? The norm of what {told(chain[0])} gives is "
-        f"{norms[0]:.3g}, and {norms[-1]:.3g} at the last of {count + 1} {where}: "
-        f"a factor of {factor ** (1 / count):.2g} a {step}.",
-        "Scale each branch of a sum, normalise between the layers, or start with smaller weights.",
+        asked(
+            f"Activations grow from {step} to {step}: the norm of the output is {norms[0]:.3g} at {told(chain[0])} and "
+            f"{norms[-1]:.3g} at the last of {count + 1} {where}, a factor of {factor ** (1 / count):.2g} each."
+        ),
+        "Scale the branches of a sum, normalize between layers, or start with smaller weights.",
         chain[0].line,
         chain[-1].event,
         tuple([node.id for node in chain]),
@@ -209,10 +209,9 @@ def dead_units(run: TrainingRun) -> Iterator[Finding]:
             yield Finding(
                 "dead units",
                 True,
-                f"Every output of {told(first)} is zero, {size_of(outputs[0])} of {size_of(outputs[0])} in "
-                f"{plural(len(nodes), 'call')}" + (f": what it gets is {given}" if given else "") + "; "
-                "no gradient passes it.",
-                "Look at the bias and the scale of the layer before it, and at an update that was too large.",
+                f"Every output of {told(first)} is zero, {size_of(outputs[0])} values in {plural(len(nodes), 'call')}"
+                f"{f'; its input is {given}' if given else ''}. No gradient gets through.",
+                "Check the bias and scale of the layer before it, and look for an update that was too large.",
                 first.line,
                 first.event,
                 tuple([node.id for node in nodes]),
@@ -264,9 +263,9 @@ def _dead_by_output(nodes: Sequence[RecordedNode]) -> Finding | None:
     return Finding(
         "dead units",
         True,
-        f"{least} of {units} units of {told(node)}, or more, are dead in each of {plural(len(nodes), 'call')}: they "
-        f"give zero for all of {samples} {'samples' if len(shape) == 2 else 'places'} at once.",
-        "Look at the bias and the scale of the layer before it, and at an update that was too large.",
+        f"At least {least} of {units} units of {told(node)} are dead in each of {plural(len(nodes), 'call')}: they "
+        f"are zero for all {samples} {'samples' if len(shape) == 2 else 'positions'}.",
+        "Check the bias and scale of the layer before it, and look for an update that was too large.",
         node.line,
         node.event,
         tuple([each.id for each in nodes]),
@@ -284,9 +283,9 @@ def _dead(parameter: TrainedParameter, node: RecordedNode, dead: Sequence[int], 
     return Finding(
         "dead units",
         True,
-        f"{len(dead)} of {units} units of {told(node)} are dead: in {plural(steps, 'backward')} the gradient of "
+        f"{len(dead)} of {units} units of {told(node)} are dead: in {plural(steps, 'backward pass')} the gradient of "
         f"{parameter.name} is exactly zero for them (units {listed([str(unit) for unit in dead])}).",
-        "Look at the bias and the scale of the layer before it, and at an update that was too large.",
+        "Check the bias and scale of the layer before it, and look for an update that was too large.",
         node.line,
         node.event,
         (node.id, parameter.id),
@@ -319,11 +318,13 @@ def zero_gradients(run: TrainingRun) -> Iterator[Finding]:
             yield Finding(
                 "zero gradient",
                 False,
-                f"Is it meant that no gradient passes {told(same[0])}? In {plural(len(same), 'backward')} it sends "
-                f"exact zeros on, though it receives a gradient of norm {number(grad.norm, digits=3)}; "
-                f"so that of {listed([each.name for each in lost])} is exactly zero.",
-                "Its derivative is zero there (rounding, a sign, a mask, a saturated value): "
-                "look at its inputs, or replace it by something with a slope.",
+                asked(
+                    f"No gradient gets through {told(same[0])}: in {plural(len(same), 'backward pass')} it received a "
+                    f"gradient of norm {number(grad.norm, digits=3)} and passed on exact zeros, so the gradient of "
+                    f"{listed([each.name for each in lost])} is exactly zero."
+                ),
+                "Check its inputs, or use an operation with a slope: its derivative is zero there (rounding, a sign, a "
+                "mask, saturation).",
                 same[0].line,
                 same[0].finished[0],
                 (same[0].id, *[each.id for each in lost]),
@@ -353,12 +354,14 @@ def _locked(run: TrainingRun, weights: Sequence[TrainedParameter]) -> Finding | 
     return Finding(
         "zero gradient",
         False,
-        f"Is it meant that {names} {'is' if one else 'are'} multiplied by zeros alone? In "
-        f"{plural(len(stopped[0].gradients), 'backward')} {'its gradient' if one else 'the gradient of each'} is "
-        f"exactly zero, as all of {factor.name} is 0 in {told(node)}; and the gradient of {factor.name} is exactly "
-        "zero, too, so that no step changes it.",
-        f"Of two factors one may begin with zeros, not both: give {factor.name}, or what it is multiplied by, "
-        "random numbers, as by torch.nn.init.kaiming_uniform_.",
+        asked(
+            f"{names} {'is' if one else 'are'} multiplied only by zeros: in "
+            f"{plural(len(stopped[0].gradients), 'backward pass')} {'its gradient' if one else 'the gradient of each'} "
+            f"is exactly zero, because all of {factor.name} is 0 in {told(node)}. The gradient of {factor.name} is "
+            "exactly zero too, so no step changes it."
+        ),
+        f"Start only one of two factors with zeros: initialize {factor.name}, or what it's multiplied by, randomly, "
+        "for example with `torch.nn.init.kaiming_uniform_`.",
         node.line,
         node.event,
         (*[each.id for each in stopped], factor.id),
@@ -389,22 +392,19 @@ def _zeros_between_nodes(run: TrainingRun, weights: list[TrainedParameter]) -> I
     names = listed([each.name for each in weights])
     if len(hooks) == len(whole) >= _STEPS:
         node, line = run.nodes.get(hooks[0].node), hooks[0].hook.source
-        sentence = f"Is it meant that {hooks[0].hook.title}{f' ({place(line)})' if line else ''} makes gradients 0?"
-        advice = "If it is not, return another gradient from the hook, or remove it."
+        what = f"{hooks[0].hook.title}{f' ({place(line)})' if line else ''} makes gradients 0"
+        advice = "If not, return another gradient from the hook, or remove it."
     elif len(sums) == len(whole) >= _STEPS:
         node = run.nodes.get(sums[0])
         line = node.line if node is not None else None
-        what = f"the result of {told(node)}" if node is not None else weights[0].name
-        sentence = f"Is it meant that the gradients which come to {what} cancel each other?"
-        advice = (
-            "What is added and subtracted again has no gradient: detach one of the two, as in x + (q - x).detach()."
-        )
+        what = f"The gradients that reach {f'the result of {told(node)}' if node else weights[0].name} cancel out"
+        advice = "If not, detach one of the two that are added and subtracted, as in x + (q - x).detach()."
     else:
         return
     yield Finding(
         "zero gradient",
         False,
-        f"{sentence} So it is in {plural(len(whole), 'backward')}, and the gradient of {names} is exactly zero.",
+        asked(f"{what} in {plural(len(whole), 'backward pass')}, so the gradient of {names} is exactly zero."),
         advice,
         line,
         whole[0].event,

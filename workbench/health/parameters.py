@@ -1,4 +1,4 @@
-"""Rules about parameters: who never gets a gradient or an update and why, twice in an optimiser, a broken tie."""
+"""Rules about parameters: who never gets a gradient or an update and why, twice in an optimizer, a broken tie."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ..trace.cuts import instead, is_dtype
 from ..trace.facts import Cut, SourceLine
 from ..trace.values import series
 from .causes import alike
-from .finding import Finding, listed, named, place, plural, told
+from .finding import Finding, asked, listed, named, place, plural, told
 from .graph import RecordedNode
 from .measures import distance, is_same, size_of
 from .registered import grouped, holders
 from .training_run import TrainedParameter, TrainingRun, Update
 
 _WORDS = {
-    "detach": "`detach` cuts the way back",
-    "data": "`.data` cuts the way back",
-    "no_grad": "what is computed from there on is under `no_grad`",
+    "detach": "`detach` cuts the gradient path",
+    "data": "`.data` cuts the gradient path",
+    "no_grad": "everything from there on is computed under `no_grad`,",
 }
 _LEAST = 4  # numbers of a weight that can be told from another's by its values
 _MATRIX = 2
@@ -43,15 +43,15 @@ def no_way(run: TrainingRun) -> Iterator[Finding]:
         leaves = [run.parameters[id] for id in roots if id in run.parameters]
         if len(leaves) == len(roots) and not any(each.is_held or each.updates for each in leaves):
             sentence = (
-                f"The loss that backward starts at ({place(backward.source)}) depends on nothing: "
-                f"{leaves[0].name} is a leaf, so no operation leads back from it and no weight gets a gradient."
+                f"The backward pass at {place(backward.source)} starts from {leaves[0].name}, which is a leaf: it was "
+                "computed from nothing that takes gradients, so no weight gets one."
             )
         elif (used := _used_before(run, held, backward.event)) and not any(each.gradients for each in held):
             others = [run.parameters[id] for id in backward.received if id in run.parameters]
-            ends = f": its way ends at {named(others)}" if others else ""
+            ends = f"the path ends at {named(others)}, and " if others else ""
             sentence = (
-                f"Backward ({place(backward.source)}) comes to no weight{ends}; none of "
-                f"{named(used)} gets a gradient by it."
+                f"The backward pass at {place(backward.source)} reaches no weights: {ends}none of {named(used)} gets "
+                "a gradient."
             )
         else:
             continue
@@ -59,8 +59,8 @@ def no_way(run: TrainingRun) -> Iterator[Finding]:
             "loss depends on no weight",
             True,
             sentence,
-            "Compute the loss from the model's output by tensor operations alone: "
-            "`torch.tensor(...)`, `item()` and `numpy()` make new numbers without a graph.",
+            "Compute the loss from the model's output with tensor operations only: "
+            "`torch.tensor(...)`, `item()` and `numpy()` create values without a graph.",
             backward.source,
             backward.event,
             tuple(roots),
@@ -156,29 +156,25 @@ def _end(run: TrainingRun, parameter: TrainedParameter) -> _End:
 
 
 def _never(parameters: Sequence[TrainedParameter], end: _End, certain: bool, backwards: int) -> Finding:
-    names, count = named(parameters), plural(backwards, "backward")
+    names, count = named(parameters), plural(backwards, "backward pass")
     if end.kind == "cut" and end.cut is not None:
         word, gives = end.cut.word, f"`{end.cut.operation}` gives" if end.cut.operation else "there are"
-        whole = f"{gives} {word} numbers, which take no gradients,"
-        why = whole if is_dtype(word) else _WORDS.get(word, f"`{word}` cuts the way back")
+        whole = f"{gives} {word} numbers, which can't have gradients,"
+        why = whole if is_dtype(word) else _WORDS.get(word, f"`{word}` cuts the gradient path")
         why += f" at {place(end.line)}"
-        next_step = f"{instead(end.cut.word)} where the gradient is to pass, or freeze the parameters if it is meant."
+        undo, them = instead(end.cut.word), "these parameters" if len(parameters) > 1 else "this parameter"
+        next_step = f"If that isn't intended, {undo[0].lower()}{undo[1:]}; otherwise freeze {them}."
     elif end.kind == "none" and end.node is not None:
-        why = f"the backward of {told(end.node)} returns none"
-        next_step = "Return a gradient for each input that requires one, in the order of the arguments of forward."
+        why = f"the backward of {told(end.node)} returns None"
+        next_step = "Return a gradient for each input that requires one, in the order of forward's arguments."
     else:
-        what = f" (last {told(end.node)})" if end.node is not None else ""
-        why = f"what was computed{what} is no part of what backward starts at"
+        what = f" (last by {told(end.node)})" if end.node is not None else ""
+        why = f"the loss doesn't depend on what was computed from {'them' if len(parameters) > 1 else 'it'}{what}"
         next_step = (
-            "Look at how the loss is made of the model's outputs: what goes through `item()`, `numpy()`, "
-            "`argmax()` or `torch.tensor(...)` has no way back."
+            "Check how the loss is computed from the model's outputs: `item()`, `numpy()`, `argmax()` and "
+            "`torch.tensor(...)` end the gradient path."
         )
-    one = len(parameters) == 1
-    sentence = (
-        f"{names} never {'gets' if one else 'get'} a gradient in {count}: {why}."
-        if certain
-        else f"Is it meant that {names} {'gets' if one else 'get'} no gradient in {count}? {why[0].upper()}{why[1:]}."
-    )
+    sentence = asked(f"{names} got no gradient in {count}: {why}.", certain)
     ids = tuple([each.id for each in parameters])
     return Finding("no gradient", certain, sentence, next_step, end.line, end.event, ids)
 
@@ -206,26 +202,28 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
     norms = {each.name: max([got.own.norm for got in each.gradients], default=0.0) for each in left}
     name = next(filter(norms.get, norms), "")
     one = len(left) == 1
-    never, them = f"{named(left)} {'is' if one else 'are'} never updated", "it" if one else "them"
+    they, them, is_are = ("it", "it", "is") if one else ("they", "them", "are")
     names_of = dict.fromkeys([event.optimizer for _, event in run.optimizers])
     step = f"no step of {update.optimizer} ({place(update.source)}) changes {them}"
     if ours:
-        step = f"{'it is' if one else 'they are'} in no group of {series([*names_of])} ({place(update.source)})"
-    came = f"a gradient comes to {them} ({f'of norm up to {norms[name]:.3g} for {name}' if name else 'of zeros alone'})"
-    sentence = f"{never}: {step}, though {came}." if certain else f"Is it meant that {never}? A{came[1:]}, and {step}."
+        step = f"{they} {is_are} in no parameter group of {series([*names_of])} ({place(update.source)})"
+    size = f"a norm of up to {norms[name]:.3g} for {name}" if name else "only zeros"
+    sentence = (
+        f"{named(left)} {is_are} never updated: {they} {'gets' if one else 'get'} gradients ({size}), but {step}."
+    )
     unknown = all(each.seen.name is None or "[" in each.seen.name for each in left)  # `net.layers[0].weight`
     unknown = len(unheld) == len(left) if run.called else unknown
     yield Finding(
-        "not in the optimiser",
+        "not in the optimizer",
         certain,
-        sentence,
-        "No module holds them: what stands in a plain list is not among its parameters; take an `nn.ModuleList`."
+        asked(sentence, certain),
+        "Put them in an `nn.ModuleList`: modules in a plain list aren't registered."
         if unknown
-        else f"{'It was frozen and is' if one else 'They were frozen and are'} not frozen any more: give the optimiser "
-        "all parameters from the start, as it leaves alone what has no gradient, or call `optimizer.add_param_group`."
+        else f"Call `optimizer.add_param_group` when {they} {is_are} unfrozen, or give the optimizer all "
+        "parameters from the start: it skips those without a gradient."
         if all(each.was_frozen for each in left)
-        else "Give the optimiser all parameters, after the model has its last ones: "
-        "a layer that was replaced, or added, after that is not among them.",
+        else "Create the optimizer after the model is complete: it doesn't know layers that are added or replaced "
+        "later.",
         update.source,
         left[0].gradients[-1].event,
         tuple([each.id for each in left]),
@@ -258,12 +256,12 @@ def twice_in_optimizer(run: TrainingRun) -> Iterator[Finding]:
         if optimizer and len(all) > len(twice) > 0 and len(twice) <= len(all) // 2:
             times = max(writes) // least
             yield Finding(
-                "twice in the optimiser",
+                "twice in the optimizer",
                 True,
-                f"Each step of {optimizer} ({place(source)}) changes {named(twice)} "
+                f"Each step of {optimizer} ({place(source)}) updates {named(twice)} "
                 f"{'twice' if times == 2 else f'{times} times'}, and the others once: "
-                f"{'it is' if len(twice) == 1 else 'they are'} in the optimiser more than once.",
-                "Give each parameter to the optimiser once; of several lists, mind what is in two of them.",
+                f"{'it was' if len(twice) == 1 else 'they were'} passed to it more than once.",
+                "Pass each parameter once; check for overlap between lists.",
                 source,
                 all[0][1].event,
                 tuple([each.id for each in twice]),
@@ -289,15 +287,15 @@ def broken_tie(run: TrainingRun) -> Iterator[Finding]:
         return
     one, other = pairs[0]
     updated = [each for each in (one, other) if each.updates]
-    apart = "" if len(updated) < 2 or is_same(one.value, other.value) else "; by now they differ"
+    apart = "" if len(updated) < 2 or is_same(one.value, other.value) else ", and have since diverged"
     node = run.nodes[other.used[0]] if other.used else None
     yield Finding(
         "broken tie",
         False,
-        f"Are {one.name} and {other.name} meant to be tied, as one weight? They begin with the same "
-        f"{size_of(one.value)} numbers and are two parameters{apart}.",
-        f"To tie them, let both modules hold the same parameter: `{other.name} = {one.name}`; "
-        "a copy, or loading a state, makes two of it.",
+        f"{one.name} and {other.name} start with the same {size_of(one.value)} values but are two separate "
+        f"parameters{apart}. Should they be tied?",
+        f"If so, assign the same parameter to both modules: `{other.name} = {one.name}`. Copying or loading a state "
+        "dict makes two of it.",
         node.line if node is not None else None,
         node.event if node is not None else 0,
         (one.id, other.id),
@@ -333,14 +331,16 @@ def frozen_between(run: TrainingRun) -> Iterator[Finding]:
         return
     names = [run.frozen[id].name or "" for id in frozen]
     node = next(iter(frozen.values()))
-    verb, them, it = ("Is", "It takes", "it") if len(names) == 1 else ("Are", "They take", "them")
+    takes, it, was = ("takes", "it", "it was") if len(names) == 1 else ("take", "them", "they were")
     yield Finding(
         "frozen",
         False,
-        f"{verb} {listed(names)} meant to be frozen? {them} no gradient ({place(node.line)}), and "
-        f"{plural(len(trained), 'weight')} before and after {it} {'trains' if len(trained) == 1 else 'train'}."
-        f"{alike(names, [each.name for each in trained])}",
-        f"If not: `{names[0]}.requires_grad_(True)`, and give it to the optimiser.",
+        asked(
+            f"{listed(names)} {takes} no gradient ({place(node.line)}), while {plural(len(trained), 'weight')} before "
+            f"and after {it} {'trains' if len(trained) == 1 else 'train'}."
+            f"{alike(names, [each.name for each in trained])}"
+        ),
+        f"If {was} frozen by mistake, call `{names[0]}.requires_grad_(True)` and add {it} to the optimizer.",
         node.line,
         node.event,
         tuple(frozen),

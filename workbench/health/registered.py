@@ -1,4 +1,4 @@
-"""Rules about what modules hold and optimisers have: layers that are never used, an optimiser of another model."""
+"""Rules about what modules hold and optimizers have: layers that are never used, an optimizer of another model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..trace.model_records import OptimizerFound
 from ..trace.values import number
-from .finding import Finding, listed, named, place, plural, told
+from .finding import Finding, asked, listed, named, place, plural, told
 from .training_run import TrainedParameter, TrainingRun
 
 _COPIES = 3  # backwards that each train a new copy
@@ -15,7 +15,7 @@ _BACKWARDS = 2  # before it is told that none of them used a layer, or that a st
 
 
 def grouped(run: TrainingRun) -> set[str]:
-    """The parameters that were in a group of an optimiser that made a step."""
+    """The parameters that were in a group of an optimizer that made a step."""
     return {id for _, event in run.optimizers for group in event.groups for id in group.parameters}
 
 
@@ -39,7 +39,7 @@ def rates_of(run: TrainingRun, id: str) -> list[float | None]:
 
 
 def other_model(run: TrainingRun) -> Iterator[Finding]:
-    """An optimiser makes steps over parameters that take no part in what runs, while nobody updates those that do."""
+    """An optimizer makes steps over parameters that take no part in what runs, while nobody updates those that do."""
     idle = [each for each in run.optimizers if _is_idle(run, *each)]
     ours = grouped(run)
     left = [each for each in run.trained if each.gradients and not each.updates and each.id not in ours]
@@ -53,16 +53,16 @@ def other_model(run: TrainingRun) -> Iterator[Finding]:
         return
     norms = [got.after.norm for got in left[0].gradients[:4] if got.after is not None]
     piled = not any(each.cleared for each in left) and len(norms) > 1
-    grows = f"; these are never cleared: the norm of {left[0].name}.grad is " if piled else ""
+    grows = f". These gradients are never cleared: the norm of {left[0].name}.grad was " if piled else ""
     shown = ", ".join([number(norm, digits=3) for norm in norms]) if piled else ""
     yield Finding(
-        "optimiser of another model",
+        "optimizer of another model",
         True,
-        f"{event.optimizer} ({place(event.source)}) updates nothing: it has the parameters of another model. None of "
-        f"its {plural(len(theirs), 'parameter')} ({named(theirs)}) takes part in what runs, and {named(left)}, which "
-        f"{'gets' if len(left) == 1 else 'get'} gradients, {'is' if len(left) == 1 else 'are'} in no optimiser"
+        f"{event.optimizer} ({place(event.source)}) updates a different model: none of its "
+        f"{plural(len(theirs), 'parameter')} ({named(theirs)}) is used in this run, and {named(left)}, which "
+        f"{'gets' if len(left) == 1 else 'get'} gradients, {'is' if len(left) == 1 else 'are'} in no optimizer"
         f"{grows}{shown}.",
-        "Make the optimiser of the model that runs, after that was made, copied or replaced for the last time.",
+        "Create the optimizer from the model you train, after its last copy or replacement.",
         event.source,
         at,
         tuple([each.id for each in left]),
@@ -70,7 +70,7 @@ def other_model(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _copies(run: TrainingRun, at: int, event: OptimizerFound, theirs: list[TrainedParameter]) -> Iterator[Finding]:
-    """Each backward brings its gradients to new tensors of the same shapes, and none to those of the optimiser."""
+    """Each backward brings its gradients to new tensors of the same shapes, and none to those of the optimizer."""
     shapes, met, count = Counter([each.shape for each in theirs]), dict[str, TrainedParameter](), 0
     for backward in run.backwards:
         got = {id: run.parameters[id] for id in backward.added if id in run.parameters}
@@ -84,15 +84,16 @@ def _copies(run: TrainingRun, at: int, event: OptimizerFound, theirs: list[Train
         return
     copy = next(iter(met.values()))
     node = run.nodes[copy.used[0]] if copy.used else None
-    used = f", as {told(node)} is given" if node is not None else ""
+    used = f", such as the input of {told(node)}" if node is not None else ""
     it = "it" if len(theirs) == 1 else "them"
     yield Finding(
-        "optimiser of another model",
+        "optimizer of another model",
         True,
-        f"{event.optimizer} ({place(event.source)}) updates nothing: no gradient comes to {named(theirs)}. In each of "
-        f"{plural(count, 'backward')} the gradients go to tensors of the same shape that are new each time{used}.",
-        f"Compute with {it} in forward: a copy, as of `deepcopy`, `detach().clone()`, `Parameter(w.data)` or a new "
-        f"model, has a gradient of its own, which nobody hands to {it}.",
+        f"{event.optimizer} ({place(event.source)}) updates nothing: {named(theirs)} never "
+        f"{'gets' if len(theirs) == 1 else 'get'} a gradient. In each of {plural(count, 'backward pass')} the "
+        f"gradients go to new tensors of the same shape{used}.",
+        f"Compute with {it} in forward: a copy (`deepcopy`, `detach().clone()`, `Parameter(w.data)` or a new model) "
+        f"collects its own gradient, and nothing passes that on to {it}.",
         event.source if node is None else node.line,
         at,
         tuple([each.id for each in [*theirs, *met.values()]]),
@@ -100,7 +101,7 @@ def _copies(run: TrainingRun, at: int, event: OptimizerFound, theirs: list[Train
 
 
 def _is_idle(run: TrainingRun, at: int, event: OptimizerFound) -> bool:
-    """Whether none of the parameters of an optimiser was used or changed, or got a gradient."""
+    """Whether none of the parameters of an optimizer was used or changed, or got a gradient."""
     ids = [id for group in event.groups for id in group.parameters]
     known = [run.parameters[id] for id in ids if id in run.parameters]
     busy = any(each.used or each.gradients or each.updates or each.grad is not None for each in known)
@@ -122,18 +123,18 @@ def never_used(run: TrainingRun) -> Iterator[Finding]:
         if not unused or not trained or _runs_without_gradients(run, unused):
             continue
         layers = list(dict.fromkeys([(each.seen.name or "").rpartition(".")[0] or each.name for each in unused]))
-        is_are, it = ("Is", "it") if len(layers) == 1 else ("Are", "they")
+        are, it = ("is", "it") if len(layers) == 1 else ("are", "them")
         among = [each for each in unused if each.id in grouped(run)]
-        have = f" The optimiser has {'it' if len(layers) == 1 else 'them'} too." if among else ""
+        have = f" The optimizer has {it} too." if among else ""
         yield Finding(
             "never used",
             False,
-            f"{is_are} {listed(layers)} meant to take no part? {event.module} holds "
-            f"{plural(len(unused), 'parameter')} of {'it' if len(layers) == 1 else 'them'} ({named(unused)}), but in "
-            f"{plural(len(whole), 'backward')} no operation in {name} ({place(event.source)}) was given any of "
-            f"{'these' if len(unused) > 1 else 'it'}.{have}",
-            f"If {it} should: call {'it' if len(layers) == 1 else 'them'} in `forward`; a layer of the same name that "
-            "was assigned later replaces the first, and a branch may never be taken.",
+            asked(
+                f"{listed(layers)} {are} never used: {event.module} holds {plural(len(unused), 'parameter')} of {it} "
+                f"({named(unused)}), but no operation in {name} ({place(event.source)}) used "
+                f"{'any of these' if len(unused) > 1 else 'it'} in {plural(len(whole), 'backward pass')}.{have}"
+            ),
+            f"Call {it} in `forward`. Look for a layer replaced by a later assignment, or a branch that's never taken.",
             event.source,
             calls[-1][0],
             tuple([each.id for each in unused]),

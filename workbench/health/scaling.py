@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..trace.records import GradChanged
 from ..trace.values import Value
 from .causes import scale_of, scales
-from .finding import Finding, named, place, plural, told
+from .finding import Finding, asked, named, place, plural, told
 from .graph import RecordedNode
 from .infinities import not_finite
 from .loop import large_updates
@@ -36,9 +36,11 @@ def summed_loss(run: TrainingRun) -> Iterator[Finding]:
         yield Finding(
             "loss is a sum",
             False,
-            f"Is the loss meant to be a sum and not a mean? {told(node)} is a sum over {count:,} numbers, so every "
-            f"gradient is {count:,} times that of their mean, and the updates are as much larger.",
-            'Take the mean (`reduction="mean"`), or a learning rate that is smaller by that factor.',
+            asked(
+                f"The loss is a sum, not a mean: {told(node)} adds {count:,} values, so gradients and updates are "
+                f"{count:,} times larger than those of their mean."
+            ),
+            f'Take the mean (`reduction="mean"`), or divide the learning rate by {count:,}.',
             node.line,
             node.event,
             (node.id,),
@@ -84,10 +86,10 @@ def underflow(run: TrainingRun) -> Iterator[Finding]:
         yield Finding(
             "underflow",
             True,
-            f"Gradients underflow in float16: {told(node)} receives numbers of at most {most:.2g}, near the least that "
-            f"float16 has, and sends exact zeros on, in {plural(len(nodes), 'backward')}; so the gradient of "
-            f"{named(gone)} is zero.",
-            "Scale the loss (`torch.amp.GradScaler`), or compute in bfloat16 or float32.",
+            f"Gradients underflow in float16: in {plural(len(nodes), 'backward pass')} {told(node)} received values of "
+            f"at most {most:.2g}, close to float16's minimum, and passed on exact zeros, so {named(gone)} "
+            f"{'gets' if len(gone) == 1 else 'get'} none.",
+            "Scale the loss (`torch.amp.GradScaler`), or use bfloat16 or float32.",
             node.line,
             node.finished[0],
             (node.id, *[each.id for each in gone]),
@@ -120,9 +122,9 @@ def clipped_scaled(run: TrainingRun) -> Iterator[Finding]:
     yield Finding(
         "clipped while scaled",
         True,
-        f"Gradients are clipped while they are still scaled by {scale:,.0f}: {event.name} ({place(event.source)}) "
-        f"changes them before they are unscaled, so that little is left of them, in {plural(len(found), 'step')}.",
-        "Call `scaler.unscale_(optimizer)` before the gradients are clipped.",
+        f"Gradients are clipped before they're unscaled: in {plural(len(found), 'step')} {event.name} "
+        f"({place(event.source)}) clips them while they're multiplied by {scale:,.0f}, so almost nothing is left.",
+        "Call `scaler.unscale_(optimizer)` before clipping the gradients.",
         event.source,
         step.begin,
         tuple(step.gradients),

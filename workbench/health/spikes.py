@@ -54,20 +54,20 @@ def explodes_once(run: TrainingRun) -> Iterator[Finding]:
         later = [each.own.norm for each in parameter.gradients if each.event > spike.event]
         step = run.step_of(spike.event)
         when = f" in step {step.number} of {len(run.steps)}" if step is not None and len(run.steps) > 1 else ""
-        after = f"; in {plural(len(later), 'backward')} after that it is at most {number(max(later))}" if later else ""
+        passes = plural(len(later), "later backward pass")
+        after = f"; in {passes} it is at most {number(max(later))}" if later else ""
         update = next((each for each in parameter.updates if each.event > spike.event), None)
-        became = f", by which the norm of {parameter.name} becomes {number(update.after.norm)}" if update else ""
+        became = f", which takes the norm of {parameter.name} to {number(update.after.norm)}" if update else ""
         dead = later and max(later) <= _DEAD * got
         by = f", as it divides by {number(_divisor(node) or 0.0)}"
         yield Finding(
             "explodes once",
             True,
             f"The gradient of {named([each for each, *_ in group])} explodes{when}"
-            f"{' and is dead after that' if dead else ''}: {told(node)} receives one of norm {number(got)} and "
-            f"sends one of norm {number(sent)}{by}. That of {parameter.name} is {number(spike.own.norm)}"
-            f"{became}{after}.",
-            "Keep what is divided by away from 0: begin with weights that are not all 0, leave out rows of zeros, or "
-            "take a larger eps (that of `F.normalize` is 1e-12); clipping the gradient's norm limits the step.",
+            f"{' and is dead afterwards' if dead else ''}: {told(node)} receives a norm of {number(got)} and sends "
+            f"{number(sent)}{by}. The gradient norm of {parameter.name} is {number(spike.own.norm)}{became}{after}.",
+            "Keep the divisor away from 0: start with weights that aren't all 0, skip rows of zeros, or use a larger "
+            "eps (`F.normalize` has 1e-12). Clipping the gradient norm limits the step.",
             node.line,
             backward.event,
             (id, *[each.id for each, *_ in group]),

@@ -21,7 +21,7 @@ class HealthCell:
     """What is known of a row in a step; None is what is not known, or not there.
 
     `norm` is that of what its row is `measured` by, `value` that of the parameter or of the layer's output, `update`
-    that of the change by the optimiser. `zeros` is the share of exact zeros in the gradient of a parameter, or in a
+    that of the change by the optimizer. `zeros` is the share of exact zeros in the gradient of a parameter, or in a
     layer's output, or that of units which are zero for the whole batch. `nonfinite` is "gradient" or "value" if that
     is not finite.
     """

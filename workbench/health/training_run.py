@@ -54,7 +54,7 @@ class ArrivedGradient:
 
 @dataclass(slots=True)
 class Update:
-    """A change of a parameter by an optimiser's step (or by the program itself, `optimizer` None)."""
+    """A change of a parameter by an optimizer's step (or by the program itself, `optimizer` None)."""
 
     event: int  # the last of its writes
     names: list[str]  # the writes: `mul_`, `addcdiv_`
@@ -163,7 +163,7 @@ class TrainingRun(RecordedBackwards):
         self.frozen: dict[str, TensorSeen] = {}  # named tensors of modules that never take a gradient: buffers too
         self.calls: dict[int, ModuleCall] = {}
         self.called: list[tuple[int, ModuleCalled]] = []  # outermost modules, where anything in them was new
-        self.optimizers: list[tuple[int, OptimizerFound]] = []  # the same of optimisers, by the steps they make
+        self.optimizers: list[tuple[int, OptimizerFound]] = []  # the same of optimizers, by the steps they make
         self.is_partly_seen = False  # whether other threads ran backward passes meanwhile
         self.is_whole = True  # whether the recording has kept its first events
         self._grads: dict[str, Value | None] = {}

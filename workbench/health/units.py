@@ -26,9 +26,9 @@ def equal_units(run: TrainingRun) -> Iterator[Finding]:
     yield Finding(
         "equal units",
         True,
-        f"All {first.shape[0]} units {which}are equal and stay so: the rows of {named(parameters)} begin with the "
-        f"same numbers, and get equal gradients in {plural(steps, 'backward')}.",
-        "Start weights with random numbers, as `nn.init.kaiming_uniform_(weight)` does; biases may begin at 0.",
+        f"All {first.shape[0]} units {which}are identical and stay that way: the rows of {named(parameters)} start "
+        f"with the same values, and got the same gradients in {plural(steps, 'backward pass')}.",
+        "Initialize weights randomly, for example with `nn.init.kaiming_uniform_(weight)`; biases may start at 0.",
         node.line if node is not None else None,
         first.gradients[0].event,
         tuple([each.id for each in parameters]),

@@ -6,7 +6,7 @@ from bisect import bisect
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
-from .finding import Finding, listed, named, place, plural
+from .finding import Finding, asked, listed, named, place, plural
 from .measures import distance
 from .training_run import TrainedParameter, TrainingRun, Update
 
@@ -16,7 +16,7 @@ _BACK = 0.9  # of a step that is taken back
 
 
 def taken_back(run: TrainingRun) -> Iterator[Finding]:
-    """What an optimiser's step changed is written over before the next gradient comes, in each step."""
+    """What an optimizer's step changed is written over before the next gradient comes, in each step."""
     found: dict[object, list[tuple[TrainedParameter, list[tuple[Update, Update, float]]]]] = {}
     for parameter in run.trained:
         pairs = list(_undone(run, parameter))
@@ -29,11 +29,13 @@ def taken_back(run: TrainingRun) -> Iterator[Finding]:
         yield Finding(
             "step taken back",
             False,
-            f"Is it meant that each step of {step.optimizer} ({place(step.source)}) is taken back? Before the next "
-            f"backward {listed(dict.fromkeys(write.names))} ({place(write.source)}) writes other numbers over "
-            f"{named([parameter for parameter, _ in group])}, outside of the optimiser: {least:.0%} of the change is "
-            f"undone, in each of {plural(len(group[0][1]), 'step')}.",
-            "Look at which of both is to be written: an average of weights is copied from the weights, not back.",
+            asked(
+                f"Each step of {step.optimizer} ({place(step.source)}) is undone: before the next backward pass, "
+                f"{listed(dict.fromkeys(write.names))} ({place(write.source)}) overwrites "
+                f"{named([parameter for parameter, _ in group])}, which reverts {least:.0%} of the change in each of "
+                f"{plural(len(group[0][1]), 'step')}."
+            ),
+            "Check the direction of the copy: an average is computed from the weights, not written back into them.",
             write.source,
             write.event,
             tuple([parameter.id for parameter, _ in group]),
@@ -63,7 +65,7 @@ def _undone(run: TrainingRun, parameter: TrainedParameter) -> Iterator[tuple[Upd
 
 
 def two_steps(run: TrainingRun) -> Iterator[Finding]:
-    """Two optimisers change the same weights by the same gradient."""
+    """Two optimizers change the same weights by the same gradient."""
     found: dict[object, list[tuple[TrainedParameter, Update, Update]]] = {}
     for parameter in run.trained:
         same: dict[object, list[tuple[Update, Update]]] = {}
@@ -80,18 +82,17 @@ def two_steps(run: TrainingRun) -> Iterator[Finding]:
         _, one, other = group[0]
         parameters = [parameter for parameter, *_ in group]
         certain = len(group) < updated
-        steps = f"the step of {one.optimizer} ({place(one.source)}) and "
-        steps += f"by that of {other.optimizer} ({place(other.source)})"
+        steps = f"{one.optimizer} ({place(one.source)}) and by {other.optimizer} ({place(other.source)})"
         is_or_are = "is" if len(group) == 1 else "are"
         yield Finding(
-            "two optimisers",
+            "two optimizers",
             certain,
-            f"{named(parameters)} {is_or_are} changed twice by the same gradient, by {steps}: "
-            f"{is_or_are if len(group) == 1 else 'they are'} in more than one optimiser."
-            if certain
-            else f"{is_or_are.capitalize()} {named(parameters)} meant to be in two optimisers? One gradient changes "
-            f"{'it' if len(group) == 1 else 'them'} twice: by {steps}.",
-            "Give each weight to one optimiser; groups of one optimiser can have rates of their own.",
+            asked(
+                f"{named(parameters)} {is_or_are} updated twice with the same gradient, by {steps}: "
+                f"{'it is' if len(group) == 1 else 'they are'} in more than one optimizer.",
+                certain,
+            ),
+            "Give each weight to one optimizer; its parameter groups can have different learning rates.",
             other.source,
             other.event,
             tuple([each.id for each in parameters]),

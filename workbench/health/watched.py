@@ -20,7 +20,7 @@ _NO_STEP = "the learning rate"  # told, but another step would show no more
 class WatchedSteps:
     """Tells of each step, by its line of a file of `watch`, what is wrong and was not before.
 
-    `optimized` are the places of the parameters that the optimiser is to change.
+    `optimized` are the places of the parameters that the optimizer is to change.
     """
 
     def __init__(self, layers: Sequence[str], parameters: Sequence[str], optimized: Collection[int]) -> None:
@@ -82,7 +82,7 @@ class WatchedSteps:
         if not names:
             return {}
         have = "has" if len(names) == 1 else "have"
-        said = f"{listed(names)} {have} had no gradient in the last {_PATIENCE} watched steps, and the optimiser has"
+        said = f"{listed(names)} {have} had no gradient in the last {_PATIENCE} watched steps, and the optimizer has"
         return {f"no gradient {names}": f"{said} {'it' if len(names) == 1 else 'them'} to update"}
 
     def _without_rate(self, line: dict[str, Any]) -> dict[str, str]:

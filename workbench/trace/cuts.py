@@ -45,11 +45,11 @@ def cut_words(cut: Cut) -> str:
 
 
 _INSTEAD = {
-    "no_grad": "Compute it outside of no_grad()",
-    "inference_mode": "Compute it outside of inference_mode()",
-    "tensor": "Use clone(), or stack() of a list, in its place",
-    "new_tensor": "Use clone() in its place",
-    "sample": "Use rsample() in its place",
+    "no_grad": "Compute it outside no_grad()",
+    "inference_mode": "Compute it outside inference_mode()",
+    "tensor": "Use clone() instead, or stack() for a list",
+    "new_tensor": "Use clone() instead",
+    "sample": "Use rsample() instead",
     "checkpoint": "Call checkpoint with use_reentrant=False",
 }
 
@@ -58,7 +58,7 @@ def instead(word: str) -> str:
     """What to do about a cut, as the beginning of a sentence."""
     if is_dtype(word):
         return "Compute with the numbers that it was given"
-    return _INSTEAD.get(word, "Take that out")
+    return _INSTEAD.get(word, f"Remove the `{'.data' if word == 'data' else word}`")
 
 
 def switched_off() -> str:

@@ -12,7 +12,7 @@ def scores(torch, *last):
     return train(torch, mlp(torch, 6, 8, 3, between="ReLU", last=last), *classes(torch))
 
 
-fault("softmax twice", "is given what softmax in ROOT/3", at="cross_entropy(net(x), y)", asks=True)(scores, "Softmax")
+fault("softmax twice", "the output of softmax in ROOT/3", at="cross_entropy(net(x), y)", asks=True)(scores, "Softmax")
 healthy()(scores)
 
 
@@ -28,7 +28,7 @@ def compared(torch, squeezed, samples=12):
     return train(torch, net, lr=0.01, rounds=3, loss_of=loss_of)
 
 
-fault("broadcast", "(12, 1) and (12,) make 12 x 12 differences", at="(out - y)", asks=True)(compared, False)
+fault("broadcast", "(12, 1) and (12,) broadcast to 12 x 12 differences", at="(out - y)", asks=True)(compared, False)
 fault("broadcast", "MiB for backward", at="(out - y)", asks=True, beside=("saved tensors",), slow=True)(
     compared, False, 4200
 )
@@ -62,7 +62,7 @@ def padded(torch, outputs=9, **ignored):
     return train(torch, None, rounds=3, loss_of=loss_of, given=weights(words, head))
 
 
-fault("padding in the loss", "38% of the targets are 0", "all 8 are counted", at="cross_entropy", asks=True)(padded)
+fault("padding in the loss", "38% of its 8 targets are 0", at="cross_entropy", asks=True)(padded)
 healthy()(padded, ignore_index=0)
 healthy("classes of another kind")(padded, 7)
 
@@ -108,8 +108,8 @@ def weighted(F, scores, y, truths):
     return (F.log_softmax(scores, 1).gather(1, y[:, None]) * truths[:, :1]).mean()
 
 
-fault("sigmoid twice", "takes scores and is given what sigmoid", at="scores.sigmoid()")(lost, sigmoid_twice)
-fault("no logarithm", "is given the chances of softmax", at="F.nll_loss")(lost, no_logarithm)
+fault("sigmoid twice", "expects logits but gets probabilities from sigmoid", at="scores.sigmoid()")(lost, sigmoid_twice)
+fault("no logarithm", "gets probabilities from softmax", at="F.nll_loss")(lost, no_logarithm)
 fault("softmax over the batch", "over the 12 samples", "not over the 3", at="dim=0")(lost, over_the_batch)
 fault("softmax over the batch", at="dim=0", asks=True)(lost, over_the_batch, CLASSES)  # as many samples as classes
 fault("no minus", "gather", at="gather", asks=True)(lost, no_minus)
@@ -151,7 +151,7 @@ BOTH = "BatchNorm1d Dropout"
 fault("train mode without gradients", "net.1 (p 0.25) ", at="# in the evaluation", asks=True)(
     evaluated, "Dropout", "train"
 )
-fault("train mode without gradients", "net.1 then averages", at="# in the evaluation", asks=True)(
+fault("train mode without gradients", "net.1 then uses the statistics", at="# in the evaluation", asks=True)(
     evaluated, "BatchNorm1d", "train"
 )
 for layers in ("Dropout", "BatchNorm1d", BOTH):

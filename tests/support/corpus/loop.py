@@ -40,8 +40,8 @@ for clear in ("before", "after", "by hand", "in place"):
     healthy()(loop, clear, kind="Adam", lr=1e-3)
 healthy(engines=("torch",))(loop, "data", kind="Adam", lr=1e-3)  # ours has no .data of a gradient
 healthy("gradients are gathered on purpose")(loop, "after", rounds=8, gathered=2)
-fault("step changes nothing", "step of SGD", "in 4 steps", "learning rate", at="# the update")(loop, lr=0.0)
-fault("large update", "step of Adam", "in step 1", "the loss goes from", at="# the update")(loop, lr=30.0, kind="Adam")
+fault("step changes nothing", "SGD.step()", "over 4 steps", "learning rate", at="# the update")(loop, lr=0.0)
+fault("large update", "Adam.step()", "in step 1", "the loss went from", at="# the update")(loop, lr=30.0, kind="Adam")
 
 
 @healthy("the other half of a GAN gets gradients, too")
@@ -101,7 +101,7 @@ def state(torch, detached):
     return run
 
 
-fault("graph grows", "the result of tanh", at="# the state", beside=("no updates",))(state, False)
+fault("graph grows", "The result of tanh", at="# the state", beside=("no updates",))(state, False)
 healthy()(state, True)
 
 
@@ -182,7 +182,7 @@ def idle(torch, order):
 
 
 fault("no updates", "between `backward()`", at="loss.backward()", asks=True)(idle, "cleared")
-fault("no updates", "`optimizer.step()` miss", at="loss.backward()", asks=True)(idle, "none")
+fault("no updates", "Call `optimizer.step()`", at="loss.backward()", asks=True)(idle, "none")
 
 
 @healthy("what an input does is asked")
@@ -243,7 +243,7 @@ def averaged(torch, back, share=1.0):
     return train(torch, net, *classes(torch), end=end)
 
 
-BACK = "99% of the change is undone, in each of 4 steps"
+BACK = "reverts 99% of the change in each of 4 steps"
 fault("step taken back", BACK, "`optimizer.step()`", at="# over the weights", asks=True)(averaged, True)
 healthy("weights are swapped")(averaged, False)
 healthy("weights are drawn half way back")(averaged, True, 0.5)
@@ -267,7 +267,7 @@ def two(torch, apart):
     return run
 
 
-fault("two optimisers", "net.2.weight and net.2.bias are changed twice", "`first.step()`", at="second.step()")(
+fault("two optimizers", "net.2.weight and net.2.bias are updated twice", "`first.step()`", at="second.step()")(
     two, False
 )
 healthy()(two, True)

@@ -19,11 +19,11 @@ def not_finite(*facts, at="", certain=True, **more):
     return fault("not finite", *facts, at=at, asks=not certain, beside=QUESTIONS, **more)
 
 
-OVERFLOW = " is the first to give inf: "
+OVERFLOW = "The first inf comes from exp ("
 
 
 @not_finite(
-    *("exp (", OVERFLOW, "its inputs were finite (from ", ". Of these sub (", "subtract the largest"),
+    *("exp (", OVERFLOW, "its inputs were finite (from ", ". sub (", "Subtract the maximum"),
     *(" made nan in forward of a value that is not finite.", " made a value in forward that is not finite."),
     at="# overflows",
     why="net.weight",
@@ -45,7 +45,7 @@ def grows_in_the_third_step(torch):
 
 
 @not_finite(
-    *("mul (", "; it was given the number inf, and its inputs were finite (from ", "Look at that number"),
+    *("mul (", "; it was given the number inf, and its inputs were finite (from ", "Check that number"),
     "made a value in forward that is not finite: it was given the number inf.",
     at="# the number",
     why="net.weight",
@@ -70,14 +70,14 @@ def weight_of(torch, number, given=1.0):
     return train(torch, net, x, torch.tensor([0, 1, 0, 1]), lr=FIT)
 
 
-FROM = "net.0.weight is not finite from the beginning"
+FROM = "net.0.weight is not finite before the first step"
 not_finite(
-    *(f"{FROM}: 1 of 12 values", " nan before the first step; ", " is the first to use it."),
+    *(f"{FROM}: 1 of 12 values", " nan; ", " is the first to use it."),
     "was given net.0.weight in forward, which is not finite from the beginning.",
     at="loss = losses.cross_entropy(net(x), y)",
     why="net.2.weight",
 )(weight_of, math.nan)
-not_finite(f"{FROM}? 1 of 12 values", certain=False)(weight_of, math.inf)
+not_finite(f"{FROM}: 1 of 12 values", certain=False)(weight_of, math.inf)
 not_finite(f"{FROM}: 1 of 12 values")(weight_of, math.inf, 0.0)
 
 
@@ -101,7 +101,7 @@ def kept_for_the_next_step(torch):
 
 
 @not_finite(
-    *("`scale`, which mul (", " is given, is not finite: 8 of 8", "; it was computed under `no_grad` ("),
+    *("`scale`, an input of mul (", ", is not finite: 8 of 8", "; it was computed under `no_grad` ("),
     *("was given `scale` in forward, which is not finite: it was computed under no_grad (", "# overflows"),
     why="net.weight",
 )
@@ -139,7 +139,7 @@ not_finite(
     at="# written",
     why="net.weight",
 )(written, "constant")
-not_finite("The program (", " makes net.weight not finite: 6 of 6 values", at="# the weight")(written, "weight")
+not_finite("The program at ", " makes net.weight not finite: 6 of 6 values", at="# the weight")(written, "weight")
 
 
 def masked_entropy(torch, mask):
@@ -156,7 +156,7 @@ def masked_entropy(torch, mask):
     return train(torch, net, lr=FIT, loss_of=loss_of)
 
 
-OF_MASK = " is the first to give nan: 2 of 8 values; its input had 2 infinite values of 8, from "
+OF_MASK = "2 of 8 values; its input had 2 infinite values of 8, from "
 for mask in ("add", "fill"):
     not_finite("mul (", OF_MASK, "`scores = net(x) + far", at="# 0 * -inf")(masked_entropy, mask)
 
@@ -174,12 +174,12 @@ def hooked(torch, what):
     return run
 
 
-not_finite(" makes a gradient not finite that was finite before it.", at="# the hook")(hooked, "hook")
-not_finite("A backward (", " is given a gradient to begin with that is not finite.", at="# the seed")(hooked, "seed")
+not_finite(" turns a finite gradient into a non-finite one.", at="# the hook")(hooked, "hook")
+not_finite("The backward pass at ", " starts from a gradient that is not finite.", at="# the seed")(hooked, "seed")
 
 
 @not_finite(
-    *("softmax (", "leave one position of each row unmasked", "it was given the number -inf."),
+    *("softmax (", "eave at least one position of each row unmasked", "it was given the number -inf."),
     at="# no position",
     why="net.weight",
 )
@@ -230,7 +230,7 @@ def left_out(torch):
     return run
 
 
-@not_finite("The backward of sqrt (")
+@not_finite("the backward of sqrt (")
 def gathered(torch):
     """Gradients of two batches a step, one of which is nan in the first step: weights that stay nan are no updates."""
     net, x = net_and_data(torch)
@@ -251,8 +251,8 @@ def gathered(torch):
 
 
 @not_finite(
-    *("What addmm in ", "is given is not finite already: 5 of 20"),
-    " net.0.weight, which takes no gradient, has nan, too: 1 of 12 values.",
+    *("An input of addmm in ", "is already not finite: 5 of 20"),
+    " net.0.weight, which takes no gradient, contains nan too: 1 of 12 values.",
 )
 def frozen_layer(torch):
     """The first layer takes no gradient, and one of its weights is nan."""
@@ -282,17 +282,17 @@ def of_a_gradient(torch, what, when=2, by=0.0):
 
 IN_STEP = " makes the gradient of net.weight not finite in step 3: 6 of 6 values"
 not_finite("div_ (", IN_STEP, at="# written")(of_a_gradient, "gradient")
-not_finite("Its learning rate (lr) was nan: look at what sets it.")(of_a_gradient, "rate")
+not_finite("Check what sets its learning rate (lr), which was nan.")(of_a_gradient, "rate")
 
 
-@not_finite("mean (", "; its input is empty.", "What it computes of no values is nan: ")
+@not_finite("mean (", "; its input is empty.", "it is nan for an empty input")
 def of_nothing(torch):
     """The mean of what a mask has left, which is nothing."""
     net, x = net_and_data(torch)
     return train(torch, net, lr=FIT, loss_of=lambda: net(x)[torch.zeros(4).bool()].mean())
 
 
-@not_finite("is the first to give inf", at="# overflows", without="view (")
+@not_finite("The first inf comes from", at="# overflows", without="view (")
 def product_of_batches(torch):
     """Scores of a batch that overflow: the product, not the view that ends it."""
     net, x = torch.nn.Linear(4, 4), torch.ones(2, 3, 4)
@@ -322,13 +322,13 @@ def divided(torch, side):
 
 for side, operation in {"left": "mul", "right": "sub"}.items():
     fault(
-        *("not finite", f"`far`, which {operation} ", "is not finite already: 1 of 2 values"),
+        *("not finite", f"`far`, an input of {operation} ", "is already not finite: 1 of 2 values"),
         at="# the input",
         beside=ANY,
     )(divided, side)
 
 
-@fault("not finite", "The backward of mul", "which had grown to", "`e = torch.exp(net(x))`", beside=ANY)
+@fault("not finite", "the backward of mul", "which had grown to", "`e = torch.exp(net(x))`", beside=ANY)
 def weighted_exponentials(torch):
     """Exponentials that are finite, and small weights whose gradient they make infinite."""
     net, x = torch.nn.Linear(4, 3), torch.ones(6, 4)
@@ -361,14 +361,14 @@ for advice, operation, values, by in (
     ("(x + 1e-8).rsqrt()", "rsqrt", (0.0, 4.0), ()),
     ("has no logarithm", "log", (-1.0, 4.0), ()),
     ("Keep its input above 0", "log", (0.0, 4.0), ()),
-    ("no power that is a fraction", "pow", (-1.0, 4.0), (0.5,)),
-    ("At 0 a negative power is infinite", "pow", (-1.0, 0.0), (-1,)),
-    ("goes beyond", "acos", (2.0, 0.5), ()),
+    ("no fractional power", "pow", (-1.0, 4.0), (0.5,)),
+    ("at 0 a negative power is infinite", "pow", (-1.0, 0.0), (-1,)),
+    ("leaves the range from -1 to 1", "acos", (2.0, 0.5), ()),
 ):
     fault("not finite", advice, at="operation", beside=ANY)(outside, operation, *values, by=by)
 
 
-@fault("not finite", "differences of eigenvalues", at="eigh", beside=ANY)
+@fault("not finite", "differences between eigenvalues", at="eigh", beside=ANY)
 def equal_eigenvalues(torch):
     """Eigenvectors of a matrix whose eigenvalues are equal."""
     x = torch.eye(2, requires_grad=True)

@@ -8,7 +8,7 @@ from . import ANY, QUESTIONS, fault, healthy
 from .parts import classes, filled, freeze, mlp, train, weights
 
 
-@fault("not finite", "The backward of sqrt", "zero everywhere", "1e-8", at=".sqrt()")
+@fault("not finite", "the backward of sqrt", "zero everywhere", "1e-8", at=".sqrt()")
 def root_of_zero(torch):
     """A distance whose root has an infinite slope at 0."""
     net, x = torch.nn.Linear(3, 2), torch.randn(4, 3)
@@ -28,7 +28,7 @@ def log_of_zero(torch):
     return train(torch, net, rounds=3, loss_of=lambda: -torch.log(torch.relu(net(x))).mean())
 
 
-MASKED = "is the first to give nan: 4 of 16 values; its input had 6 infinite values"
+MASKED = "4 of 16 values; its input had 6 infinite values"
 
 
 def masked(torch, row):
@@ -47,7 +47,7 @@ fault("not finite", "softmax (", MASKED, "unmasked", at="torch.softmax", beside=
 healthy("a mask leaves something of each row")(masked, False)
 
 
-@fault("not finite", "is not finite already: 1 of 12 values", beside=ANY)
+@fault("not finite", "is already not finite: 1 of 12 values", beside=ANY)
 def bad_data(torch):
     x, y = torch.randn(4, 3), torch.tensor([0, 1, 0, 1])
     x[1, 2] = math.nan
@@ -70,8 +70,8 @@ def deep(torch, between, layers=8, scale=1.0, head=1.0, **options):
     return train(torch, net, *classes(torch), **options)
 
 
-fault("vanishing", "ROOT/16", "a layer over 9 layers")(deep, "Sigmoid", lr=0.01)
-fault("exploding", "a layer over 9 layers", beside=ANY)(deep, "LeakyReLU", scale=12.0, lr=1e-12)
+fault("vanishing", "ROOT/16", "per layer over 9 layers")(deep, "Sigmoid", lr=0.01)
+fault("exploding", "per layer over 9 layers", beside=ANY)(deep, "LeakyReLU", scale=12.0, lr=1e-12)
 for between in ("ReLU", "Tanh", "GELU"):
     healthy()(deep, between, 3, kind="Adam", lr=1e-3)
 healthy("the head begins with zeros")(deep, "Tanh", 3, head=0.0, kind="Adam", lr=0.01)
@@ -92,8 +92,8 @@ def recurrent(torch, scale, lr=1e-3, rounds=20):
     return train(torch, None, lr=lr, rounds=3, loss_of=loss_of, given=[w, *head.parameters()])
 
 
-fault("exploding", " a round over 20 rounds", at="h = x[t]", beside=ANY)(recurrent, 1.0, 1e-9)
-fault("vanishing", "first rounds", at="h = x[t]")(recurrent, 0.02)
+fault("exploding", " per time step over 20 time steps", at="h = x[t]", beside=ANY)(recurrent, 1.0, 1e-9)
+fault("vanishing", "first time steps", at="h = x[t]")(recurrent, 0.02)
 healthy()(recurrent, 0.4)
 
 
@@ -113,7 +113,7 @@ def reader(torch, kind, length):
     return train(torch, Reader(), torch.randn(6, length, 5), torch.arange(6) % 3, kind="Adam", lr=1e-3)
 
 
-fault("vanishing", "over 80 rounds", asks=True, slow=True)(reader, "RNN", 80)
+fault("vanishing", "over 80 time steps", asks=True, slow=True)(reader, "RNN", 80)
 healthy(slow=True)(reader, "RNN", 30)
 healthy(slow=True)(reader, "GRU", 40)
 
@@ -125,7 +125,7 @@ def relus(torch, dead):
     return train(torch, net, *classes(torch), lr=0.05)
 
 
-DEAD = "96 of 96 in 4 calls: what it gets is from -5"
+DEAD = "96 values in 4 calls; its input is from -5"
 fault("dead units", "Every output of relu in ROOT/1", DEAD)(relus, 8)
 fault("dead units", "5 of 8 units of relu in ROOT/1")(relus, 5)
 healthy()(relus, 0)
@@ -248,7 +248,7 @@ def equal(torch, number, wide=8):
 # Of the wider the weights are known by their summaries. A power of two: some processors sum what is left over of a
 # vector in another order, and units that round differently are not equal.
 for wide in (8, 256):
-    fault("equal units", f"All {wide} units", "net.0.weight", "equal gradients in 4 backwards", beside=ANY)(
+    fault("equal units", f"All {wide} units", "net.0.weight", "same gradients in 4 backward passes", beside=ANY)(
         equal, 0.1, wide
     )
 healthy()(equal, 0.0)
@@ -271,7 +271,7 @@ def sum_of_all(torch, lr):
     return train(torch, net, lr=lr, loss_of=lambda: ((net(x) - y) ** 2).sum())
 
 
-fault("large update", "a sum over 64 numbers", beside=("loss is a sum",))(sum_of_all, 1.0)
+fault("large update", "adds 64 values", beside=("loss is a sum",))(sum_of_all, 1.0)
 healthy()(sum_of_all, 1e-3)
 
 
@@ -310,7 +310,7 @@ def mixed(torch, order, scale=1024.0):
     return run
 
 
-CLIPPED = ("still scaled by 1,024", "in 3 steps", "unscale_")
+CLIPPED = ("multiplied by 1,024", "in 3 steps", "unscale_")
 fault("clipped while scaled", *CLIPPED, at="clip_grad_norm_", engines=("torch",))(mixed, "scaled")
 for order in ("unscaled", "averaged"):
     healthy(engines=("torch",))(mixed, order)
@@ -377,7 +377,7 @@ def normalized(torch, start, kind="SGD", eps=1e-12, zeros=False):
 
 
 EXPLODES = "explodes in step 1 of 4", "div", "divides by"
-fault("explodes once", *EXPLODES, "dead after that", at="# of length 1", beside=QUESTIONS)(normalized, 0.0)
+fault("explodes once", *EXPLODES, "dead afterwards", at="# of length 1", beside=QUESTIONS)(normalized, 0.0)
 fault("explodes once", *EXPLODES, at="# of length 1", beside=QUESTIONS)(normalized, 0.0, "Adam")
 healthy("usual weights")(normalized, 1.0)
 healthy("a sample of zeros")(normalized, 1.0, zeros=True)

@@ -57,19 +57,19 @@ def cut_model(torch, cut):
 
 
 for cut, line in {"detach": "h.detach()", "data": "h.data", "no_grad": "h = h * 2"}.items():
-    fault("no gradient", "encoder.0.weight", f"`{cut}`" if cut != "data" else ".data", "in 4 backwards", at=line)(
+    fault("no gradient", "encoder.0.weight", f"`{cut}`" if cut != "data" else ".data", "in 4 backward passes", at=line)(
         cut_model, cut
     )
 CUT = "no gradient", "encoder.0.weight"
 fault(*CUT, "`sample` cuts", "rsample()", at="Normal(h, 1.0)")(cut_model, "sample")
 fault(*CUT, "`new_tensor` cuts", "clone()", at="h.new_tensor", engines=("torch",))(cut_model, "new_tensor")
 fault(*CUT, "`inference_mode` cuts", at="h = h * 3", engines=("torch",))(cut_model, "inference_mode")
-fault(*CUT, "no part of what", asks=True, without="no_grad")(cut_model, "like")
+fault(*CUT, "the loss doesn't depend on what", asks=True, without="no_grad")(cut_model, "like")
 fault("no gradient", "spare.weight", at="self.spare(h)", asks=True)(cut_model, "unused")
 healthy()(cut_model, "")
 
 
-@fault("loss depends on no weight", "loss is a leaf", at="loss.backward()", beside=ANY)
+@fault("loss depends on no weight", "starts from loss, which is a leaf", at="loss.backward()", beside=ANY)
 def wrapped(torch):
     """A loss whose numbers are put into a new tensor."""
     net, (x, y) = model(torch), classes(torch)
@@ -98,7 +98,7 @@ def rewrapped(torch, wrong):
     return train(torch, net, rounds=3, loss_of=loss_of)
 
 
-fault("loss depends on no weight", "comes to no weight", "net.encoder.0.weight", beside=ANY)(rewrapped, True)
+fault("loss depends on no weight", "reaches no weights", "net.encoder.0.weight", beside=ANY)(rewrapped, True)
 healthy()(rewrapped, False)
 
 
@@ -110,13 +110,13 @@ def part_given(torch, which):
     return train(torch, net, *classes(torch), rounds=3, given=given, begin=lambda at, optimizer: net.zero_grad())
 
 
-fault("not in the optimiser", "head.weight and ", at="optimizer.step()")(part_given, "encoder")
-fault("not in the optimiser", asks=True)(part_given, "head")
-fault("twice in the optimiser", "net.head.weight and net.head.bias twice")(part_given, "twice")
+fault("not in the optimizer", "head.weight and ", at="optimizer.step()")(part_given, "encoder")
+fault("not in the optimizer", asks=True)(part_given, "head")
+fault("twice in the optimizer", "net.head.weight and net.head.bias twice")(part_given, "twice")
 healthy()(part_given, "all")
 
 
-@fault("not in the optimiser", "a gradient comes to them (of zeros alone).", beside=ANY)
+@fault("not in the optimizer", "they get gradients (only zeros)", beside=ANY)
 def zeros_for_a_layer(torch):
     """A layer that gets zeros alone, and that the optimizer does not have."""
     net, (x, y) = model(torch), classes(torch)
@@ -159,7 +159,7 @@ def language(torch, tied):
     return train(torch, Words(), x, (x + 1) % 7)
 
 
-fault("broken tie", "words.weight and ", "by now they differ", asks=True)(language, "copied")
+fault("broken tie", "words.weight and ", "have since diverged", asks=True)(language, "copied")
 for tied in (True, False):
     healthy()(language, tied)
 
@@ -228,7 +228,7 @@ def unfrozen(torch, is_given):
 
 
 healthy("a layer is unfrozen later")(unfrozen, True)
-fault("not in the optimiser", "net.0.weight and net.0.bias", "They were frozen", without="ModuleList")(unfrozen, False)
+fault("not in the optimizer", "net.0.weight and net.0.bias", "are unfrozen", without="ModuleList")(unfrozen, False)
 
 
 def frozen_by_a_prefix(torch, prefix):
@@ -253,7 +253,7 @@ def frozen_by_a_prefix(torch, prefix):
     return train(torch, net, *classes(torch))
 
 
-ALIKE = "begin as that of net.blocks.1, which does not train either"
+ALIKE = "start with net.blocks.1, which doesn't train either"
 fault("frozen", ALIKE, asks=True, beside=ANY)(frozen_by_a_prefix, "blocks.1")
 fault("frozen", asks=True, without=ALIKE, beside=ANY)(frozen_by_a_prefix, "blocks.11.")
 
@@ -337,7 +337,7 @@ def without(torch, given):
     return run
 
 
-NONE = "w never gets a gradient in 3 backwards: the backward of Scaled ("
+NONE = "w got no gradient in 3 backward passes: the backward of Scaled ("
 fault("no gradient", NONE, at="Scaled.apply")(without, False)
 healthy()(without, True)
 
@@ -362,7 +362,7 @@ def listed(torch, kind):
 
 
 for engine, first in {"workbench": "the (6, 6) parameter used in ", "torch": "net.layers[0].weight"}.items():
-    fault("not in the optimiser", first, "ModuleList", asks=True, engines=(engine,))(listed, "list")
+    fault("not in the optimizer", first, "ModuleList", asks=True, engines=(engine,))(listed, "list")
 healthy()(listed, "ModuleList")
 
 
@@ -469,22 +469,20 @@ def optimized(torch, of="all", second="", rounds=3, clears=True, lr=0.05):
 ALL = "net.first.weight, net.first.bias, net.last.weight and net.last.bias"
 for clears in (True, False):
     fault(
-        *("optimiser of another model", ALL, "never cleared: the norm of net.first.weight.grad is "),
+        *("optimizer of another model", ALL, "never cleared: the norm of net.first.weight.grad was "),
         at="# of the optimizer",
         beside=ANY,
     )(optimized, "old", clears=clears)
 healthy("an optimizer beside the one of the model")(optimized, "all and old")
-fault("never used", "net.second.weight and net.second.bias", "in 3 backwards", "The optimiser has it too.", asks=True)(
+fault("never used", "net.second.weight and net.second.bias", "in 3 backward passes", "has it too.", asks=True)(
     optimized, second="unused"
 )
 healthy()(optimized, second="frozen")
 healthy()(optimized)
 healthy()(optimized, second="unused", rounds=1)
 fault("step changes nothing", "the learning rate (lr) is 0")(optimized, lr=0.0)
-fault("step changes nothing", "The learning rate (lr) of its group is 0.", asks=True)(optimized, "still")
-fault("not in the optimiser", "net.last.weight and net.last.bias are never updated: they are in no group of SGD")(
-    optimized, "first"
-)
+fault("step changes nothing", "The learning rate (lr) of this group is 0.", asks=True)(optimized, "still")
+fault("not in the optimizer", "they are in no parameter group of SGD")(optimized, "first")
 
 
 def wide(torch, kind, lr):
@@ -531,7 +529,7 @@ def copied_each_time(torch, how, kind="SGD"):
 
 
 for how in ("clone", "parameter", "new", "data", "copy"):
-    fault("optimiser of another model", "SGD", "updates nothing", "In each of 4 backwards", "new each time")(
+    fault("optimizer of another model", "SGD", "updates nothing", "In each of 4 backward passes", "new tensors")(
         copied_each_time, how
     )
 healthy("the gradients of a copy are given to the weights")(copied_each_time, "handed")
