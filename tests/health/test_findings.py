@@ -6,13 +6,15 @@ The whole sentences are kept in golden/: `WORKBENCH_WRITE_GOLDEN=1 pytest tests/
 from __future__ import annotations
 
 import linecache
+import math
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import corpus
 import pytest
-from corpus import ANY, ENTRIES, QUESTIONS, ROOT, Entry, chosen, each_engine
+from corpus import ANY, ENTRIES, QUESTIONS, ROOT, Entry, chosen, each_engine, recorded
 from corpus.loop import loop
 from corpus.numbers import activation
 from golden import check_golden
@@ -142,3 +144,31 @@ def test_it_is_said_which_backward_was_compared_with_differences(engine: str) ->
     said = corpus.recorded(engine, program).findings().functions
     assert "backward of Cube was compared" in said and "backward of Product was not compared" in said
     assert "gradcheck(Product.apply, inputs)" in said
+
+
+COUNTS = {
+    "log": ([0.0, -1.0, 1.0], "nan or inf: 2 of 3 values"),
+    "log of zeros": ([0.0, 0.0, 1.0], "first to give inf: 2 of 3 values"),
+    "log of negative numbers": ([-1.0, -2.0, 1.0], "first to give nan: 2 of 3 values"),
+    "div": ([0.0, -1.0, 1.0], "nan or inf: 3 of 3 values"),
+    "sqrt": ([0.0, 4.0, 1.0], "1 of 3 values"),
+    "mul": ([1.0, math.nan, math.inf], "2 of 3 values are nan or inf"),
+    "mul of nan": ([1.0, math.nan, 2.0], "1 of 3 values are nan before"),
+}
+
+
+@each_engine
+@pytest.mark.parametrize("name", COUNTS)
+def test_a_finding_counts_what_is_nan_and_what_is_infinite(engine: str, name: str) -> None:
+    """Of several values each is called what it is: two zeros of a quotient and one nan aren't three nan."""
+    values, count = COUNTS[name]
+
+    def program(torch: Any) -> Any:
+        function = {"div": lambda x: x / 0, "mul": lambda x: x * 3}.get(name.split()[0])
+        x = torch.tensor(values, requires_grad=True)
+        function = function or getattr(torch, name.split()[0])
+        return lambda: function(x).sum().backward()
+
+    (finding,) = recorded(engine, program).findings()
+    assert finding.certain
+    assert count in finding.sentence
