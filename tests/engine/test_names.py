@@ -6,6 +6,7 @@ import math
 import re
 import subprocess
 import sys
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -396,3 +397,23 @@ def test_an_operation_is_written_once_for_all_its_names() -> None:
         function = getattr(workbench.Tensor, name)
         function(*[x] * (2 if name == "mul" else 1))
         assert function.__code__.co_names[:1] != ("first",), name
+
+
+def test_every_module_that_refuses_a_name_refuses_its_import_too() -> None:
+    """`from torch.linalg import ldl_solve` says as much as `torch.linalg.ldl_solve`."""
+    for place, absent in names().items():
+        if place == "torch.Tensor" or not place.startswith("torch"):
+            continue
+        try:
+            module = import_module(place.replace("torch", "workbench", 1))
+        except ImportError:
+            continue
+        for name in absent[:200]:
+            try:
+                getattr(module, name)
+            except AttributeError as error:
+                _, _, said = str(error).partition(": ")
+                if said:
+                    with pytest.raises(ImportError, match=re.escape(said)):
+                        exec(f"from {module.__name__} import {name}")
+                    break

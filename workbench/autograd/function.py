@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
+from ..absent import PATH as _PATH
 from ..absent import refusal
 from ..errors import warn
 from ..events import listeners
@@ -381,6 +382,7 @@ _function_ids = itertools.count()
 FLAGS = ("clear_saved_tensors_on_access", "boxed_grads_call")  # in the order in which PyTorch looks at them
 _ContextMethodMixin = FunctionCtx
 
+__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
 __all__ = [
     "BackwardCFunction",
     "Function",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...absent import PATH as _PATH
 from ...absent import refusal
 from ...autograd.grad_mode import no_grad
 from ...autograd.tensor import Tensor
@@ -12,6 +13,7 @@ from ..modules.convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspos
 from ..modules.module import Module
 from .parametrize import register_parametrization
 
+__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
 __all__ = ["spectral_norm", "weight_norm"]
 
 

@@ -9,12 +9,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ...absent import PATH as _PATH
 from ...absent import refusal
 from ...autograd.grad_mode import no_grad
 from ...autograd.tensor import Parameter, Tensor
 from ..modules.containers import ModuleDict
 from ..modules.module import Module, ModuleList
 
+__path__ = _PATH  # so that `from ... import` of an absent name is refused by a sentence (absent.py)
 __all__ = [
     "ParametrizationList",
     "cached",
