@@ -26,19 +26,19 @@ from .recording import load as load_trace
 from .scene.picture import write_whole
 
 NOT_SAVED = (
-    "torch.save cannot keep {}: a file holds tensors, numbers, text, dtypes, and dictionaries, lists and tuples of "
-    "these. Of a module save `module.state_dict()`."
+    "torch.save can't save {}. A file can contain tensors, numbers, text, dtypes, and dictionaries, lists and tuples "
+    "of these. For a module, save `module.state_dict()`."
 )
-CIRCLE = "torch.save cannot keep what holds itself, or is nested a thousand times."
-NOT_READ = "{} is no file that torch.save of the workbench wrote: {}."
-FOREIGN = "it holds a pickle, which could run any code; save NumPy arrays with PyTorch instead"
-TOO_MUCH = "it says that it holds more than it does"
+CIRCLE = "torch.save can't save an object that contains itself or is nested a thousand levels deep."
+NOT_READ = "{} isn't a file saved by the workbench's torch.save: {}."
+FOREIGN = "it contains a pickle, which could run arbitrary code; in PyTorch, save NumPy arrays instead"
+TOO_MUCH = "its header doesn't match its contents"
 COMPRESSED = "its members are compressed"
-OTHER_VERSION = "its arrays are of another version"
-OTHER_KIND = "it holds an array of another kind"
-CUT_SHORT = "an array is cut short"
-MASK = "a mask holds more than true and false"
-STRUCTURE = "its structure is not as it is written"
+OTHER_VERSION = "its arrays have a different version"
+OTHER_KIND = "it contains an array of an unsupported kind"
+CUT_SHORT = "an array is truncated"
+MASK = "a bool array contains other values"
+STRUCTURE = "its structure is damaged"
 SEQUENCES = {"list": list, "tuple": tuple, "Size": Size}
 MAPPINGS = {"dict": dict, "OrderedDict": OrderedDict}
 NUMBERS = {each.np for each in dtypes.ALL}

@@ -265,7 +265,7 @@ def test_back_over_a_leaf_warns_only_of_a_gradient_that_somebody_changed(torch: 
     s.run()
     w.grad.add_(1.0)
     s.back(1)
-    assert [said for said in s.warnings if "was not what step 3 had left there" in said]
+    assert [said for said in s.warnings if "was changed by other code after step 3" in said]
 
 
 def test_memory_of_a_write_through_a_view_is_all_given_back(torch: Any) -> None:

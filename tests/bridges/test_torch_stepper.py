@@ -137,7 +137,7 @@ def test_a_run_goes_over_the_modules_that_the_variables_hold() -> None:
     s.run("layer1")
     assert s.reason == "layer1" and s.current.name() == "AddmmBackward0"
     assert s.steps[-1].op == "tanh"
-    with pytest.raises(ValueError, match="its scopes are net, net/0, net/0/layer1, net/0/layer2, net/2"):
+    with pytest.raises(ValueError, match="Scopes: net, net/0, net/0/layer1, net/0/layer2, net/2"):
         s.over("layer3")
 
 
@@ -166,7 +166,7 @@ def test_a_function_is_not_told_as_the_module_whose_parameters_it_takes() -> Non
 def test_a_tensor_of_another_graph_is_refused() -> None:
     _, loss = net_and_loss()
     s = workbench.step(loss)
-    with pytest.raises(ValueError, match="^This tensor's node is no node of this backward"):
+    with pytest.raises(ValueError, match="^This tensor's node isn't a node of this backward"):
         s.edit(torch.ones(2, requires_grad=True).exp(), 0, 1.0)
 
 

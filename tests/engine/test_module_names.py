@@ -38,7 +38,8 @@ ABSENT = {
     "from torch.nn.modules.conv import LazyConv1d": "the workbench doesn't implement torch.nn.modules.conv.LazyConv1d.",
     "from torch.nn.modules.loss import CTCLoss": "the workbench doesn't implement torch.nn.modules.loss.CTCLoss.",
     "from torch.nn.parallel import DistributedDataParallel": "the workbench doesn't implement "
-    "torch.nn.parallel.DistributedDataParallel; tensors are always in the computer's own memory: call the module itself.",
+    "torch.nn.parallel.DistributedDataParallel; tensors are always in the computer's own memory: call the module "
+    "itself.",
     "from torch.nn.utils.rnn import pack_padded_sequence": "the workbench doesn't implement "
     "torch.nn.utils.rnn.pack_padded_sequence; there are pad_sequence and a mask of what is padding.",
     "from torch.optim.adam import adam": "the workbench doesn't implement torch.optim.adam.adam.",

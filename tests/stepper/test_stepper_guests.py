@@ -69,8 +69,8 @@ def test_what_hooks_did_besides_is_said_to_stay() -> None:
     assert s.warnings == []
     s.back(3)
     assert s.warnings == [
-        "Step 3 ran a hook after accumulation of x: what it did besides changing gradients could not be undone.",
-        "Step 2 ran a tensor hook of ExpBackward0: what it did besides changing gradients could not be undone.",
+        "Step 3 ran a hook after accumulation of x. Its effects other than changing gradients couldn't be undone.",
+        "Step 2 ran a tensor hook of ExpBackward0. Its effects other than changing gradients couldn't be undone.",
     ]
     assert repr(s).endswith(s.warnings[1])
     s.run().back(3)
@@ -196,7 +196,7 @@ def test_a_recording_goes_on_where_a_backward_goes_back() -> None:
         s = w.step((x * x).sum()).run().back(2).run()
     assert len(s.steps) == 3
     assert s.warnings == [
-        "The recording that is on keeps the steps taken back: in its pictures, what runs again runs a second time."
+        "A recording is active: it keeps the steps you undo, so steps you run again appear twice in its pictures."
     ]
     ran = [e.node for e in trace.events if type(e).__name__ == "NodeStarted"]
     assert ran == [*ran[:3], *ran[1:3]]

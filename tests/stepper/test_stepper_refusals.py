@@ -15,16 +15,16 @@ def test_edits_that_cannot_be() -> None:
     x = leaf(1.0, 2.0)
     h = x.exp()
     s = w.step((h * h.sin() + x.exp()).sum()).step(2)
-    at_exp = "No gradient waits at ExpBackward0 \\(input_nr 0\\).*wait at Exp"
+    at_exp = "No gradient is waiting at ExpBackward0 \\(input_nr 0\\).*wait at Exp"
     for edit, error, sentence in [
         (lambda: s.edit(h, 0, [1.0]), ValueError, at_exp),
         (lambda: s.edit(s.current, 1, 1.0), ValueError, "input_nr 1"),
-        (lambda: s.edit(s.current, 0, [1.0]), ValueError, "has the shape \\[2\\], but the new value has \\[1\\]"),
-        (lambda: s.edit(s.current, 0, "many"), TypeError, "a number, an array or a tensor, not to str"),
-        (lambda: s.edit("tanh", 0, 1.0), ValueError, "No node of this backward, and no scope, is called 'tanh'"),
-        (lambda: s.edit(7, 0, 1.0), TypeError, "Name a place by"),
+        (lambda: s.edit(s.current, 0, [1.0]), ValueError, "has shape \\[2\\], but the new value has \\[1\\]"),
+        (lambda: s.edit(s.current, 0, "many"), TypeError, "as the new gradient, but got str"),
+        (lambda: s.edit("tanh", 0, 1.0), ValueError, "No node or scope named 'tanh' in this backward pass"),
+        (lambda: s.edit(7, 0, 1.0), TypeError, "Expected a place "),
         (lambda: s.edit(x.detach(), 0, 1.0), ValueError, "does not require grad"),
-        (lambda: s.edit(leaf(1.0), 0, 1.0), ValueError, "AccumulateGrad is no node of this backward"),
+        (lambda: s.edit(leaf(1.0), 0, 1.0), ValueError, "AccumulateGrad isn't a node of this backward pass"),
     ]:
         with pytest.raises(error, match=sentence):
             edit()
@@ -40,18 +40,18 @@ def powers() -> tuple[Any, Any]:
 @pytest.mark.parametrize(
     ("nr", "value", "error", "sentence"),
     [
-        ("a", 1.0, TypeError, "named by its number, an int, not by 'a'"),
-        (1.0, 1.0, TypeError, "named by its number, an int, not by 1.0"),
-        (-1, 1.0, ValueError, r"No gradient waits at PowBackward0 \(input_nr -1\)"),
-        (0, [[1.0], [1.0, 2.0]], ValueError, r"in rows of the same length, not to \[\[1.0\], \[1.0, 2.0\]\]"),
-        (0, ["1", "2"], ValueError, "changed to numbers"),
-        (0, [None, 1.0], ValueError, "changed to numbers"),
-        (0, np.array([1j, 2]), ValueError, "changed to numbers"),
-        (0, 10**400, ValueError, "changed to numbers"),
-        (0, np.ones((2, 1)), ValueError, r"has the shape \[2\], but the new value has \[2, 1\]"),
-        (0, {1.0}, TypeError, "a number, an array or a tensor, not to set"),
-        (0, w.ones(2), TypeError, r"torch.float64, .* torch.float32: convert it with .to\(torch.float64\)"),
-        (0, w.tensor([1, 2]), TypeError, "of torch.int64"),
+        ("a", 1.0, TypeError, "number of a node's output, an int, but got 'a'"),
+        (1.0, 1.0, TypeError, "number of a node's output, an int, but got 1.0"),
+        (-1, 1.0, ValueError, r"No gradient is waiting at PowBackward0 \(input_nr -1\)"),
+        (0, [[1.0], [1.0, 2.0]], ValueError, r"in rows of equal length, but got \[\[1.0\], \[1.0, 2.0\]\]"),
+        (0, ["1", "2"], ValueError, "Expected numbers as the new gradient"),
+        (0, [None, 1.0], ValueError, "Expected numbers as the new gradient"),
+        (0, np.array([1j, 2]), ValueError, "Expected numbers as the new gradient"),
+        (0, 10**400, ValueError, "Expected numbers as the new gradient"),
+        (0, np.ones((2, 1)), ValueError, r"has shape \[2\], but the new value has \[2, 1\]"),
+        (0, {1.0}, TypeError, "a number, an array or a tensor as the new gradient, but got set"),
+        (0, w.ones(2), TypeError, r"torch.float64, .* torch.float32. Convert it with .to\(torch.float64\)"),
+        (0, w.tensor([1, 2]), TypeError, "new tensor is torch.int64"),
     ],
 )
 def test_what_no_gradient_can_be_changed_to(nr: Any, value: Any, error: Any, sentence: str) -> None:
@@ -84,7 +84,7 @@ def test_an_array_that_was_given_may_be_written_afterwards() -> None:
 @pytest.mark.parametrize("bounds", [{"over": "x"}, {"under": [1.0]}, {"over": w.ones(2)}])
 def test_bounds_are_numbers(bounds: Any) -> None:
     x, s = powers()
-    with pytest.raises(TypeError, match="over= and under= are bounds of a gradient's norm, so numbers, not"):
+    with pytest.raises(TypeError, match="over= and under= are bounds on a gradient's norm: expected a number, but got"):
         s.breakpoint("pow", **bounds)
     assert s.breakpoints == []
     assert s.run().done

@@ -29,7 +29,7 @@ def test_running_over_a_scope_runs_all_of_its_nodes() -> None:
     assert s.over("second").position == 3, "nothing of it is left"
     assert [step.name for step in s.over("first").steps[3:]] == ["ExpBackward0", "MulBackward0"]
     with pytest.raises(
-        ValueError, match='inside `with workbench.scope\\("third"\\)`; its scopes are first, second/inner'
+        ValueError, match='inside `with workbench.scope\\("third"\\)`. Scopes: first, second/inner'
     ):
         s.over("third")
 
@@ -60,10 +60,10 @@ def test_leaves_are_named_as_their_variables_are() -> None:
     s.edit("weight", 0, [5.0, 6.0]).run()
     assert weight.grad.tolist() == [5.0, 6.0]
     with pytest.raises(
-        ValueError, match="called 'wait'. Its nodes are A.*SumBackward0; its leaves are bias, weight; its scopes are"
+        ValueError, match="named 'wait' in this backward pass. Nodes: A.*SumBackward0. Leaves: bias, weight. Scopes: "
     ):
         s.run(until="wait")
-    with pytest.raises(ValueError, match="No gradient waits at AccumulateGrad of bias"):
+    with pytest.raises(ValueError, match="No gradient is waiting at AccumulateGrad of bias"):
         s.edit("bias", 0, 1.0)
 
 
@@ -151,7 +151,7 @@ def test_watching_a_tensor() -> None:
     assert [value.tolist() for _, value in s.watch(x)] == [[90.0, 90.0]]
     with pytest.raises(ValueError, match="does not require grad"):
         s.watch(w.ones(2))
-    with pytest.raises(ValueError, match="no node of this backward"):
+    with pytest.raises(ValueError, match="isn't a node of this backward pass"):
         s.watch(leaf(1.0))
 
 

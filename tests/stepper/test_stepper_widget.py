@@ -145,7 +145,7 @@ def test_run_until_over_and_breakpoints() -> None:
     assert browser.status["position"] == 6
     browser.ask("back")
     browser.ask("until", text="nothing")
-    assert browser.status["said"].startswith("No node of this backward, and no scope, is called 'nothing'.")
+    assert browser.status["said"].startswith("No node or scope named 'nothing' in this backward pass.")
 
 
 def test_an_edit_makes_a_branch_and_branches_can_be_switched() -> None:
@@ -170,7 +170,7 @@ def test_what_is_typed_wrongly_is_answered_with_a_sentence() -> None:
     browser, _, _, s = browsed(line)
     place = {"id": browser.id("MeanBackward0"), "nr": 0}
     assert browser.ask("edit", text="import os", **place)["said"].startswith("Type a number such as 0.5")
-    assert "has the shape [], but the new value has [2]" in browser.ask("edit", text="[1, 2]", **place)["said"]
+    assert "has shape [], but the new value has [2]" in browser.ask("edit", text="[1, 2]", **place)["said"]
     assert browser.ask("step")["said"] == ""
 
 
@@ -231,7 +231,7 @@ def test_an_error_in_a_node_is_said_at_the_node_and_the_stepper_stays_usable() -
     assert status["said"] == "ZeroDivisionError: nothing to divide" and status["failed"]
     assert browser.states()["FailsBackward"] == "error"
     assert "fails with ZeroDivisionError: nothing to divide" in status["sentence"]
-    assert browser.ask("step")["said"].startswith("The backward failed in FailsBackward at step 1. Call back()")
+    assert browser.ask("step")["said"].startswith("The backward pass failed in FailsBackward at step 1. Call back()")
     del answers[0]
     browser.ask("back")
     assert browser.ask("run")["said"] == "" and a.grad.item() == 2.0
@@ -246,7 +246,7 @@ def test_what_a_hook_prints_is_shown_and_that_it_cannot_be_undone() -> None:
     browser.ask("step")
     assert browser.ask("step")["printed"] == "hook saw 12.0\n"
     assert browser.ask("back")["warnings"] == [
-        "Step 2 ran a tensor hook of MulBackward0: what it did besides changing gradients could not be undone."
+        "Step 2 ran a tensor hook of MulBackward0. Its effects other than changing gradients couldn't be undone."
     ]
 
 
@@ -380,7 +380,7 @@ def test_over_goes_over_the_scope_that_is_named_or_that_of_the_next_node() -> No
     browser.ask("over", text="first")
     assert browser.status["called"] == "x"
     plain = torch.step(x * 2)
-    assert Browser(plain).ask("over", text="")["said"].endswith("its scopes are none.")
+    assert Browser(plain).ask("over", text="")["said"].endswith("Scopes: none.")
 
 
 def edited_and_run_again(browser: Browser, title: str, value: str) -> None:

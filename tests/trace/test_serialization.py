@@ -102,7 +102,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_kept(name: str, tmp_path: Path) -> None:
     (tmp_path / "x.pt").write_text("before")
-    with pytest.raises(TypeError, match=f"^torch.save cannot keep a {name}: a file holds tensors, numbers, text, "):
+    with pytest.raises(TypeError, match=f"^torch.save can't save a {name}. A file can contain tensors, "):
         w.save(REFUSED[name](), tmp_path / "x.pt")
     assert (tmp_path / "x.pt").read_text() == "before"
     assert len(list(tmp_path.iterdir())) == 1
@@ -111,9 +111,9 @@ def test_what_cannot_be_kept(name: str, tmp_path: Path) -> None:
 def test_what_holds_itself_and_what_a_transform_holds() -> None:
     circle: list[Any] = []
     circle.append(circle)
-    with pytest.raises(TypeError, match="what holds itself"):
+    with pytest.raises(TypeError, match="contains itself"):
         w.save(circle, io.BytesIO())
-    with pytest.raises(TypeError, match="torch.save cannot keep a"):
+    with pytest.raises(TypeError, match="torch.save can't save a"):
         w.vmap(lambda t: w.save(t, io.BytesIO()))(w.ones(2))
 
 
@@ -184,7 +184,7 @@ def test_a_hostile_file_is_refused_in_a_sentence(name: str, tmp_path: Path) -> N
     with zipfile.ZipFile(tmp_path / "x.pt", "w") as archive:
         for each, content in HOSTILE[name].items():
             archive.writestr(each, content)
-    with pytest.raises(ValueError, match="is no file that torch.save of the workbench wrote: ") as caught:
+    with pytest.raises(ValueError, match="isn't a file saved by the workbench's torch.save: ") as caught:
         w.load(tmp_path / "x.pt")
     assert len(str(caught.value)) < 400 + len(str(tmp_path))
 
@@ -193,13 +193,13 @@ def test_a_bomb_and_a_file_cut_short(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "bomb.pt", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("structure.npy", told(TENSOR))
         archive.writestr("tensor_0.npy", member(np.zeros(10_000_000)))
-    with pytest.raises(ValueError, match="it says that it holds more than it does"):
+    with pytest.raises(ValueError, match="its header doesn't match its contents"):
         w.load(tmp_path / "bomb.pt")
     w.save({"a": w.ones(100)}, tmp_path / "x.pt")
     whole = (tmp_path / "x.pt").read_bytes()
     for end in range(2, len(whole), 37):
         (tmp_path / "x.pt").write_bytes(whole[:end])
-        with pytest.raises(ValueError, match="is no file that torch.save"):
+        with pytest.raises(ValueError, match="isn't a file saved by"):
             w.load(tmp_path / "x.pt")
 
 
@@ -211,4 +211,4 @@ def test_a_byte_changed_anywhere_is_refused_or_read(tmp_path: Path) -> None:
         try:
             w.load(file)
         except ValueError as error:
-            assert str(error).startswith("The file is no file that torch.save")
+            assert str(error).startswith("The file isn't a file saved by")

@@ -26,32 +26,30 @@ if TYPE_CHECKING:
 
 
 # What the stepper refuses, and what it warns of.
-NOT_A_TENSOR = "step() needs the tensor (or a list of tensors) to run the backward of, but got {}."
-COUNT = "{}() takes how many steps to go, as an int that is not negative, but got {!r}."
-FAILED = "The backward failed in {} at step {}. Call back() to stand before it again, and go on from there."
-TOO_FAR_BACK = "Cannot go back {}: only {} so far."
-NO_SUCH_PLACE = (
-    "No node of this backward, and no scope, is called {!r}. Its nodes are {}; its leaves are {}; its scopes are {}."
-)
-NOT_IN_TASK = "{} is no node of this backward."
-NO_HISTORY = "This tensor does not require grad, so no gradient will ever arrive at it."
-NOT_WATCHED = "watch() follows the gradient of a tensor, and was given {}."
-NOT_A_PLACE = "Name a place by an operation, a scope, a node or a tensor, but not by {}."
-NOT_A_STOP = "A stop is an operation, a scope, a node, a tensor or a function of the step just taken, but not {}."
-EMPTY_STOP = "A breakpoint needs to know where or when to stop: a place, nonfinite=True, over=, under= or a function."
-NO_SCOPE = 'No node of this backward was made inside `with workbench.scope("{}")`; its scopes are {}.'
-NOTHING_WAITS = "No gradient waits at {} (input_nr {}), so there is none to change. Gradients wait at {}."
-SEVERAL_WAIT = "Gradients wait at {} nodes called {!r}: name the one you mean by the node itself."
-EDIT_SHAPE = "The gradient waiting at {} has the shape {}, but the new value has {}: give that shape, or a number."
-EDIT_KIND = "A gradient is changed to a number, an array or a tensor, not to {}."
-EDIT_NUMBERS = "A gradient is changed to numbers, in rows of the same length, not to {}."
-EDIT_DTYPE = "The gradient waiting at {} is of {}, but the tensor given for it of {}: convert it with .to({})."
-INPUT_NR = "The output of a node whose gradient is meant is named by its number, an int, not by {!r}."
-BOUND = "over= and under= are bounds of a gradient's norm, so numbers, not {!r}."
-NO_BRANCH = "There is no branch called {!r}; the branches are {}."
-GRAD_REPLACED = "{}.grad was not what step {} had left there: what other code made of it is gone, now it is {} again."
-RECORDED = "The recording that is on keeps the steps taken back: in its pictures, what runs again runs a second time."
-HOOK_STAYS = "Step {} ran a {} of {}: what it did besides changing gradients could not be undone."
+NOT_A_TENSOR = "step() needs the tensor, or a list of tensors, whose backward pass to run, but got {}."
+COUNT = "{}() expected a number of steps, an int of at least 0, but got {!r}."
+FAILED = "The backward pass failed in {} at step {}. Call back() to return to the point before it, then continue."
+TOO_FAR_BACK = "Can't go back {}: only {} so far."
+NO_SUCH_PLACE = "No node or scope named {!r} in this backward pass. Nodes: {}. Leaves: {}. Scopes: {}."
+NOT_IN_TASK = "{} isn't a node of this backward pass."
+NO_HISTORY = "This tensor does not require grad, so no gradient will arrive at it."
+NOT_WATCHED = "watch() expected a tensor whose gradient to follow, but got {}."
+NOT_A_PLACE = "Expected a place (an operation, a scope, a node or a tensor), but got {}."
+NOT_A_STOP = "Expected a stop (an operation, a scope, a node, a tensor or a function of the last step), but got {}."
+EMPTY_STOP = "A breakpoint needs a condition: a place, nonfinite=True, over=, under= or a function."
+NO_SCOPE = 'No node of this backward pass was created inside `with workbench.scope("{}")`. Scopes: {}.'
+NOTHING_WAITS = "No gradient is waiting at {} (input_nr {}), so there is none to change. Gradients wait at {}."
+SEVERAL_WAIT = "Gradients wait at {} nodes named {!r}. Pass the node itself."
+EDIT_SHAPE = "The gradient waiting at {} has shape {}, but the new value has {}. Use the same shape, or a number."
+EDIT_KIND = "Expected a number, an array or a tensor as the new gradient, but got {}."
+EDIT_NUMBERS = "Expected numbers as the new gradient, in rows of equal length, but got {}."
+EDIT_DTYPE = "The gradient waiting at {} is {}, but the new tensor is {}. Convert it with .to({})."
+INPUT_NR = "Expected the number of a node's output, an int, but got {!r}."
+BOUND = "over= and under= are bounds on a gradient's norm: expected a number, but got {!r}."
+NO_BRANCH = "No branch named {!r}. Branches: {}."
+GRAD_REPLACED = "{}.grad was changed by other code after step {}. That change is lost: it is {} again."
+RECORDED = "A recording is active: it keeps the steps you undo, so steps you run again appear twice in its pictures."
+HOOK_STAYS = "Step {} ran a {} of {}. Its effects other than changing gradients couldn't be undone."
 
 Place = tuple[Node, int]  # where a gradient arrives: a node, and which output of it
 
