@@ -28,7 +28,7 @@ def test_edits_that_cannot_be() -> None:
     ]:
         with pytest.raises(error, match=sentence):
             edit()
-    with pytest.raises(ValueError, match="Gradients wait at 2 nodes called 'mul'"):
+    with pytest.raises(ValueError, match="Gradients wait at 2 nodes named 'mul'"):
         w.step(((x * 2) * (x * 3)).sum()).step(2).edit("mul", 0, 1.0)
 
 
