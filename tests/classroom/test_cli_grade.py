@@ -134,6 +134,25 @@ def test_what_an_earlier_cell_calls_by_the_same_name_is_no_answer(
     assert all(each.says.startswith("The cell stopped with ") for each in said)
 
 
+@pytest.mark.parametrize("left", ["", "\n# to do"])
+def test_an_exercise_that_was_emptied_earns_nothing_by_an_earlier_name(
+    released: Path, here: None, teachers: Path, tmp_path: Path, left: str
+) -> None:
+    def change(notebook: Any) -> None:
+        fork, three, bias = (cell for cell in notebook.cells if name_of(cell))
+        earlier = "a_grad, w_grad = 9, 12"
+        first = "import workbench as torch\nfrom workbench.classroom import check"
+        fork.source = fork.source.splitlines()[0] + left
+        three.source = three.source.splitlines()[0] + "\ncheck('three-backwards', w_grad)"  # answered above
+        notebook.cells = [*map(new_code_cell, [first, earlier]), fork, three, bias]
+
+    handed_in = tmp_path / "in" / "mine.ipynb"
+    changed(released, handed_in, change)
+    _, said = grading.graded(handed_in, grading._lessons(teachers))
+    assert [each.points for each in said] == [0, 1, 2] and said[0].says.startswith("Not answered yet")
+    assert not said[0].answered
+
+
 def test_what_students_do_to_a_notebook_does_not_take_their_points(
     released: Path, here: None, teachers: Path, tmp_path: Path
 ) -> None:
@@ -264,3 +283,29 @@ def test_an_exercise_that_its_cell_does_not_check_is_told(tmp_path: Path, capsys
     assert main(["grade", str(lesson), "--lessons", str(lesson.parent)]) == 1
     what = f"{lesson}: the cell of a-number never calls check('a-number', ...), so its answer can't be found."
     assert capsys.readouterr().err == f"workbench: {what}\n"
+
+
+@pytest.mark.parametrize(
+    ("handed", "points"),
+    [
+        ("n = 4\ncheck('my-number', n)", 1),
+        ("check('my-number', n)", 0),
+        ("n = n\ncheck('my-number', n)", 1),
+        ("1 / 0", 0),
+    ],
+)
+def test_a_name_that_other_cells_use_too_answers_where_its_own_cell_gives_it_a_value(
+    here: None, tmp_path: Path, handed: str, points: int
+) -> None:
+    lessons, place = tmp_path / "lessons", tmp_path / "in" / "numbers.ipynb"
+    lessons.mkdir()
+    place.parent.mkdir()
+    first = new_code_cell("from workbench.classroom import check\nn = 4")
+    (lessons / "numbers.exercises.py").write_text(
+        "from workbench.classroom import exercise\nexercise('my-number', 'How many?', solution=4)"
+    )
+    for text, path in (("n = 4\ncheck('my-number', n)", lessons / place.name), (handed, place)):
+        cells = [first, new_code_cell(f"# exercise: my-number\n{text}")]
+        nbformat.write(new_notebook(cells=cells), path)
+    _, (said,) = grading.graded(place, grading._lessons(lessons))
+    assert said.points == points

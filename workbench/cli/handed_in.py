@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import dis
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -45,6 +46,7 @@ class Assignment:
     file: Path
     exercises: Mapping[str, Exercise]
     answers: Mapping[str, str]
+    ambiguous: frozenset[str] = frozenset()  # exercises whose answers use names that other cells bind too
 
     @classmethod
     def of(cls, notebook: Any, path: Path, file: Path) -> Assignment:
@@ -55,7 +57,13 @@ class Assignment:
             if named[name] is None and name in found:
                 raise CommandError(UNCHECKED.format(path, name, name))
         answers = {name: answer for name, answer in named.items() if answer is not None and name in found}
-        return cls(path.stem, file, {name: found[name] for name in answers}, answers)
+        bound = [(name_of(cell), _bound(cell.source)) for cell in notebook.cells if cell.cell_type == "code"]
+        ambiguous = {
+            name
+            for name, answer in answers.items()
+            if any(cell != name and names & _names(answer) for cell, names in bound)
+        }
+        return cls(path.stem, file, {name: found[name] for name in answers}, answers, frozenset(ambiguous))
 
 
 def lesson_of(notebook: Any, lessons: Iterable[Assignment]) -> Assignment | None:
@@ -75,6 +83,16 @@ def _cells(notebook: Any, name: str) -> list[int]:
     return [number for number, cell in code if name_of(cell) == name or check.search(cell.source)]
 
 
+def _bound(source: str) -> frozenset[str]:
+    """Return the names that a cell binds; none if Python can't run it."""
+    try:
+        code = compile(re.sub(r"^(\s*)[%!].*$", r"\1pass", source, flags=re.M), "cell", "exec")
+    except (SyntaxError, ValueError):
+        return frozenset()
+    stores = ("STORE_NAME", "STORE_GLOBAL")
+    return frozenset(each.argval for each in dis.get_instructions(code) if each.opname in stores)
+
+
 def to_judge(notebook: Any, lesson: Assignment, file: Path) -> Any:
     """Return a copy to run, in which a cell after each answer judges it with the teacher's exercise file."""
     made = copy.deepcopy(notebook)
@@ -89,7 +107,10 @@ def to_judge(notebook: Any, lesson: Assignment, file: Path) -> Any:
             cell.outputs, cell.execution_count = [], None
         cells += [_noting(name, lesson) for name in behind.get(number, ())]
         cells.append(cell)
-        cells += [_judging(name, lesson, file) for name in behind.get(number, ())]
+        is_emptied = not re.sub(r"#.*", "", cell.source).strip()
+        for name in behind.get(number, ()):
+            binds = _bound(cell.source) & _names(lesson.answers[name])  # perhaps to the same value as before
+            cells.append(_judging(name, lesson, file, not binds and (is_emptied or name in lesson.ambiguous)))
     made.cells = cells
     return made
 
@@ -102,9 +123,12 @@ def _noting(name: str, lesson: Assignment) -> Any:
 
 def _read(name: str, lesson: Assignment) -> str:
     """Return code for a dict of the values of the names in an answer."""
-    tree = ast.parse(lesson.answers[name].strip(), mode="eval")
-    names = sorted({each.id for each in ast.walk(tree) if isinstance(each, ast.Name)})
-    return f"{{each: globals().get(each) for each in {names!r}}}"
+    return f"{{each: globals().get(each) for each in {sorted(_names(lesson.answers[name]))!r}}}"
+
+
+def _names(answer: str) -> set[str]:
+    """Return the names that the code of an answer reads."""
+    return {each.id for each in ast.walk(ast.parse(answer.strip(), mode="eval")) if isinstance(each, ast.Name)}
 
 
 _before: dict[str, Mapping[str, Any]] = {}  # by exercise: the values of the names in its answer before its cell ran
@@ -115,12 +139,13 @@ def noted(name: str, values: Mapping[str, Any]) -> None:
     _before[name] = values
 
 
-def _judging(name: str, lesson: Assignment, file: Path) -> Any:
-    line = f"_judged({str(file.resolve())!r}, {name!r}, lambda: (\n{lesson.answers[name]}\n), {_read(name, lesson)})"
+def _judging(name: str, lesson: Assignment, file: Path, is_new: bool) -> Any:
+    answer = f"lambda: (\n{lesson.answers[name]}\n)"
+    line = f"_judged({str(file.resolve())!r}, {name!r}, {answer}, {_read(name, lesson)}, {is_new})"
     return new_code_cell(f"from workbench.cli.handed_in import judged as _judged\n{line}", metadata={JUDGES: True})
 
 
-def judged(file: str, name: str, answer: Callable[[], Any], now: Mapping[str, Any]) -> None:
+def judged(file: str, name: str, answer: Callable[[], Any], now: Mapping[str, Any], is_new: bool = False) -> None:
     """Judge an answer with the grader's file, whatever else this session registers, and store the verdict.
 
     Args:
@@ -128,10 +153,14 @@ def judged(file: str, name: str, answer: Callable[[], Any], now: Mapping[str, An
         name: The exercise.
         answer: A function that returns the answer.
         now: The values of the names in the answer.
+        is_new: Whether an answer that an earlier cell made counts as none.
     """
     from IPython.display import display
 
     exercise = registered(Path(file))[name]
+    before = _before.get(name, {})
+    # If the cell stopped or is empty, a value that an earlier cell gave to the same name isn't an answer.
+    is_old = bool(before) and all(now[each] is value for each, value in before.items())
     try:
         given = answer()
     except Exception as error:  # NameError most often: the cell failed before it made the answer
@@ -139,11 +168,8 @@ def judged(file: str, name: str, answer: Callable[[], Any], now: Mapping[str, An
         verdict = Verdict(name, 0, exercise.points, RAISED.format(type(error).__name__, error))
     else:
         is_read = True
-        verdict = exercise.judge(given)
+        verdict = exercise.judge(... if is_old and is_new else given)
     said = asdict(replace(verdict, tables=()))  # they are for the student
-    before = _before.get(name, {})
-    # If the cell stopped, a value that an earlier cell gave to the same name isn't an answer.
-    is_old = bool(before) and all(now[each] is value for each, value in before.items())
     display({VERDICT: said | {"is_read": is_read, "is_old": is_old}}, raw=True)
 
 
