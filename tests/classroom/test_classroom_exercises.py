@@ -251,6 +251,23 @@ def test_a_function_without_a_body_is_not_answered_and_one_with_a_constant_is() 
     assert check("cube-backward", changed("jvp", unwritten)).right
 
 
+x = torch.ones(3, requires_grad=True)  # as a notebook has one
+
+
+def test_a_method_that_reads_the_notebooks_tensor_is_told_so() -> None:
+    def of_notebook(ctx: Any, grad_output: Any) -> Any:
+        return 3 * x**2 * grad_output
+
+    def of_its_own(ctx: Any, grad_output: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 2 * x**2 * grad_output
+
+    told = "The x in your backward is the notebook's own x"
+    of_notebook.__name__ = of_its_own.__name__ = "backward"
+    assert told in check("cube-backward", changed("backward", of_notebook)).says
+    assert told not in check("cube-backward", changed("backward", of_its_own)).says
+
+
 def test_an_answer_whose_derivative_is_its_own_alone_is_not_partly_right() -> None:
     asked = Exercise("a-double", "", lambda x: 2 * x, {"the value": results([1.0]), "gradcheck": lambda answer: True})
     assert not asked.judge(lambda x: 3 * x).partly and not asked.judge(lambda x: 3 * x).right

@@ -8,6 +8,7 @@ nothing. An answer in which all probes find what they find in a misconception ge
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
 import linecache
 import re
@@ -45,6 +46,7 @@ OTHER_SHAPE = ", of another shape"
 ONE_SHAPE = "marked() compares cell by cell, so both need to contain numbers and have the same shape."
 TRY_IT = "Call your code with your own numbers in a new cell: the traceback will point to the error."
 CHECKED = "When checked for {}, "
+FROM_NOTEBOOK = "The {0} in your {1} is the notebook's own {0}: your {1} never defines that name."
 NOT_YET = "Not yet (0 of {}). "
 NOT_THAT = "Not yet. (Did you run all the cells above?)"
 OTHER_WAY_ROUND = "Not yet: it's the opposite."
@@ -167,7 +169,8 @@ class Exercise:
         # Several that end in one error are not told apart by it.
         if fitting and (len(fitting) == 1 or not any(isinstance(each, Raised) for each in found.values())):
             return replace(wrong, says=self._not_yet(fitting[0].told), misconception=fitting[0].name)
-        return replace(wrong, says=self._not_yet(self._difference(found, right)))
+        said = " ".join(filter(None, (self._difference(found, right), _of_notebook(answer))))
+        return replace(wrong, says=self._not_yet(said))
 
     @property
     def is_code(self) -> bool:
@@ -279,6 +282,20 @@ def _says_return(answer: FunctionType) -> bool:
     except (OSError, SyntaxError):
         return False
     return any(isinstance(each, ast.Return) for each in ast.walk(tree))
+
+
+def _of_notebook(answer: Any) -> str:
+    """Return a hint if a method reads a notebook's tensor that is named as an argument of another method, else ""."""
+    bases = [each for each in type.mro(answer) if each is not object] if isinstance(answer, type) else []
+    parts = [part for each in bases for part in vars(each).values()] if bases else [answer]
+    methods = [each for part in parts if isinstance(each := getattr(part, "__func__", part), FunctionType)]
+    arguments = {name for each in methods for name in each.__code__.co_varnames[: each.__code__.co_argcount]}
+    for method in methods:
+        for read in dis.get_instructions(method):
+            value = method.__globals__.get(read.argval) if read.opname == "LOAD_GLOBAL" else None
+            if read.argval in arguments and hasattr(type(value), "requires_grad"):
+                return FROM_NOTEBOOK.format(read.argval, method.__name__)
+    return ""
 
 
 def _nothing() -> None: ...
@@ -798,7 +815,7 @@ def _aside() -> Iterator[None]:
     """What a probe runs finds the modes as they are at first, and leaves nothing behind."""
     dtype, random, deepest = torch.get_default_dtype(), torch.get_rng_state(), sys.getrecursionlimit()
     try:
-        torch.set_default_dtype(torch.float32)
+        torch.set_default_dtype(torch.float64)  # that of the probes' numbers
         with torch.inference_mode(False), torch.enable_grad(), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             with redirect_stdout(_Sink()), redirect_stderr(_Sink()):
