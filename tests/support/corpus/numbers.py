@@ -223,12 +223,12 @@ def adapted(torch, first, second):
 
 
 BOTH = "all of up.weight is 0"
-fault(ZERO, "down.weight is multiplied by zeros", BOTH, "not both", at="up(down(x))", asks=True)(adapted, 0.0, 0.0)
+fault(ZERO, "down.weight is multiplied by zeros", BOTH, "only one of two factors", at="up(down(x))", asks=True)(adapted, 0.0, 0.0)
 healthy("one of two factors begins with zeros")(adapted, None, 0.0)
 healthy("the other of two factors begins with zeros")(adapted, 0.0, None)
 
 
-@fault(ZERO, "ROOT/2", "net.2.weight", "not both", asks=True)
+@fault(ZERO, "ROOT/2", "net.2.weight", "only one of two factors", asks=True)
 def all_zero(torch):
     net = mlp(torch, 4, 6, 3)
     for parameter in net.parameters():
