@@ -118,7 +118,7 @@ def test_a_notebook_shows_the_way_and_keeps_the_sentences(engine, made, tmp_path
     (cut,) = [arrow for arrow in scene.arrows.values() if arrow.kind == "cut"]
     assert scene.boxes[cut.source].title == "h = engine.relu(x @ w)" and cut.label.startswith("detach")
     why.save(tmp_path / "why.html")
-    assert "no way leads from loss to w" in (tmp_path / "why.html").read_text(encoding="utf-8")
+    assert "no path from loss to w" in (tmp_path / "why.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -94,8 +94,8 @@ def test_a_view_whose_memory_was_written_gets_no_node(engine):
         told = workbench.why(row)
     assert births.count == 0
     assert all(each._meta.view_fn is maker for each, maker in zip((view, row), makers, strict=False))
-    assert why.sentences[0] == "w.grad is None, although a way leads from view to w: 2 × MulBackward0 → w."
-    assert told.sentences[0].startswith("row.grad is None: row is not a leaf")
+    assert why.sentences[0] == "w.grad is None, although there is a path from view to w: 2 × MulBackward0 → w."
+    assert told.sentences[0].startswith("row.grad is None: row isn't a leaf")
     view.sum().backward()
     assert w.grad.tolist() == [6.0, 6.0, 0.0]
 
@@ -172,7 +172,7 @@ def test_a_module_names_its_parameters():
         loss = net[2](hidden.detach()).sum()
         loss.backward()
     why = trace.why(net[0].weight)
-    assert why.sentences[0] == "net.0.weight.grad is None: no way leads from loss to net.0.weight."
-    assert why.sentences[1].startswith("The way is cut between hidden and ")
+    assert why.sentences[0] == "net.0.weight.grad is None: there's no path from loss to net.0.weight."
+    assert why.sentences[1].startswith("The path is cut between hidden and ")
     live = workbench.why(net[0].weight, loss)
-    assert live.sentences[1] == "From loss ways lead to net.2.bias and net.2.weight."
+    assert live.sentences[1] == "loss does lead to net.2.bias and net.2.weight."

@@ -49,7 +49,7 @@ def no_backward_yet(engine, w, v, x):
     return [why(w), why(w, loss)]
 
 
-@asks("none", "A backward has run through this graph", "zero_grad()")
+@asks("none", "A backward pass has run through this graph", "zero_grad()")
 def cleared_since(engine, w, v, x):
     loss = engine.relu(x @ w).sum()
     loss.backward()
@@ -57,13 +57,13 @@ def cleared_since(engine, w, v, x):
     return [why(w, loss)]
 
 
-@asks("none", "int64", "frozen does not require a gradient", "requires_grad_(False)")
+@asks("none", "int64", "frozen doesn't require grad", "requires_grad_(False)")
 def takes_none(engine, w, v, x):
     n, frozen = engine.tensor([1, 2, 3]), engine.ones(3)
     return [why(n), why(frozen)]
 
 
-@asks("there", "from before: w does not require a gradient now", "no way leads from this loss to w")
+@asks("there", "from before: w doesn't require grad now", "there's no path from this loss to w")
 def requires_none_any_more(engine, w, v, x):
     w.sum().backward()
     of_integers = why(w, engine.tensor([1, 2]))
@@ -71,14 +71,14 @@ def requires_none_any_more(engine, w, v, x):
     return [of_integers, why(w)]
 
 
-@asks("none", "It shows the memory of h")
+@asks("none", "It shares memory with h")
 def detached_from_what_lives(engine, w, v, x):
     h = w * 2
     d = h.detach()
     return [why(d)]
 
 
-@asks("none", "u is not a leaf, MulBackward0 made it", "It was computed from w.", "u.retain_grad()", "ToCopyBackward0")
+@asks("none", "u isn't a leaf (MulBackward0", "It was computed from w.", "u.retain_grad()", "ToCopyBackward0")
 def no_leaf(engine, w, v, x):
     converted = w.to(engine.float16)
     u = w * 2
@@ -87,7 +87,7 @@ def no_leaf(engine, w, v, x):
     return [why(converted), why(u, loss)]
 
 
-@asks("there", "u.grad is there and finite:")
+@asks("there", "u.grad exists and is finite:")
 def no_leaf_but_retained(engine, w, v, x):
     u = w * 2
     u.retain_grad()
@@ -123,16 +123,16 @@ def lost(engine, kind, w, v, x):
 
 # What a recording tells of each; without one they look alike.
 LOST = {
-    "detach": "The way is cut between the result of relu and what MulBackward0 was given: detach() ends it at ",
-    "no_grad": "The way is cut between w and what MulBackward0 was given: no_grad() ends it at line ",
-    "item": "What was computed from w ends at ",
-    "numpy": "What was computed from w ends at MmBackward0 ",
-    "argmax": "The way is cut between the result of mm and what MulBackward0 was given: argmax(), whose int64 numbers ",
-    "not used": "Nothing that was recorded has used w with its gradient",
+    "detach": "The path is cut between the result of relu and what MulBackward0 was given, by detach() at ",
+    "no_grad": "The path is cut between w and what MulBackward0 was given, by no_grad() at line ",
+    "item": "The computation from w ends at ",
+    "numpy": "The computation from w ends at MmBackward0 ",
+    "argmax": "The path is cut between the result of mm and what MulBackward0 was given, by argmax(), whose int64 ",
+    "not used": "No recorded operation used w with its gradient",
 }
 
 
-@asks("none", "From loss ways lead to v.", "detach()", "no_grad()", "item()", "argmax", "before requires_grad was set")
+@asks("none", "loss does lead to v.", "detach()", "no_grad()", "item()", "argmax", "before requires_grad was set")
 def cut_where_no_graph_tells(engine, w, v, x):
     answers = []
     for kind in LOST:
@@ -155,7 +155,7 @@ def cut_in_a_recording(engine, w, v, x):
     return answers
 
 
-@asks("none", "loss is a leaf itself", "loss itself does not require a gradient", "total", "detach() ends it at line ")
+@asks("none", "loss is itself a leaf", "loss itself doesn't require grad", "total", "by detach() at line ")
 def loss_without_a_way(engine, w, v, x):
     loss = engine.tensor((x @ w).sum().item(), requires_grad=True)
     answers = [why(w, loss)]
@@ -168,7 +168,7 @@ def loss_without_a_way(engine, w, v, x):
     return [*answers, trace.why(w, loss)]
 
 
-@asks("none", "over the same memory: another tensor than new", "perhaps new is a copy")
+@asks("none", "which shares memory with new but is a different tensor", "new may be a copy")
 def replaced_or_copied(engine, w, v, x):
     loss = (x @ w).sum()
     new = engine.nn.Parameter(w.detach())
@@ -177,7 +177,7 @@ def replaced_or_copied(engine, w, v, x):
     return [replaced, why(new, loss)]
 
 
-@asks("none", "used u while it did not require a gradient yet", "or it was used before u required a gradient")
+@asks("none", "used u before it required grad", "or it was used before u required grad")
 def required_too_late(engine, w, v, x):
     u = engine.ones(3)
     with recorded(engine) as trace:
@@ -191,7 +191,7 @@ def required_too_late(engine, w, v, x):
     return [of_trace, why(u, loss)]
 
 
-@asks("none", "made first and other results", "lead from loss to second and third alone", "Nothing that was recorded")
+@asks("none", "made first and other results", "only paths to second and third.", "No recorded operation used")
 def only_siblings_used(engine, w, v, x):
     with recorded(engine) as trace:
         first, second, third = (x @ w).unbind(1)
@@ -201,7 +201,7 @@ def only_siblings_used(engine, w, v, x):
     return [trace.why(first)]
 
 
-@asks("none", "made kept and other results", "alone", "end = kept * 3")
+@asks("none", "made kept and other results", "only paths to rest.", "end = kept * 3")
 def only_sibling_of_an_end(engine, w, v, x):
     with recorded(engine) as trace:
         kept, rest = (x @ w).split(2)
@@ -212,7 +212,7 @@ def only_sibling_of_an_end(engine, w, v, x):
     return [trace.why(kept)]
 
 
-@asks("none", "The way is cut between", "detach")
+@asks("none", "The path is cut between", "detach")
 def sibling_used_and_own_detached(engine, w, v, x):
     with recorded(engine) as trace:
         values, others = (x @ w).chunk(2, 1)
@@ -221,7 +221,7 @@ def sibling_used_and_own_detached(engine, w, v, x):
     return [trace.why(values)]
 
 
-@asks("none", "made values and other results", "lead from", "alone")
+@asks("none", "made values and other results", "only paths to others.")
 def sibling_detached(engine, w, v, x):
     with recorded(engine) as trace:
         values, others = (x @ w).chunk(2, 1)
@@ -240,20 +240,18 @@ def zero_derivative(engine, w, v, x):
     return [why(w, loss)]
 
 
-@asks("zero", "ReluBackward0 (", "sent only zeros towards w: all its outputs are 0")
+@asks("zero", "ReluBackward0 (", "passed only zeros on toward w: all its outputs are 0")
 def zero_by_dead_units(engine, w, v, x):
     return of_recording(engine, w, lambda: (engine.relu(x @ w - 1000) + 1).sum())
 
 
-@asks("zero", "sent only zeros towards w: all of other, which it had saved, is 0.")
+@asks("zero", "passed only zeros on toward w: its saved other is all zeros.")
 def zero_by_a_factor(engine, w, v, x):
     gate = engine.zeros(3)
     return of_recording(engine, w, lambda: ((x @ w) * gate).sum())
 
 
-@asks(
-    "zero", "towards w: all of other, which", "towards v: all of self, which", "towards v: all of other, which it had"
-)
+@asks("zero", "toward w: its saved other", "toward v: its saved self is", "toward v: its saved other is")
 def zero_factors_of_each_other(engine, w, v, x):
     w, v = (engine.zeros(3, requires_grad=True) for _ in range(2))
     with recorded(engine) as trace:
@@ -278,12 +276,12 @@ def zero_by_a_hook_and_by_hand(engine, w, v, x):
     return [trace.why(w), trace.why(v)]
 
 
-@asks("zero", "The gradients that came to w cancel each other.")
+@asks("zero", "The gradients that reached w cancel out.")
 def zero_as_they_cancel(engine, w, v, x):
     return of_recording(engine, w, lambda: (x @ w).sum() - (x @ w).sum())
 
 
-@asks("zero", "a backward brought zeros", "zero_grad(set_to_none=False) or zero_()")
+@asks("zero", "a backward pass brought zeros", "zero_grad(set_to_none=False) or zero_()")
 def zeros_that_may_have_been_set(engine, w, v, x):
     loss = (x @ w).sum()
     loss.backward()
@@ -308,7 +306,7 @@ def root_of_zero(engine, w, v, x):
     return [of_trace, why(w, loss)]
 
 
-@asks("zero", "all that it looked up is the row of its padding_idx")
+@asks("zero", "it only looked up the row of its padding_idx")
 def only_padding(engine, w, v, x):
     layer = engine.nn.Embedding(4, 3, padding_idx=0)
     with recorded(engine) as trace:
@@ -316,14 +314,14 @@ def only_padding(engine, w, v, x):
     return [trace.why(layer.weight)]
 
 
-@asks("not finite", "NegBackward0", " has a result in forward that is not finite; what it was given is not known")
+@asks("not finite", "NegBackward0", "has a result in forward that isn't finite; its inputs are no longer known")
 def loss_not_finite_of_what_is_freed(engine, w, v, x):
     loss = -(engine.log(x @ w * 0) * 0).sum()
     loss.backward()
     return [why(w, loss)]
 
 
-@asks("not finite", "ExpBackward0 (", "made a value in forward that is not finite", "was given bad in forward")
+@asks("not finite", "ExpBackward0 (", "made a value in forward that isn't finite", "used bad in forward")
 def forward_not_finite(engine, w, v, x):
     with recorded(engine) as trace:
         big = engine.exp(x @ w * 0 + 1000)
@@ -338,7 +336,7 @@ def forward_not_finite(engine, w, v, x):
     return [of_exp, trace.why(w)]
 
 
-@asks("not finite", "It has been so since the backward at line ")
+@asks("not finite", "It has been so since the backward pass at line ")
 def not_finite_since_an_earlier_backward(engine, w, v, x):
     with recorded(engine) as trace:
         engine.sqrt(x @ w * 0).sum().backward()
@@ -371,9 +369,7 @@ def first_cause_of_a_training(engine, w, v, x):
     return [answer]
 
 
-@asks(
-    "not finite", " in step 2 of 4.", "The step of SGD at line ", " in step 1 of 4, although its gradient was finite: "
-)
+@asks("not finite", " in step 2 of 4.", "SGD.step() at line ", " in step 1 of 4, although its gradient was finite: ")
 def first_cause_is_an_update(engine, w, v, x):
     return [trained(engine, None, 1e38).why("net.0.weight")]
 
@@ -381,9 +377,7 @@ def first_cause_is_an_update(engine, w, v, x):
 # Sums.
 
 
-@asks(
-    "sum", "what 2 backwards brought", "(2 times)", "An optimizer took a step between them", "Call zero_grad() before"
-)
+@asks("sum", "sum of 2 backward passes", "(2 times)", "An optimizer took a step in between", "Call zero_grad() before")
 def sum_with_a_step_between(engine, w, v, x):
     optimizer = engine.optim.SGD([w], lr=0.1)
     with recorded(engine) as trace:
@@ -394,7 +388,7 @@ def sum_with_a_step_between(engine, w, v, x):
     return [trace.why(w)]
 
 
-@asks("there", "If each backward is to count alone, call zero_grad() before it.", "The backward at line ")
+@asks("there", "If each backward pass should count alone, call zero_grad() before it.", "The backward pass at line ")
 def accumulated_or_cleared(engine, w, v, x):
     optimizer = engine.optim.SGD([w], lr=0.1)
     with recorded(engine) as trace:
@@ -411,7 +405,7 @@ def accumulated_or_cleared(engine, w, v, x):
     return [accumulated, trace.why(w)]
 
 
-@asks("sum", "which was there before what was recorded")
+@asks("sum", "which was there before the recording")
 def gradient_from_before(engine, w, v, x):
     (x @ w).sum().backward()
     return of_recording(engine, w, lambda: (x @ w).sum())
@@ -425,7 +419,13 @@ def several_uses(engine, w, v, x):
 # What became of it.
 
 
-@asks("none", "it was cleared at line ", "cleared after the recording", "as autograd.grad() does", "of w alone")
+@asks(
+    "none",
+    "it was cleared at line ",
+    "cleared after the recording",
+    "as autograd.grad() does",
+    "only asked for the gradients of w.",
+)
 def cleared_captured_and_left_out(engine, w, v, x):
     with recorded(engine) as trace:
         loss = ((x @ w) * v).sum()
@@ -439,7 +439,14 @@ def cleared_captured_and_left_out(engine, w, v, x):
     return [*answers, trace.why(w), trace.why(v)]
 
 
-@asks("none", "HalfBackward (", "received a gradient and sent None", "failed at BrokenBackward (", "broken word", "wo…")
+@asks(
+    "none",
+    "HalfBackward (",
+    "received a gradient and passed on None",
+    "failed at BrokenBackward (",
+    "broken word",
+    "wo…",
+)
 def functions_that_return_none_or_fail(engine, w, v, x):
     class Half(engine.autograd.Function):
         @staticmethod
@@ -465,7 +472,7 @@ def functions_that_return_none_or_fail(engine, w, v, x):
     return answers
 
 
-@asks("there", "brought it.", "the last, did not lead to it.", "The graph of loss itself does not lead to v.")
+@asks("there", "brought it.", "the last one, didn't lead to it.", "The graph of loss itself doesn't lead to v.")
 def several_backwards(engine, w, v, x):
     with recorded(engine) as trace:
         loss = (x @ w).sum()
@@ -475,7 +482,7 @@ def several_backwards(engine, w, v, x):
     return [trace.why(w), trace.why(v, loss)]
 
 
-@asks("none", "No backward was recorded.", "no backward of loss was recorded.")
+@asks("none", "No backward pass was recorded.", "No backward pass of loss was recorded.")
 def nothing_recorded(engine, w, v, x):
     with recorded(engine) as trace:
         x = x + 1
@@ -485,7 +492,7 @@ def nothing_recorded(engine, w, v, x):
     return [nothing, trace.why(w, loss)]
 
 
-@asks("none", "no way leads from loss to first.bias", "no_grad()")
+@asks("none", "there's no path from loss to first.bias", "no_grad()")
 def cut_of_several_tensors(engine, w, v, x):
     """Of a result of several tensors the trace knows one way that is cut."""
     x, first = x.clone().requires_grad_(), engine.nn.Linear(3, 3)

@@ -86,5 +86,5 @@ class Answer:
         """All of it, a sentence a line."""
         lines = [*self.sentences]
         if self.possible:
-            lines += ["What it may be:", *[f"- {each}" for each in self.possible]]
+            lines += ["Possible causes:", *[f"- {each}" for each in self.possible]]
         return "\n".join([*lines, *[self.advice] * bool(self.advice)])

@@ -26,17 +26,19 @@ class MissingGradient(UnreachedGradient):
     def _takes_none(self) -> Answer:
         asked = self.asked
         if not asked.takes:
-            told = f"{asked.slot} is None: {asked.words} holds {asked.dtype} numbers, which take no gradients."
+            told = f"{asked.slot} is None: {asked.words} holds {asked.dtype} numbers, which can't have gradients."
             return Answer(
-                "none", [told], advice="Convert it to a floating dtype before requires_grad_(), as by .float()."
+                "none",
+                [told],
+                advice="Convert it to a floating dtype before requires_grad_(), as with .float().",
             )
-        head = f"{asked.slot} is None: {asked.words} does not require a gradient (requires_grad is False)."
+        head = f"{asked.slot} is None: {asked.words} doesn't require grad (requires_grad is False)."
         made = Answer("none", [head] if asked.grad is None else [])
         if asked.grad is not None:
             made.verdict = "there"
             made.sentences = [
-                f"{asked.slot} is {said(asked.grad)}, from before: {asked.words} does not require a gradient now "
-                "(requires_grad is False), so no backward adds to it."
+                f"{asked.slot} is {said(asked.grad)}, from before: {asked.words} doesn't require grad now "
+                "(requires_grad is False), so no backward pass adds to it."
             ]
         if (cut := asked.cut or self._cut_of(asked.id)) is not None:
             self._tell_cut(made, cut, asked.words)
@@ -44,9 +46,9 @@ class MissingGradient(UnreachedGradient):
         if self._tell_memory(made):
             return made
         made.possible = [
-            "it was made without requires_grad=True, or frozen by requires_grad_(False)",
+            "it was created without requires_grad=True, or frozen with requires_grad_(False)",
             "it was computed under no_grad() or inference_mode(), or came from detach() or .data",
-            "nothing that it was computed from requires a gradient",
+            "none of the tensors that it was computed from requires grad",
         ]
         made.advice = self._record()
         return made
@@ -55,15 +57,15 @@ class MissingGradient(UnreachedGradient):
         asked, graph = self.asked, self.graph
         made = Answer("none")
         made.sentences = [
-            f"{asked.slot} is None: {asked.words} is not a leaf, {asked.made_by} made it{self._at(self.place)}; a "
-            "backward keeps the gradients of leaves alone."
+            f"{asked.slot} is None: {asked.words} isn't a leaf ({asked.made_by} produced it{self._at(self.place)}), "
+            "and backward only stores gradients in leaves."
         ]
         leaves = [] if self.place is None else [each for each in graph.reached([self.place]) if each not in graph.nodes]
         if leaves:
             made.sentences.append(f"It was computed from {self._listed(map(self._called, leaves))}.")
         if self.roots and not self.reaches:
-            made.sentences.append(f"Nor does any way lead from {self._end} to it.")
-        made.advice = f"Call {asked.name or 'tensor'}.retain_grad() before the backward to have it kept."
+            made.sentences.append(f"There's also no path from {self._end} to it.")
+        made.advice = f"To keep its gradient, call {asked.name or 'tensor'}.retain_grad() before backward()."
         return made
 
     def _none(self) -> Answer:
@@ -78,17 +80,17 @@ class MissingGradient(UnreachedGradient):
 
     def _nothing_known(self, made: Answer) -> Answer:
         asked = self.asked
-        made.sentences = [f"{asked.slot} is None: no backward has brought it a gradient, or it was cleared since."]
+        made.sentences = [f"{asked.slot} is None: no backward pass has reached it, or it has been cleared since."]
         if self.recorded:
             made.sentences.append(
-                f"The trace does not know {self._end}." if self.loss is not None else "No backward was recorded."
+                f"{self._end_first} isn't in the trace." if self.loss is not None else "No backward pass was recorded."
             )
             self._tell_refused(made)
             return made
         made.possible = [
-            "no backward has run since it was made, or zero_grad() came after it",
-            f"the loss does not depend on {asked.words}: ask why({asked.name or 'tensor'}, loss)",
-            "its gradient was handed to the caller, by autograd.grad(), and not added to .grad",
+            "no backward pass has run since it was created, or zero_grad() came after it",
+            f"the loss doesn't depend on {asked.words}: call why({asked.name or 'tensor'}, loss)",
+            "autograd.grad() returned its gradient to the caller instead of adding it to .grad",
         ]
         made.advice = self._record()
         return made
@@ -99,7 +101,7 @@ class MissingGradient(UnreachedGradient):
         if failed is None or self.loss is not None:
             return
         at = failed.source
-        which = "The backward" if at is None else f"The backward at line {at.line} ({at.file}: {at.text})"
+        which = "The backward pass" if at is None else f"The backward pass at line {at.line} ({at.file}: {at.text})"
         refusal = refusal_of(self.graph, failed)
         message = shortened(failed.message)
         made.sentences[-1] = f"{which} was refused before it began: {message if refusal is None else refusal.sentence}"
@@ -109,7 +111,7 @@ class MissingGradient(UnreachedGradient):
         assert self.loss is not None
         loss, asked = self.loss, self.asked
         made.sentences = [
-            f"{asked.slot} is None: {self._end} itself does not require a gradient, so no backward can start at it."
+            f"{asked.slot} is None: {self._end} itself doesn't require grad, so no backward pass can start at it."
         ]
         if (cut := loss.cut or self._cut_of(loss.id)) is not None:
             self._tell_cut(made, cut, self._end)
@@ -122,24 +124,27 @@ class MissingGradient(UnreachedGradient):
         asked, place = self.asked, self.place
         assert place is not None
         made.way = way_in(self.found, place)
-        way = f"a way leads from {self._end} to {asked.words}: {self._told_way(made.way)}"
+        way = f"there is a path from {self._end} to {asked.words}: {self._told_way(made.way)}"
         if self.backward is not None:
             made.sentences = [*self._run_and_none(self.backward, place, made), f"{begun(way)}."]
             return made
         if self.recorded:
-            made.sentences = [f"{asked.slot} is None, although {way}: no backward of {self._end} was recorded."]
+            made.sentences = [f"{asked.slot} is None, although {way}. No backward pass of {self._end} was recorded."]
             return made
         made.sentences = [f"{asked.slot} is None, although {way}."]
         if self.live.freed:
-            made.sentences.append("A backward has run through this graph: what its nodes had saved is freed.")
+            made.sentences.append("A backward pass has run through this graph: its saved tensors are freed.")
             made.possible = [
-                "it was cleared since, as by zero_grad()",
-                "it was left out: autograd.grad() and backward(inputs=...) fill only what they are asked for",
-                "a backward of a Function on the way returned None for it",
+                "it has been cleared since, for example by zero_grad()",
+                "it wasn't requested: autograd.grad() and backward(inputs=...) fill only the tensors you name",
+                "the backward of a Function on the path returned None for it",
             ]
         else:
-            made.sentences.append(f"A backward of {self._end} brings one; none has freed this graph so far.")
-            made.possible = ["no backward has run", "it ran with retain_graph=True, and .grad was cleared since"]
+            made.sentences.append(f"A backward pass of {self._end} will bring one; none has freed this graph so far.")
+            made.possible = [
+                "no backward pass has run",
+                "it ran with retain_graph=True, and .grad was cleared since",
+            ]
         made.advice = self._record()
         return made
 
@@ -160,16 +165,16 @@ class MissingGradient(UnreachedGradient):
             refusal = refusal_of(self.graph, failed)
             made.advice = "" if refusal is None else refusal.advice
             why = [] if refusal is None else [refusal.sentence]
-            return [f"{asked.slot} is None: {which} failed{at} before it came to {asked.words}: {message}", *why]
+            return [f"{asked.slot} is None: {which} failed{at} before it reached {asked.words}: {message}", *why]
         if place in backward.captured:
-            return [f"{asked.slot} is None: {which} handed the gradient to its caller, as autograd.grad() does."]
+            return [f"{asked.slot} is None: {which} returned the gradient to its caller, as autograd.grad() does."]
         targets = backward.targets
         if targets is not None:
             asked_for = self._listed(map(self._called, targets))
-            return [f"{asked.slot} is None: {which} was asked for the gradients of {asked_for} alone."]
+            return [f"{asked.slot} is None: {which} was only asked for the gradients of {asked_for}."]
         sinks = lost_at(self.graph, backward, place, lambda grad: grad is None)
-        made.marks = dict.fromkeys(sinks, "sends nothing on")
+        made.marks = dict.fromkeys(sinks, "passes nothing on")
         if sinks and made.way:
             made.way = way_in(self.found, sinks[0]) + self.graph.way([sinks[0]], place)[1:]
         told = self._listed(map(self._told, sinks))
-        return [f"{asked.slot} is None: {told or 'a node on the way'} received a gradient and sent None towards it."]
+        return [f"{asked.slot} is None: {told or 'a node on the path'} received a gradient and passed on None."]

@@ -12,13 +12,13 @@ from .training_run import TrainingRun
 
 # Operations whose derivative has no bound where one of their values is 0.
 _POLES = frozenset("sqrt rsqrt log log2 log10 div reciprocal pow linalg_vector_norm norm atan2 std var log1p".split())
-_FINITE_INPUTS = "received a finite gradient and sent one that is not finite"
+_FINITE_INPUTS = "received a finite gradient and passed on one that isn't"
 
 
 def places_of(graph: TrainingRun, origin: Origin) -> list[tuple[str, str]]:
     """The places by which it began, the first to run backward first, each with what it did."""
     if origin.seed is not None:
-        return [(origin.seed, "was given a gradient to begin with that is not finite")]
+        return [(origin.seed, "started from a gradient that isn't finite")]
     if origin.hook is not None:
         return [(origin.hook.node, f"is where {origin.hook.hook.title} made it not finite")]
     source, found = origin.source, list[tuple[str, str]]()
@@ -29,7 +29,7 @@ def places_of(graph: TrainingRun, origin: Origin) -> list[tuple[str, str]]:
     if source.nan not in (None, origin.sender):
         is_sum = graph.nodes[source.nan or ""].made.operation == "logsumexp"
         made = "gave -inf in forward: all that it sums is -inf" if is_sum else ""
-        found.append((source.nan or "", made or "made nan in forward of a value that is not finite"))
+        found.append((source.nan or "", made or "made nan in forward from a value that isn't finite"))
     return [*found, (source.node, _told(graph, source))]
 
 
@@ -42,12 +42,12 @@ def _told(graph: TrainingRun, source: Source) -> str:
     """What a node did by which a value of the forward is not finite."""
     if source.given is not None:
         name = source.given.name or written_as(graph.nodes[source.node], source.given.id) or "a tensor"
-        return f"was given {name} in forward, which is not finite{_since(graph, source)}"
+        return f"used {name} in forward, which isn't finite{_since(graph, source)}"
     if source.number:
-        return f"made a value in forward that is not finite: it was given the number {source.number}"
+        return f"made a value in forward that isn't finite: it was given the number {source.number}"
     if not source.is_known:
-        return "has a result in forward that is not finite; what it was given is not known any more"
-    return f"made a value in forward that is not finite{_pole(graph, source.node)}"
+        return "has a result in forward that isn't finite; its inputs are no longer known"
+    return f"made a value in forward that isn't finite{_pole(graph, source.node)}"
 
 
 def _since(graph: TrainingRun, source: Source) -> str:
@@ -56,7 +56,7 @@ def _since(graph: TrainingRun, source: Source) -> str:
     if seen is None:
         return ""
     if seen.id in graph.parameters and is_broken(graph.parameters[seen.id].seen.value):
-        return " from the beginning" if graph.is_whole else ""
+        return " from the start" if graph.is_whole else ""
     if source.written is not None:
         return f": {source.written[1].name} made it so{_at(source.written[1].source)}"
     if seen.cut is None:
@@ -79,7 +79,7 @@ def _pole(graph: RecordedGraph, node: str) -> str:
     zeros = [name for name, value in known.items() if value.is_known and _has_zero(value)]
     names = {"self": "its input", "other": "what it divides by", "result": "its result"}
     word = names.get(zeros[0], zeros[0]) if zeros else ""
-    return f": {word} has a 0, where the derivative of {own.made.operation} has no bound" if zeros else ""
+    return f": {word} has a 0, where the derivative of {own.made.operation} is unbounded" if zeros else ""
 
 
 def _has_zero(value: Value) -> bool:

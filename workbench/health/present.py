@@ -65,11 +65,11 @@ class PresentGradient(UnreachedGradient):
             made.marks[place] = _MARK
         for parameter, update, node in reversed(cause.links):
             at = "" if update.source is None else f" at line {update.source.line} ({update.source.text})"
-            who = f"The step of {update.optimizer}" if update.optimizer else "The program"
+            who = f"{update.optimizer}.step()" if update.optimizer else "The program"
             finite = "" if update.grad is None or is_broken(update.grad) else ", although its gradient was finite"
             made.sentences.append(
                 f"{who}{at} made {parameter.name} not finite{self._in_step(update.event)}{finite}: "
-                f"{self._told(node)} was given it in forward."
+                f"{self._told(node)} used it in forward."
             )
             made.marks.setdefault(node, _MARK)
         made.possible = [f"{self._told(place)} {what}" for place, what in possible_in(self.graph, cause.origin)]
@@ -78,7 +78,7 @@ class PresentGradient(UnreachedGradient):
             reached = self.found if cause.backward is None else self.graph.reached(cause.backward.starts)
             made.way = way_in(reached, start) + self.graph.way([start], cause.place)[1:]
         elif not made.possible:
-            made.sentences.append("All values of the forward that are known are finite.")
+            made.sentences.append("All known values of the forward pass are finite.")
 
     def _in_step(self, event: int) -> str:
         """Which step of the training an event lies in, of several."""
@@ -93,7 +93,7 @@ class PresentGradient(UnreachedGradient):
 
     def _zero(self) -> Answer:
         made, asked = Answer("zero"), self.asked
-        made.sentences = [f"{asked.slot} is there, and all of it is 0."]
+        made.sentences = [f"{asked.slot} exists, but it's all zeros."]
         changes = self.graph.changes.get(asked.id or "", [])
         last = changes[-1] if changes else None
         if last is not None and last.backward is None:
@@ -103,7 +103,7 @@ class PresentGradient(UnreachedGradient):
             if self.roots:
                 self._not_reached(made, f"{asked.slot} is 0")
             elif not self.recorded:
-                made.possible = ["zero_grad(set_to_none=False) or zero_() cleared it", "a backward brought zeros"]
+                made.possible = ["zero_grad(set_to_none=False) or zero_() cleared it", "a backward pass brought zeros"]
                 made.advice = self._ask_with_loss()
             return made
         if last is not None and last.backward is not None:
@@ -119,7 +119,7 @@ class PresentGradient(UnreachedGradient):
             made.sentences.append(f"{begun(hook.sentence(self.frame))}.")
             return
         if all(is_nothing(root.seed) for root in backward.roots):
-            made.sentences.append(f"{begun(self._told_backward(backward))} began with a gradient of 0.")
+            made.sentences.append(f"{begun(self._told_backward(backward))} started from a gradient of 0.")
             return
         sinks = lost_at(self.graph, backward, place, is_nothing)
         for sink in sinks[:NAMED]:
@@ -127,9 +127,9 @@ class PresentGradient(UnreachedGradient):
             because = zero_because(self.graph, sink, place)
             why = f": {because}" if because else ""
             made.sentences.append(
-                f"{self._told(sink)} received {got} and sent only zeros towards {self.asked.words}{why}."
+                f"{self._told(sink)} received {got} and passed only zeros on toward {self.asked.words}{why}."
             )
-            made.marks[sink] = "sends only zeros on"
+            made.marks[sink] = "passes on only zeros"
         if len(sinks) > NAMED:
             made.sentences.append(f"So did {len(sinks) - NAMED:,} more.")
         if sinks:
@@ -140,9 +140,9 @@ class PresentGradient(UnreachedGradient):
     def _told_sum(self, at: str | None, place: str) -> str:
         """Tell where gradients cancel each other, or that what was sent did not arrive."""
         if at is None:
-            return "A gradient that is not 0 was sent on its way there, and 0 arrived: something else wrote into it."
+            return "A nonzero gradient was sent toward it, but 0 arrived: something else wrote into it."
         who = self.asked.words if at == place else self._told(at)
-        return f"The gradients that came to {who} cancel each other."
+        return f"The gradients that reached {who} cancel out."
 
     def _tell_blocked(self, made: Answer, place: str) -> None:
         """Tell what on the way lets nothing through, as far as the graph tells."""
@@ -151,18 +151,16 @@ class PresentGradient(UnreachedGradient):
         sure = bool(on_way) and place not in self.graph.reached(self.roots, on_way)
         if sure:
             made.sentences.append(
-                f"Each way from {self._end} to {self.asked.words} leads through what sends only zeros:"
+                f"Every path from {self._end} to {self.asked.words} leads through a node that passes on only zeros:"
             )
             made.sentences += [f"{self._told(node)}: {walls[node]}." for node in on_way[:NAMED]]
         else:
             made.possible = [f"{self._told(node)}: {walls[node]}" for node in on_way[:NAMED]]
             if self.live.freed:
-                made.possible.append(
-                    "a backward brought zeros: what its nodes had saved, by which it would show, is freed"
-                )
-            made.possible.append("it was cleared with zeros, as by zero_grad(set_to_none=False) or zero_()")
+                made.possible.append("a backward pass brought zeros: the saved tensors that would show it are freed")
+            made.possible.append("it was filled with zeros, for example by zero_grad(set_to_none=False) or zero_()")
             made.advice = self._record()
-        made.marks = dict.fromkeys(on_way, "sends only zeros on")
+        made.marks = dict.fromkeys(on_way, "passes on only zeros")
         if on_way:
             made.way = way_in(self.found, on_way[0]) + self.graph.way([on_way[0]], place)[1:]
 
@@ -170,10 +168,10 @@ class PresentGradient(UnreachedGradient):
         made, asked = Answer("there"), self.asked
         assert asked.grad is not None
         if not asked.grad.is_known:
-            made.sentences = [f"{asked.slot} is there, but nobody can look at its numbers."]
+            made.sentences = [f"{asked.slot} exists, but its numbers can't be read."]
         else:
             norm = f", norm {number(asked.grad.norm)}" if math.prod(asked.grad.shape) > 1 else ""
-            made.sentences = [f"{asked.slot} is there and finite: {said(asked.grad)}{norm}."]
+            made.sentences = [f"{asked.slot} exists and is finite: {said(asked.grad)}{norm}."]
         backwards = [each.backward for each in self._changes() if each.backward is not None]
         if len(backwards) > 1:
             self._tell_sum(made, backwards)
@@ -183,13 +181,13 @@ class PresentGradient(UnreachedGradient):
             self._tell_there(made)
         before = self._given_before(backwards[0]) if backwards else None
         if before is not None:
-            made.sentences.append(f"It was added to {said(before)}, which was there before what was recorded.")
+            made.sentences.append(f"It was added to {said(before)}, which was there before the recording.")
             made.verdict = "sum"
         later = self.graph.backwards[self.graph.backwards.index(backwards[-1]) + 1 :] if backwards else []
         if later:
-            made.sentences.append(f"{begun(self._told_backward(later[-1]))}, the last, did not lead to it.")
+            made.sentences.append(f"{begun(self._told_backward(later[-1]))}, the last one, didn't lead to it.")
         if self.recorded and self.loss is not None and not self.reaches:
-            made.sentences.append(f"The graph of {self._end} itself does not lead to {asked.words}.")
+            made.sentences.append(f"The graph of {self._end} itself doesn't lead to {asked.words}.")
         self._tell_written(made)
         self._tell_uses(made)
         return made
@@ -211,8 +209,8 @@ class PresentGradient(UnreachedGradient):
             made.sentences[0] = f"{made.sentences[0].rstrip('.')}, so it came from another backward."
             return
         made.advice = (
-            "Whether it is the sum of several backwards a graph does not tell. "
-            f"{self._record().replace('where, and by which line', 'it')}"
+            "The graph alone can't show whether this is the sum of several backward passes. "
+            f"{self._record().replace('the exact line', 'out')}"
         )
 
     def _given_before(self, backward: RecordedBackward) -> Value | None:
@@ -226,16 +224,16 @@ class PresentGradient(UnreachedGradient):
         lines = [self._told_backward(backward) for backward in backwards]
         named = [f"{line} ({lines.count(line)} times)" if lines.count(line) > 1 else line for line in lines]
         made.sentences.append(
-            f"It is the sum of what {len(backwards)} backwards brought, as nothing cleared it between them: "
+            f"It's the sum of {len(backwards)} backward passes, because it wasn't cleared in between: "
             f"{self._listed(named)}."
         )
         between = self.graph.events[backwards[0].event : backwards[-1].event]
         written = [each for each in between if isinstance(each, TensorWritten) and each.tensor == self.asked.id]
         if any(each.optimizer is not None for each in written):
-            made.sentences.append("An optimizer took a step between them, with a gradient that holds the ones before.")
-            made.advice = "Call zero_grad() before each backward."
+            made.sentences.append("An optimizer took a step in between, with a gradient that includes earlier ones.")
+            made.advice = "Call zero_grad() before each backward pass."
         else:
-            made.advice = "If each backward is to count alone, call zero_grad() before it."
+            made.advice = "If each backward pass should count alone, call zero_grad() before it."
 
     def _tell_uses(self, made: Answer) -> None:
         """Tell that several nodes use the tensor, whose gradients add up."""

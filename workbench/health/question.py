@@ -12,10 +12,7 @@ from .inquiry import Asked, Inquiry, LiveGraph
 from .training_run import TrainingRun
 
 NAMED = 6  # places of a way, leaves, or backwards, that a sentence names
-_RECORD = (
-    "A recording tells where, and by which line: write `with workbench.record({}) as trace:` around the step, and then "
-    "ask trace.why({})."
-)
+_RECORD = "To find the exact line, record the step (`with workbench.record({}) as trace:`) and call trace.why({})."
 
 
 class GradientQuestion:
@@ -113,7 +110,7 @@ class GradientQuestion:
 
     def _told_backward(self, backward: RecordedBackward) -> str:
         at = backward.source
-        return "the backward" if at is None else f"the backward at line {at.line} ({at.file}: {at.text})"
+        return "the backward pass" if at is None else f"the backward pass at line {at.line} ({at.file}: {at.text})"
 
     def _record(self) -> str:
         """What a recording would add."""
@@ -123,8 +120,8 @@ class GradientQuestion:
 
     def _ask_with_loss(self) -> str:
         if self.loss is not None:
-            return f"No way leads from {self._end} to it: ask with the loss that its backward began at."
-        return f"Ask why({self.asked.name or 'tensor'}, loss) for the way it came."
+            return f"There's no path from {self._end} to it: ask with the loss that its backward pass started from."
+        return f"Call why({self.asked.name or 'tensor'}, loss) to see which path it took."
 
 
 def begun(text: str) -> str:

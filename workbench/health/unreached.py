@@ -11,10 +11,10 @@ from .question import NAMED, GradientQuestion
 
 _RERUNS = "CheckpointFunctionBackward"
 LOOK_ALIKE = (
-    "detach() or .data lies between them, and the tensor before it is gone",
+    "detach() or .data is between them, and the tensor before it is gone",
     "a part was computed under no_grad() or inference_mode()",
-    "a value went through a number or another library: item(), float(), numpy(), tensor(...)",
-    "a result without gradients lies between them, as of argmax or a comparison",
+    "a value went through a plain number or another library: item(), float(), numpy(), tensor(...)",
+    "a result without gradients is between them, for example from argmax or a comparison",
 )
 
 
@@ -22,7 +22,7 @@ class UnreachedGradient(GradientQuestion):
     """Tells why the tensor is not reached."""
 
     def _not_reached(self, made: Answer, head: str) -> Answer:
-        made.sentences = [f"{head}: no way leads from {self._end} to {self.asked.words}."]
+        made.sentences = [f"{head}: there's no path from {self._end} to {self.asked.words}."]
         tells = (
             self._cut_recorded,
             self._tell_siblings,
@@ -36,7 +36,7 @@ class UnreachedGradient(GradientQuestion):
         next(filter(None, (tell(made) for tell in tells)), None)  # the first that knows it
         if not made.behind and self.place is not None:
             made.behind = [self.place]
-            made.marks.setdefault(self.place, "no way leads here")
+            made.marks.setdefault(self.place, "not reachable from the loss")
         return made
 
     def _tell_others(self, made: Answer) -> bool:
@@ -47,12 +47,14 @@ class UnreachedGradient(GradientQuestion):
         if self.recorded:
             self._tell_dead_end(made)
             others = [self._cut_said(cut, id) for id, cut in self._cuts_met().items()]
-            made.possible = [f"{words} lies behind a cut {each}" for each in others[:NAMED]]
+            made.possible = [f"{words} is on the far side of a cut {each}" for each in others[:NAMED]]
             return True
-        made.possible = [f"{words} was not used, or another tensor in its place", *LOOK_ALIKE]
+        made.possible = [f"{words} wasn't used, or another tensor was used instead", *LOOK_ALIKE]
         made.possible.append(f"{words} was used before requires_grad was set")
         if self.live.freed:
-            made.sentences.append("A backward has freed what the nodes had saved, in which a cut may have shown.")
+            made.sentences.append(
+                "A backward pass has already freed the saved tensors, so a cut may not show any more."
+            )
         made.advice = self._record()
         return True
 
@@ -81,8 +83,8 @@ class UnreachedGradient(GradientQuestion):
             node = next(node for node in self.found if node in graph.nodes and id in graph.given(node))
             if not made.cut:
                 made.way = way_in(self.found, node)
-                made.marks[node] = f"no gradient back: {cut.word}"
-                made.advice = f"{instead(cut.word)} if {self.asked.words} is to get a gradient by this way."
+                made.marks[node] = f"gradient cut: {cut.word}"
+                made.advice = f"{instead(cut.word)} if {self.asked.words} should get a gradient through there."
             self._tell_cut(made, cut, self.frame.variable(id) or f"what {self._called(node)} was given", id in after)
         return bool(met)
 
@@ -90,9 +92,9 @@ class UnreachedGradient(GradientQuestion):
         source = "a tensor that takes gradients" if cut.node is None else self.frame.output(cut.node, cut.output_nr)
         if self.place in cut.ends or (after_asked and cut.node is None):
             source = self.asked.words
-        begin = "The way is" if not made.cut else "Another way is"
+        begin = "The path is" if not made.cut else "Another path is"
         what, at = _cut_words(cut)
-        made.sentences.append(f"{begin} cut between {source} and {result}: {what} ends it{at}.")
+        made.sentences.append(f"{begin} cut between {source} and {result}, by {what}{at}.")
         if not made.cut:
             made.cut = cut.word
             if cut.ends and self.place is not None:
@@ -115,7 +117,7 @@ class UnreachedGradient(GradientQuestion):
         led = self._listed([self.frame.output(node.id, nr) for nr in others])
         made.sentences.append(
             f"{self._told(node.id)} made {self.asked.words} and other results: "
-            f"ways lead from {self._end} to {led} alone."
+            f"from {self._end} there are only paths to {led}."
         )
         made.way = way_in(self.found, node.id)
         if self.recorded:
@@ -145,9 +147,9 @@ class UnreachedGradient(GradientQuestion):
             who = self._told(node)
             own = behind == [self.place]
             led = "" if own else f", which depends on {self.asked.words}"
-            early = f", or it was used before {name} required a gradient" if own else ""
+            early = f", or it was used before {name} required grad" if own else ""
             made.sentences.append(
-                f"{who} was given the memory of {name}{led}, as a constant: detach() or .data lies between them{early}."
+                f"{who} was given the memory of {name}{led}, as a constant: detach() or .data is between them{early}."
             )
             made.way, made.behind, made.cut = way_in(self.found, node), behind, "detach"
             made.marks[node] = f"given the memory of {name}"
@@ -162,8 +164,8 @@ class UnreachedGradient(GradientQuestion):
         if node is None:
             return False
         made.sentences.append(
-            f"{self._told(node)} used {self.asked.words} while it did not require a gradient yet: call "
-            "requires_grad_() before the forward."
+            f"{self._told(node)} used {self.asked.words} before it required grad: call requires_grad_() before the "
+            "forward pass."
         )
         made.way, made.marks = way_in(self.found, node), {node: f"used {self.asked.words} as a constant"}
         return True
@@ -178,8 +180,8 @@ class UnreachedGradient(GradientQuestion):
         twins = [place for place in self._leaves if place in self.live.twins]
         if twins:
             made.sentences.append(
-                f"{self._end_first} leads to {self._listed(map(self._called, twins))} over the same memory: another "
-                f"tensor than {self.asked.words}, which was made of it or has taken its place."
+                f"{self._end_first} leads to {self._listed(map(self._called, twins))}, which shares memory with "
+                f"{self.asked.words} but is a different tensor: {self.asked.words} was made from it or has replaced it."
             )
             made.way = way_in(self.found, twins[0])
         return bool(twins)
@@ -189,11 +191,11 @@ class UnreachedGradient(GradientQuestion):
         if any(root in self.graph.nodes for root in self.roots):
             return False
         if self.loss is not None and not self.loss.requires_grad:
-            made.sentences.append(f"{self._end_first} itself does not require a gradient.")
+            made.sentences.append(f"{self._end_first} itself doesn't require grad.")
             return True
         made.sentences.append(
-            f"{self._end_first} is a leaf itself: it was computed from nothing that takes gradients, but made anew, as "
-            "by tensor(...) of a number from item(), or had requires_grad_() called on it."
+            f"{self._end_first} is itself a leaf. It wasn't computed from anything that requires grad: it was probably "
+            "created from a number, as in tensor(x.item()), or requires_grad_() was called on it."
         )
         if self.recorded:
             self._tell_dead_end(made)
@@ -207,22 +209,22 @@ class UnreachedGradient(GradientQuestion):
         alike = [each for each in leaves if own is not None and _is_alike(self.graph.tensors[each].value, own.value)]
         if alike:
             made.sentences.append(
-                f"{self._end_first} leads to {self._listed(map(self._called, alike))} with the same values: perhaps "
-                f"{self.asked.words} is a copy of what was used."
+                f"{self._end_first} leads to {self._listed(map(self._called, alike))}, which has the same values: "
+                f"{self.asked.words} may be a copy of what was used."
             )
 
     def _tell_leaves(self, made: Answer) -> None:
         if leaves := self._leaves:
             made.way = way_in(self.found, leaves[0])
-            made.sentences.append(f"From {self._end} ways lead to {self._listed(map(self._called, leaves))}.")
+            made.sentences.append(f"{self._end_first} does lead to {self._listed(map(self._called, leaves))}.")
 
     def _tell_dead_end(self, made: Answer) -> None:
         """Tell how far what was computed from the tensor goes, in a recording that knows no cut."""
         asked, graph = self.asked, self.graph
         if not self.users:
             made.sentences.append(
-                f"Nothing that was recorded has used {asked.words} with its gradient: the forward leaves it out, or "
-                "uses another tensor in its place."
+                f"No recorded operation used {asked.words} with its gradient: the forward pass leaves it out, or uses "
+                "another tensor instead."
             )
             return
         onward = self._before()
@@ -233,8 +235,8 @@ class UnreachedGradient(GradientQuestion):
             made.marks[last] = "nothing has used its result"
             where = self._listed(map(self._told, ends[-NAMED:]))
             made.sentences.append(
-                f"What was computed from {asked.words} ends at {where}: no node has used that result. If its value "
-                "went on, it did so as a number: item(), float(), numpy() or tolist()."
+                f"The computation from {asked.words} ends at {where}: nothing uses that result. If its value was used, "
+                "it was as a plain number: item(), float(), numpy() or tolist()."
             )
 
     def _tell_memory(self, made: Answer) -> bool:
@@ -243,7 +245,7 @@ class UnreachedGradient(GradientQuestion):
         if shared is None:
             return False
         made.sentences.append(
-            f"It shows the memory of {shared.name}, which does: detach(), .data, or a view made under no_grad() lies "
+            f"It shares memory with {shared.name}, which does: detach(), .data or a view made under no_grad() is "
             "between them."
         )
         made.cut, made.behind = "detach", self._behind(shared.tensor)

@@ -69,7 +69,7 @@ def blocked(graph: RecordedGraph, node: str) -> str:
     if made.operation in _STEPS:
         return f"the derivative of {made.operation} is 0 everywhere"
     if made.operation in MASKS and (outputs := _outputs(graph, node)) and all(map(is_zero, outputs)):
-        return "all its outputs are 0, where it lets no gradient through"
+        return "all its outputs are 0, where no gradient gets through"
     return ""
 
 
@@ -88,10 +88,10 @@ def zero_because(graph: RecordedGraph, node: str, place: str) -> str:
     ]
     zeros = [name for name in factors if name in own.saved and is_zero(own.saved[name])]
     if zeros:
-        return f"all of {zeros[0]}, which it had saved, is 0"
+        return f"its saved {zeros[0]} is all zeros"
     if made.operation == "embedding":  # it hands on what comes, but for the one row that is padding
-        return "all that it looked up is the row of its padding_idx, which takes no gradient"
-    return "the gradient came only where it lets none through" if made.operation in MASKS else ""
+        return "it only looked up the row of its padding_idx, which takes no gradient"
+    return "the gradient arrived only where none gets through" if made.operation in MASKS else ""
 
 
 def _outputs(graph: RecordedGraph, node: str) -> list[Value]:
