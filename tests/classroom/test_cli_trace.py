@@ -195,6 +195,16 @@ def test_the_page_is_written_however_the_script_ends(end: str, tmp_path: Path) -
 
 
 @pytest.mark.slow
+def test_steps_in_another_thread_are_counted_to_the_end(tmp_path: Path) -> None:
+    begin, loop = SCRIPT.split("for step in range(4):")
+    loop = "def train():\n    for step in range(4):" + loop.partition("print")[0].replace("\n", "\n    ")
+    begin += f"import threading\n{loop}\nthread = threading.Thread(target=train)\nthread.start()\nthread.join()\n"
+    (tmp_path / "train.py").write_text(begin)
+    seen = traced(tmp_path, "-o", "train.json", "train.py")
+    assert "4 steps of train.py, in another thread, recorded from" in seen.stderr
+    assert counted(tmp_path / "train.json", BackwardStarted) == 4
+
+
 def test_what_never_ran_a_backward_leaves_no_page(tmp_path: Path) -> None:
     (tmp_path / "none.py").write_text("import numpy as np; print(np.array([1.0]) / 0)")
     plain, seen = typed(tmp_path, "none.py"), traced(tmp_path, "none.py")

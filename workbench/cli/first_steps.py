@@ -64,6 +64,7 @@ class EngineSteps:
         )
         self._thread = threading.get_ident()
         self._updates = self._backwards = self._waited = 0
+        self.elsewhere = 0  # steps that another thread took, which are recorded but end nothing
         self._known_optimizer = False
         self.recorded = 0  # steps in the trace, if `took` is told of them
         self.trace: Trace | None = None
@@ -83,7 +84,11 @@ class EngineSteps:
 
     def updated(self, *_: Any) -> None:
         """An optimiser has taken a step."""
-        if self._is_on and threading.get_ident() == self._thread and not is_nested_step():
+        if not self._is_on or is_nested_step():
+            return
+        if threading.get_ident() != self._thread:
+            self.elsewhere += 1
+        else:
             self._updates += 1
             self._reached(self._updates)
 

@@ -31,7 +31,7 @@ from workbench.recording import Trace, load
 from workbench.scene.picture import Picture, check_place, check_suffix
 from workbench.views.health import health_of_log
 
-WROTE = "workbench: wrote {page}: {steps} of {script}, recorded from {engine}; {rest}."
+WROTE = "workbench: wrote {page}: {steps} of {script}{where}, recorded from {engine}; {rest}."
 UNRECORDED = "the script continues unrecorded"
 ENDED = "the script had no more steps"
 NO_BACKWARD = (
@@ -264,7 +264,9 @@ def trace(program: Script, target: Output, first: int, count: int, until: bool =
         try:
             target.write(engine.trace)
             named = {"page": target.said, "script": program.name, "engine": engine.name}
-            said = WROTE.format(**named, steps=_steps(max(0, taken)), rest=rest)
+            where = "" if taken > 0 or not engine.elsewhere else ", in another thread"
+            steps_said = _steps(max(0, taken) or engine.elsewhere)
+            said = WROTE.format(**named, steps=steps_said, where=where, rest=rest)
             if search is not None:
                 said = search.said(program.name, target.said, rest)
         except CommandError as error:
