@@ -220,7 +220,7 @@ def test_what_never_ran_a_backward_leaves_no_page(tmp_path: Path) -> None:
     told = "workbench: nothing recorded: broken.py failed before its first backward pass.\n"
     assert seen.stderr == told + plain.stderr
     (tmp_path / "few.py").write_text(BY_HAND)
-    assert "few.py ended after 5 steps and --from-step is 9" in traced(tmp_path, "--from-step", "9", "few.py").stderr
+    assert "few.py ended after 5 steps, before --from-step 9" in traced(tmp_path, "--from-step", "9", "few.py").stderr
     assert not list(tmp_path.glob("*.html"))
 
 
