@@ -163,7 +163,7 @@ class _Story:
         message = f"{self.failed.error}: {self.failed.message}" if self.failed.message else self.failed.error
         own = ["", *_wrapped(f"It says: {self.failed.message}", wide, _MOST_LINES)] if self.failed.message else []
         head = [*_wrapped(says[0], wide, _MOST_LINES), ""]
-        rows = [f"{who} {_place(at)}: {code}" if at else who for who, code, at in self._rows()]
+        rows = [f"{who} {_place(at)}{code and f': {code}'}" if at else who for who, code, at in self._rows()]
         last = [*([""] if rows else []), *_wrapped(f"What to do: {says[1]}", wide, _MOST_LINES)]
         more = [f"({left} more nodes are not shown)"] if left else []
         words = Detail("Error", "text", message)
