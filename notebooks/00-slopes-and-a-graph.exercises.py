@@ -9,7 +9,7 @@ exercise(
     misconceptions=[
         Misconception(
             "the value in place of the slope",
-            "that is the value of the line there. The slope says how much the value changes if x grows by 1.",
+            "that's the value of the line there. The slope says how much the value changes if x grows by 1.",
             29,
         ),
         Misconception(
@@ -25,7 +25,7 @@ exercise(
         ),
         Misconception(
             "the slope of a parabola",
-            "that rule is for x * x. Here x stands alone, multiplied by a constant.",
+            "that rule is for x * x. Here x is only multiplied by a constant.",
             40,
         ),
     ],
@@ -40,13 +40,13 @@ exercise(
     misconceptions=[
         Misconception(
             ".grad of a non-leaf",
-            "a gradient passed through the values in the middle, but it is not kept there. Backward puts it into "
+            "a gradient passed through the values in the middle, but it isn't kept there. Backward puts it into "
             ".grad only at leaves, the numbers that no operation made.",
             ["w", "b", "a", "out"],
         ),
         Misconception(
             "every leaf has a .grad",
-            "nothing made x, but nobody asked for its gradient: look at requires_grad.",
+            "nothing made x, but it doesn't ask for a gradient: look at requires_grad.",
             ["x", "w", "b"],
         ),
         Misconception(
@@ -102,13 +102,13 @@ exercise(
     misconceptions=[
         Misconception(
             "the local slope without the chain",
-            "that is the slope of the square with respect to what is squared. The path goes on, through the "
+            "that's the slope of the square with respect to what is squared. The path goes on, through the "
             "product, until it is at w: along a path slopes multiply.",
             lambda w, x, b: 2 * (w * x + b - 7),
         ),
         Misconception(
             "only the last step of the chain",
-            "that is the slope of the product alone. Between it and the loss stands a square.",
+            "that's the slope of the product alone. There's a square between it and the loss.",
             lambda w, x, b: x + 0 * w,
         ),
         Misconception(
@@ -118,13 +118,13 @@ exercise(
         ),
         Misconception(
             "nudging",
-            "your number is near the slope, but it is not the slope: a small step is left in it. The chain rule "
+            "your number is near the slope, but it isn't the slope: a small step is left in it. The chain rule "
             "needs no step.",
             _nudged_slope,
         ),
         Misconception(
             "the square's factor",
-            "the slope of x * x is not x: look at section 1 again.",
+            "the slope of x * x isn't x: look at section 1 again.",
             lambda w, x, b: (w * x + b - 7) * x,
         ),
         Misconception(

@@ -20,7 +20,7 @@ exercise(
         ),
         Misconception(
             "one line is one node",
-            "the engine does not see lines. It sees each operation as it runs.",
+            "the engine doesn't see lines. It sees each operation as it runs.",
             1,
         ),
         Misconception(
@@ -39,7 +39,7 @@ exercise(
     misconceptions=[
         Misconception(
             "a forgotten fork",
-            "you followed the square only. p is used once more, and that path brings a gradient, too.",
+            "you followed the square only. p is used once more, and that path brings a gradient too.",
             36,
         ),
         Misconception(
@@ -55,12 +55,12 @@ exercise(
         ),
         Misconception(
             "the local slope without the chain",
-            "that is the gradient of p. From there one more multiplication leads to a.",
+            "that's the gradient of p. From there one more multiplication leads to a.",
             13,
         ),
         Misconception(
             "the value in place of the slope",
-            "that is y itself. The gradient says how much y changes if a grows a little.",
+            "that's y itself. The gradient says how much y changes if a grows a little.",
             42,
         ),
     ],
@@ -111,9 +111,9 @@ def _through_maximum(answer, *numbers):
     inputs = [own(number) for number in numbers]
     out = answer(*inputs)
     if not isinstance(out, own):
-        raise Unusable("your code returned no Value")
+        raise Unusable("your code didn't return a Value")
     if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in out.made_from):
-        raise Unusable("made_from is not a list of pairs: a value, and the slope with respect to it")
+        raise Unusable("made_from isn't a list of pairs, each a value and the slope with respect to it")
     _own_backward(own(3.0 * out.data, [(out, 3.0)]))
     return out.data, [each.grad for each in inputs]
 

@@ -9,12 +9,12 @@ exercise(
     misconceptions=[
         Misconception(
             "a forgotten fork",
-            "you followed one path from a to y. a stands in two products, and the gradients of both paths are added.",
+            "you followed one path from a to y. a is in two products, and the gradients of both paths are added.",
             5,
         ),
         Misconception(
             "a forgotten product",
-            "you followed only the second product. a stands in the first one, too.",
+            "you followed only the second product. a is in the first one too.",
             4,
         ),
         Misconception(
@@ -24,7 +24,7 @@ exercise(
         ),
         Misconception(
             "the value in place of the slope",
-            "that is y itself. The gradient says how much y changes if a grows a little.",
+            "that's y itself. The gradient says how much y changes if a grows a little.",
             18,
         ),
     ],
@@ -38,10 +38,10 @@ exercise(
     misconceptions=[
         Misconception(
             "gradients overwrite instead of add",
-            "backward does not replace what is in .grad. It adds to it, each time, until the program empties it.",
+            "backward doesn't replace what is in .grad. It adds to it, each time, until the program empties it.",
             4,
         ),
-        Misconception("gradients multiply", "each run brings its gradient once more, and it is added.", 64),
+        Misconception("gradients multiply", "each run brings its gradient once more, and it's added.", 64),
         Misconception(
             "the value of w matters",
             "the slope of w * 4 is the same for every w.",
@@ -75,7 +75,7 @@ exercise(
         ),
         Misconception(
             "summed along the wrong dimension",
-            "one element of the bias went down a column. Which dimension does rows have that bias does not?",
+            "one element of the bias went down a column. Which dimension does rows have that bias doesn't?",
             lambda grad_output, rows, bias: (grad_output, grad_output.sum(1)),
         ),
         Misconception(
@@ -96,7 +96,7 @@ exercise(
         ),
         Misconception(
             "gradients that arrive are ignored",
-            "that is right only if every gradient that arrives is 1. Use grad_output.",
+            "that's right only if every gradient that arrives is 1. Use grad_output.",
             lambda grad_output, rows, bias: (0 * rows + 1, 0 * bias + len(rows)),
         ),
     ],

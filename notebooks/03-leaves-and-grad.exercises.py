@@ -9,7 +9,7 @@ from workbench.classroom import Misconception, Unusable, exercise, tensor, words
 def _four_words(answer):
     """The four words; None without quotes says the same as the word."""
     if not isinstance(answer, list | tuple):
-        raise Unusable("a list of four words is asked for")
+        raise Unusable("your code didn't give a list of four words")
     return [word.lower() for word in words(["None" if word is None else word for word in answer])]
 
 
@@ -22,22 +22,22 @@ exercise(
         Misconception(
             ".grad of a non-leaf",
             "backward needed the gradient of h on its way, and freed it afterwards: h is a result, and the program "
-            "did not ask to keep its gradient.",
+            "didn't ask to keep its gradient.",
             ["number", "number", "None", "zero"],
         ),
         Misconception(
             "no gradient is a gradient of zero",
-            "u is not in the graph of the loss, so backward never came there, and put nothing there.",
+            "u isn't in the graph of the loss, so backward never reached it, and stored nothing there.",
             ["number", "None", "zero", "zero"],
         ),
         Misconception(
             "a gradient of zero is no gradient",
-            "v is used. Backward comes to it, and brings its slope, which is 0 here.",
+            "v is used. Backward reaches it and brings its slope, which is 0 here.",
             ["number", "None", "None", "None"],
         ),
         Misconception(
             "a product with v moves with v",
-            "v is multiplied by something. Look at what it is multiplied by: that is its slope.",
+            "v is multiplied by something. Look at what it's multiplied by: that is its slope.",
             ["number", "None", "None", "number"],
         ),
     ],
@@ -78,7 +78,7 @@ exercise(
         ),
         Misconception(
             "nobody asked for gradients",
-            "your tensor is a leaf, but it is a constant: no gradient will ever come to it.",
+            "your tensor is a leaf, but it's a constant: no gradient will ever come to it.",
             lambda numbers: torch.tensor(numbers) * 0.1,
         ),
     ],
@@ -178,13 +178,13 @@ exercise(
         ),
         Misconception(
             "zero_grad comes too late",
-            "w does not move: between backward and the step, a line of yours has removed what backward had just "
+            "w doesn't move: between backward and the step, one of your lines has removed what backward had just "
             "brought.",
             _steps(between=_zeroed),
         ),
         Misconception(
             "no step is made",
-            "w does not move: backward brings the gradient, and no line of yours writes into w.",
+            "w doesn't move: backward brings the gradient, and no line of yours writes into w.",
             _no_steps,
         ),
         Misconception(

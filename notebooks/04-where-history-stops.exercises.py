@@ -10,7 +10,7 @@ exercise(
     misconceptions=[
         Misconception(
             "a gradient passes a detach",
-            "that is the slope of x**4. One of the two factors is a constant here: nothing goes back through it.",
+            "that's the slope of x**4. One of the two factors is a constant here: nothing goes back through it.",
             32,
         ),
         Misconception(
@@ -41,7 +41,7 @@ exercise(
         ),
         Misconception(
             "what comes later is frozen, too",
-            "the last layer is nearest to the loss. Its gradient does not come by way of the frozen weight.",
+            "the last layer is nearest to the loss. Its gradient doesn't pass through the frozen weight.",
             ["w1"],
         ),
         Misconception(
@@ -190,8 +190,7 @@ exercise(
         ),
         Misconception(
             "the weight stays frozen",
-            "the weight that you were given does not require a gradient any more: the next training step will not "
-            "change it.",
+            "the weight that you were given no longer requires a gradient: the next training step won't change it.",
             _predict_frozen,
         ),
     ],

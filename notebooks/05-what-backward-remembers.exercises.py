@@ -12,7 +12,7 @@ exercise(
         Misconception(
             "every operation keeps its inputs",
             "an operation keeps what its formula for backward reads, and no more. Which of the three have a slope "
-            "that does not depend on numbers?",
+            "that doesn't depend on numbers?",
             4,
         ),
         Misconception(
@@ -22,7 +22,7 @@ exercise(
         ),
         Misconception(
             "only the last operation keeps something",
-            "sin stands before it: what is its slope, and which number does that need?",
+            "there's a sin before it: what is its slope, and which number does that need?",
             1,
         ),
     ],

@@ -6,7 +6,7 @@ from workbench.classroom import Misconception, Unusable, checked, exercise, grad
 
 def _letter(answer):
     if not isinstance(answer, str):
-        raise Unusable("a letter in quotes is asked for")
+        raise Unusable("your code didn't give a letter in quotes")
     return answer.strip().lower()
 
 
@@ -18,7 +18,7 @@ exercise(
     misconceptions=[
         Misconception(
             "the operation that is named has written",
-            "the sentence names the operation that made the tensor, and whose backward needs it. It does not say "
+            "the sentence names the operation that made the tensor, and whose backward needs it. It doesn't say "
             "which line wrote into it.",
             "a",
         ),
@@ -97,25 +97,25 @@ exercise(
     misconceptions=[
         Misconception(
             "a write that the engine does not see",
-            "there is no error any more, and the gradient is wrong: .data writes without counting, so the backward of "
-            "exp uses numbers that are not its result.",
+            "the error is gone, but the gradient is wrong: .data writes without counting, so the backward of "
+            "exp uses numbers that aren't its result.",
             _through_data,
         ),
         Misconception(
             "it still writes",
-            "exp keeps its result, and a line of yours writes into that tensor. (Under no_grad the write is not in "
+            "exp keeps its result, and a line of yours writes into that tensor. (Under no_grad the write isn't in "
             "the graph, but it still changes the memory.) Which line could make a new tensor?",
             _as_it_was,
         ),
         Misconception(
             "detach as a cure",
-            "there is no error any more, but there is no way back either: no gradient goes through a detach, or "
+            "the error is gone, but so is the gradient path: no gradient goes through a detach, or "
             "through what was computed under no_grad.",
             _detached,
         ),
         Misconception(
             "another function",
-            "there is no error any more, but the value is another one: what does each line do to y?",
+            "the error is gone, but the value has changed: what does each line do to y?",
             _one_left_out,
         ),
     ],
@@ -182,8 +182,8 @@ exercise(
     misconceptions=[
         Misconception(
             "detach against no_grad",
-            "detach gives another tensor, and w = ... gives the name w to it: the caller's weight has not moved. "
-            "Under no_grad the tensor stays the same one, and what you do to it is not recorded.",
+            "detach gives another tensor, and w = ... gives the name w to it: the caller's weight hasn't moved. "
+            "Under no_grad the tensor stays the same one, and what you do to it isn't recorded.",
             _step_detached,
         ),
         Misconception(
@@ -194,7 +194,7 @@ exercise(
         ),
         Misconception(
             "a leaf is written while the engine records",
-            "a leaf refuses that. A training step is not a part of the model: do it outside of history.",
+            "a leaf refuses that. A training step isn't a part of the model: do it outside of history.",
             _step_recorded,
         ),
         Misconception("the step goes uphill", "the gradient points to where the loss grows.", _step_uphill),

@@ -112,7 +112,7 @@ exercise(
         ),
         Misconception(
             "an intermediate breaks double backward",
-            "the gradient is right, but it does not know that it depends on x: what forward computed on the way, "
+            "the gradient is right, but it doesn't know that it depends on x: what forward computed on the way, "
             "what you detached, or computed under no_grad, looks like a constant. Save an input or an output, and "
             "compute the rest in backward.",
             CubeSquareSaved,
@@ -193,7 +193,7 @@ exercise(
         ),
         Misconception(
             "a gradient for a number",
-            "the factor is a plain number, and not a tensor, so it cannot get a gradient. What does "
+            "the factor is a plain number, and not a tensor, so it can't get a gradient. What does "
             "backward return where there is no slope to give?",
             GradientForANumber,
             (FactorForANumber, ZeroForANumber),
@@ -266,8 +266,8 @@ exercise(
     misconceptions=[
         Misconception(
             "an output kept as an attribute of ctx",
-            "the numbers are right. But a tensor that is an attribute of ctx is not freed after backward, and writes "
-            "into it are not checked. An output there also keeps its own node, so its memory is never free again.",
+            "the numbers are right. But a tensor that is an attribute of ctx isn't freed after backward, and writes "
+            "into it aren't checked. An output stored there keeps its own node alive, so its memory is never freed.",
             SavedAsAttribute,
         ),
         Misconception(
@@ -277,7 +277,7 @@ exercise(
         ),
         Misconception(
             "the slope of exp",
-            "this function is not its own slope: it grows slowly near 0 and near 1, and fastest between.",
+            "this function isn't its own slope: it grows slowly near 0 and near 1, and fastest between.",
             LikeExp,
         ),
     ],

@@ -11,16 +11,16 @@ exercise(
     misconceptions=[
         Misconception(
             "one derivative too few",
-            "that is the slope. How fast does the slope itself move with x?",
+            "that's the slope. How fast does the slope itself move with x?",
             21,
         ),
         Misconception("one derivative too many", "you differentiated once more than was asked.", 6),
         Misconception(
             "the square of the slope",
-            "to differentiate twice is not to multiply the slope by itself: apply the rule to the slope.",
+            "differentiating twice doesn't mean multiplying the slope by itself: apply the rule to the slope.",
             441,
         ),
-        Misconception("the value in place of the slope", "that is the height of the curve there.", 18),
+        Misconception("the value in place of the slope", "that's the height of the curve there.", 18),
     ],
 )
 
@@ -115,7 +115,7 @@ exercise(
         Misconception(
             "an intermediate breaks double backward",
             "what is saved has no history: it was computed inside forward, where nothing is recorded, or it was "
-            "detached. To the second derivative it is a constant. Of which tensors does the engine know the history?",
+            "detached. To the second derivative it's a constant. Of which tensors does the engine know the history?",
             TanhSlopeSaved,
         ),
         Misconception(
@@ -208,7 +208,7 @@ exercise(
     misconceptions=[
         Misconception(
             "the slope has no history",
-            "the value is right, but it is a constant: the walk back was not recorded, or its result was detached. No "
+            "the value is right, but it's a constant: the walk back wasn't recorded, or its result was detached. No "
             "weight can learn from a constant.",
             _constant_penalty,
         ),

@@ -11,7 +11,7 @@ exercise(
     misconceptions=[
         Misconception(
             "the tangent starts at 1",
-            "that is the slope, the tangent of an input that moves at speed 1. This input moves faster.",
+            "that's the slope, the tangent of an input that moves at speed 1. This input moves faster.",
             12,
         ),
         Misconception(
@@ -101,7 +101,7 @@ def _sin_tangents(answer):
     x, t = torch.tensor([0.5, -1.0]), torch.tensor([2.0, -3.0])
     pushed = jvp(answer.apply, (x,), (t,))[1]
     if t.tolist() != [2.0, -3.0]:
-        raise Unusable("your code has written into the tangent that it was given, which is not its own")
+        raise Unusable("your code changed the tangent it received in place, but it's used elsewhere too")
     return pushed
 
 
@@ -153,7 +153,7 @@ exercise(
     misconceptions=[
         Misconception(
             "the quotient of the tangents",
-            "values divide, tangents do not: ask for each of the two numbers how the quotient moves if it alone "
+            "values divide, tangents don't: ask for each of the two numbers how the quotient moves if it alone "
             "moves, and add.",
             lambda a, b: (a[0] / b[0], a[1] / (b[1] or 1.0)),
         ),
@@ -169,7 +169,7 @@ exercise(
         ),
         Misconception(
             "divided once",
-            "the two terms are right. By what are they divided? Try 6 / 2 with a divisor that stands still.",
+            "the two terms are right. What are they divided by? Try 6 / 2 with a divisor that doesn't move.",
             lambda a, b: (a[0] / b[0], (a[1] * b[0] - a[0] * b[1]) / b[0]),
         ),
     ],

@@ -17,10 +17,10 @@ exercise(
         Misconception("one Hessian for all", "vmap keeps the samples apart: each has a table of its own.", [4, 4]),
         Misconception(
             "samples that know of each other",
-            "that is the Hessian of a function of the whole batch. Inside vmap, f sees one sample.",
+            "that's the Hessian of a function of the whole batch. Inside vmap, f sees one sample.",
             [5, 4, 5, 4],
         ),
-        Misconception("one table for the batch", "vmap does not join samples into one long vector.", [20, 20]),
+        Misconception("one table for the batch", "vmap doesn't join samples into one long vector.", [20, 20]),
     ],
 )
 
@@ -132,7 +132,7 @@ exercise(
     misconceptions=[
         Misconception(
             "a push through f",
-            "that is the slope of f along v, one number: what comes out if v is pushed through f. Push it through "
+            "that's the slope of f along v, one number: what comes out if v is pushed through f. Push it through "
             "the gradient.",
             lambda f, x, v: jvp(f, (x,), (v,))[1],
         ),
@@ -148,7 +148,7 @@ exercise(
         ),
         Misconception(
             "the gradient times v",
-            "the first derivative is not the second: differentiate the gradient once more.",
+            "the first derivative isn't the second: differentiate the gradient once more.",
             lambda f, x, v: grad(f)(x) * v,
         ),
         Misconception(
@@ -162,7 +162,7 @@ exercise(
         Misconception(
             "a whole step in place of a small one",
             "the gradient at x + v minus the gradient at x is how the gradient changes over a whole step. How fast it "
-            "moves at x is another number, if the gradient is not a straight line.",
+            "moves at x is another number, if the gradient isn't a straight line.",
             lambda f, x, v: grad(f)(x + v) - grad(f)(x),
         ),
     ],

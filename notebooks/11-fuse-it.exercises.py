@@ -8,15 +8,15 @@ exercise(
     "The bytes that the fused cross-entropy keeps for 32 samples and 10 classes.",
     solution=32 * 10 * 4 + 32 * 8,
     misconceptions=[
-        Misconception("the targets are forgotten", "the backward reads the targets, too.", 32 * 10 * 4),
+        Misconception("the targets are forgotten", "the backward reads the targets too.", 32 * 10 * 4),
         Misconception(
             "numbers in place of bytes",
-            "that is how many numbers are kept. Each of them takes more than a byte.",
+            "that's how many numbers are kept. Each of them takes more than a byte.",
             32 * 10 + 32,
         ),
         Misconception(
             "all numbers alike",
-            "the probabilities and the targets do not take the same number of bytes each.",
+            "the probabilities and the targets don't take the same number of bytes each.",
             (32 * 10 + 32) * 4,
         ),
         Misconception(
@@ -292,13 +292,13 @@ exercise(
         Misconception(
             "more is kept than is needed",
             "one of the tensors that you save can be computed again from the other. And to the second derivative "
-            "it is a constant.",
+            "it's a constant.",
             BothKept,
         ),
         Misconception(
             "a slope kept as a number",
             "one tensor is kept, but a part of the slope has no history: it was computed inside forward, or under "
-            "no_grad, or it was detached. To the second derivative it is a constant.",
+            "no_grad, or it was detached. To the second derivative it's a constant.",
             SlopeKept,
         ),
         Misconception(
@@ -313,8 +313,8 @@ exercise(
         ),
         Misconception(
             "a tensor kept out of the engine's sight",
-            "the numbers are right, but the engine does not know of a tensor that hangs on ctx: it does not free "
-            "it after the backward, and does not notice a write.",
+            "the numbers are right, but the engine doesn't know of a tensor that hangs on ctx: it doesn't free "
+            "it after the backward, and doesn't notice a write.",
             OnAttribute,
         ),
         Misconception(

@@ -110,19 +110,19 @@ exercise(
         Misconception(
             "zero_grad is forgotten in a loop",
             "your steps contain the gradients of all steps before them. Where are they emptied? (A method without "
-            "brackets is not called.)",
+            "brackets isn't called.)",
             _never_emptied,
         ),
         Misconception(
             "no gradient when the step is made",
-            "your parameters do not move. A step needs the gradients of this very loss: look at the order of your "
+            "your parameters don't move. A step needs the gradients of this very loss: look at the order of your "
             "lines, and at what each of them does to .grad.",
             _emptied_too_late,
         ),
         Misconception(
             "no step is made",
-            "your parameters do not move: backward brings the gradients, and nothing uses them. (A method without "
-            "brackets is not called.)",
+            "your parameters don't move: backward brings the gradients, and nothing uses them. (A method without "
+            "brackets isn't called.)",
             _no_steps,
         ),
         Misconception(
@@ -206,7 +206,7 @@ exercise(
         ),
         Misconception(
             "nothing is clipped",
-            "gradients that are too large come out as they were. (A loop that gives `grad` a new value does not change "
+            "gradients that are too large come out as they were. (A loop that gives `grad` a new value doesn't change "
             "the list, and clip_grad_norm_ changes the .grad of parameters, not tensors in a list.)",
             _as_they_are,
         ),

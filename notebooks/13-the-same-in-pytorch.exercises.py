@@ -45,7 +45,7 @@ exercise(
         ),
         Misconception(
             "a model knows its variable",
-            "a model does not know the name of the variable that holds it. It knows its own parts.",
+            "a model doesn't know the name of the variable that holds it. It knows its own parts.",
             ["model.0.weight", "model.0.bias", "model.2.weight", "model.2.bias"],
         ),
         Misconception(
@@ -129,13 +129,13 @@ exercise(
         ),
         Misconception(
             "a write that nobody counts",
-            "through .data the write is not counted, so no error is raised. But backward now computes with the "
+            "through .data the write isn't counted, so no error is raised. But backward now computes with the "
             "wrong numbers, and so your gradient is wrong.",
             _hidden,
         ),
         Misconception(
             "history is cut",
-            "no error any more, but a part of the gradient is missing: one factor has become a constant.",
+            "the error is gone, but a part of the gradient is missing: one factor has become a constant.",
             _detached,
         ),
         Misconception(

@@ -27,7 +27,7 @@ exercise(
     misconceptions=[
         Misconception(
             "the layer of section 4",
-            "that is right for x @ w. Here rows and columns of w are exchanged before it is multiplied. Write down the "
+            "that's right for x @ w. Here rows and columns of w are exchanged before it's multiplied. Write down the "
             "shapes of grad_output, x and w, and see which products there are.",
             lambda grad_output, x, w, b: (grad_output @ w.T, x.T @ grad_output, grad_output.sum(0)),
         ),
@@ -48,13 +48,13 @@ exercise(
         ),
         Misconception(
             "the gradient of w is a mean",
-            "a loss that is a mean has the division in its own gradient: it is in grad_output already.",
+            "a loss that is a mean has the division in its own gradient: it's in grad_output already.",
             lambda grad_output, x, w, b: (grad_output @ w, grad_output.T @ x / len(x), grad_output.sum(0)),
             (lambda grad_output, x, w, b: (grad_output @ w, grad_output.T @ x / len(x), grad_output.mean(0)),),
         ),
         Misconception(
             "gradients that arrive are ignored",
-            "that is right only if every gradient that arrives is 1. Use grad_output.",
+            "that's right only if every gradient that arrives is 1. Use grad_output.",
             lambda grad_output, x, w, b: (
                 torch.ones_like(grad_output) @ w,
                 torch.ones_like(grad_output).T @ x,
@@ -88,17 +88,17 @@ exercise(
     misconceptions=[
         Misconception(
             "only the diagonal of the Jacobian",
-            "a score moves its own probability, and all others of its row, too. Each of these brings a gradient back.",
+            "a score moves its own probability, and all others of its row too. Each of these brings a gradient back.",
             lambda grad_output, z: grad_output * _softmax(z) * (1 - _softmax(z)),
         ),
         Misconception(
             "the sum below the line is taken as fixed",
-            "that is the slope of exp(z) divided by a fixed number. A score moves the sum as well.",
+            "that's the slope of exp(z) divided by a fixed number. A score moves the sum as well.",
             lambda grad_output, z: grad_output * _softmax(z),
         ),
         Misconception(
             "summed over the batch",
-            "each row is a sample of its own. The rows do not share a sum, so nothing adds over them.",
+            "each row is a sample of its own. The rows don't share a sum, so nothing adds over them.",
             lambda grad_output, z: _softmax(z) * (grad_output - (grad_output * _softmax(z)).sum(0)),
             (lambda grad_output, z: _softmax(z) * (grad_output - (grad_output * _softmax(z)).sum()),),
         ),
@@ -109,7 +109,7 @@ exercise(
         ),
         Misconception(
             "the probabilities take no part in the sum",
-            "the gradients that come back through the sum below the line are not equal: each has a probability "
+            "the gradients that come back through the sum below the line aren't equal: each has a probability "
             "as a factor.",
             lambda grad_output, z: _softmax(z) * (grad_output - grad_output.sum(1, keepdim=True)),
         ),
@@ -200,12 +200,12 @@ exercise(
         ),
         Misconception(
             "the standard deviation is taken as fixed",
-            "the path through the mean is there. A nudge of x moves the standard deviation, too.",
+            "the path through the mean is there. A nudge of x moves the standard deviation too.",
             _std_fixed,
         ),
         Misconception(
             "the mean is taken as fixed",
-            "the path through the standard deviation is there. A nudge of x moves the mean, too.",
+            "the path through the standard deviation is there. A nudge of x moves the mean too.",
             _mean_fixed,
         ),
         Misconception(
@@ -220,7 +220,7 @@ exercise(
         ),
         Misconception(
             "the division is forgotten",
-            "forward divides by the standard deviation. So a nudge of x does not reach the result in full.",
+            "forward divides by the standard deviation. So a nudge of x doesn't reach the result in full.",
             _undivided,
         ),
         Misconception(

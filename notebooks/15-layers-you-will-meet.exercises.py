@@ -80,7 +80,7 @@ def _dropped(answer, p=0.25, numbers=4000):
     x = torch.ones(numbers, requires_grad=True)
     out = tensor(answer.apply(x, p))
     if out.shape != x.shape:
-        raise Unusable("your result has another shape than x")
+        raise Unusable("your result doesn't have the shape of x")
     (grad,) = torch.autograd.grad(out, x, torch.full_like(x, 2.0), allow_unused=True)
     return out.detach().numpy(), grad
 
@@ -121,7 +121,7 @@ exercise(
     misconceptions=[
         Misconception(
             "a new mask in backward",
-            "your gradient also goes to places that were dropped, and misses places that were not. backward has to "
+            "your gradient also goes to places that were dropped, and misses places that weren't. backward has to "
             "know what forward has drawn.",
             _NewMask,
         ),
@@ -174,12 +174,12 @@ exercise(
     misconceptions=[
         Misconception(
             "the mean is taken for a constant",
-            "that is eval mode. Here the mean is computed from x: a nudge of x moves it, too.",
+            "that is eval mode. Here the mean is computed from x: a nudge of x moves it too.",
             lambda grad_output, x: grad_output,
         ),
         Misconception(
             "only the path through the mean",
-            "x also stands before the minus. Two paths lead to it, and what comes by both adds.",
+            "x is also before the minus. Two paths lead to it, and their gradients add.",
             lambda grad_output, x: 0 * grad_output - grad_output.mean(0),
             (lambda grad_output, x: -grad_output.mean(0),),
         ),
@@ -275,7 +275,7 @@ exercise(
         ),
         Misconception(
             "softmax is skipped",
-            "that is the gradient of the weights. The way from a weight to its score goes through softmax.",
+            "that's the gradient of the weights. The way from a weight to its score goes through softmax.",
             _without_softmax,
         ),
         Misconception(
@@ -285,7 +285,7 @@ exercise(
         ),
         Misconception(
             "each value gets all of the gradient",
-            "a nudge of a value moves out only by its weight times the nudge. A hidden value does not move it.",
+            "a nudge of a value moves out only by its weight times the nudge. A hidden value doesn't move it.",
             _all_to_each,
         ),
         Misconception(

@@ -53,12 +53,12 @@ exercise(
     misconceptions=[
         Misconception(
             "what was left out is left out again",
-            "a gradient has a cell for each cell of x, also for those that nobody read.",
+            "a gradient has a cell for each cell of x, even for those that weren't read.",
             lambda grad_output, x: grad_output,
         ),
         Misconception(
             "the zeros are at the wrong end",
-            "which cells of x were not read: the first or the last?",
+            "which cells of x weren't read: the first or the last?",
             lambda grad_output, x: _put(x, slice(0, -2), grad_output),
             (lambda grad_output, x: _put(x, torch.arange(len(grad_output)), grad_output),),
         ),
@@ -75,7 +75,7 @@ exercise(
         ),
         Misconception(
             "gradients that arrive are ignored",
-            "that is right only if every gradient that arrives is 1. Use grad_output.",
+            "that's right only if every gradient that arrives is 1. Use grad_output.",
             lambda grad_output, x: _put(x, slice(2, None), 1.0),
         ),
     ],
@@ -176,7 +176,7 @@ exercise(
     misconceptions=[
         Misconception(
             "the gradient is not turned back",
-            "for a table that is not square, this has not even the shape of x.",
+            "for a table that isn't square, this doesn't even have the shape of x.",
             lambda grad_output, x: grad_output,
         ),
         Misconception(
@@ -222,7 +222,7 @@ exercise(
         ),
         Misconception(
             "repeated over the whole table",
-            "a cell beside the diagonal was not read by anybody. What comes back to it?",
+            "no result read a cell next to the diagonal. What comes back to it?",
             lambda grad_output, x: grad_output * torch.ones_like(x),
             (lambda grad_output, x: grad_output[:, None] * torch.ones_like(x),),
         ),
@@ -234,7 +234,7 @@ exercise(
         ),
         Misconception(
             "gradients that arrive are ignored",
-            "that is right only if every gradient that arrives is 1. Use grad_output.",
+            "that's right only if every gradient that arrives is 1. Use grad_output.",
             lambda grad_output, x: torch.eye(len(x), dtype=x.dtype),
         ),
         Misconception(
@@ -333,7 +333,7 @@ exercise(
         ),
         Misconception(
             "counted in place of added",
-            "it is right that each cell was read three times. But not the same came back each time.",
+            "it's right that each cell was read three times. But not the same came back each time.",
             lambda grad_output, x: 3 * grad_output[0],
             (lambda grad_output, x: 3 * torch.ones_like(x),),
         ),
@@ -392,13 +392,13 @@ exercise(
         ),
         Misconception(
             "the gradient is gathered again",
-            "you read grad_output with the index. But what stands in index are places of x.",
+            "you read grad_output with the index. But the entries of index are places in x.",
             lambda grad_output, x, index: grad_output[torch.clamp(index, max=len(grad_output) - 1)],
             (lambda grad_output, x, index: grad_output[index],),
         ),
         Misconception(
             "the gradient has the shape of y",
-            "a gradient has the shape of what it is the gradient of: that is x.",
+            "a gradient has the shape of what it's the gradient of: that is x.",
             lambda grad_output, x, index: grad_output,
         ),
         Misconception(
@@ -449,7 +449,7 @@ exercise(
         ),
         Misconception(
             "the gradient has the shape of y",
-            "a gradient has the shape of what it is the gradient of: that is x.",
+            "a gradient has the shape of what it's the gradient of: that is x.",
             lambda grad_output, x, index: grad_output,
         ),
         Misconception(
@@ -507,7 +507,7 @@ exercise(
         ),
         Misconception(
             "gradients that arrive are ignored",
-            "that is right only if every gradient that arrives is 1. Use grad_output.",
+            "that's right only if every gradient that arrives is 1. Use grad_output.",
             lambda grad_output, x: _windows(torch.ones_like(grad_output), x, [1 / 3] * 3),
             (lambda grad_output, x: torch.ones_like(x) / 3,),
         ),
@@ -547,7 +547,7 @@ exercise(
         ),
         Misconception(
             "differences in place of sums",
-            "that undoes a cumsum. A backward does not compute x from y: it asks who read x[j].",
+            "that undoes a cumsum. A backward doesn't compute x from y: it asks who read x[j].",
             lambda grad_output, x: torch.cat([grad_output[:1], grad_output[1:] - grad_output[:-1]]),
             (lambda grad_output, x: torch.cat([grad_output[:-1] - grad_output[1:], grad_output[-1:]]),),
         ),
@@ -558,7 +558,7 @@ exercise(
         ),
         Misconception(
             "the total goes to every cell",
-            "that is the gradient of a cell that every y has read.",
+            "that's the gradient of a cell that every y has read.",
             lambda grad_output, x: grad_output.sum() * torch.ones_like(x),
         ),
     ],
@@ -582,12 +582,12 @@ exercise(
     misconceptions=[
         Misconception(
             "the lower limit only",
-            "what is above 6 does not move y either.",
+            "what is above 6 doesn't move y either.",
             lambda grad_output, x: grad_output * (x > 0),
         ),
         Misconception(
             "the upper limit only",
-            "what is below 0 does not move y either.",
+            "what is below 0 doesn't move y either.",
             lambda grad_output, x: grad_output * (x < 6),
         ),
         Misconception(
@@ -613,7 +613,7 @@ exercise(
         ),
         Misconception(
             "the other cells pass",
-            "you let through where y stands still, and stop where it moves.",
+            "you let gradients through where y doesn't move, and stop them where it does.",
             lambda grad_output, x: grad_output * ((x < 0) | (x > 6)),
         ),
     ],
@@ -638,12 +638,12 @@ exercise(
     misconceptions=[
         Misconception(
             "every cell of the row gets it",
-            "a cell that is not the largest can be nudged a little, and y does not move.",
+            "a cell that isn't the largest can be nudged a little, and y doesn't move.",
             lambda grad_output, x: grad_output[:, None] * torch.ones_like(x),
         ),
         Misconception(
             "shared by the row",
-            "nothing is shared: one cell of the row is y, and all others are not.",
+            "nothing is shared: one cell of the row is y, and the others aren't.",
             lambda grad_output, x: grad_output[:, None] * torch.ones_like(x) / x.shape[1],
         ),
         Misconception(
@@ -668,7 +668,7 @@ exercise(
         ),
         Misconception(
             "the gradient has the shape of y",
-            "a gradient has the shape of what it is the gradient of: that is x.",
+            "a gradient has the shape of what it's the gradient of: that is x.",
             lambda grad_output, x: grad_output,
         ),
     ],
@@ -687,7 +687,7 @@ exercise(
     misconceptions=[
         Misconception(
             "the gradient stays in the sorted order",
-            "the first cell of y is the smallest of x, and that does not stand in the first place of x.",
+            "the first cell of y is the smallest of x, and that doesn't stand in the first place of x.",
             lambda grad_output, x: grad_output,
         ),
         Misconception(
@@ -740,17 +740,17 @@ exercise(
     misconceptions=[
         Misconception(
             "divided by the cell",
-            "that is right as long as no cell is 0. What does it give there?",
+            "that's right as long as no cell is 0. What does it give there?",
             lambda grad_output, x: grad_output * x.prod() / x,
         ),
         Misconception(
             "the whole product for every cell",
-            "the cell itself is no factor of its slope.",
+            "the cell itself isn't a factor of its slope.",
             lambda grad_output, x: grad_output * x.prod() * torch.ones_like(x),
         ),
         Misconception(
             "as for a sum",
-            "a product is not a sum: how much y moves depends on the other cells.",
+            "a product isn't a sum: how much y moves depends on the other cells.",
             lambda grad_output, x: grad_output * torch.ones_like(x),
         ),
         Misconception(
@@ -799,7 +799,7 @@ exercise(
         ),
         Misconception(
             "summed too early",
-            "each cell of grad_output belongs to another pair of a and b. After your sums they cannot be told apart.",
+            "each cell of grad_output belongs to another pair of a and b. After your sums they can't be told apart.",
             lambda grad_output, a, b: (grad_output.sum(1) * b.sum(), grad_output.sum(0) * a.sum()),
         ),
         Misconception(
@@ -900,7 +900,7 @@ exercise(
         ),
         Misconception(
             "the mean is left out",
-            "the square is not taken of x itself.",
+            "the square isn't taken of x itself.",
             lambda grad_output, x: 2 * x * grad_output / len(x),
         ),
         Misconception(
@@ -935,12 +935,12 @@ exercise(
     misconceptions=[
         Misconception(
             "only the diagonal of the Jacobian",
-            "x[j] moves its own y, and all others, too. Each of them sends something back.",
+            "x[j] moves its own y, and all others too. Each of them sends something back.",
             lambda grad_output, x: grad_output * _p(x) * (1 - _p(x)),
         ),
         Misconception(
             "the sum below the line is taken as fixed",
-            "that is the slope of exp(x) divided by a fixed number. A nudge of x[j] moves the sum as well.",
+            "that's the slope of exp(x) divided by a fixed number. A nudge of x[j] moves the sum as well.",
             lambda grad_output, x: grad_output * _p(x),
         ),
         Misconception(
@@ -956,7 +956,7 @@ exercise(
         ),
         Misconception(
             "the sign of the path over the sum",
-            "the sum stands below the line: if it goes up, every y goes down.",
+            "the sum is in the denominator: if it goes up, every y goes down.",
             lambda grad_output, x: _p(x) * (grad_output + (grad_output * _p(x)).sum()),
         ),
         Misconception(
@@ -1047,12 +1047,12 @@ exercise(
         ),
         Misconception(
             "the input for the state",
-            "a[i] is not multiplied by a cell of x.",
+            "a[i] isn't multiplied by a cell of x.",
             _input_for_state,
         ),
         Misconception(
             "carried without a factor",
-            "that is right for a cumsum. Here each step multiplies by a cell of a.",
+            "that's right for a cumsum. Here each step multiplies by a cell of a.",
             _factors_forgotten,
         ),
     ],

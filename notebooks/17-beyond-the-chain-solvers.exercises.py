@@ -82,12 +82,12 @@ exercise(
     misconceptions=[
         Misconception(
             "how a moves with z",
-            "that is how far a moves if z moves by 1. Here a is nudged, and z follows.",
+            "that's how far a moves if z moves by 1. Here a is nudged, and z follows.",
             _SlopeOfTheEquation,
         ),
         Misconception(
             "one of two terms is forgotten",
-            "z stands twice in the equation. Both terms move when z moves.",
+            "z is in the equation twice. Both terms move when z moves.",
             _CubeAlone,
             (_ZAlone,),
         ),
@@ -103,8 +103,7 @@ exercise(
         ),
         Misconception(
             "the formula of a fixed point",
-            "that formula is for an equation in which z stands alone on one side. Write down how both sides of this "
-            "equation move.",
+            "that formula is for an equation with only z on one side. Write down how both sides of this equation move.",
             _LikeAFixedPoint,
         ),
         Misconception(
@@ -224,12 +223,12 @@ exercise(
         ),
         Misconception(
             "multiplied and not solved",
-            "you multiply by the matrix. It stands on the side of what you look for.",
+            "you multiply by the matrix. It's on the side of the unknown.",
             _multiplied,
         ),
         Misconception(
             "the last round only",
-            "that is one round of the loop. The z on the right side of the equation moves, too.",
+            "that's one round of the loop. The z on the right side of the equation moves too.",
             _one_round,
         ),
         Misconception(
@@ -287,7 +286,7 @@ def _with_steps(steps: int):
         for *numbers, time in _ENDS:
             both = answer(*(torch.tensor(each, dtype=torch.float64) for each in numbers), time, steps)
             if not isinstance(both, tuple | list) or len(both) != 2:
-                raise Unusable("two gradients are asked for, that of the first y and that of k")
+                raise Unusable("your code must return two gradients, for the first y and for k")
             # Whoever updates the three numbers in another order is off by the error of a step.
             found += [None if each is None else round(float(each), 1) for each in both]
         return found
@@ -303,7 +302,7 @@ exercise(
     misconceptions=[
         Misconception(
             "the adjoint does not move",
-            "a nudge of the first y is not the same at the end: each step multiplies it by its slope.",
+            "a nudge of the first y isn't the same at the end: each step multiplies it by its slope.",
             _adjoint_with(to_a=0.0),
         ),
         Misconception(
@@ -314,7 +313,7 @@ exercise(
         ),
         Misconception(
             "the path stays at its end",
-            "the slope of a step needs the y of that step, and y was not at its end all the time.",
+            "the slope of a step needs the y of that step, and y wasn't at its end all the time.",
             _adjoint_with(to_y=0.0),
         ),
         Misconception(
@@ -384,7 +383,7 @@ exercise(
         ),
         Misconception(
             "the draw's own loss is in its baseline",
-            "your baseline depends on the draw that it is subtracted from, and so the mean of the estimates is not the "
+            "your baseline depends on the draw that it is subtracted from, and so the mean of the estimates isn't the "
             "slope any more.",
             lambda losses, draws, logits: (losses - losses.mean())[:, None] * _scores(draws, logits),
         ),
@@ -396,7 +395,7 @@ exercise(
         ),
         Misconception(
             "the score of the drawn class alone",
-            "a logit that was not drawn moves the probability of the draw, too: it stands in the sum of softmax.",
+            "a logit that wasn't drawn moves the probability of the draw too: it's in the sum of softmax.",
             _without_probabilities,
         ),
         Misconception(
@@ -406,7 +405,7 @@ exercise(
         ),
         Misconception(
             "one row for all draws",
-            "a row for each draw is asked for. You have joined them.",
+            "the question asks for one row per draw. You joined them.",
             lambda losses, draws, logits: estimates(losses, draws, logits).mean(0),
             (lambda losses, draws, logits: estimates(losses, draws, logits).sum(0),),
         ),

@@ -110,12 +110,12 @@ exercise(
         ),
         Misconception(
             "nothing is recorded",
-            "that keeps little, but backward cannot come through to x. Where does its history stop?",
+            "that keeps little, but backward can't come through to x. Where does its history stop?",
             _without_recording,
         ),
         Misconception(
             "a piece does not run",
-            "your result is not that of all pieces. Count them.",
+            "your result isn't that of all pieces. Count them.",
             _last_one_forgotten,
         ),
     ],
@@ -237,7 +237,7 @@ exercise(
         ),
         Misconception(
             "not the new point",
-            "your line is right, but the place on it is asked for.",
+            "your line is right, but the question asks for the place on it.",
             _only_the_step,
             (_only_the_rate,),
         ),
@@ -367,7 +367,7 @@ exercise(
         ),
         Misconception(
             "large samples are left out",
-            "a sample with a large gradient gets a shorter one. It does not vanish.",
+            "a sample with a large gradient gets a shorter one. It doesn't vanish.",
             _left_out,
         ),
     ],
@@ -492,7 +492,7 @@ exercise(
         ),
         Misconception(
             "no gradient for negative numbers",
-            "that is the backward of ReLU. Here a negative number is made smaller, and a nudge still arrives.",
+            "that's the backward of ReLU. Here a negative number is made smaller, and a nudge still arrives.",
             _ZeroForNegative,
         ),
         Misconception(

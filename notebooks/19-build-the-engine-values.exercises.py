@@ -167,7 +167,7 @@ exercise(
         ),
         Misconception(
             "a number is added to None",
-            "when the first gradient arrives, leaf.grad is None, and None is no number.",
+            "when the first gradient arrives, leaf.grad is None, and None isn't a number.",
             _AddedToNone,
             (_PlusNone,),
         ),
@@ -204,7 +204,7 @@ exercise(
         Misconception(
             "nothing is returned",
             "the gradient is right. But the walk goes through what run returns, one gradient for each edge, and None "
-            "is no tuple.",
+            "isn't a tuple.",
             _NothingReturned,
         ),
         Misconception(
@@ -261,7 +261,7 @@ def _recorded(answer, read):
         }
         out = answer("Sum", 5.0, tuple(made[kind] for kind in kinds), lambda grad: grad * 2.0)
         if not isinstance(out, value):
-            raise Unusable("your code returned no Value")
+            raise Unusable("your code didn't return a Value")
         found.append(read(out, made))
     return found
 
@@ -270,7 +270,7 @@ def _node_read(out, made):
     if out.grad_fn is None:
         return "no node"
     if not isinstance(out.grad_fn, Node) and not hasattr(out.grad_fn, "run"):
-        raise Unusable("your grad_fn is no Node")
+        raise Unusable("your grad_fn isn't a Node")
     return [out.grad_fn.name(), out.grad_fn.run(1.5)]
 
 
@@ -296,7 +296,7 @@ exercise(
     misconceptions=[
         Misconception(
             "constants leave a node",
-            "from constants alone, a constant is computed: nobody will ask for a gradient there.",
+            "an operation on constants gives a constant. No one will ever ask for its gradient, so it needs no node.",
             _made_with(_edges, wanted=_always),
         ),
         Misconception(
@@ -346,7 +346,7 @@ exercise(
         ),
         Misconception(
             "a node without a way on",
-            "your node does not say where the gradients of the operands go.",
+            "your node doesn't say where the gradients of the operands go.",
             _made_with(lambda operands: []),
         ),
     ],
@@ -388,7 +388,7 @@ def _nodes(answer, graph, ran):
     def send_of(name, slopes):
         def send(grad):
             if len(ran) >= _MOST_RUNS:
-                raise Unusable("nodes run again and again, without an end")
+                raise Unusable("nodes run again and again and never stop")
             ran.append([name, grad])
             return tuple(slope * grad for slope in slopes)
 
@@ -412,7 +412,7 @@ def _counted(answer):
         root = _nodes(answer, graph, [])[list(graph)[-1]]
         counts = answer(root)
         if not isinstance(counts, dict):
-            raise Unusable("your code returned no dict")
+            raise Unusable("your code didn't return a dict")
         waits = {_called(node): count for node, count in counts.items() if count}
         try:
             waits[_called(root)] = counts[root]  # a Counter says 0 of what it does not hold, as well
@@ -531,7 +531,7 @@ exercise(
         ),
         Misconception(
             "constants are counted",
-            "None stands in a list where a gradient goes nowhere. There is no node that waits for it.",
+            "None in the list means that the gradient goes nowhere. No node waits for it.",
             _constants_too,
             (_with_start(_constants_too),),
         ),
@@ -542,13 +542,13 @@ exercise(
         ),
         Misconception(
             "only the next nodes are counted",
-            "you looked at what comes right after the first node. The nodes after these hand gradients on, too.",
+            "you looked at what comes right after the first node. The nodes after these hand gradients on too.",
             _direct,
             (_with_start(_direct),),
         ),
         Misconception(
             "the start is left out",
-            "the node where the walk begins is in the dict, too. How many gradients arrive there from other nodes?",
+            "the node where the walk begins is in the dict too. How many gradients arrive there from other nodes?",
             _without_start,
         ),
     ],
@@ -712,7 +712,7 @@ exercise(
         ),
         Misconception(
             "a node runs before everything has arrived",
-            "your walk does not wait for the count: a node runs with a part of its gradient, and again with the rest.",
+            "your walk doesn't wait for the count: a node runs with a part of its gradient, and again with the rest.",
             _walk_with(waits=False),
             (_walk_with(lambda ready: ready[0], waits=False), _walk_with(lambda ready: ready[-1], waits=False)),
         ),
@@ -729,13 +729,13 @@ exercise(
         ),
         Misconception(
             "order by depth",
-            "the gradients are right, and the order is not: first come, first served. A node that became ready first "
+            "the gradients are right, and the order isn't: first come, first served. A node that became ready first "
             "need not be the newest.",
             _walk_with(lambda ready: ready[0]),
         ),
         Misconception(
             "the last one that became ready runs first",
-            "the gradients are right, and the order is not: the node that became ready last need not be the newest.",
+            "the gradients are right, and the order isn't: the node that became ready last need not be the newest.",
             _walk_with(lambda ready: ready[-1]),
         ),
         Misconception(

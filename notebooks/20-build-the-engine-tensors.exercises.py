@@ -133,12 +133,12 @@ exercise(
     misconceptions=[
         Misconception(
             "dimensions of size 1 are not summed",
-            "dimensions in front are added up. A dimension of size 1 is repeated in broadcasting, too.",
+            "dimensions in front are added up. A dimension of size 1 is repeated in broadcasting too.",
             _leading_alone,
         ),
         Misconception(
             "dimensions in front are not summed",
-            "dimensions of size 1 are added up. A tensor with fewer dimensions is repeated in broadcasting, too.",
+            "dimensions of size 1 are added up. A tensor with fewer dimensions is repeated in broadcasting too.",
             _ones_alone,
         ),
         Misconception(
@@ -256,7 +256,7 @@ def _applied_once(answer, kinds, returns_its_input, records):
         with _own(answer, "no_grad")():
             out = answer(Twice, *inputs)
     if not isinstance(out, own_tensor):
-        raise Unusable("your code returned no Tensor")
+        raise Unusable("your code didn't return a Tensor")
     return out, inputs, seen
 
 
@@ -307,7 +307,7 @@ exercise(
         ),
         Misconception(
             "no_grad is not asked",
-            "under no_grad your result has a node. The engine has to be asked, too.",
+            "under no_grad your result has a node. The engine has to be asked too.",
             _apply_with(asks=lambda: True),
         ),
         Misconception(
@@ -317,7 +317,7 @@ exercise(
         ),
         Misconception(
             "an input gets the node",
-            "if forward returns its input, input and result are one object in yours: the leaf is no leaf any more.",
+            "if forward returns its input, input and result are one object in yours: the leaf is no longer a leaf.",
             _apply_with(renewed=False),
         ),
         Misconception(
@@ -435,7 +435,7 @@ def _product(answer, needs, read):
         ctx = Ctx(*needs)
         out = answer.forward(ctx, own_tensor(np.array(a)), own_tensor(np.array(b)))
         if not isinstance(out, own_tensor):
-            raise Unusable("your forward returned no Tensor")
+            raise Unusable("your forward didn't return a Tensor")
         found.append(read(answer, ctx, out, own_tensor(np.array(grad))))
     return found
 
@@ -510,12 +510,12 @@ exercise(
         ),
         Misconception(
             "no matrix is turned",
-            "write the shapes below each other: for a square matrix your products exist, for others they do not.",
+            "write the shapes below each other: for a square matrix your products exist, for others they don't.",
             _mm(lambda a, b, grad: grad @ b, lambda a, b, grad: a @ grad),
         ),
         Misconception(
             "the factors are in another order",
-            "a @ b is not b @ a. Which order has the shape that is needed?",
+            "a @ b isn't b @ a. Which order has the shape that is needed?",
             _mm(lambda a, b, grad: b.T @ grad, lambda a, b, grad: grad @ a.T),
         ),
         Misconception(
@@ -525,13 +525,13 @@ exercise(
         ),
         Misconception(
             "the rule of *",
-            "that is right where each number meets one other number. Here a row meets a column.",
+            "that's right where each number meets one other number. Here a row meets a column.",
             _mm(lambda a, b, grad: grad * b, lambda a, b, grad: grad * a),
             (_Elementwise,),
         ),
         Misconception(
             "gradients that arrive are ignored",
-            "that is right only if every gradient that arrives is 1. Use grad.",
+            "that's right only if every gradient that arrives is 1. Use grad.",
             _mm(
                 lambda a, b, grad: Tensor(np.ones(grad.shape)) @ b.T,
                 lambda a, b, grad: a.T @ Tensor(np.ones(grad.shape)),
@@ -581,7 +581,7 @@ def _averaged(answer, read):
         ctx = Ctx(True)
         out = answer.forward(ctx, own_tensor(np.array(a)))
         if not isinstance(out, own_tensor):
-            raise Unusable("your forward returned no Tensor")
+            raise Unusable("your forward didn't return a Tensor")
         found.append(read(answer, ctx, out, own_tensor(np.array(grad))))
     return found
 
@@ -632,7 +632,7 @@ exercise(
         ),
         Misconception(
             "gradients that arrive are ignored",
-            "that is right only if the gradient that arrives is 1. Use grad.",
+            "that's right only if the gradient that arrives is 1. Use grad.",
             _mean(lambda a, grad: Tensor(np.ones(a.shape)) / prod(a.shape)),
         ),
     ],

@@ -183,7 +183,7 @@ def _what_comes_back(saved, tensor):
 
 exercise(
     "saved-with-its-version",
-    "A saved tensor that knows whether somebody has written into it.",
+    "A saved tensor that detects whether it was changed in place.",
     solution=Saved,
     probes={
         "what unpack returns": lambda answer: _saved_and_then(answer, _what_comes_back),
@@ -194,12 +194,12 @@ exercise(
         Misconception(
             "a copy is kept",
             "your answer never complains, since it has numbers of its own. Then everything that is saved takes its "
-            "memory twice. The tensor itself is asked for.",
+            "memory twice. The question asks for the tensor itself.",
             _Copied,
         ),
         Misconception(
             "nothing is compared",
-            "your unpack returns the tensor also after a write. That is what engine_2 did.",
+            "your unpack returns the tensor also after a write. That's what engine_2 did.",
             _NeverCompared,
             (_ComparedWithItself,),
         ),
@@ -222,12 +222,12 @@ exercise(
         ),
         Misconception(
             "the wrong way round",
-            "your unpack raises when nobody has written, and returns the tensor when somebody has.",
+            "your unpack raises if the tensor wasn't changed, and returns it if it was.",
             _Refused,
         ),
         Misconception(
             "to read is to write",
-            "your second unpack raises, though nobody has written. With retain_graph a node is read twice.",
+            "your second unpack raises, though the tensor wasn't changed. With retain_graph a node is read twice.",
             _ReadTwice,
         ),
     ],
@@ -406,7 +406,7 @@ exercise(
         ),
         Misconception(
             "to read is to free",
-            "your node loses what it kept when it is read. With retain_graph=True it is read twice, and free is not "
+            "your node loses what it kept when it is read. With retain_graph=True it is read twice, and free isn't "
             "called.",
             _FreedByReading,
         ),
@@ -418,12 +418,12 @@ exercise(
         ),
         Misconception(
             "the version is not compared",
-            "you take the tensor out of its record yourself, so nobody compares the versions.",
+            "you take the tensor out of its record yourself, so the versions are never compared.",
             _TensorsTaken,
         ),
         Misconception(
             "None is unpacked",
-            "x * c saves no tensor for a constant: None stands in its place, and None has no unpack.",
+            "x * c saves no tensor for a constant: None takes its place, and None has no unpack.",
             _NoneUnpacked,
         ),
         Misconception(
@@ -516,7 +516,7 @@ def _returned(answer):
     if grads is None:
         raise Unusable("your backward returns None: is a return missing?")
     if not isinstance(grads, tuple):
-        raise Unusable("your backward returns no tuple: one gradient for each argument of forward is asked for")
+        raise Unusable("your backward doesn't return a tuple: it must return one gradient per forward argument")
     return ["None" if each is None else "a gradient" for each in grads]
 
 
@@ -536,7 +536,7 @@ exercise(
         ),
         Misconception(
             "every element gets the gradient",
-            "the other elements were not read. If one of them moves, the result does not.",
+            "the other elements weren't read. If one of them moves, the result doesn't.",
             _first(lambda ctx, grad: (engine_3.zeros(*ctx.shape) + grad, None)),
         ),
         Misconception(
@@ -551,12 +551,12 @@ exercise(
         ),
         Misconception(
             "ones in place of zeros",
-            "the elements that were not read get the gradient 1 in yours.",
+            "the elements that weren't read get the gradient 1 in yours.",
             _first(_at(lambda ctx: ctx.index, ones=True)),
         ),
         Misconception(
             "gradients that arrive are ignored",
-            "that is right only if the gradient that arrives is 1. Use grad.",
+            "that's right only if the gradient that arrives is 1. Use grad.",
             _first(_ones_there),
         ),
         Misconception(
@@ -747,7 +747,7 @@ exercise(
         ),
         Misconception(
             "only the part has a gradient",
-            "the elements that nobody wrote into are still those of the old base.",
+            "the elements that weren't written are still those of the old base.",
             _slices(_only_the_part),
         ),
         Misconception(
@@ -768,13 +768,13 @@ exercise(
         ),
         Misconception(
             "what was written gets nothing",
-            "in part *= c the factor c moves the result, too.",
+            "in part *= c the factor c moves the result too.",
             _slices(_others_lost),
             (_slices(_too_few),),
         ),
         Misconception(
             "None is copied",
-            "after a copy_ the node has no gradient for the old element: it gives None, which nobody can copy.",
+            "after a copy_ the node has no gradient for the old element: it gives None, which can't be copied.",
             _slices(_zero_forgotten),
         ),
         Misconception(

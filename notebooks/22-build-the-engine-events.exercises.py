@@ -78,7 +78,7 @@ exercise(
     misconceptions=[
         Misconception(
             "tangents multiply",
-            "a value that stands still has the tangent 0. In yours, the product then stands still as well, even if the "
+            "a value that stays the same has tangent 0. In yours, the product then stays the same as well, even if the "
             "other operand moves.",
             _times(lambda ctx, ta, tb: ta * tb),
         ),
@@ -99,17 +99,17 @@ exercise(
         ),
         Misconception(
             "only the first operand moves",
-            "what if a stands still, and b moves?",
+            "what if a stays the same and b moves?",
             _times(_with_inputs(lambda a, b, ta, tb: ta * b)),
         ),
         Misconception(
             "only the second operand moves",
-            "what if b stands still, and a moves?",
+            "what if b stays the same and a moves?",
             _times(_with_inputs(lambda a, b, ta, tb: a * tb)),
         ),
         Misconception(
             "the value in place of the tangent",
-            "that is the product itself. How fast does it move?",
+            "that's the product itself. How fast does it move?",
             _times(_with_inputs(lambda a, b, ta, tb: a * b)),
         ),
         Misconception(
@@ -212,7 +212,7 @@ exercise(
         ),
         Misconception(
             "the local slope without the chain",
-            "what arrives takes no part in yours: grad in backward, tangent in jvp.",
+            "yours doesn't depend on what arrives: grad in backward, tangent in jvp.",
             _sigmoid(lambda ctx, grad: _slope(ctx), lambda ctx, tangent: _slope(ctx)),
         ),
         Misconception(
@@ -227,7 +227,7 @@ exercise(
         ),
         Misconception(
             "the tangent passes as it is",
-            "a tangent is multiplied by the slope, too.",
+            "a tangent is multiplied by the slope too.",
             _sigmoid(jvp=lambda ctx, tangent: tangent * 1.0),
         ),
         Misconception(
@@ -378,13 +378,13 @@ exercise(
     misconceptions=[
         Misconception(
             "nothing is ever freed",
-            "your count never falls. Which kind is told when a node has no tensors any more? (At that moment its saved "
+            "your count never falls. Which event reports that a node no longer has tensors? (At that moment its saved "
             "is None.)",
             _kept(_never_down),
         ),
         Misconception(
             "None is counted",
-            "an entry of node.saved that is None is no tensor.",
+            "an entry of node.saved that is None isn't a tensor.",
             _kept(_nones_count),
         ),
         Misconception(
@@ -394,7 +394,7 @@ exercise(
         ),
         Misconception(
             "asked too late",
-            "when freed is told, node.saved is None already: note at created how many there were.",
+            "at freed, node.saved is None already: at created, note how many there were.",
             _kept(_asked_when_freed),
         ),
         Misconception(
@@ -419,7 +419,7 @@ exercise(
         ),
         Misconception(
             "to run is to free",
-            "with retain_graph=True a node runs and keeps what it has. Only freed says that it is gone.",
+            "with retain_graph=True a node runs and keeps what it has. Only freed means that it's gone.",
             _kept(_when_run),
         ),
     ],

@@ -10,7 +10,7 @@ from typing import Any
 OPTION = "--workbench-on-failure"
 FOLDER = "workbench-failures"
 HELP = f"save a page in FOLDER for each failing test that ran a backward pass, also with PyTorch (default: {FOLDER})"
-NO_FOLDER = "{0} {1} would write pages into {1}: write {0}={1} if so, else put {0} behind the names of tests."
+NO_FOLDER = "{0} {1} would write pages to {1}. If you want that, write {0}={1}; otherwise put {0} after the tests."
 
 
 def pytest_addoption(parser: Any) -> None:

@@ -219,4 +219,4 @@ def test_a_failing_test_of_pytorch_has_its_page_and_no_frame_of_what_records(run
         shown.append(set(re.findall(r"^(\S+\.py):\d+: ", seen.stdout, re.M)))
     plain, recorded = shown
     assert recorded and recorded - plain <= {name for name in recorded if name.endswith("overrides.py")}
-    assert re.search(r"^What it recorded of PyTorch: .*test_torch\.py\+test_fails\.html$", seen.stdout, re.M)
+    assert re.search(r"^Recorded from PyTorch: .*test_torch\.py\+test_fails\.html$", seen.stdout, re.M)

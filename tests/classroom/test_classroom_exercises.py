@@ -40,13 +40,13 @@ def test_a_name_is_used_once_and_looks_like_one() -> None:
 # The best-known misconceptions: where they are met, and what the hint must speak of. Answers that show them are in
 # tests/answers/.
 WELL_KNOWN = [
-    ("three-backwards", "gradients overwrite instead of add", "does not replace what is in .grad"),
+    ("three-backwards", "gradients overwrite instead of add", "doesn't replace what is in .grad"),
     ("train-without-retaining", "retain_graph everywhere", "A step needs the loss of the weights as they are now"),
-    ("who-has-a-grad", ".grad of a non-leaf", "it is not kept there"),
-    ("update-a-weight", "detach against no_grad", "the caller's weight has not moved"),
-    ("read-the-error", "the operation that is named has written", "It does not say which line wrote into it"),
+    ("who-has-a-grad", ".grad of a non-leaf", "it isn't kept there"),
+    ("update-a-weight", "detach against no_grad", "the caller's weight hasn't moved"),
+    ("read-the-error", "the operation that is named has written", "It doesn't say which line wrote into it"),
     ("version-of-a-view", "writing through a view", "one memory, which has one counter"),
-    ("sigmoid-function", "an output kept as an attribute of ctx", "its memory is never free again"),
+    ("sigmoid-function", "an output kept as an attribute of ctx", "its memory is never freed"),
     ("scale-backward", "wrong number of gradients", "backward returns a value for each of them"),
     ("bias-backward", "broadcasting needs no sum", "repeated for each row"),
     ("tanh-twice", "an intermediate breaks double backward", "inside forward, where nothing is recorded"),

@@ -103,7 +103,7 @@ def test_a_lesson_that_nobody_could_check_is_not_released(kind: str, capsys: pyt
     assert capsys.readouterr().err == said and not Path("out").exists()
     Path("cube.exercises.py").write_bytes(b"# -*- coding: latin-1 -*-\n# \xe9\n")
     assert main(["release", "cube.ipynb", f"--{kind}", "out"]) == 1
-    assert capsys.readouterr().err == "workbench: cannot read cube.exercises.py: it is not in UTF-8.\n"
+    assert capsys.readouterr().err == "workbench: cannot read cube.exercises.py: it isn't UTF-8.\n"
 
 
 def test_a_lesson_whose_own_solution_earns_nothing_is_not_released(capsys: pytest.CaptureFixture[str]) -> None:

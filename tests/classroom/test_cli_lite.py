@@ -108,7 +108,7 @@ def test_graphviz_that_cannot_be_had_is_one_sentence(capsys, monkeypatch, tmp_pa
     nbformat.write(new_notebook(cells=[new_code_cell("1")]), lessons / "one.ipynb")
     (lessons / "one.exercises.py").write_bytes(b"# -*- coding: latin-1 -*-\n# \xe9\n")
     said = refused(capsys, site, "--lessons", lessons)
-    assert said == f"cannot read {lessons / 'one.exercises.py'}: it is not in UTF-8."
+    assert said == f"cannot read {lessons / 'one.exercises.py'}: it isn't UTF-8."
     (lessons / "one.exercises.py").unlink()
     monkeypatch.setattr(lite.shutil, "which", lambda name: None)
     said = refused(capsys, site, "--lessons", lessons)

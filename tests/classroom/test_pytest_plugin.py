@@ -71,7 +71,7 @@ def test_each_failing_test_that_ran_a_backward_has_its_page(
     for _ in range(1 + len(processes) // 2):  # a second run writes the same pages again
         result = pytester.runpytest_subprocess(*ARGUMENTS, *processes, "--workbench-on-failure=kept/pages")
         result.assert_outcomes(passed=1, failed=4, xfailed=1, skipped=1)
-        told = re.findall(r"^What it recorded of the workbench: (.*)$", result.stdout.str(), re.M)
+        told = re.findall(r"^Recorded from the workbench: (.*)$", result.stdout.str(), re.M)
         pages = sorted((folder / "kept" / "pages").iterdir())
         assert sorted(map(Path, told)) == pages
         names = [file_name(f"test_some.py::{test}") for test in ("TestCase::test_in_a_class", "test_fails[a/b]")]
@@ -92,7 +92,7 @@ def test_a_page_that_cannot_be_written_fails_nothing_else(folder: Path, pytester
     (folder / "taken").touch()
     result = pytester.runpytest_subprocess(*ARGUMENTS, "--workbench-on-failure=taken")
     result.assert_outcomes(passed=1, failed=4, xfailed=1, skipped=1)
-    result.stdout.fnmatch_lines("It ran a backward, but cannot make the folder *taken: File exists.")
+    result.stdout.fnmatch_lines("It ran a backward pass, but cannot create the folder *taken: File exists.")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Grade notebooks that were handed in: run each here, whatever kernel it was written with, and judge its exercises."""
+"""Grade submitted notebooks: run each one here, whatever kernel it was written with, and judge its exercises."""
 
 from __future__ import annotations
 
@@ -25,14 +25,20 @@ from workbench.cli.notebooks import exercises_of, modules_of, place_to_grade, re
 from workbench.cli.pages import client_of
 from workbench.scene.picture import check_place, write_whole
 
-SECONDS = 60  # of one cell: what runs on is interrupted, and the next cell runs
+SECONDS = 60  # per cell: then it is interrupted and the next cell runs
 COLUMNS = ("notebook", "lesson", "exercise", "points", "of", "what is said")
 
 
 def grade(place: Path, lessons: Path | None, output: Path | None) -> None:
-    """Grade all notebooks of a folder, and of the folders in it; a table is written where a file is named for it.
+    """Grade all notebooks of a folder and its subfolders.
 
-    A CommandError says at the end how many could not be graded: the others are.
+    Args:
+        place: A folder of submissions, or one notebook.
+        lessons: The folder of the lessons, if they aren't the built-in ones.
+        output: The CSV file to write, if any.
+
+    Raises:
+        CommandError: at the end, if some couldn't be graded.
     """
     if output is not None:
         check_output(output)
@@ -44,7 +50,7 @@ def grade(place: Path, lessons: Path | None, output: Path | None) -> None:
 
 @dataclass(frozen=True)
 class Graded:
-    """A notebook that was handed in: its name, its lesson and what its answers are given, or why it has none."""
+    """A submission: its name, its lesson and the verdicts on its answers, or why it couldn't be graded."""
 
     name: str
     lesson: Assignment | None = None
@@ -53,7 +59,7 @@ class Graded:
 
     @property
     def rows(self) -> list[Sequence[str]]:
-        """Its rows in a table."""
+        """Its rows in the CSV, one for each exercise."""
         lesson = self.lesson.name if self.lesson else ""
         return [
             (self.name, lesson, each.exercise, f"{each.points:g}", f"{each.most:g}", each.says) for each in self.said
@@ -61,7 +67,7 @@ class Graded:
 
 
 def check_output(output: Path) -> None:
-    """Refuse a file that cannot be written before notebooks run for it."""
+    """Refuse a file that can't be written, before any notebook runs."""
     try:
         check_place(output)
     except OSError as error:
@@ -69,14 +75,14 @@ def check_output(output: Path) -> None:
 
 
 def check_graded(found: Sequence[Graded]) -> None:
-    """Say by a CommandError how many could not be graded, if any."""
+    """Raise CommandError if some notebooks couldn't be graded."""
     failed = sum(each.lesson is None for each in found)
     if failed:
         raise CommandError(errors.UNGRADED.format(failed, len(found)))
 
 
 def grade_all(place: Path, lessons: Path | None) -> list[Graded]:
-    """Run all notebooks of a folder, or one, and print a line for each: what each is given, or why it is not graded."""
+    """Run all notebooks of a folder, or one, and print each one's points, or why it couldn't be graded."""
     check_loopback()
     known = _lessons(lessons)
     found = [place] if place.is_file() else [path for path in sorted(place.rglob("*.ipynb")) if _is_handed_in(path)]
@@ -95,12 +101,12 @@ def grade_all(place: Path, lessons: Path | None) -> list[Graded]:
 
 
 def _is_handed_in(path: Path) -> bool:
-    # Beside the second name lie, in an archive made on macOS, what its files say of others.
+    # macOS archives keep metadata of other files in "__MACOSX" and in files whose names start with "._".
     return not {".ipynb_checkpoints", "__MACOSX"} & {*path.parts} and not path.name.startswith("._")
 
 
 def _lessons(folder: Path | None) -> list[Assignment]:
-    """The lessons by which notebooks are graded: those of a folder, or the workbench's own."""
+    """Return the lessons to grade with: those of a folder, or the built-in ones."""
     home = checkout()
     source = folder or (SHIPPED if home is None else home / "notebooks")
     paths = [path for path in sorted(source.glob("*.ipynb")) if exercises_of(path)]
@@ -110,7 +116,7 @@ def _lessons(folder: Path | None) -> list[Assignment]:
 
 
 def graded(path: Path, lessons: Sequence[Assignment]) -> tuple[Assignment, list[Verdict]]:
-    """Run one notebook, and say what each exercise of its lesson is given."""
+    """Run one notebook and return its lesson with a verdict on each exercise."""
     notebook = read(path)
     lesson = lesson_of(notebook, lessons)
     if lesson is None:
@@ -122,7 +128,7 @@ def graded(path: Path, lessons: Sequence[Assignment]) -> tuple[Assignment, list[
 
 
 def ran(notebook: NotebookNode, lesson: Assignment, modules: Iterable[Path]) -> NotebookNode:
-    """Run a copy of a notebook in which the answers to a lesson are judged."""
+    """Run a copy of a notebook in which the answers to a lesson are judged, and return it."""
     with place_to_grade(lesson.file, modules) as (place, file):
         copy = to_judge(notebook, lesson, file)
         _run(copy, place)
@@ -130,7 +136,7 @@ def ran(notebook: NotebookNode, lesson: Assignment, modules: Iterable[Path]) -> 
 
 
 def _run(notebook: NotebookNode, place: str) -> None:
-    """Run all cells: one that fails or never ends is left, and where the kernel dies, so are those behind it."""
+    """Run all cells; skip a cell that fails or never ends, and all cells after a crash of the kernel."""
     client = client_of(notebook, place, allow_errors=True, timeout=SECONDS, interrupt_on_timeout=True)
     try:
         with client.setup_kernel(stderr=subprocess.DEVNULL):
@@ -143,12 +149,12 @@ def _run(notebook: NotebookNode, place: str) -> None:
 
 
 async def _run_cell(client: NotebookClient, cell: NotebookNode, index: int) -> None:
-    # A loop that catches interrupts, as under a bare `except`, would take them for ever: it ends with its kernel.
+    # A loop that catches interrupts, for example with a bare `except`, never stops: end it with its kernel.
     await asyncio.wait_for(client.async_execute_cell(cell, index), 2 * SECONDS)
 
 
 def shown(line: str) -> str:
-    """The line as a terminal may have it: names of files are a student's, and may hold what moves its cursor."""
+    """Escape a line for the terminal: students choose file names, which may contain control characters."""
     return "".join([each if each.isprintable() else ascii(each)[1:-1] for each in line])
 
 
@@ -168,5 +174,5 @@ def _write(rows: Sequence[Sequence[str]], output: Path) -> None:
 
 
 def _plain(cell: str) -> str:
-    # A spreadsheet would compute what begins so, and names of files and errors' texts are a student's.
+    # A spreadsheet would run such a cell as a formula, and students choose file names and error messages.
     return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell

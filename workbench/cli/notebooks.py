@@ -1,4 +1,4 @@
-"""Notebooks in files: how they are read, what lies beside them, and how a copy of one is made."""
+"""Notebooks in files: reading them, finding the files next to them, and making copies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from workbench.cli.errors import CommandError
 
 
 def read(path: Path) -> NotebookNode:
-    """The notebook in a file."""
+    """Read a notebook from a file."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -41,7 +41,7 @@ def read(path: Path) -> NotebookNode:
 
 
 def copied(make: Callable[[NotebookNode], NotebookNode], notebook: NotebookNode, path: Path) -> NotebookNode:
-    """What `make` makes of a notebook, read from `path`; markers of an exercise that do not fit are one sentence."""
+    """Return `make(notebook)`, and report exercise markers that don't fit together as an error of the file `path`."""
     try:
         return make(notebook)
     except MarkerError as error:
@@ -49,15 +49,15 @@ def copied(make: Callable[[NotebookNode], NotebookNode], notebook: NotebookNode,
 
 
 def text_of(file: Path) -> str:
-    """The text of a file beside a notebook, which goes into copies and pages as UTF-8."""
+    """Read the text of a file next to a notebook, which must be UTF-8."""
     try:
         return file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise CommandError(errors.NOT_READ.format(file, "it is not in UTF-8")) from None
+        raise CommandError(errors.NOT_READ.format(file, "it isn't UTF-8")) from None
 
 
 def exercises_of(path: Path) -> Mapping[str, Exercise]:
-    """The exercises that the file beside a notebook registers, by name: none without such a file."""
+    """Return the exercises that the file next to a notebook registers, by name; none without such a file."""
     file = file_of(path)
     with _told(file):
         return registered(file) if file.exists() and text_of(file) else {}
@@ -65,7 +65,7 @@ def exercises_of(path: Path) -> Mapping[str, Exercise]:
 
 @contextmanager
 def _told(file: Path) -> Iterator[None]:
-    """Tell in a sentence what is wrong with a file of exercises that runs here."""
+    """Turn errors of an exercise file that runs here into a one-line message."""
     try:
         yield
     except CommandError:
@@ -78,7 +78,7 @@ def _told(file: Path) -> Iterator[None]:
 
 
 def modules_of(path: Path, notebook: NotebookNode) -> list[Path]:
-    """The Python modules beside a notebook, read from `path`, that it imports, and those that they import."""
+    """Return the modules next to a notebook, read from `path`, that it imports directly or through other modules."""
     texts = [_MAGIC.sub("", cell.source) for cell in notebook.cells if cell.cell_type == "code"]
     texts += [text_of(file) for file in [file_of(path)] if file.is_file()]
     found: dict[str, Path] = {}
@@ -92,15 +92,15 @@ def modules_of(path: Path, notebook: NotebookNode) -> list[Path]:
 
 
 def beside(path: Path) -> list[Path]:
-    """What goes along with a notebook: the file of its exercises, and the modules that it imports."""
+    """Return the files that belong to a notebook: its exercise file and the modules that it imports."""
     return [*[file for file in [file_of(path)] if file.is_file()], *modules_of(path, read(path))]
 
 
-_MAGIC = re.compile(r"^[ \t]*[%!].*", re.M)  # what is no Python
+_MAGIC = re.compile(r"^[ \t]*[%!].*", re.M)  # not Python
 
 
 def _imported(text: str) -> set[str]:
-    """The modules that a text imports, by the first part of their names; none if it is no Python."""
+    """Return the top-level names of the modules that a text imports; none if it isn't valid Python."""
     try:
         nodes = [*ast.walk(ast.parse(text))]
     except (SyntaxError, ValueError):
@@ -111,7 +111,7 @@ def _imported(text: str) -> set[str]:
 
 
 def for_students(file: Path, is_tested: bool = False) -> str:
-    """The text of a file beside a lesson as it is handed out: of one of exercises without the solutions."""
+    """Return the released text of a file next to a lesson; an exercise file is released without its solutions."""
     return _sealed(file, file.stat().st_mtime_ns, is_tested) if file.name.endswith(SUFFIX) else text_of(file)
 
 
@@ -124,23 +124,22 @@ def _sealed(file: Path, changed: int, is_tested: bool) -> str:
 
 @contextmanager
 def place_to_run(path: Path) -> Iterator[str]:
-    """A folder to run a notebook in, with what lies beside it in Python: what it writes does not stay in its own."""
+    """Yield a temporary folder to run a notebook in, with the Python files next to it."""
     place = mkdtemp()
     try:
         for file in path.parent.glob("*.py"):
             shutil.copy(file, place)
         yield place
     finally:
-        shutil.rmtree(place, ignore_errors=True)  # Windows keeps a folder in which a kernel is still ending
+        shutil.rmtree(place, ignore_errors=True)  # Windows keeps a folder that a stopping kernel still uses
 
 
 @contextmanager
 def place_to_grade(file: Path, modules: Iterable[Path] = ()) -> Iterator[tuple[str, Path]]:
-    """A folder to run a student's notebook in, and a file that judges it, which is elsewhere: neither has solutions.
+    """Yield a temporary folder to run a submission in, and an exercise file in another folder that judges it.
 
-    Both have the modules beside them that they may import.
-
-    An answer that reads its exercise cannot find the right one there. A file that cannot be sealed judges as it is.
+    Both are sealed, so an answer that reads its exercise file finds no solution; only a file that can't be sealed is
+    used as it is. Both folders contain the modules that they may import.
     """
     try:
         text = for_students(file)
