@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import textwrap
@@ -96,6 +97,7 @@ PROGRAMS = {
     "forward without a graph": lambda x: x.detach().log() + x,
     "a Function": lambda x: Divide.apply(x).log(),
     "in place": lambda x: x.clone().div_(0).add_(x * 0, alpha=3e38),
+    "numbers": lambda x: (x * 1e-50 + 1e300 + 0.0).add_(1e-50).mul_(0.0).div_(math.nan),
     "a leaf of two uses": lambda x: (x.log() * x.sqrt()).sum() + x / 0,
     "of another dtype": lambda x: (x.double() * 1e300).float() + x,
     "an integer": lambda x: x + (x.detach() / 0).int(),
