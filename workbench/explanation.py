@@ -187,8 +187,11 @@ def explanation_of(error: BaseException | None) -> Explanation | None:
             return _OfTorch(error, failure)
     from .trace.advised import known_error
     from .trace.error_frames import called_in
+    from .trace.missing_gradient import without_gradient
 
     called = called_in(error)
+    if called is None and (found := without_gradient(error)) is not None:
+        called = found[0]
     return _OfFrames(error, called) if called is not None or known_error(str(error)) is not None else None
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import corpus
 import pytest
@@ -33,3 +35,65 @@ def test_why_of_a_weight_knows_the_backward_that_was_refused(engine: str, entry:
     for state in trace.frame(len(trace.events)).tensors.values():
         if state.name and "weight" in state.name and state.requires_grad:
             assert "No backward was recorded" not in str(trace.why(state.name))
+
+
+def rebound(torch: Any) -> None:
+    w = torch.ones(3, requires_grad=True)
+    for _ in range(2):
+        (w * 2).sum().backward()
+        w = w - 0.1 * w.grad
+
+
+def unused(torch: Any) -> None:
+    used, left = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
+    used(torch.ones(1, 2)).sum().backward()
+    with torch.no_grad():
+        for parameter in [*used.parameters(), *left.parameters()]:
+            parameter.mul_(0.1 * parameter.grad)
+
+
+def cleared_before_there_is_any(torch: Any) -> None:
+    w = torch.ones(3, requires_grad=True)
+    w.grad.zero_()
+
+
+def of_a_constant(torch: Any) -> None:
+    x = torch.ones(3)
+    (x * torch.ones(3, requires_grad=True)).sum().backward()
+    x.grad.norm()
+
+
+@corpus.each_engine
+@pytest.mark.parametrize(
+    ("program", "facts"),
+    [
+        (rebound, ("w.grad is None", "w was computed", "w -= lr * w.grad")),
+        (unused, ("left.weight.grad is None: no backward",)),
+        (cleared_before_there_is_any, ("w.grad is None: no backward", "Call backward() before")),
+        (of_a_constant, ("x.grad is None: x does not require grad",)),
+    ],
+)
+def test_a_gradient_that_is_none_is_the_cause_where_python_wants_a_tensor(
+    engine: str, program: Callable[[Any], None], facts: tuple[str, ...]
+) -> None:
+    torch = corpus.engine_named(engine)
+    record = workbench.record() if engine == "workbench" else workbench.record(torch)
+    with pytest.raises((TypeError, AttributeError)) as raised, record as trace:
+        program(torch)
+    (finding,) = trace.findings()
+    said = " ".join(str(workbench.explain(raised.value)).split())
+    for fact in facts:
+        assert fact in str(finding)
+        assert fact in said
+    assert finding.rule == "stopped" and finding.line is not None and ".grad" in finding.line.text
+
+
+def test_python_s_own_error_about_none_is_none_of_autograd_s() -> None:
+    torch, nothing = workbench, None
+    w = torch.ones(3, requires_grad=True)
+    with pytest.raises(TypeError) as raised, workbench.record() as trace:
+        (w * 2).sum().backward()
+        w.grad + nothing  # type: ignore[operator]
+    assert trace.findings() == []
+    with pytest.raises(ValueError, match="none of autograd's"):
+        workbench.explain(raised.value)

@@ -223,7 +223,7 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
         "parameters from the start: it skips those without a gradient."
         if all(each.was_frozen for each in left)
         else "Create the optimizer after the model is complete: it doesn't know layers that are added or replaced "
-        "later.",
+        f"later. If {they} {is_are} meant to be frozen, call `requires_grad_(False)`.",
         update.source,
         left[0].gradients[-1].event,
         tuple([each.id for each in left]),

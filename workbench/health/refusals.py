@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..trace.advised import forward_advice
+from ..trace.advised import CALLED, forward_advice
 from ..trace.cuts import instead, is_dtype
 from ..trace.facts import Cut, Saved, SourceLine, TensorSeen
 from ..trace.records import Failed, TensorWritten
@@ -55,6 +55,9 @@ def refused_besides(run: RecordedBackwards, failed: Failed) -> Refusal | None:
     """What else an error means: of a write over what was saved, or raised before any backward; None for every other."""
     if _WRITTEN in failed.message and (over := _Refused(run, failed).written_over()) is not None:
         return over
+    if failed.called is not None and failed.called.kind.startswith("no gradient"):
+        known, name = CALLED[failed.called.kind], failed.called.name
+        return Refusal(known.means.replace("{called}", name), known.do.replace("{called}", name), failed.source)
     seen = run.tensors.get(failed.about[0]) if failed.about else None
     name = seen.name if seen is not None else None
     known = None if failed.task or failed.node else forward_advice(failed.message, name or "the tensor")
@@ -173,7 +176,8 @@ class _Refused:
         if not joints:
             return self._one_graph(first, self.backward)
         old = joints[0][0]
-        where, names = _at(old.line), [name for _, name in joints]
+        where = _at(old.line) or " before the recording began"
+        names = [name for _, name in joints]
         if first.source == self.backward.source:
             carry, it_was = ("carry", "they were") if len(names) > 1 else ("carries", "it was")
             return Refusal(

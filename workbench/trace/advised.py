@@ -46,6 +46,29 @@ CALLED = {
         "{called} raised this in backward, where checkpoint runs it again: in forward it had not.",
         "Look at what {called} reads besides its arguments, and what has changed there since forward.",
     ),
+    # Of a `.grad` that is None where Python wants a tensor; what is called is the tensor's name.
+    "no gradient": Advice(
+        "",
+        "{called}.grad is None: no backward has brought {called} a gradient, or it was cleared since, as zero_grad() "
+        "does.",
+        "Call backward() before this line, on a loss that is computed from {called}: why({called}) names what cuts it "
+        "off.",
+        phase="forward",
+    ),
+    "no gradient of a result": Advice(
+        "",
+        "{called}.grad is None: {called} was computed, and backward keeps the gradients of leaves only. A line like "
+        "{called} = {called} - step makes a new tensor, which is no leaf.",
+        "Update the leaf in its place, with torch.no_grad(): {called} -= lr * {called}.grad. If the gradient of a "
+        "result is to be looked at, call {called}.retain_grad() before backward().",
+        phase="forward",
+    ),
+    "no gradient required": Advice(
+        "",
+        "{called}.grad is None: {called} does not require grad.",
+        "Make it with requires_grad=True, or call {called}.requires_grad_(), before it is used.",
+        phase="forward",
+    ),
     # What autograd's own code refused, by the place that did.
     "forward's arguments": Advice(
         "",

@@ -11,6 +11,7 @@ from typing import Any
 
 from .advised import known_error
 from .call_records import HookRan, HooksFound
+from .facts import Called
 from .model_records import ModuleCalled, OptimizerFound
 from .reader import Reader
 from .records import (
@@ -210,10 +211,16 @@ class RawEvents:
         """Put down that it is over."""
         self._raw.append((BackwardFinished, task))
 
-    def left_with(self, error: BaseException | None) -> None:
-        """The block of the recording has ended, by an error or not: put down whether it caught those before."""
-        if error is not None and known_error(str(error)) and not self._has_noted(error):
-            self._put_failed(None, None, type(error).__name__, str(error))
+    def left_with(self, error: BaseException | None, missing: tuple[Called, tuple[str, int]] | None = None) -> None:
+        """The block of the recording has ended, by an error or not: put down whether it caught those before.
+
+        `missing` is whose `.grad` was None where the error came.
+        """
+        if error is not None and not self._has_noted(error):
+            if missing is not None:
+                self._put_failed(None, None, type(error).__name__, str(error), (), missing[1], None, False, missing[0])
+            elif known_error(str(error)):
+                self._put_failed(None, None, type(error).__name__, str(error))
         failed = next((raw for raw in reversed(self._raw) if raw[0] in (Failed, FailuresCaught)), None)
         if failed is None or failed[0] is FailuresCaught or isinstance(error, Ended):
             return

@@ -277,7 +277,8 @@ class _Story:
         if self.called is not None and self.called.source is not None:
             rows.append(_row(f"{self.called.name} begins", self.called.source))
         if self.line is not None:
-            rows.append(_row("The engine was called", self.line))
+            none = self.called is not None and self.called.kind.startswith("no gradient")
+            rows.append(_row("The error was raised" if none else "The engine was called", self.line))
         if self.raised is not None and self.raised != self.line:
             rows.append(_row("The error was raised", self.raised))
         return rows

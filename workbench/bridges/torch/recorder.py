@@ -15,6 +15,7 @@ from ...events import next_tag
 from ...trace.chapters import InChapters, check_last
 from ...trace.hooks import nodes_behind
 from ...trace.line_recorder import LineWatcher, unwatch, watch
+from ...trace.missing_gradient import without_gradient
 from ...trace.source import leave_out
 from ...trace.stacks import line_of, user_frame, user_frames
 from .. import WRONG_VALUES
@@ -281,7 +282,8 @@ class TorchRecording:
             raise
         finally:
             del self._open[-1]
-        recorder.left_with(error[1] if error else None)
+        left = error[1] if error else None
+        recorder.left_with(left, without_gradient(left))
 
 
 def _leave(recorder: TorchRecorder, frame: FrameType | None) -> None:

@@ -1,0 +1,56 @@
+"""A `.grad` that is None where Python wants a tensor: not autograd's error, but what it has not done is the cause."""
+
+from __future__ import annotations
+
+import re
+from types import FrameType
+from typing import Any
+
+from .error_frames import frames_of
+from .facts import Called
+from .names import named_in
+from .source import is_users, line_text
+
+_GRADS = re.compile(r"([^\W\d][\w.]*)\.grad\b")
+_GROUPS = ("_parameters", "_buffers", "_modules")  # where a module keeps its own
+
+
+def without_gradient(error: BaseException | None) -> tuple[Called, tuple[str, int]] | None:
+    """The tensor whose `.grad` is None on the line that raised this, and that line: `w -= 0.1 * w.grad`."""
+    if not isinstance(error, TypeError | AttributeError) or "NoneType" not in str(error):
+        return None
+    users = [each for each in frames_of(error) if is_users(each[0].f_code.co_filename)]
+    if not users:
+        return None
+    frame, number = users[-1]
+    line = frame.f_code.co_filename, number
+    for written in _GRADS.findall(line_text(*line)):
+        tensor = _held(frame, written)
+        if not _is_tensor(tensor):
+            continue
+        if tensor.requires_grad and (not tensor.is_leaf or tensor.grad is None) and not tensor.retains_grad:
+            kind = "no gradient" if tensor.is_leaf else "no gradient of a result"
+        elif not tensor.requires_grad and tensor.grad is None:
+            kind = "no gradient required"
+        else:
+            continue
+        name = next((name for name, each in named_in(frame, _is_tensor) if each is tensor), written)
+        return Called(kind, name), line
+    return None
+
+
+def _is_tensor(thing: Any) -> bool:
+    """Whether it is a tensor, of either engine."""
+    kind: Any = type(thing)
+    return hasattr(kind, "is_leaf") and hasattr(kind, "retains_grad")
+
+
+def _held(frame: FrameType, written: str) -> Any:
+    """What a name and its attributes hold in a frame, None where that is not known without running anything."""
+    first, *attributes = written.split(".")
+    held: Any = {**frame.f_globals, **frame.f_locals}.get(first)
+    for each in attributes:
+        told: dict[str, Any] = getattr(held, "__dict__", {})
+        groups: list[dict[str, Any]] = [told, *[told.get(group) or {} for group in _GROUPS]]
+        held = next((group[each] for group in groups if each in group), None)
+    return held
