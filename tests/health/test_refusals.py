@@ -64,6 +64,7 @@ def of_a_constant(torch: Any) -> None:
 
 
 @corpus.each_engine
+@pytest.mark.filterwarnings("ignore:The .grad attribute")
 @pytest.mark.parametrize(
     ("program", "facts"),
     [

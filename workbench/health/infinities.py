@@ -256,6 +256,8 @@ def _hint(run: TrainingRun, node: RecordedNode, large: float) -> str:
     hint = _HINTS.get(name)
     if hint is not None:
         return hint
+    if not is_nan and any(value is not None and value.dtype == "float16" for value in (*node.outputs, *node.sent)):
+        return "Numbers above 65504 are inf in float16: scale the loss, or compute this part in float32 or bfloat16."
     step = run.shown_step(node.event)
     shown = "trace.show()" if step is None else f"trace.show(step={step})"
     return f"Look at its inputs in `{shown}`: press / there and type {node.made.name}."

@@ -32,6 +32,7 @@ _LAST_STEPS = 7  # in which nodes that are alive are counted
 _GROWTHS = 3  # times that a graph must have grown
 _LARGE_RATIO = 3.0  # of an update by which the loss hardly rises
 _HUGE_RATIO = 10.0  # of one after which nobody knows the loss
+_FAR_TOO_LARGE = 100.0  # of a few numbers
 _AS_LARGE = 0.1  # as a multiple of the usual gradient
 _LEAST = 8  # numbers of a weight whose update is compared with it
 
@@ -219,14 +220,15 @@ def large_updates(run: TrainingRun) -> Iterator[Finding]:
     once = {parameter.id for group in spikes(run).values() for parameter, *_ in group}  # told as such
     for parameter in run.trained:
         value = parameter.seen.value
-        if len(parameter.shape) < 2 or size_of(value) < _LEAST or value.min == value.max or parameter.id in once:
+        if len(parameter.shape) < 2 or value.min == value.max or parameter.id in once:
             continue
+        least = 0.0 if size_of(value) >= _LEAST else _FAR_TOO_LARGE
         for step in run.steps:
             update = step.updates.get(parameter.id)
             if update is None or update.after.nonfinite or update.before.nonfinite or not update.before.norm:
                 continue
             after = run.steps[step.number].loss if step.number < len(run.steps) else None
-            if update.ratio > _least_ratio(step.loss, after):
+            if update.ratio > max(least, _least_ratio(step.loss, after)):
                 found.append((update.ratio, step.number, parameter, update))
                 break
     if not found:

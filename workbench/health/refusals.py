@@ -102,21 +102,38 @@ class _Refused:
                 "Call requires_grad_() on what is to get a gradient, before the forward.",
                 failed.source,
             )
+        if (custom := self._asked_through()) is not None:
+            return Refusal(
+                f"{head} The backward of {custom.made.operation}{_at(custom.line)} has computed a gradient of tensors "
+                "that take none.",
+                "In a backward that is to be differentiated again, compute with ctx.saved_tensors: what "
+                "ctx.save_for_backward() was given takes gradients there. A tensor that is detached, or was computed "
+                "in forward, is a constant.",
+                custom.line,
+            )
         advice = "Make what is to get a gradient with requires_grad=True, before the forward."
         return Refusal(head, advice, failed.source)
+
+    def _asked_through(self) -> RecordedNode | None:
+        """The custom Function whose backward ran in the last pass before this, if that was asked for a gradient."""
+        last = next(reversed(self.before), None)
+        ran = [self.run.nodes[id] for id in last.sent if id in self.run.nodes] if last and last.captured else []
+        return next((node for node in ran if node.made.custom and node.made.code), None)
 
     def _cut(self, cut: Cut, name: str, what: str) -> Refusal:
         ends = [self._called(end) for end in cut.ends]
         cuts = f"cuts it off from {listed(ends, _NAMED)}" if ends else "cuts it off from what it was computed from"
-        still, advice = "", f"{instead(cut.word)} where the gradient is to pass."
+        still, advice, who = "", f"{instead(cut.word)} where the gradient is to pass.", _cutting(cut)
         if self.failed.off and cut.word in ("no_grad", "inference_mode"):
+            if cut.word == "no_grad":  # or whatever else switches them off
+                who = f"gradients were off{_at(cut.source)}, which"
             still = " Gradients are switched off even where the backward is called."
             advice = (
                 "End the no_grad() before the forward; or if it was set_grad_enabled(False), switch them on again by "
                 "set_grad_enabled(True)."
             )
         return Refusal(
-            _begun(f"{name} {what}: {_cutting(cut)} {cuts}.{still}"),
+            _begun(f"{name} {what}: {who} {cuts}.{still}"),
             advice,
             cut.source,
         )
@@ -133,6 +150,16 @@ class _Refused:
                 known = run.cuts.get(id)
                 if known is not None and any(end in leading for end in known[1].ends):
                     return self._cut(known[1], "what is differentiated", f"does not lead to {name}")
+        made, past = run.nodes.get(own), next((each for each in run.reached([own]) if each in reached), None)
+        if made is not None and past is not None and past != own:
+            origin = self._called(past) if past in run.nodes else self._name(past) or "its leaf"
+            return Refusal(
+                f"{_begun(name)} (made{_at(made.line)}) and what is differentiated were both computed from {origin}: "
+                "no way leads from one to the other.",
+                f"Ask for the gradient of {origin}, and take from it the part that belongs to {name}; or make {name} "
+                "first, and compute with it.",
+                made.line,
+            )
         if not run.users.get(own):
             return Refusal(
                 f"No operation was recorded that used {name} with its gradient before this line.",

@@ -163,6 +163,16 @@ def gate_that_is_doubled(torch):
     return run
 
 
+def scaled_by_hand(torch, scale):
+    """A loss that is scaled for float16, and never scaled back."""
+    net, x = torch.nn.Linear(4, 1), torch.randn(8, 4)
+    return train(torch, net, lr=0.01, loss_of=lambda: scale * (net(x) - x[:, :1]).square().mean())
+
+
+fault("large update", "too large", "net.weight", at="optimizer.step()")(scaled_by_hand, 65536.0)
+healthy("a weight of four numbers")(scaled_by_hand, 1.0)
+
+
 def idle(torch, order):
     """A training whose weights are never updated, or whose gradients are cleared before that."""
     net, (x, y) = mlp(torch, 6, 8, 3), classes(torch)

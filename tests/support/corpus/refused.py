@@ -386,3 +386,39 @@ def states_in_a_queue(torch):
                 states.of[-1].sum().backward()
 
     return run
+
+
+@cut_off("# a third power", "has computed a gradient of tensors that take none", engines=("workbench",))
+def second_derivative_of_a_constant(torch):
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.x = x.detach()
+            return x**3
+
+        @staticmethod
+        def backward(ctx, grad):
+            return 3 * ctx.x**2 * grad
+
+    def run():
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        out = Cube.apply(x)  # a third power
+        (slope,) = torch.autograd.grad(out.sum(), x, create_graph=True)
+        with contextlib.suppress(RuntimeError):
+            slope.square().sum().backward()
+
+    return run
+
+
+@fault("stopped", "appears to not have been used", "both computed from xt", "make x first", at="x = xt[", asks=True)
+def slope_by_a_slice_that_was_made_later(torch):
+    net = mlp(torch, 2, 4, 1)
+
+    def run():
+        xt = torch.rand(5, 2, requires_grad=True)
+        u = net(xt)
+        x = xt[:, 0:1]
+        with contextlib.suppress(RuntimeError):
+            torch.autograd.grad(u.sum(), x)
+
+    return run
