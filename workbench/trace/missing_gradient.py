@@ -6,6 +6,7 @@ import re
 from types import FrameType
 from typing import Any
 
+from .describer import class_of
 from .error_frames import frames_of
 from .facts import Called
 from .names import named_in
@@ -41,8 +42,8 @@ def without_gradient(error: BaseException | None) -> tuple[Called, tuple[str, in
 
 def _is_tensor(thing: Any) -> bool:
     """Whether it is a tensor, of either engine."""
-    kind: Any = type(thing)
-    return hasattr(kind, "is_leaf") and hasattr(kind, "retains_grad")
+    names = dir(class_of(thing))
+    return "is_leaf" in names and "retains_grad" in names
 
 
 def _held(frame: FrameType, written: str) -> Any:
