@@ -394,7 +394,7 @@ def _zeros_between_nodes(run: TrainingRun, weights: list[TrainedParameter]) -> I
         node, line = run.nodes.get(hooks[0].node), hooks[0].hook.source
         who = hooks[0].hook.title
         if node is not None and node.made.operation == _MAY_END[-1]:
-            who = f"a full backward hook of {node.made.scope or 'a module'}"
+            who = f"A full backward hook of {node.made.scope or 'a module'}"
         what = f"{who}{f' ({place(line)})' if line else ''} makes gradients 0"
         advice = "If not, return another gradient from the hook, or remove it."
     elif len(sums) == len(whole) >= _STEPS:
