@@ -223,7 +223,7 @@ def adapted(torch, first, second):
 
 
 BOTH = "all of up.weight is 0"
-fault(ZERO, "down.weight is multiplied by zeros", BOTH, "only one of two factors", at="up(down(x))", asks=True)(
+fault(ZERO, "down.weight is multiplied only by zeros", BOTH, "only one of two factors", at="up(down(x))", asks=True)(
     adapted, 0.0, 0.0
 )
 healthy("one of two factors begins with zeros")(adapted, None, 0.0)
