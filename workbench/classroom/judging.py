@@ -71,7 +71,7 @@ _SAID = 200  # characters of an error that are told
 
 @dataclass(frozen=True)
 class Misconception:
-    """A well-known way to be wrong: its name, why it is wrong (never what is right), and answers that show it."""
+    """A well-known mistake: its name, a hint why it is wrong (never what is right), and answers that show it."""
 
     name: str
     hint: str
@@ -80,12 +80,12 @@ class Misconception:
 
     @property
     def answers(self) -> tuple[Any, ...]:
-        """All answers that show it."""
+        """All answers that show this misconception."""
         return (self.answer, *self.also)
 
     @property
     def told(self) -> str:
-        """The sentence that who shows it reads."""
+        """The message for a student who shows this misconception."""
         first, _, _ = self.name.partition(" ")
         # The name of something in code stays as it is typed.
         name = self.name if "_" in first else self.name[0].upper() + self.name[1:]
@@ -94,10 +94,9 @@ class Misconception:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is said of an answer: its points, the misconception that it shows, if any, and a sentence.
+    """The verdict on an answer: its points, the misconception that it shows, if any, and a message.
 
-    `partly` says that an answer which is not right is right in some of what is probed. The `tables` mark which of its
-    numbers are wrong.
+    `partly` means that the answer isn't right but passes some of the checks. The `tables` mark its wrong numbers.
     """
 
     exercise: str
@@ -111,7 +110,7 @@ class Verdict:
 
     @property
     def right(self) -> bool:
-        """Whether nothing is wrong with the answer."""
+        """True if the answer gets all points."""
         return self.points == self.most
 
     def __repr__(self) -> str:
@@ -150,7 +149,7 @@ class Exercise:
     points: float = 1
 
     def judge(self, answer: Any) -> Verdict:
-        """Run the probes on an answer, and say what is right, what is not, and why."""
+        """Run the probes on an answer and return a verdict: what is right, what isn't, and why."""
         asked = self._asked
         if answer is ... or (_is_empty(answer, asked.names) and not asked.is_empty):
             return Verdict(self.name, 0, self.points, f"Not answered yet ({counted(self.points)}).", None, False)
@@ -174,7 +173,7 @@ class Exercise:
 
     @property
     def is_code(self) -> bool:
-        """Whether the answer is a function or a class, which is run."""
+        """True if the answer is a function or a class, which has to be run."""
         return self._asked.kind != "value"
 
     @cached_property
@@ -190,7 +189,7 @@ class Exercise:
         return [[self.found_in(answer) for answer in each.answers] for each in self.misconceptions]
 
     def found_in(self, answer: Any) -> dict[str, Any]:
-        """What each probe finds in an answer, by what it probes for."""
+        """Return the result of each probe for an answer, by the probe's name."""
         probes = self.probes or {_VALUE: lambda value: value}
         return {aspect: evidence(probe, answer) for aspect, probe in probes.items()}
 
@@ -225,7 +224,7 @@ class Exercise:
 
 
 def counted(points: float) -> str:
-    """So many points, in words."""
+    """Return a number of points in words."""
     return f"{points:g} point{'s' * (points != 1)}"
 
 
@@ -309,7 +308,7 @@ _EMPTY = {_nothing.__code__.co_code, _nothing_but_words.__code__.co_code}
 
 
 def compared(prediction: Any, truth: Any, tolerance: float) -> str:
-    """Whether a prediction is right, and how far off it is if not, in a sentence that does not tell the answer."""
+    """Compare a prediction with the truth, and describe the difference without giving the answer away."""
     if truth is None:
         return (
             NO_PREDICTION.format("...", "answer") if prediction is ... else "Right." if prediction is None else NOT_THAT
@@ -476,7 +475,7 @@ class Marked:
 
 
 def marked(mine: Any, truth: Any, title: str = YOURS.format("gradient"), **given: Any) -> Marked:
-    """A picture of numbers in which those that differ from `truth` are marked; `given` are tables before it."""
+    """Return a picture of numbers with those that differ from `truth` marked, after tables of the `given` ones."""
     found, right = _read(mine), _read(truth)
     if not isinstance(found, np.ndarray) or not isinstance(right, np.ndarray) or found.shape != right.shape:
         raise ValueError(ONE_SHAPE)
@@ -489,12 +488,12 @@ def _has_arrays(found: Any) -> bool:
 
 
 def results(*cases: _Case) -> Probe:
-    """What the answer returns for each tuple of arguments."""
+    """Make a probe that returns the answer's result for each tuple of arguments."""
     return Cases(lambda answer, case: _call(answer, _leaves(case, False)), cases)
 
 
 def returned(*cases: _Case) -> Probe:
-    """For each tuple of arguments where the backward of a Function itself returns None, and where something else."""
+    """Make a probe that returns where a Function's backward returns None and where a gradient, for each case."""
 
     def backward(answer: Any, case: _Case) -> list[str]:
         out = tensor(_call(answer, _leaves(case, True)))
@@ -507,22 +506,22 @@ def returned(*cases: _Case) -> Probe:
 
 
 def gradients(*cases: _Case) -> Probe:
-    """The gradients of each argument, where each element of the result has a weight of its own.
+    """Make a probe that returns the gradients of each argument, with a different weight for each result element.
 
-    With weights all alike a backward that forgets `grad_output` or sums too much could not be seen.
+    With equal weights, a backward that forgets `grad_output` or sums too much wouldn't be noticed.
     """
     return Cases(lambda answer, case: _gradients(answer, _leaves(case, True)), cases)
 
 
 def checked(*cases: _Case) -> Probe:
-    """Whether `gradcheck` agrees with the answer for each tuple of arguments."""
+    """Make a probe that returns whether `gradcheck` accepts the answer for each tuple of arguments."""
     return lambda answer: [_agrees(torch.autograd.gradcheck, answer, case) for case in cases]
 
 
 def checked_twice(*cases: _Case) -> Probe:
-    """Whether `gradgradcheck` agrees with an answer whose gradient is right: it can be differentiated again.
+    """Make a probe that returns whether an answer's gradient is right and can be differentiated again.
 
-    The gradients that gradcheck sends back are 0 and 1, of which a square cannot be told: others are sent, too.
+    gradcheck sends back gradients of 0 and 1, which a square doesn't change, so other gradients are sent too.
     """
     both = (torch.autograd.gradcheck, torch.autograd.gradgradcheck)
 
@@ -565,21 +564,29 @@ def _weights(out: Any) -> Any:
 
 
 def on_ctx(node: Any) -> int:
-    """How many tensors a Function has kept as attributes of ctx, where the engine does not look after them."""
+    """Count the tensors that a Function stored as attributes of ctx, where the engine doesn't track them."""
     kept = [[each] if isinstance(each, torch.Tensor) else each for each in vars(node).values()]
     held = [list(each.values()) if isinstance(each, dict) else each for each in kept]
     return sum(isinstance(one, torch.Tensor) for each in held if isinstance(each, list | tuple) for one in each)
 
 
 def words(value: Any) -> list[str]:
-    """The words of a list of words in quotes; Unusable says what it is if not."""
+    """Return a list of words as it is.
+
+    Raises:
+        Unusable: if the value is anything else.
+    """
     if isinstance(value, list | tuple | set) and all(isinstance(each, str) for each in value):
         return list(value)
     raise Unusable("your code didn't give a list of words in quotes, such as ['x', 'y']")
 
 
 def tensor(value: Any) -> Any:
-    """The value, if it is a tensor; Unusable says what it is if not."""
+    """Return a tensor as it is.
+
+    Raises:
+        Unusable: if the value is anything else.
+    """
     if isinstance(value, torch.Tensor):
         return value
     raise Unusable(f"your code returned {_named(value)} instead of a tensor")
@@ -598,10 +605,10 @@ def _agrees(check: Callable[..., bool], answer: Any, case: _Case) -> bool:
 
 
 def slopes_of(function: Callable[..., Any], *cases: _Case) -> Probe:
-    """Whether `gradcheck` agrees that the answer is the backward of a function.
+    """Make a probe that returns whether `gradcheck` accepts the answer as the backward of a function.
 
-    The answer is called with the gradient that arrives and then with the function's arguments, and returns one gradient
-    for each of them.
+    The answer is called with the incoming gradient and the function's arguments, and returns a gradient for each
+    argument.
     """
 
     def probe(answer: Any) -> list[bool]:
@@ -622,17 +629,17 @@ def slopes_of(function: Callable[..., Any], *cases: _Case) -> Probe:
 
 
 def backward_of(function: Callable[..., Any], *cases: _Case) -> Probe:
-    """The gradients that a backward returns, in tables that mark wrong cells; it is called as by `slopes_of`.
+    """Make a probe that returns the gradients of a backward, and marks wrong cells in tables.
 
-    A case has the arguments of the function. The gradient that arrives has another number in each cell, and the engine
-    does not record, so that no answer can ask it.
+    The answer is called as in `slopes_of`; a case contains the function's arguments. The incoming gradient has a
+    different number in each cell, and the engine doesn't record, so an answer can't use it.
     """
     names = ("grad_output", *inspect.signature(function).parameters)
     return Cases(_backward_alone, tuple((_arriving(function, case), *case) for case in cases), names)
 
 
 def by_engine(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The backward of a function as the engine runs it: a solution for `backward_of` that nobody has to write."""
+    """Return the backward of a function as the engine runs it, to use as the solution for `backward_of`."""
 
     def backward(grad_output: Any, *arguments: Any) -> Any:
         with torch.enable_grad():
@@ -772,9 +779,9 @@ class Odd:
 
 
 def evidence(probe: Callable[[Any], Any], answer: Any) -> Any:
-    """What the probe finds out about an answer: numbers, words, lists and dicts of them, or the error it raised.
+    """Run a probe on an answer and return its result (numbers, words, lists and dicts of them), or the error raised.
 
-    What the answer prints is not shown, and the modes and the random numbers are afterwards what they were.
+    The answer's output isn't shown; modes and random state are restored afterwards.
     """
     try:
         with _aside():
@@ -784,7 +791,7 @@ def evidence(probe: Callable[[Any], Any], answer: Any) -> Any:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two answers behaved in the same way: numbers up to rounding, errors by their kind and text."""
+    """Return True if two results are the same: numbers up to rounding, errors by type and message."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return one.shape == other.shape and bool(_close(one, other, _TOLERANCE).all())
     if isinstance(one, dict) and isinstance(other, dict):
