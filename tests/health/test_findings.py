@@ -147,13 +147,13 @@ def test_it_is_said_which_backward_was_compared_with_differences(engine: str) ->
 
 
 COUNTS = {
-    "log": ([0.0, -1.0, 1.0], "nan or inf: 2 of 3 values"),
-    "log of zeros": ([0.0, 0.0, 1.0], "first to give inf: 2 of 3 values"),
-    "log of negative numbers": ([-1.0, -2.0, 1.0], "first to give nan: 2 of 3 values"),
-    "div": ([0.0, -1.0, 1.0], "nan or inf: 3 of 3 values"),
+    "log": ([0.0, -1.0, 1.0], r"The first nan or inf .*: 2 of 3 values"),
+    "log of zeros": ([0.0, 0.0, 1.0], r"The first inf .*: 2 of 3 values"),
+    "log of negative numbers": ([-1.0, -2.0, 1.0], r"The first nan comes .*: 2 of 3 values"),
+    "div": ([0.0, -1.0, 1.0], r"The first nan or inf .*: 3 of 3 values"),
     "sqrt": ([0.0, 4.0, 1.0], "1 of 3 values"),
     "mul": ([1.0, math.nan, math.inf], "2 of 3 values are nan or inf"),
-    "mul of nan": ([1.0, math.nan, 2.0], "1 of 3 values are nan before"),
+    "mul of nan": ([1.0, math.nan, 2.0], "1 of 3 values are nan;"),
 }
 
 
@@ -171,4 +171,4 @@ def test_a_finding_counts_what_is_nan_and_what_is_infinite(engine: str, name: st
 
     (finding,) = recorded(engine, program).findings()
     assert finding.certain
-    assert count in finding.sentence
+    assert re.search(count, finding.sentence)
