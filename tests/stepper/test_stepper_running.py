@@ -28,9 +28,7 @@ def test_running_over_a_scope_runs_all_of_its_nodes() -> None:
     assert s.current.name() == "ExpBackward0"
     assert s.over("second").position == 3, "nothing of it is left"
     assert [step.name for step in s.over("first").steps[3:]] == ["ExpBackward0", "MulBackward0"]
-    with pytest.raises(
-        ValueError, match='inside `with workbench.scope\\("third"\\)`. Scopes: first, second/inner'
-    ):
+    with pytest.raises(ValueError, match='inside `with workbench.scope\\("third"\\)`. Scopes: first, second/inner'):
         s.over("third")
 
 

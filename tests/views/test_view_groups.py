@@ -217,7 +217,7 @@ def test_between_two_closed_groups_one_arrow_tells_how_many_gradients_it_brings(
     assert between(after_forward(board)) == [("", "idle")]
     # Gradients for five values, of which the first is used twice inside: no norm is that of all of them.
     assert between() == between(end) == [("5 gradients", "done")]
-    assert gradient(there(board, end)[a]) == "in 6 gradients, out ‖16‖"
+    assert gradient(there(board, end)[a]) == "in 5 gradients, out ‖16‖"
     inside = board.with_open([a])
     assert sorted(x.label for x in inside.at(end).arrows.values() if x.target == b) == [*["[1.]  ‖1‖"] * 4, "‖2‖"]
 

@@ -95,7 +95,7 @@ _OF_WHOLE_STEPS: frozenset[Rule] = frozenset(
     )
 )
 
-_CHECKED = "Checked for non-finite, cut, uncleared, vanishing and exploding gradients, dead units, missing updates."
+_CHECKED = "Checked for non-finite, cut, uncleared, vanishing and exploding gradients, dead units, lost updates."
 
 
 class Findings(list[Finding]):

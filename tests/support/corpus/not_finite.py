@@ -24,7 +24,7 @@ OVERFLOW = "The first inf comes from exp ("
 
 @not_finite(
     *("exp (", OVERFLOW, "its inputs were finite (from ", ". sub (", "Subtract the maximum"),
-    *(" made nan in forward of a value that is not finite.", " made a value in forward that is not finite."),
+    *(" made nan in forward from a value that isn't finite.", " made a value in forward that isn't finite."),
     at="# overflows",
     why="net.weight",
 )
@@ -46,7 +46,7 @@ def grows_in_the_third_step(torch):
 
 @not_finite(
     *("mul (", "; it was given the number inf, and its inputs were finite (from ", "Check that number"),
-    "made a value in forward that is not finite: it was given the number inf.",
+    "made a value in forward that isn't finite: it was given the number inf.",
     at="# the number",
     why="net.weight",
 )
@@ -73,7 +73,7 @@ def weight_of(torch, number, given=1.0):
 FROM = "net.0.weight is not finite before the first step"
 not_finite(
     *(f"{FROM}: 1 of 12 values", " nan; ", " is the first to use it."),
-    "was given net.0.weight in forward, which is not finite from the beginning.",
+    "used net.0.weight in forward, which isn't finite from the start.",
     at="loss = losses.cross_entropy(net(x), y)",
     why="net.2.weight",
 )(weight_of, math.nan)
@@ -102,7 +102,7 @@ def kept_for_the_next_step(torch):
 
 @not_finite(
     *("`scale`, an input of mul (", ", is not finite: 8 of 8", "; it was computed under `no_grad` ("),
-    *("was given `scale` in forward, which is not finite: it was computed under no_grad (", "# overflows"),
+    *("used `scale` in forward, which isn't finite: it was computed under no_grad (", "# overflows"),
     why="net.weight",
 )
 def computed_without_gradients(torch):
@@ -135,7 +135,7 @@ def written(torch, what):
 
 not_finite(
     *("div_ (", " makes `scale` not finite: 2 of 2 values; mul ("),
-    "was given `scale` in forward, which is not finite: div_ made it so (",
+    "used `scale` in forward, which isn't finite: div_ made it so (",
     at="# written",
     why="net.weight",
 )(written, "constant")

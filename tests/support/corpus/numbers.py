@@ -206,7 +206,7 @@ ZERO = "zero gradient"
 fault(ZERO, "net.weight", "hook <lambda>", at="lambda grad:", asks=True, why="net.weight")(between, "tensor")
 fault(ZERO, "net.weight", "pre-hook <lambda>", at="lambda grads:", asks=True, why="net.weight")(between, "node")
 fault(ZERO, "net.weight", "hook", asks=True, why="net.weight")(between, "module")
-fault(ZERO, "net.weight", "cancel each other", at="torch.tanh", asks=True, why="net.weight")(between, "sum")
+fault(ZERO, "net.weight", "cancel out", at="torch.tanh", asks=True, why="net.weight")(between, "sum")
 
 
 def adapted(torch, first, second):
