@@ -141,7 +141,7 @@ def test_what_forward_refuses_is_found_with_its_line() -> None:
     with pytest.raises(RuntimeError), workbench.record(torch) as trace:
         ERRORS["parameter_written"][0](torch)
     found = str(trace.findings())
-    assert "An error stopped the program (autograd_errors.py:" in found and "layer.weight is a leaf" in found
+    assert "The program stopped with an error (autograd_errors.py:" in found and "layer.weight is a leaf" in found
 
 
 def test_a_checkpoint_that_is_recorded_says_where_it_differed() -> None:

@@ -325,7 +325,7 @@ class RecurrentModel(nn.Module):
 @planted(
     *("rate is 0", "rate of 0", "rate 0", "rate was 0", "rate of zero", "rate is zero", "rate was zero", "zero rate"),
     *("lr=0", "lr is 0", "lr of 0", "lr 0", "changes nothing", "change nothing", "changed nothing", "did not change"),
-    *("does not change", "no parameter change", "unchanged"),
+    *("does not change", "no parameter change", "unchanged", "has no effect", "exactly the same"),
 )
 def warm_up_divides_integers():
     """The warm-up divides by `//`, so that the learning rate is 0 in every step and not only in the first."""
@@ -508,7 +508,7 @@ class ClipLike(nn.Module):
 
 @planted(*NOT_UPDATED, places=("logit_scale",))
 def temperature_made_late() -> None:
-    """The temperature `logit_scale` is made in the first forward, after the optimizer, which therefore lacks it."""
+    """The temperature `logit_scale` is made in the first forward, so it is not in the optimizer, made before."""
     torch.manual_seed(14)
     model = ClipLike()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)

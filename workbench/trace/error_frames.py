@@ -18,6 +18,7 @@ from typing import Any
 from .. import errors
 from .facts import Called
 from .source import OWN, is_users, line_text, source
+from .stacks import local_variables
 
 _HOOKS = ("_forward_pre_hooks", "_forward_hooks")
 _CHECKPOINT = ("utils/checkpoint.py",)
@@ -91,7 +92,7 @@ def _is_engine(frame: FrameType) -> bool:
 def _hook_of_module(frames: list[FrameType]) -> Called | None:
     """The hook that a module's call ran."""
     for caller, frame in pairwise(frames):
-        code, module = frame.f_code, caller.f_locals.get("self")
+        code, module = frame.f_code, dict(local_variables(caller)).get("self")
         if is_users(code.co_filename) and not is_users(caller.f_code.co_filename) and hasattr(module, "__dict__"):
             hooks: list[Any] = [each for name in _HOOKS for each in vars(module).get(name, {}).values()]
             if any(code is _code_of(getattr(hook, "function", hook)) for hook in hooks):
@@ -107,7 +108,7 @@ def _pack_hook(frames: list[tuple[FrameType, int]]) -> Called | None:
     caller, passed = None, False
     for frame, number in frames:
         if not is_users(frame.f_code.co_filename):
-            passed |= _file_of(frame).endswith("/autograd/saved_tensors.py") and "hooks" in frame.f_locals
+            passed |= _file_of(frame).endswith("/autograd/saved_tensors.py") and "hooks" in dict(local_variables(frame))
             continue
         if passed or (caller is not None and frame.f_code in _packing_at(*caller)):
             return _function_of("pack", frame)
@@ -131,7 +132,7 @@ def _packing_at(frame: FrameType, number: int) -> Iterable[Any]:
 def _codes_of(arguments: list[ast.expr], frame: FrameType) -> Iterable[Any]:
     for each in arguments:
         if isinstance(each, ast.Name):
-            yield _code_of({**frame.f_globals, **frame.f_locals}.get(each.id))
+            yield _code_of({**frame.f_globals, **dict(local_variables(frame))}.get(each.id))
         elif isinstance(each, ast.Lambda):
             codes = [one for one in frame.f_code.co_consts if getattr(one, "co_name", "") == "<lambda>"]
             yield from [one for one in codes if one.co_firstlineno == each.lineno]
@@ -156,13 +157,13 @@ def _code_of(function: Any) -> Any:
 
 def _first_argument(frame: FrameType) -> Any:
     code = frame.f_code
-    return frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+    return dict(local_variables(frame)).get(code.co_varnames[0]) if code.co_argcount else None
 
 
 def _checkpointed(frames: Iterable[FrameType]) -> Any:
     """The function that checkpoint runs again, as the variables of its own frames have it."""
     for frame in frames:
-        told = frame.f_locals
+        told = dict(local_variables(frame))
         for holder in (told.get("frame"), getattr(told.get("self"), "region", None), told.get("self"), told.get("ctx")):
             again = getattr(holder, "recompute_fn", None)
             if again is not None:

@@ -11,6 +11,7 @@ from .error_frames import frames_of
 from .facts import Called
 from .names import named_in
 from .source import is_users, line_text
+from .stacks import local_variables
 
 _GRADS = re.compile(r"([^\W\d][\w.]*)\.grad\b")
 _GROUPS = ("_parameters", "_buffers", "_modules")  # where a module keeps its own
@@ -49,7 +50,7 @@ def _is_tensor(thing: Any) -> bool:
 def _held(frame: FrameType, written: str) -> Any:
     """What a name and its attributes hold in a frame, None where that is not known without running anything."""
     first, *attributes = written.split(".")
-    held: Any = {**frame.f_globals, **frame.f_locals}.get(first)
+    held: Any = {**frame.f_globals, **dict(local_variables(frame))}.get(first)
     for each in attributes:
         told: dict[str, Any] = getattr(held, "__dict__", {})
         groups: list[dict[str, Any]] = [told, *[told.get(group) or {} for group in _GROUPS]]

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, cast
 
 from .source import is_users
+from .stacks import local_variables
 
 _MODES = ("no_grad", "inference_mode")
 _METHODS = frozenset("detach item tolist numpy argmax argmin argsort long int bool tensor as_tensor from_numpy".split())
@@ -45,7 +46,7 @@ def probable_cut(frame: Any, number: int) -> ProbableCut | None:
     loss = next(iter(starts), None)
     if loss is None:
         return None
-    search = _Search(code.co_filename, {**frame.f_globals, **frame.f_locals})
+    search = _Search(code.co_filename, {**frame.f_globals, **dict(local_variables(frame))})
     name = ast.unparse(loss) if isinstance(loss, ast.Name) else ""
     word, line = search.behind(scope, loss, number, 0) or ("", None)
     return ProbableCut(word, line, name, () if word else tuple(search.frozen))
