@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import FrameType
 from typing import Any
 
+from .advised import known_error
 from .assignments import assignments
 from .cuts import Cuts, Way
 from .engine import Engine
@@ -60,8 +61,10 @@ class Describer(RawEvents, Engine):
         about = tuple([self._describe(each, found) for each in tensors])
         self._tell(found)
         more = line_of(user_frame()), self._cuts.number, task is None and place is None and self._is_off()
-        more = *more, called_in(error)
-        self._put_failed(task, place, type(error).__name__, str(error), about, *more)
+        called = called_in(error)
+        if called is not None and called.kind == "refused" and known_error(str(error)) is not None:
+            called = None  # which of autograd's own functions refused is each engine's affair
+        self._put_failed(task, place, type(error).__name__, str(error), about, *more, called)
 
     def _tell_assigned(self, frame: FrameType) -> None:
         """Put down what the program assigns to variables of the names that are known."""
