@@ -282,7 +282,7 @@ def test_ctrl_c_stops_a_run_with_one_sentence_and_no_page(tmp_path: Path) -> Non
     notebook = write(tmp_path / "slow.ipynb", source)
     command = [sys.executable, "-m", "workbench", "run", str(notebook), "--html", str(tmp_path)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=CHECKOUT, preexec_fn=heed_ctrl_c)
-    eventually((tmp_path / "pid").exists, True)
+    eventually(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text() != "", True)
     process.send_signal(signal.SIGINT)
     _, complaint = process.communicate(timeout=PATIENCE)
     assert (process.returncode, complaint) == (130, "workbench: stopped by Ctrl-C.\n")

@@ -84,7 +84,7 @@ def test_the_folder_has_a_usual_name_and_takes_no_test_for_it(folder: Path, pyte
     pytester.runpytest_subprocess(*ARGUMENTS, "test_some.py", "--workbench-on-failure")
     assert len(list((folder / "workbench-failures").iterdir())) == 3
     result = pytester.runpytest_subprocess(*ARGUMENTS, "--workbench-on-failure", "test_some.py")
-    result.stderr.fnmatch_lines("*write --workbench-on-failure=test_some.py if so*")
+    result.stderr.fnmatch_lines("*If you want that, write --workbench-on-failure=test_some.py;*")
 
 
 @pytest.mark.slow

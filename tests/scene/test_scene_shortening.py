@@ -110,7 +110,7 @@ _WALK = """() => {
   const said = () => document.querySelector(".wb-sentence").textContent;
   act("first").click();
   const told = [said()];
-  while (act("step").getAttribute("aria-disabled") === "false") {
+  while (act("last").getAttribute("aria-disabled") === "false") {
     act("step").click();
     told.push(said());
   }
