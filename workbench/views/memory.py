@@ -588,7 +588,7 @@ class Ledger:
             users.remove(id)
             if held.anyway:
                 if not users:
-                    self._anyway -= self.holders[held.memory].own.pop(held.memory)
+                    self._anyway -= self.holders[held.memory].own.pop(held.memory, 0)  # maybe freed before
                     self._end(self.holders[held.memory])
             elif held.memory in holder.own and id not in users:
                 size = holder.own.pop(held.memory)
