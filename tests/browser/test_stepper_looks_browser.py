@@ -75,7 +75,7 @@ def test_the_picture_stays_where_it_is_whatever_there_is_to_say(page: Page) -> N
     s.root.locator("[name=until]").fill("no such place")
     act("back")
     act("until")
-    assert s.says("said").startswith("No node of this backward")
+    assert s.says("said").startswith("No node or scope named")
     assert len(set(places)) == 1
 
 
