@@ -1,4 +1,4 @@
-"""Functions of functions: derivatives and batches of whole functions, nested as one likes (torch.func)."""
+"""Function transforms: derivatives and batches of whole functions, nested as deep as you like (torch.func)."""
 
 from typing import Any as _Any
 

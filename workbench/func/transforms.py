@@ -1,7 +1,7 @@
-"""Transforms of functions: backwards (grad, vjp, jacrev), forwards (jvp, linearize, jacfwd), both (hessian), and vmap.
+"""Function transforms: reverse mode (grad, vjp, jacrev), forward mode (jvp, linearize, jacfwd), hessian, and vmap.
 
-vmap runs a function that is written for one sample once for a whole batch. A module becomes a function of its
-parameters by functional_call.
+vmap takes a function written for one sample and runs it once for a whole batch. functional_call turns a module into a
+function of its parameters.
 """
 
 from __future__ import annotations
@@ -31,10 +31,15 @@ ALL = object()  # in place of argnums: all arguments
 
 
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """The function that computes the gradient of `func`, which returns a scalar tensor (torch.func.grad).
+    """Return a function that computes the gradient of `func`.
 
-    The gradient is with respect to the argument that `argnums` names, a tuple of them for a tuple, zeros where `func`
-    does not depend on it. With `has_aux`, `func` returns `(output, aux)` and the new function `(gradient, aux)`.
+    Where `func` doesn't depend on an argument, its gradient is zeros. PyTorch: torch.func.grad.
+
+    Args:
+        func: A function that returns a tensor with one element and no dimensions.
+        argnums: The position of the argument to differentiate by, or a tuple of positions; negative ones count from the
+            end. For a tuple, the gradient is a tuple.
+        has_aux: `func` returns `(output, aux)`; the new function returns `(gradient, aux)`.
     """
 
     @functools.wraps(func)
@@ -46,9 +51,12 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """The function that computes `(gradient, value)` of `func`; see grad (torch.func.grad_and_value).
+    """Return a function that computes the gradient and the value of `func` in one run.
 
-    With `has_aux` it returns `(gradient, (value, aux))`.
+    The arguments are those of `grad`. PyTorch: torch.func.grad_and_value.
+
+    Returns:
+        A function that returns `(gradient, value)`, or `(gradient, (value, aux))` with `has_aux`.
     """
 
     @functools.wraps(func)
@@ -82,9 +90,9 @@ def _grad_and_value(func: Any, argnums: Any, has_aux: bool, args: tuple[Any, ...
 
 
 def _watched(args: tuple[Any, ...], argnums: Any, level: Level) -> tuple[tuple[Any, ...], list[Tensor], Any]:
-    """The arguments at the level, where those to differentiate by require grad; these as leaves, and their structure.
+    """Lift the arguments to the level; return them, the leaves to differentiate by, and the structure of these.
 
-    An argument that is not to be differentiated by may be anything.
+    The leaves require grad. An argument that isn't differentiated by may be anything.
     """
     places = range(len(args)) if argnums is ALL else chosen_arguments(args, argnums)
     watch = functools.partial(_leaf, level=level)
@@ -93,7 +101,7 @@ def _watched(args: tuple[Any, ...], argnums: Any, level: Level) -> tuple[tuple[A
 
 
 def _picked(args: tuple[Any, ...], argnums: Any) -> Any:
-    """The argument that `argnums` names, or a tuple of those that it does."""
+    """Return the argument that `argnums` names, or a tuple of arguments for several."""
     places = chosen_arguments(args, argnums)
     return args[places[0]] if isinstance(argnums, int) else tuple([args[i] for i in places])
 
@@ -107,7 +115,7 @@ def _leaf(t: Any, level: Level) -> Tensor:
 
 
 def pulled(outputs: list[Tensor], inputs: list[Tensor], seeds: Any, keep_graph: bool, create_graph: bool) -> Any:
-    """The gradients of the inputs, zeros where outputs do not depend on them."""
+    """Return the gradients of the inputs: zeros where the outputs don't depend on them."""
     pairs = [(out, seed) for out, seed in zip(outputs, seeds, strict=False) if out.requires_grad]
     found: list[Tensor | None] = [None] * len(inputs)
     if pairs and inputs:
@@ -124,7 +132,7 @@ def pulled(outputs: list[Tensor], inputs: list[Tensor], seeds: Any, keep_graph: 
 
 
 def _looked_into(outputs: list[Tensor], seeds: list[Any]) -> bool:
-    """Whether the surroundings may want to differentiate a backward that runs now: other levels, or a graph outside."""
+    """Return True if this backward pass may be differentiated itself: by other levels, or by a graph outside."""
     if local.modes.levels or not local.modes.grad:
         return local.modes.grad
     values = [t._value if type(t) is Lifted else t for t in (*outputs, *seeds)]
@@ -132,16 +140,24 @@ def _looked_into(outputs: list[Tensor], seeds: list[Any]) -> bool:
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """`(output, pull)`: what `func` returns, and the function that pulls cotangents back to its arguments.
+    """Run `func`, and return its output with a function that computes vector-Jacobian products.
 
-    `pull` takes a tree like the output and returns a tuple with a gradient for each of `primals`; it can be called
-    again. With `has_aux`, `func` returns `(output, aux)` and vjp `(output, pull, aux)` (torch.func.vjp).
+    PyTorch: torch.func.vjp.
+
+    Args:
+        func: A function of tensors, or of trees of tensors.
+        primals: The arguments of `func`, all of them differentiated by.
+        has_aux: `func` returns `(output, aux)`.
+
+    Returns:
+        `(output, pull)`, or `(output, pull, aux)` with `has_aux`. `pull` takes cotangents with the structure and the
+        shapes of the output. It returns a tuple with a gradient for each of `primals`, and can be called again.
     """
     return _vjp(func, primals, ALL, has_aux)
 
 
 def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_aux: bool) -> Any:
-    """The same with respect to some of the arguments."""
+    """Compute vjp with respect to the arguments that `argnums` names."""
     with disable_saved_tensors_hooks(errors.FUNC_SAVED_HOOKS), entered("grad") as level:
         args, leaves, structure = _watched(primals, argnums, level)
         outputs, out_structure, aux = _returned(func(*args), "vjp(f, *primals)", level, has_aux)
@@ -171,10 +187,16 @@ def _vjp(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_a
 def jacrev(
     func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None
 ) -> Callable[..., Any]:
-    """The function that computes the Jacobian of `func` backwards, a row for each element of the output.
+    """Return a function that computes the Jacobian of `func` in reverse mode, one row per element of the output.
 
-    Each leaf of the output becomes a tree like the arguments that `argnums` names, of tensors of the output's shape
-    followed by the argument's. At most `chunk_size` rows are computed at once (torch.func.jacrev).
+    For each tensor of the output, the Jacobian has a tensor for each argument of `argnums`. Its shape is the output's
+    followed by the argument's. PyTorch: torch.func.jacrev.
+
+    Args:
+        func: A function of tensors, or of trees of tensors.
+        argnums: The position of the argument to differentiate by, or a tuple of positions.
+        has_aux: `func` returns `(output, aux)`; the new function returns `(jacobian, aux)`.
+        chunk_size: The maximum number of rows computed at once; None computes all at once.
     """
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
@@ -207,11 +229,19 @@ def jacrev(
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """`(output, tangent)`: what `func` returns for `primals`, and how that changes along `tangents`.
+    """Run `func`, and return its output with the change of the output along `tangents`.
 
-    Both are tuples, alike in structure; the tangent of an output that does not depend on the primals is zero, or with
-    `strict` a RuntimeError. With `has_aux`, `func` returns `(output, aux)` and jvp `(output, tangent, aux)`
-    (torch.func.jvp).
+    PyTorch: torch.func.jvp.
+
+    Args:
+        func: A function of tensors, or of trees of tensors.
+        primals: The arguments of `func`, as a tuple.
+        tangents: A direction: a tuple with the structure and the shapes of `primals`.
+        strict: Refuse an output that doesn't depend on the primals. Otherwise its tangent is zero.
+        has_aux: `func` returns `(output, aux)`.
+
+    Returns:
+        `(output, tangent)`, or `(output, tangent, aux)` with `has_aux`.
     """
     return _jvp(func, primals, tangents, None, strict, has_aux)
 
@@ -259,7 +289,7 @@ def _dual(primal: Tensor, tangent: Tensor, level: Any) -> Tensor:
 
 
 def _tangent_below(out: Tensor, level: Any, strict: bool) -> Tensor:
-    """The tangent of what a function returned, as it is one level below; zeros where it has none."""
+    """Return the tangent of an output as it is one level below; zeros if the output has none."""
     out = at(out, level)
     tangent = tangent_of(out) if getattr(out, "_level", None) is level else None
     if tangent is None:
@@ -274,10 +304,13 @@ def _tangent_below(out: Tensor, level: Any, strict: bool) -> Tensor:
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """`(output, push)`: what `func` returns for `primals`, and the linear function that its jvp is there.
+    """Run `func`, and return its output with a linear function that computes jvp at `primals`.
 
-    `push` takes tangents like the primals and does not run `func` again: the tangents were recorded as they moved
-    through it, and a linear function transposed twice is itself (torch.func.linearize).
+    The linear function doesn't run `func` again. It replays the recorded tangents: a linear function that is transposed
+    twice is itself. PyTorch: torch.func.linearize.
+
+    Returns:
+        `(output, push)`. `push` takes tangents with the structure and the shapes of `primals`.
     """
     output = func(*primals)
     leaves, structure = tree_flatten(primals)
@@ -285,7 +318,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     moving = [_moves(o) for o in outputs]
 
     def moved(*tangents: Tensor) -> list[Tensor]:
-        """The tangents of those outputs that have any."""
+        """Return the tangents of the outputs that have one."""
         with entered("jvp") as level:
             # a copy: no tangent could lie in memory as an expanded tensor does
             duals = [_dual(p.clone(), t, level) for p, t in zip(leaves, tangents, strict=True)]
@@ -297,7 +330,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         _, push = vjp(pull, zeros)
 
     def jvp_fn(*tangents: Any) -> Any:
-        """The tangent of the output."""
+        """Return the tangent of the output for these tangents of the arguments."""
         flat, got = tree_flatten(tangents)
         if got != structure:
             raise RuntimeError(f"Expected the tangents {got} to have the same argspec as the primals {structure}")
@@ -323,10 +356,16 @@ def _moves(t: Any) -> bool:
 def jacfwd(
     func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
-    """The function that computes the Jacobian of `func` forwards, a column for each element of the arguments.
+    """Return a function that computes the Jacobian of `func` in forward mode, one column per element of the arguments.
 
-    The result is jacrev's; it is the cheaper of the two where there are fewer arguments than outputs. In PyTorch 2.13
-    it is zero for negative `argnums`; here it is right (torch.func.jacfwd).
+    The result is the same as jacrev's. Forward mode is cheaper if there are fewer arguments than outputs. For negative
+    `argnums` PyTorch 2.13 returns zeros, and the workbench the right values. PyTorch: torch.func.jacfwd.
+
+    Args:
+        func: A function of tensors, or of trees of tensors.
+        argnums: The position of the argument to differentiate by, or a tuple of positions.
+        has_aux: `func` returns `(output, aux)`; the new function returns `(jacobian, aux)`.
+        randomness: What vmap does with random numbers: "error", "different" or "same".
     """
 
     @functools.wraps(func)
@@ -359,15 +398,19 @@ def jacfwd(
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
-    """The function that computes the Hessian of `func`: forwards over backwards, `jacfwd(jacrev(func))`.
+    """Return a function that computes the Hessian of `func`, forward over reverse: `jacfwd(jacrev(func))`.
 
-    (torch.func.hessian)
+    For one argument, its shape is the output's followed by the argument's twice. PyTorch: torch.func.hessian.
     """
     return jacfwd(jacrev(func, argnums), argnums)
 
 
 def chosen_arguments(args: tuple[Any, ...], argnums: Any) -> tuple[int, ...]:
-    """The positions that `argnums` names, negative ones counted from the end; RuntimeError for what are none."""
+    """Return the positions that `argnums` names, where negative ones count from the end.
+
+    Raises:
+        RuntimeError: if a position doesn't exist, or isn't an int.
+    """
     if not isinstance(argnums, (int, tuple)):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     count = len(args)
@@ -386,12 +429,16 @@ def chosen_arguments(args: tuple[Any, ...], argnums: Any) -> tuple[int, ...]:
 
 
 def lifted(tree: Any, level: Level) -> Any:
-    """A tree whose tensors were lifted to a level."""
+    """Lift the tensors of a tree to a level."""
     return tree_map(lambda leaf: lift(leaf, level) if isinstance(leaf, Tensor) else leaf, tree)
 
 
 def lowered(tree: Any, level: Level) -> Any:
-    """A tree of tensors as they are one level below; RuntimeError for anything else in it."""
+    """Return a tree of tensors as they are one level below.
+
+    Raises:
+        RuntimeError: if the tree contains anything but tensors.
+    """
     leaves, structure = tree_flatten(tree)
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
@@ -400,16 +447,21 @@ def lowered(tree: Any, level: Level) -> Any:
 
 
 def with_aux(returned: Any, name: str) -> tuple[Any, Any]:
-    """What a function returned that has auxiliary output as well; RuntimeError if it has none."""
+    """Return the output and the auxiliary output of a function.
+
+    Raises:
+        RuntimeError: if the function returned no auxiliary output.
+    """
     if not (isinstance(returned, tuple) and len(returned) == 2):
         raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
     return returned
 
 
 def _returned(output: Any, name: str, level: Level, has_aux: bool) -> tuple[list[Tensor], Any, Any]:
-    """The leaves of what a function returned, their structure, and its auxiliary output one level below.
+    """Return the leaves of an output, their structure, and the auxiliary output one level below.
 
-    RuntimeError unless the leaves are tensors, at least one.
+    Raises:
+        RuntimeError: if there is no leaf, or a leaf isn't a tensor.
     """
     aux = None
     if has_aux:
@@ -437,13 +489,18 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """The function that runs `func` for every sample of a batch at once (torch.func.vmap).
+    """Return a function that runs `func` for every sample of a batch at once.
 
-    `in_dims` says which dimension of each positional argument is the batch (None: the argument is the same for all
-    samples), `out_dims` where the batch goes in each output; either may be a tree like what it speaks of. An output
-    that is the same for all samples is repeated, wherever its batch goes; PyTorch 2.13 does so in front alone. Random
-    numbers are refused, "different" for each sample, or the "same" for all, as `randomness` says. At most
-    `chunk_size` samples run at once.
+    An output that is the same for all samples is repeated at any place of `out_dims`; PyTorch 2.13 repeats it only in
+    front. PyTorch: torch.func.vmap.
+
+    Args:
+        func: A function written for one sample.
+        in_dims: The batch dimension of each positional argument, or None for an argument that all samples share. It may
+            be a tree with the structure of the argument.
+        out_dims: The place of the batch dimension in each output.
+        randomness: "error" refuses random numbers, "different" draws them for each sample, "same" shares them.
+        chunk_size: The maximum number of samples that run at once; None runs all at once.
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
@@ -503,7 +560,11 @@ def _check_out_dims(out_dims: Dims, func: Any) -> None:
 def _placed(
     func: Any, in_dims: Dims, args: tuple[Any, ...], leaves: list[Any], structure: TreeSpec
 ) -> tuple[list[int | None], int]:
-    """Which dimension of each leaf is the batch, and its size; ValueError where `in_dims` does not fit."""
+    """Return the batch dimension of each leaf, and the size of the batch.
+
+    Raises:
+        ValueError: if `in_dims` doesn't fit the arguments.
+    """
     said = _name(func), in_dims
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
@@ -545,7 +606,7 @@ def _placed(
 
 
 def _lowered(returned: Any, out_dims: Dims, level: Level, func: Any) -> Any:
-    """What the function returned as it is one level below, with the batch where `out_dims` puts it."""
+    """Return an output as it is one level below, with the batch where `out_dims` puts it."""
     outputs, structure = tree_flatten(returned)
     if structure == LEAF and isinstance(out_dims, tuple) and len(out_dims) == 1:
         out_dims = out_dims[0]
@@ -597,10 +658,21 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """What a module returns with the given tensors in place of its parameters and buffers of these names.
+    """Call `module` with the given tensors instead of its own parameters and buffers.
 
-    So transforms can differentiate a module, or batch it, as a function of its parameters. Names of one tensor are all
-    given the same, unless `tie_weights` is False; with `strict`, RuntimeError unless the names are all that there are.
+    Use it to differentiate or batch a module as a function of its parameters. PyTorch: torch.func.functional_call.
+
+    Args:
+        module: A module, which stays as it is.
+        parameter_and_buffer_dicts: Tensors by name, as one dict or a sequence of dicts.
+        args: The positional arguments of the call, as a tuple, or one argument.
+        kwargs: The keyword arguments of the call.
+        tie_weights: Give every name of a shared tensor the same value.
+        strict: Require a tensor for every parameter and buffer, and no others.
+
+    Raises:
+        RuntimeError: if `strict` and a name is missing or unexpected.
+        ValueError: if two dicts give the same name, or two names of a shared tensor different values.
     """
     given = _merged_dicts(parameter_and_buffer_dicts)
     wanted = _tied(module, given) if tie_weights else given
@@ -628,7 +700,11 @@ def functional_call(
 
 
 def _merged_dicts(dicts: Any) -> dict[str, Tensor]:
-    """The tensors by name, from one dictionary or several; ValueError for a name in two of them."""
+    """Merge one or several dicts of tensors by name.
+
+    Raises:
+        ValueError: if two dicts give the same name.
+    """
     if isinstance(dicts, dict):
         return dict(dicts)
     if not isinstance(dicts, Sequence):
@@ -644,7 +720,7 @@ def _merged_dicts(dicts: Any) -> dict[str, Tensor]:
 
 
 def _named_tensors(module: Any) -> dict[str, Tensor]:
-    """All parameters and buffers, under every name they have."""
+    """Return all parameters and buffers, under every name they have."""
     return {
         **dict(module.named_parameters(remove_duplicate=False)),
         **dict(module.named_buffers(remove_duplicate=False)),
@@ -652,7 +728,11 @@ def _named_tensors(module: Any) -> dict[str, Tensor]:
 
 
 def _tied(module: Any, given: dict[str, Tensor]) -> dict[str, Tensor]:
-    """What is given for one name of a tensor, given for all of its names; ValueError where they disagree."""
+    """Give the value of one name of a shared tensor to all of its names.
+
+    Raises:
+        ValueError: if two names of a tensor have different values.
+    """
     names: dict[Tensor, list[str]] = {}
     for name, tensor in _named_tensors(module).items():
         names.setdefault(tensor, []).append(name)
@@ -682,7 +762,7 @@ def _check_names(module: Any, given: dict[str, Tensor]) -> None:
 
 
 def _held_at(module: Any, name: str) -> tuple[dict[str, Any], str]:
-    """The dictionary in which a module holds a parameter, a buffer or what is neither, and under which name."""
+    """Return the dict of a module that contains an attribute (parameters, buffers or others), and the key in it."""
     *path, last = name.split(".")
     for part in path:
         if not hasattr(module, part):
@@ -693,9 +773,15 @@ def _held_at(module: Any, name: str) -> tuple[dict[str, Any], str]:
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """The parameters, and the buffers, of several modules of one class, each stacked: for vmap over `functional_call`.
+    """Stack the parameters and the buffers of several modules of one class, for vmap over `functional_call`.
 
-    What is stacked is new leaves; RuntimeError where the modules differ in class, mode or what requires grad.
+    PyTorch: torch.func.stack_module_state.
+
+    Returns:
+        `(parameters, buffers)`: by name, new leaves with a first dimension of size `len(models)`.
+
+    Raises:
+        RuntimeError: if the modules differ in class, in training mode, or in which parameters require grad.
     """
     if len(models) == 0:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")

@@ -1,4 +1,4 @@
-"""Ways to change parameters so that a loss gets smaller (torch.optim)."""
+"""Optimizers, and schedules of their learning rates (torch.optim)."""
 
 from typing import Any as _Any
 

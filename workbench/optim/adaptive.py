@@ -1,4 +1,4 @@
-"""Optimisers that divide each gradient by a measure of the earlier ones: RMSprop, Adagrad and Adadelta."""
+"""Optimizers that divide each gradient by a measure of the earlier ones: RMSprop, Adagrad and Adadelta."""
 
 from __future__ import annotations
 
@@ -11,9 +11,22 @@ from .optimizer import Group, OneByOne, _checked, _checked_ways
 
 
 class RMSprop(OneByOne):
-    """Each gradient is divided by the root of a running mean of its squares (Hinton, 2012).
+    """Divide each gradient by the root of a running mean of its squares (Hinton, 2012).
 
-    With `centered` by the root of their variance; with `momentum` a decaying sum of the quotients moves the parameter.
+    PyTorch: torch.optim.RMSprop.
+
+    Args:
+        params: Tensors, pairs of names and tensors, or dicts of options, each a group.
+        lr: The learning rate.
+        alpha: The share of the running mean that each step keeps.
+        eps: Added to the root.
+        weight_decay: The factor by which a parameter is added to its gradient.
+        momentum: The share that a step keeps of the step before.
+        centered: Divide by the root of the variance instead.
+        maximize: Move along the gradient instead of against it.
+        differentiable: Record the step, so that gradients flow through it.
+
+    `foreach` and `capturable` choose among PyTorch's kernels, which compute the same.
     """
 
     def __init__(
@@ -70,9 +83,21 @@ class RMSprop(OneByOne):
 
 
 class Adagrad(OneByOne):
-    """Each gradient is divided by the root of the sum of all its squares so far (Duchi et al., 2011).
+    """Divide each gradient by the root of the sum of all its squares so far (Duchi et al., 2011).
 
-    `foreach` and `fused` choose between PyTorch's kernels, which compute the same.
+    PyTorch: torch.optim.Adagrad.
+
+    Args:
+        params: Tensors, pairs of names and tensors, or dicts of options, each a group.
+        lr: The learning rate of the first step.
+        lr_decay: The learning rate of step n is `lr / (1 + (n - 1) * lr_decay)`.
+        weight_decay: The factor by which a parameter is added to its gradient.
+        initial_accumulator_value: Where the sum starts.
+        eps: Added to the root.
+        maximize: Move along the gradient instead of against it.
+        differentiable: Record the step, so that gradients flow through it.
+
+    `foreach` and `fused` choose among PyTorch's kernels, which compute the same.
     """
 
     def __init__(
@@ -122,7 +147,21 @@ class Adagrad(OneByOne):
 
 
 class Adadelta(OneByOne):
-    """Each gradient is divided by the root mean square of the earlier ones, times that of the steps (Zeiler, 2012)."""
+    """Divide each gradient by its root mean square, and multiply it by that of the steps so far (Zeiler, 2012).
+
+    PyTorch: torch.optim.Adadelta.
+
+    Args:
+        params: Tensors, pairs of names and tensors, or dicts of options, each a group.
+        lr: A factor for each step.
+        rho: The share of both running means that each step keeps.
+        eps: Added to both means, so that the first steps aren't zero.
+        weight_decay: The factor by which a parameter is added to its gradient.
+        maximize: Move along the gradient instead of against it.
+        differentiable: Record the step, so that gradients flow through it.
+
+    `foreach` and `capturable` choose among PyTorch's kernels, which compute the same.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""L-BFGS: steps along directions that earlier gradients make, each as long as a search along it says."""
+"""L-BFGS: steps along directions that take the curvature from earlier gradients."""
 
 from __future__ import annotations
 
@@ -16,10 +16,20 @@ def _number(loss: Any) -> float:
 
 
 class LBFGS(Optimizer):
-    """Steps that take the curvature from the last `history_size` gradients (Nocedal, 1980).
+    """Take steps that use the curvature estimated from the last `history_size` gradients (Nocedal, 1980).
 
-    A step calls `closure`, which clears the gradients, computes the loss and its gradients, and returns it, several
-    times. The workbench takes steps of the length `lr`: it has no `line_search_fn`.
+    `step(closure)` calls `closure` several times. It must clear the gradients, compute the loss, call `backward()`, and
+    return the loss. PyTorch: torch.optim.LBFGS.
+
+    Args:
+        params: Tensors, in a single group.
+        lr: The length of each step, relative to the direction.
+        max_iter: The maximum number of steps along a direction in one `step()`.
+        max_eval: The maximum number of calls of `closure` in one `step()`; None means `max_iter * 5 // 4`.
+        tolerance_grad: Stop where no element of the gradient is larger.
+        tolerance_change: Stop where the parameters or the loss change by less.
+        history_size: How many earlier gradients count.
+        line_search_fn: Only None; line search is not implemented.
     """
 
     def __init__(
@@ -49,7 +59,7 @@ class LBFGS(Optimizer):
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
     def _flat_grad(self) -> Tensor:
-        """All gradients behind each other."""
+        """Return all gradients as one vector."""
         params = self.param_groups[0]["params"]
         return cat([p.new_zeros(p.numel()) if p.grad is None else p.grad.reshape(-1) for p in params])
 
@@ -61,7 +71,7 @@ class LBFGS(Optimizer):
             start = end
 
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
-        """Take up to `max_iter` steps; returns the loss before the first."""
+        """Take up to `max_iter` steps, and return the loss before the first."""
         with no_grad():
             return self._steps(closure)
 
@@ -101,7 +111,7 @@ class LBFGS(Optimizer):
         return first
 
     def _direction(self, state: dict[str, Any], grad: Tensor, most: int) -> Tensor:
-        """Minus the gradient, times what the history says of the inverse of the curvature."""
+        """Return minus the gradient, multiplied by the inverse curvature that the history gives."""
         if state["n_iter"] == 1:
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return grad.neg()

@@ -1,4 +1,4 @@
-"""Learning rates that change from step to step (torch.optim.lr_scheduler)."""
+"""Schedules that change learning rates from epoch to epoch (torch.optim.lr_scheduler)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,14 @@ PLATEAU_GROUPS = (
 
 
 class LRScheduler:
-    """Sets the learning rate of each group at every `step()`; a subclass computes them all in `get_lr`."""
+    """Set the learning rate of each group at every `step()`; a subclass computes the rates in `get_lr`.
+
+    PyTorch: torch.optim.lr_scheduler.LRScheduler.
+
+    Args:
+        optimizer: The optimizer; its groups' learning rates are the first ones.
+        last_epoch: The number of the last epoch of a resumed run; -1 for a new run.
+    """
 
     _get_lr_called_within_step = False
     _is_initial = False
@@ -90,23 +97,23 @@ class LRScheduler:
         self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """All that the schedule knows but its optimiser."""
+        """Return the state of the schedule, without the optimizer."""
         return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from what `state_dict` gave."""
+        """Continue from a state that `state_dict` returned."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[float]:
-        """The learning rates of the groups now."""
+        """Return the current learning rate of each group."""
         return self._last_lr
 
     def get_lr(self) -> list[float]:
-        """The learning rates for `last_epoch`; to be overridden."""
+        """Return the learning rates for `last_epoch`; a subclass overrides it."""
         raise NotImplementedError
 
     def _rates(self) -> list[float]:
-        """The groups' own learning rates; a warning where `get_lr` is called otherwise than by a step."""
+        """Return the groups' learning rates, and warn if `get_lr` wasn't called by `step`."""
         if not self._get_lr_called_within_step:
             warn(LAST_LR)
         return [group["lr"] for group in self.optimizer.param_groups]
@@ -137,7 +144,13 @@ _LRScheduler = LRScheduler  # its old name, which programs still have as their b
 
 
 class LambdaLR(LRScheduler):
-    """The first learning rate times what a function, or one for each group, says of the epoch."""
+    """Multiply the first learning rate by a function of the epoch.
+
+    Args:
+        optimizer: The optimizer.
+        lr_lambda: A function that takes the epoch and returns a factor, or a list with one function per group.
+        last_epoch: The number of the last epoch of a resumed run; -1 for a new run.
+    """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         count = len(optimizer.param_groups)
@@ -149,28 +162,28 @@ class LambdaLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """All that the schedule knows but its optimiser and its functions."""
+        """Return the state of the schedule, without the optimizer and the functions."""
         return super().state_dict() | {"lr_lambdas": [None] * len(self.lr_lambdas)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from what `state_dict` gave, with the functions that are here."""
+        """Continue from a state that `state_dict` returned, with this schedule's functions."""
         super().load_state_dict({**state_dict, "lr_lambdas": self.lr_lambdas})
 
     def get_lr(self) -> list[float]:
-        """The first learning rates times what the functions say."""
+        """Return the first learning rates times the functions' values."""
         self._rates()
         return [base * of(self.last_epoch) for of, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
 
 class StepLR(LRScheduler):
-    """The learning rate times `gamma` after each `step_size` epochs."""
+    """Multiply the learning rate by `gamma` every `step_size` epochs."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        """The learning rates now, smaller if it is time."""
+        """Return the learning rates for `last_epoch`."""
         rates = self._rates()
         stays = self.last_epoch == 0 or self.last_epoch % self.step_size
         return rates if stays else [rate * self.gamma for rate in rates]
@@ -180,7 +193,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """The learning rate times `gamma` at each of some epochs."""
+    """Multiply the learning rate by `gamma` at each epoch in `milestones`."""
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -189,7 +202,7 @@ class MultiStepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        """The learning rates now, smaller if it is time."""
+        """Return the learning rates for `last_epoch`."""
         rates, times = self._rates(), self.milestones[self.last_epoch]
         return [rate * self.gamma**times for rate in rates] if times else rates
 
@@ -199,7 +212,10 @@ class MultiStepLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The learning rate times what goes evenly from `start_factor` to `end_factor` in `total_iters` epochs."""
+    """Multiply the first learning rate by a factor that goes evenly from `start_factor` to `end_factor`.
+
+    It reaches `end_factor` after `total_iters` epochs and stays there.
+    """
 
     def __init__(
         self,
@@ -217,7 +233,7 @@ class LinearLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        """The learning rates now, moved by one epoch's share."""
+        """Return the learning rates for `last_epoch`."""
         rates, risen = self._rates(), self.end_factor - self.start_factor
         if self.last_epoch == 0:
             return [rate * self.start_factor for rate in rates]
@@ -233,14 +249,17 @@ class LinearLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """The learning rate goes down to `eta_min` in `T_max` epochs, as half a wave of the cosine does, and up again."""
+    """Lower the learning rate to `eta_min` in `T_max` epochs along half a cosine wave, and then raise it again.
+
+    See Loshchilov and Hutter (2017).
+    """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        """The learning rates now, moved along the wave."""
+        """Return the learning rates for `last_epoch`."""
         rates, least, epoch = self._rates(), self.eta_min, self.last_epoch
         if self._is_initial:
             return rates
@@ -258,14 +277,14 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """The learning rate times `gamma` after each epoch."""
+    """Multiply the learning rate by `gamma` every epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        """The learning rates now times `gamma`, but at the beginning."""
+        """Return the learning rates for `last_epoch`; the first ones are unchanged."""
         rates = self._rates()
         return rates if self._is_initial else [rate * self.gamma for rate in rates]
 
@@ -274,7 +293,7 @@ class ExponentialLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """The learning rate goes down to `eta_min` as half a wave of the cosine does, and begins anew after `T_0` epochs.
+    """Lower the learning rate to `eta_min` along half a cosine wave, and restart after `T_0` epochs.
 
     Each wave is `T_mult` times as long as the one before (Loshchilov and Hutter, 2017).
     """
@@ -293,13 +312,13 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        """The learning rates at this place of the wave."""
+        """Return the learning rates at this place of the wave."""
         self._rates()
         share = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (base - self.eta_min) * share / 2 for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Set the learning rates of the next epoch, or of a given one, which may be a fraction."""
+        """Set the learning rates of the next epoch, or of the given one, which may be a fraction."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
@@ -329,7 +348,21 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """The learning rate times `factor` when a measure, given to each step, has not improved for `patience` epochs."""
+    """Multiply the learning rate by `factor` when a measure hasn't improved for `patience` epochs.
+
+    Pass the measure to each `step()`.
+
+    Args:
+        optimizer: The optimizer.
+        mode: "min" if a smaller measure is better, "max" if a larger one is.
+        factor: The factor, less than 1.
+        patience: How many epochs without improvement are accepted.
+        threshold: By how much the measure must improve.
+        threshold_mode: "rel" for a threshold relative to the best measure, "abs" for an absolute one.
+        cooldown: How many epochs after a change don't count.
+        min_lr: The smallest learning rate, or a list with one per group.
+        eps: A smaller change of the learning rate is skipped.
+    """
 
     def __init__(
         self,
@@ -364,7 +397,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Take note of the measure, and make the learning rates smaller if it is time."""
+        """Store the measure, and lower the learning rates if it's time."""
         current = float(metrics)
         if epoch is not None:
             warn(EPOCH)
@@ -383,7 +416,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether it is so short after a change that epochs without improvement do not count."""
+        """Return True if the last change is so recent that epochs without improvement don't count."""
         return self.cooldown_counter > 0
 
     def _is_better(self, current: float) -> bool:
@@ -406,9 +439,25 @@ class ReduceLROnPlateau(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """The learning rate goes up to `max_lr` and down to almost nothing in `total_steps` (Smith and Topin, 2019).
+    """Raise the learning rate to `max_lr`, then lower it to almost nothing, over the whole run (Smith and Topin, 2019).
 
-    With `cycle_momentum` the momentum, or the first of `betas`, goes the other way.
+    With `cycle_momentum`, the momentum or the first of `betas` moves in the opposite direction.
+
+    Args:
+        optimizer: The optimizer.
+        max_lr: The largest learning rate, or a list with one per group.
+        total_steps: The number of steps; or give `epochs` and `steps_per_epoch`.
+        epochs: The number of epochs.
+        steps_per_epoch: The number of steps per epoch.
+        pct_start: The share of the steps in which the rate rises.
+        anneal_strategy: "cos" or "linear".
+        cycle_momentum: Change the momentum, too.
+        base_momentum: The smallest momentum.
+        max_momentum: The largest momentum.
+        div_factor: The first rate is `max_lr / div_factor`.
+        final_div_factor: The last rate is the first divided by this.
+        three_phase: Lower the rate to the first one before lowering it further.
+        last_epoch: The number of the last step of a resumed run; -1 for a new run.
     """
 
     def __init__(
@@ -465,7 +514,7 @@ class OneCycleLR(LRScheduler):
         return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
 
     def get_lr(self) -> list[float]:
-        """The learning rates at this step; the momenta are set on the way."""
+        """Return the learning rates for this step, and set the momentum."""
         self._rates()
         step = self.last_epoch
         if step > self.total_steps:
@@ -481,7 +530,7 @@ class OneCycleLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The learning rate times `factor` for `total_iters` epochs, and as it was from then on."""
+    """Multiply the learning rate by `factor` for the first `total_iters` epochs."""
 
     def __init__(
         self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
@@ -492,7 +541,7 @@ class ConstantLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        """The learning rates now, smaller at first and larger again when it is time."""
+        """Return the learning rates for `last_epoch`."""
         rates = self._rates()
         if self.last_epoch == 0:
             return [rate * self.factor for rate in rates]
@@ -504,14 +553,14 @@ class ConstantLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """The learning rate times a power of the share of `total_iters` epochs that is left."""
+    """Multiply the first learning rate by the share of `total_iters` epochs that is left, to the power of `power`."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        """The learning rates now, moved by one epoch's share."""
+        """Return the learning rates for `last_epoch`."""
         rates, epoch, count = self._rates(), self.last_epoch, self.total_iters
         if self._is_initial or epoch > count:
             return rates
@@ -524,7 +573,7 @@ class PolynomialLR(LRScheduler):
 
 
 class _Several(LRScheduler):
-    """A schedule made of others of the same optimiser."""
+    """A schedule that combines other schedules of the same optimizer."""
 
     _schedulers: Sequence[LRScheduler]
 
@@ -550,20 +599,22 @@ class _Several(LRScheduler):
         return optimizer
 
     def state_dict(self) -> dict[str, Any]:
-        """What the schedule knows but its optimiser, and the states of its parts."""
+        """Return the state of the schedule and of its parts, without the optimizer."""
         return super().state_dict() | {"_schedulers": [each.state_dict() for each in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from what `state_dict` gave."""
+        """Continue from a state that `state_dict` returned."""
         super().load_state_dict({**state_dict, "_schedulers": self._schedulers})
         for each, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             each.load_state_dict(state)
 
 
 class SequentialLR(_Several):
-    """One schedule after the other: the next begins at each of the `milestones`.
+    """Run one schedule after another: at each of the `milestones`, the next one begins.
 
-    ValueError or TypeError where they are not of this optimiser, or one more than the milestones.
+    Raises:
+        ValueError: if the schedules belong to different optimizers, or aren't one more than the milestones.
+        TypeError: if one of them isn't a schedule.
     """
 
     def __init__(
@@ -586,7 +637,7 @@ class SequentialLR(_Several):
         self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: LRScheduler | None = None) -> None:
-        """Take back the step that each schedule took when it was made."""
+        """Undo the step that each schedule took when it was created."""
         of = self if sched is None else sched
         if isinstance(of, _Several):
             for each in of._schedulers:
@@ -607,7 +658,7 @@ class SequentialLR(_Several):
 
 
 class ChainedScheduler(_Several):
-    """All schedules at once: each changes what the one before it made of the learning rate."""
+    """Run several schedules at once: each changes the learning rate that the one before it left."""
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         self.optimizer = self._take(schedulers, optimizer, " to be chained")
@@ -615,17 +666,33 @@ class ChainedScheduler(_Several):
         self._last_lr = [group["lr"] for group in schedulers[-1].optimizer.param_groups]
 
     def step(self) -> None:  # type: ignore[override]
-        """Take a step of each schedule."""
+        """Step each schedule."""
         for each in self._schedulers:
             each.step()
         self._last_lr = [group["lr"] for group in self._schedulers[-1].optimizer.param_groups]
 
 
 class CyclicLR(LRScheduler):
-    """The learning rate goes up from `base_lr` to `max_lr` and down again, over and over (Smith, 2017).
+    """Raise the learning rate from `base_lr` to `max_lr` and lower it again, over and over (Smith, 2017).
 
-    In "triangular2" each rise is half of the one before, in "exp_range" `gamma` to the power of the step; `scale_fn`
-    says it otherwise. With `cycle_momentum` the momentum, or the first of `betas`, goes the other way.
+    With `cycle_momentum`, the momentum or the first of `betas` moves in the opposite direction.
+
+    Args:
+        optimizer: The optimizer.
+        base_lr: The smallest learning rate, or a list with one per group.
+        max_lr: The largest learning rate, or a list with one per group.
+        step_size_up: The number of steps up.
+        step_size_down: The number of steps down; None for as many as up.
+        mode: "triangular" for cycles of one height, "triangular2" to halve each cycle, or "exp_range" to shrink by
+            `gamma` each
+            step.
+        gamma: The factor per step for "exp_range".
+        scale_fn: A function that takes the cycle, or the step, and returns the height; it replaces `mode`.
+        scale_mode: Whether `scale_fn` takes the "cycle" or the step ("iterations").
+        cycle_momentum: Change the momentum, too.
+        base_momentum: The smallest momentum.
+        max_momentum: The largest momentum.
+        last_epoch: The number of the last step of a resumed run; -1 for a new run.
     """
 
     def __init__(
@@ -671,7 +738,7 @@ class CyclicLR(LRScheduler):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """How much of the rise is left in cycle, or step, `x`."""
+        """Return the height of cycle, or step, `x`, as a share of the full height."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "exp_range":
@@ -679,7 +746,7 @@ class CyclicLR(LRScheduler):
         return 1.0 if self.mode == "triangular" else 1 / 2.0 ** (x - 1)
 
     def get_lr(self) -> list[float]:
-        """The learning rates at this step; the momenta are set on the way."""
+        """Return the learning rates for this step, and set the momentum."""
         self._rates()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
@@ -692,16 +759,20 @@ class CyclicLR(LRScheduler):
         return [low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
-        """What the schedule knows but its optimiser and its function."""
+        """Return the state of the schedule, without the optimizer and the function."""
         return super().state_dict() | {"_scale_fn_custom": None}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from what `state_dict` gave, with the function that is here."""
+        """Continue from a state that `state_dict` returned, with this schedule's function."""
         super().load_state_dict({**state_dict, "_scale_fn_custom": self._scale_fn_custom})
 
 
 def _cycled(optimizer: Optimizer) -> bool:
-    """Whether the first of `betas` is its momentum; ValueError where it has none."""
+    """Return True if the momentum is the first of `betas`.
+
+    Raises:
+        ValueError: if the optimizer has no momentum.
+    """
     if not {"momentum", "betas"} & {*optimizer.defaults}:
         raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
     return "betas" in optimizer.defaults
@@ -715,7 +786,11 @@ def _set_momentum(group: dict[str, Any], momentum: float, use_beta1: bool) -> No
 
 
 def _total_steps(total: int | None, epochs: int | None, per_epoch: int | None) -> int:
-    """How many steps there will be; ValueError where nothing says so."""
+    """Return the number of steps of the whole run.
+
+    Raises:
+        ValueError: if the arguments don't give it.
+    """
     given = {"total_steps": total} if total is not None else {"epochs": epochs, "steps_per_epoch": per_epoch}
     if None in given.values():
         raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
@@ -726,7 +801,7 @@ def _total_steps(total: int | None, epochs: int | None, per_epoch: int | None) -
 
 
 def _for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
-    """One value for all groups, or one for each."""
+    """Return one value per group, where one value may stand for all."""
     count = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
         return [value] * count

@@ -1,4 +1,4 @@
-"""Optimisers in use less than SGD and Adam: Adamax, NAdam, RAdam, ASGD and Rprop."""
+"""Optimizers in use less than SGD and Adam: Adamax, NAdam, RAdam, ASGD and Rprop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from .optimizer import Group, OneByOne, _checked
 
 
 def _checked_decaying(lr: Any, betas: Any, eps: float, weight_decay: float) -> dict[str, Any]:
-    """The options that Adam's relatives share; ValueError for one that is out of range."""
+    """Return the options that Adam's relatives share.
+
+    Raises:
+        ValueError: if one of them is out of range.
+    """
     _checked("lr", lr, "learning rate")
     _checked("eps", eps, "epsilon value")
     for i, beta in enumerate(betas):
@@ -22,12 +26,12 @@ def _checked_decaying(lr: Any, betas: Any, eps: float, weight_decay: float) -> d
 
 
 class _Decaying(OneByOne):
-    """What keeps two running means, of the gradients and of how large they are."""
+    """An optimizer with two running means: of the gradients, and of their size."""
 
     _second = "exp_avg_sq"
 
     def _moved(self, param: Tensor, grad: Tensor, group: Group, **first: float) -> tuple[Tensor, dict[str, Any], float]:
-        """The gradient with its decay, the state after it came in, and the number of the step."""
+        """Return the gradient with its decay, the updated state, and the number of the step."""
         state = self.state[param]
         if not state:
             state.update(step=tensor(0.0), **{name: tensor(value) for name, value in first.items()})
@@ -45,7 +49,21 @@ class _Decaying(OneByOne):
 
 
 class Adamax(_Decaying):
-    """Adam with the largest gradient so far, which decays, in place of the root mean square (Kingma and Ba, 2015)."""
+    """Divide the mean gradient by the largest gradient so far, which decays (Kingma and Ba, 2015).
+
+    PyTorch: torch.optim.Adamax.
+
+    Args:
+        params: Tensors, pairs of names and tensors, or dicts of options, each a group.
+        lr: The learning rate.
+        betas: The shares that a step keeps of the mean gradient and of the largest gradient.
+        eps: Added to each gradient's size.
+        weight_decay: The factor by which a parameter is added to its gradient.
+        maximize: Move along the gradient instead of against it.
+        differentiable: Record the step, so that gradients flow through it.
+
+    `foreach` and `capturable` choose among PyTorch's kernels, which compute the same.
+    """
 
     _second = "exp_inf"
 
@@ -74,7 +92,23 @@ class Adamax(_Decaying):
 
 
 class NAdam(_Decaying):
-    """Adam that looks one step ahead with Nesterov's momentum (Dozat, 2016)."""
+    """Adam with Nesterov momentum, which looks one step ahead (Dozat, 2016).
+
+    PyTorch: torch.optim.NAdam.
+
+    Args:
+        params: Tensors, pairs of names and tensors, or dicts of options, each a group.
+        lr: The learning rate.
+        betas: The shares that a step keeps of the mean gradient and of its mean square.
+        eps: Added to the root of the mean square.
+        weight_decay: The factor by which a parameter is added to its gradient.
+        momentum_decay: How fast the momentum approaches the first of `betas`.
+        decoupled_weight_decay: Decay the weights as AdamW does, without the gradient.
+        maximize: Move along the gradient instead of against it.
+        differentiable: Record the step, so that gradients flow through it.
+
+    `foreach` and `capturable` choose among PyTorch's kernels, which compute the same.
+    """
 
     def __init__(
         self,
@@ -108,7 +142,22 @@ class NAdam(_Decaying):
 
 
 class RAdam(_Decaying):
-    """Adam that divides by the root mean square only once enough gradients tell it (Liu et al., 2020)."""
+    """Adam that doesn't divide by the root mean square until enough gradients are known (Liu et al., 2020).
+
+    PyTorch: torch.optim.RAdam.
+
+    Args:
+        params: Tensors, pairs of names and tensors, or dicts of options, each a group.
+        lr: The learning rate.
+        betas: The shares that a step keeps of the mean gradient and of its mean square.
+        eps: Added to the root of the mean square.
+        weight_decay: The factor by which a parameter is added to its gradient.
+        decoupled_weight_decay: Decay the weights as AdamW does, without the gradient.
+        maximize: Move along the gradient instead of against it.
+        differentiable: Record the step, so that gradients flow through it.
+
+    `foreach` and `capturable` choose among PyTorch's kernels, which compute the same.
+    """
 
     def __init__(
         self,
@@ -141,9 +190,22 @@ class RAdam(_Decaying):
 
 
 class ASGD(OneByOne):
-    """SGD whose steps get smaller; `state[parameter]["ax"]` is the mean of the parameter (Polyak and Juditsky, 1992).
+    """SGD with steps that get smaller, and the mean of each parameter (Polyak and Juditsky, 1992).
 
-    The mean is over the steps after `t0`; before these it is the parameter itself.
+    `state[parameter]["ax"]` is the mean over the steps after `t0`; until then it is the parameter itself. PyTorch:
+    torch.optim.ASGD.
+
+    Args:
+        params: Tensors, pairs of names and tensors, or dicts of options, each a group.
+        lr: The learning rate of the first step.
+        lambd: How strongly the parameters decay, and the steps with them.
+        alpha: The power with which the learning rate falls.
+        t0: The step after which the mean starts.
+        weight_decay: The factor by which a parameter is added to its gradient.
+        maximize: Move along the gradient instead of against it.
+        differentiable: Record the step, so that gradients flow through it.
+
+    `foreach` and `capturable` choose among PyTorch's kernels, which compute the same.
     """
 
     def __init__(
@@ -181,7 +243,20 @@ class ASGD(OneByOne):
 
 
 class Rprop(OneByOne):
-    """Steps by the signs of the gradients: longer while a sign stays, shorter when it changes (Riedmiller, 1993)."""
+    """Step by the sign of the gradient: longer while it stays, shorter when it changes (Riedmiller, 1993).
+
+    PyTorch: torch.optim.Rprop.
+
+    Args:
+        params: Tensors, pairs of names and tensors, or dicts of options, each a group.
+        lr: The length of the first steps.
+        etas: The factors by which a step gets shorter and longer.
+        step_sizes: The shortest and the longest step.
+        maximize: Move along the gradient instead of against it.
+        differentiable: Record the step, so that gradients flow through it.
+
+    `foreach` and `capturable` choose among PyTorch's kernels, which compute the same.
+    """
 
     def __init__(
         self,

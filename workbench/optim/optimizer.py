@@ -1,7 +1,7 @@
-"""Optimisers: groups of parameters, their state, and the step over all of them; SGD, Adam and AdamW (torch.optim).
+"""Optimizers: groups of parameters, their state, and the step over all of them; SGD, Adam and AdamW (torch.optim).
 
-A step runs under no_grad and writes into the parameters in place, so that their versions count it and a graph that
-saved one of them refuses a later backward.
+A step runs under no_grad and writes into the parameters in place. The write raises their versions, so a later backward
+pass through a graph that saved one of them is refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..ops.comparison import maximum
 from ..ops.creation import tensor, zeros_like
 from ..ops.inplace import descend
 
-# What optimisers refuse, word for word PyTorch's (PyTorch 2.13).
+# What optimizers reject, with PyTorch's exact messages (PyTorch 2.13).
 PARAMS_KIND = "params argument given to the optimizer should be an iterable of Tensors or dicts, but got {}"
 PARAMS_EMPTY = "optimizer got an empty parameter list"
 GROUP_KIND = "param_group must be a dict, but got {}"
@@ -61,12 +61,12 @@ _post_hooks_of_all: OrderedDict[int, Any] = OrderedDict()
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHandle:
-    """Call `hook(optimizer, args, kwargs)` after each step of every optimiser."""
+    """Call `hook(optimizer, args, kwargs)` after each step of every optimizer."""
     return _registered(_post_hooks_of_all, hook)
 
 
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
-    """A step with the optimiser's hooks around it."""
+    """Wrap a step in the optimizer's hooks."""
 
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -94,7 +94,14 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Optimizer:
-    """Parameters in groups, each with its own options; a subclass says in `step` how they change."""
+    """Hold parameters in groups, each with its own options; a subclass changes them in `step`.
+
+    PyTorch: torch.optim.Optimizer.
+
+    Args:
+        params: Tensors, pairs of names and tensors, or dicts of options with the tensors in "params", each a group.
+        defaults: The options of groups that don't set them.
+    """
 
     _opt_called: bool | None = None  # whether there was a step since a schedule of the learning rate first asked
 
@@ -118,7 +125,7 @@ class Optimizer:
             cls.step = _hooked(cls.step)  # type: ignore[method-assign]
 
     def add_param_group(self, param_group: Group) -> None:
-        """Optimise more parameters, with options of their own; those not given are the optimiser's."""
+        """Add a group of parameters; options that it doesn't set are the optimizer's defaults."""
         if not isinstance(param_group, dict):
             raise TypeError(GROUP_KIND.format(type(param_group)))
         given = param_group["params"]
@@ -145,7 +152,7 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     def _check(self, params: list[Any]) -> None:
-        """Raise an error unless all of these can be optimised."""
+        """Raise an error unless the optimizer can change all of these."""
         for param in params:
             if not isinstance(param, Tensor):
                 raise TypeError(PARAM_KIND.format(typename(param)))
@@ -156,15 +163,15 @@ class Optimizer:
         return chain.from_iterable(group["params"] for group in self.param_groups)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters by their gradients; to be overridden."""
+        """Change the parameters by their gradients; a subclass overrides it."""
         raise NotImplementedError
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Set the parameters' gradients to None, or write zeros into them."""
+        """Set the parameters' gradients to None, or write zeros into them if `set_to_none` is False."""
         clear_grads(self._params(), set_to_none)
 
     def state_dict(self) -> dict[str, Any]:
-        """The state and the options of all groups, parameters by their numbers in the order of the groups."""
+        """Return the state and the options of all groups; parameters are numbered in the order of the groups."""
         number = {param: i for i, param in enumerate(dict.fromkeys(self._params()))}
         groups = [
             {name: value for name, value in group.items() if name != "params"}
@@ -174,7 +181,7 @@ class Optimizer:
         return {"state": {number.get(key, key): kept for key, kept in self.state.items()}, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from what `state_dict` of an optimiser with groups of the same sizes gave."""
+        """Continue from the `state_dict` of an optimizer with groups of the same sizes."""
         loaded = deepcopy(state_dict["param_groups"])
         if len(loaded) != len(self.param_groups):
             raise ValueError(STATE_GROUPS)
@@ -210,10 +217,10 @@ class Optimizer:
 
 
 class OneByOne(Optimizer):
-    """An optimiser that changes each parameter by its own gradient; a subclass says how, in `_update`."""
+    """An optimizer that changes each parameter by its own gradient only; a subclass does it in `_update`."""
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change all parameters that have a gradient; returns the loss if `closure` computes it again."""
+        """Change all parameters that have a gradient, and return the loss if `closure` recomputes it."""
         loss = None
         if closure is not None:
             with enable_grad():
@@ -237,13 +244,17 @@ def _registered(hooks: OrderedDict[int, Any], hook: Callable[..., Any]) -> Remov
 
 
 def _fitted(name: str, value: Any, param: Tensor) -> Any:
-    """A part of a loaded state in the parameter's dtype; the count of steps keeps its own."""
+    """Return a part of a loaded state in the parameter's dtype; the step count keeps its own dtype."""
     casts = isinstance(value, Tensor) and name != "step" and param.is_floating_point()
     return value.to(dtype=param.dtype) if casts else value
 
 
 def _checked(name: str, value: Any, text: str, below: float = math.inf) -> Any:
-    """An option; ValueError if it is a tensor of several numbers, negative, or not below a limit."""
+    """Return an option.
+
+    Raises:
+        ValueError: if it's a tensor of several numbers, negative, or not below the limit.
+    """
     if isinstance(value, Tensor) and value.numel() != 1:
         raise ValueError(TENSOR_NUMBER.format(name))
     if not 0.0 <= value < below:
@@ -252,7 +263,7 @@ def _checked(name: str, value: Any, text: str, below: float = math.inf) -> Any:
 
 
 def _checked_ways(optimizer: Optimizer) -> None:
-    """RuntimeError where two ways to compute a step are asked for that exclude each other."""
+    """Raise RuntimeError if the options ask for kernels that exclude each other."""
     ways = optimizer.defaults
     if ways["fused"] and ways["differentiable"]:
         raise RuntimeError(FUSED)
@@ -261,9 +272,21 @@ def _checked_ways(optimizer: Optimizer) -> None:
 
 
 class SGD(OneByOne):
-    """Each parameter moves against its gradient, or with `momentum` against a decaying sum of its gradients.
+    """Move each parameter against its gradient, or with `momentum` against a decaying sum of its gradients.
 
-    `foreach` and `fused` choose between PyTorch's kernels, which compute the same.
+    PyTorch: torch.optim.SGD.
+
+    Args:
+        params: Tensors, pairs of names and tensors, or dicts of options, each a group.
+        lr: The learning rate.
+        momentum: The share of the sum that each step keeps.
+        dampening: The share of each gradient that isn't added to the sum.
+        weight_decay: The factor by which a parameter is added to its gradient.
+        nesterov: Use Nesterov momentum, which looks one step ahead.
+        maximize: Move along the gradient instead of against it.
+        differentiable: Record the step, so that gradients flow through it.
+
+    `foreach` and `fused` choose among PyTorch's kernels, which compute the same.
     """
 
     def __init__(
@@ -311,10 +334,22 @@ class SGD(OneByOne):
 
 
 class Adam(OneByOne):
-    """Each parameter moves about `lr` a step, whatever the size of its gradients (Kingma and Ba, 2015).
+    """Move each parameter by about `lr` per step, regardless of the size of its gradients (Kingma and Ba, 2015).
 
-    A running mean of the gradients is divided by the root of their running mean square.
-    `foreach`, `fused` and `capturable` choose between PyTorch's kernels, which compute the same.
+    The running mean of the gradients is divided by the root of their running mean square. PyTorch: torch.optim.Adam.
+
+    Args:
+        params: Tensors, pairs of names and tensors, or dicts of options, each a group.
+        lr: The learning rate.
+        betas: The shares that a step keeps of the mean gradient and of its mean square.
+        eps: Added to the root of the mean square.
+        weight_decay: The factor by which a parameter is added to its gradient.
+        amsgrad: Divide by the largest mean square so far.
+        maximize: Move along the gradient instead of against it.
+        differentiable: Record the step, so that gradients flow through it.
+        decoupled_weight_decay: Decay the weights as AdamW does, without the gradient.
+
+    `foreach`, `fused` and `capturable` choose among PyTorch's kernels, which compute the same.
     """
 
     def __init__(
@@ -381,9 +416,9 @@ class Adam(OneByOne):
 
 
 class AdamW(Adam):
-    """Adam whose weights decay by `lr * weight_decay` of themselves a step, not by way of the gradients.
+    """Adam with weights that decay by `lr * weight_decay` of themselves per step, without the gradient.
 
-    See Loshchilov and Hutter (2019).
+    The arguments are Adam's. See Loshchilov and Hutter (2019). PyTorch: torch.optim.AdamW.
     """
 
     def __init__(
@@ -417,7 +452,7 @@ class AdamW(Adam):
         )
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from a state, be it one of Adam's: the weights decay as AdamW's all the same."""
+        """Continue from a state, which may be one of Adam's; the weights still decay as AdamW's."""
         super().load_state_dict(state_dict)
         for group in self.param_groups:
             group["decoupled_weight_decay"] = True

@@ -235,14 +235,18 @@ def sentence(text: ast.expr, names: dict[str, Any]) -> str:
 # What an entry says.
 
 
-def lines(full: str, of: Any, op: Any, says: str) -> list[str]:
-    """The lines on shapes, dtypes and errors; `says` is what the entry says already."""
+def lines(full: str, of: Any, op: Any, says: str, stated: list[str]) -> list[str]:
+    """Return the lines on shapes, dtypes and errors: those that the docstring states, and those found here.
+
+    `says` is the text of the entry so far.
+    """
     made = inspect.isclass(of)
     call = [] if made or not callable(of) else asked(of, op)
     found = Tried(of, call) if call else None
     if found is not None and (not found.shapes or found.unlike_kinds):
         found = None
     errors = [*found.refusals()] if found else [NO_TENSOR] * (op is not None)
+    errors = stated + errors
     known = " ".join(errors)
     errors += [each for each in raised_by(of) if each.partition(": ")[2] not in known or ": " not in each]
     said = [f"- **Shape:** {shape}" for shape in [shape_of(full, of, op, found, says)] if shape]

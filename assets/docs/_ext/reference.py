@@ -66,6 +66,7 @@ GIVEN = (
     "workbench.tools.explore.Exploration",
 )
 BLOCK = re.compile(r"^```\{api\} ([\w.]+):?([\w. \n]*?)\n((?::members:[^\n]*\n)?)(.*?)^```$", re.M | re.S)
+SECTION = re.compile(r"^(Args|Returns|Raises):\n((?:    .*(?:\n|\Z))+)\n?", re.M)  # of a docstring
 OPERATIONS = "workbench"  # where functions are listed together with their variants
 
 
@@ -259,10 +260,19 @@ def docstring(full: str, of: Any) -> list[str]:
     text = (inspect.getdoc(of) if of is not None else "") or ""
     if op is not None:
         return facts(text.partition("\n")[0], op)
-    text = re.sub(r"::$", ":", text, flags=re.M)
-    text = re.sub(r"(:)\n(    )", r"\1\n\n\2", text)
     # Two stars are no emphasis; in a piece of code they are themselves.
-    return [*re.sub(r"(`[^`]*`)|\*\*", lambda found: found[1] or r"\*\*", text).splitlines(), ""]
+    text = re.sub(r"(`[^`]*`)|\*\*", lambda found: found[1] or r"\*\*", text)
+    text = SECTION.sub(listed, re.sub(r"::$", ":", text, flags=re.M))
+    return [*re.sub(r"(:)\n(    )", r"\1\n\n\2", text).splitlines(), ""]
+
+
+def listed(section: re.Match[str]) -> str:
+    """Return a section of a docstring as an item of a list; arguments and errors are items of their own below it."""
+    name, body = section[1], inspect.cleandoc(section[2])
+    if name == "Returns":
+        return f"- **Returns:** {' '.join(body.split())}\n"
+    body = re.sub(r"^(?! )([^:\n]*): ", r"- `\1`: ", body, flags=re.M)
+    return f"- **{'Errors' if name == 'Raises' else name}:**\n" + "".join(f"  {line}\n" for line in body.splitlines())
 
 
 def members(of: type) -> list[str]:
@@ -310,11 +320,11 @@ def said(full: str, of: Any) -> list[str]:
     if kind_of(of) == "data":
         return [constant(full.rpartition(".")[2], of), ""]
     lines = docstring(full, of)
-    return (
-        lines
-        if full in GIVEN or kind_of(of) == "exception"
-        else lines + bounds.lines(full, of, declared(of), "\n".join(lines))
-    )
+    if full in GIVEN or kind_of(of) == "exception":
+        return lines
+    text, _, stated = "\n".join(lines).partition("- **Errors:**\n")  # those that the code names come after them
+    errors = [each.strip() for each in re.split(r"^  - ", stated, flags=re.M) if each.strip()]
+    return [*text.splitlines(), *[""] * (not stated), *bounds.lines(full, of, declared(of), text, errors)]
 
 
 def member(full: str, of: Any) -> list[str]:
