@@ -1,4 +1,4 @@
-"""What neural networks are made of, under PyTorch's names."""
+"""Modules, losses and functions for neural networks, under PyTorch's names (torch.nn)."""
 
 from typing import Any as _Any
 

@@ -181,12 +181,12 @@ __all__ = [
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """The element, or 0 where it is negative."""
+    """Return each element, or 0 where it is negative."""
     return input.relu_() if inplace else math.relu(input)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """The element, or a small part of it where it is negative."""
+    """Return each element, or `negative_slope` times it where it is negative."""
     if type(negative_slope) is not float:
         negative_slope = number_of("leaky_relu_" if inplace else "leaky_relu", "negative_slope", 1, negative_slope)
     if inplace:
@@ -195,7 +195,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """The element, or alpha * (exp(element) - 1) where it is negative."""
+    """Return each element, or alpha * (exp(element) - 1) where it is negative."""
     if type(alpha) is not float:
         alpha = number_of("elu_" if inplace else "elu", "alpha", 1, alpha)
     if inplace:
@@ -204,19 +204,22 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """The element times its sigmoid."""
+    """Return each element times its sigmoid."""
     return write(input, "silu_", activation.silu) if inplace else activation.silu(input)
 
 
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
-    """log(1 + exp(beta * element)) / beta; the element itself where beta times it is above the threshold."""
+    """Return log(1 + exp(beta * element)) / beta, a smooth ReLU.
+
+    Where beta times the element is above the threshold, the result is the element itself.
+    """
     if type(beta) is not int or type(threshold) is not int:
         beta, threshold = number_of("softplus", "beta", 1, beta), number_of("softplus", "threshold", 2, threshold)
     return activation.softplus(input, beta, threshold)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """ELU with the scale that keeps mean 0 and variance 1 through many layers."""
+    """Return ELU with the scale that preserves mean 0 and variance 1 through many layers (Klambauer et al., 2017)."""
     alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
     return (
         write(input, "selu_", activation.elu_, alpha, scale, 1) if inplace else activation.elu(input, alpha, scale, 1)
@@ -227,42 +230,42 @@ _threshold_of = threshold  # in the function below the name is an argument's
 
 
 def relu_(input: Tensor) -> Tensor:
-    """`relu`, written into the tensor itself, which is returned."""
+    """Write `relu` of the tensor into the tensor, and return it."""
     return relu(input, True)
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """`leaky_relu`, written into the tensor itself, which is returned."""
+    """Write `leaky_relu` of the tensor into the tensor, and return it."""
     return leaky_relu(input, negative_slope, True)
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`elu`, written into the tensor itself, which is returned."""
+    """Write `elu` of the tensor into the tensor, and return it."""
     return elu(input, alpha, True)
 
 
 def selu_(input: Tensor) -> Tensor:
-    """`selu`, written into the tensor itself, which is returned."""
+    """Write `selu` of the tensor into the tensor, and return it."""
     return selu(input, True)
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`celu`, written into the tensor itself, which is returned."""
+    """Write `celu` of the tensor into the tensor, and return it."""
     return celu(input, alpha, True)
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """`hardtanh`, written into the tensor itself, which is returned."""
+    """Write `hardtanh` of the tensor into the tensor, and return it."""
     return hardtanh(input, min_val, max_val, True)
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """`threshold`, written into the tensor itself, which is returned."""
+    """Write `threshold` of the tensor into the tensor, and return it."""
     return _threshold_of(input, threshold, value, True)
 
 
 def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
-    """`rrelu`, written into the tensor itself, which is returned."""
+    """Write `rrelu` of the tensor into the tensor, and return it."""
     return rrelu(input, lower, upper, training, True)
 
 
@@ -273,38 +276,41 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """`interpolate` under its old name, with a warning: the input in another size."""
+    """Return the input in another size, with a warning: the old name of `interpolate`."""
     warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def softsign(input: Tensor) -> Tensor:
-    """The element divided by 1 plus its absolute value."""
+    """Return each element divided by 1 plus its absolute value."""
     return input / (input.abs() + 1)
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """The element less its hyperbolic tangent."""
+    """Return each element minus its hyperbolic tangent."""
     return input - input.tanh()
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
-    """The input divided by its p-norm along `dim`, or by `eps` where that is smaller."""
+    """Return the input divided by its p-norm along `dim`, or by `eps` where the norm is smaller."""
     return input / input.norm(p, dim, keepdim=True).clamp(min=eps)
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
-    """Positive numbers that sum to one along `dim`, in the ratios of the elements' exponentials."""
+    """Return the elements' exponentials, divided by their sum along `dim`: positive numbers that sum to one."""
     return activation.softmax(input, _chosen("softmax", dim, input.ndim, _stacklevel), dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
-    """Softmax of the elements with their signs changed."""
+    """Return softmax of the negated elements."""
     return activation.softmax(-input, _chosen("softmin", dim, input.ndim, _stacklevel), dtype)
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """Softmax of logits with Gumbel noise, over `tau`; if `hard`, 0 or 1 with the gradient of the soft numbers."""
+    """Return softmax of the logits plus Gumbel noise, divided by the temperature `tau` (Jang et al., 2017).
+
+    With `hard`, the result has one 1 along `dim` and zeros otherwise, with the gradient of the soft numbers.
+    """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     noise = -empty_like(logits).exponential_().log()
@@ -315,12 +321,12 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
-    """The logarithm of softmax, computed without the detour."""
+    """Return the logarithm of softmax, computed in one stable operation."""
     return activation.log_softmax(input, _chosen("log_softmax", dim, input.ndim, _stacklevel), dtype)
 
 
 def _chosen(name: str, dim: int | None, ndim: int, stacklevel: int) -> int:
-    """The dimension, if need be the one that PyTorch picks, with its warning."""
+    """Return `dim`, or with a warning the dimension that PyTorch picks if it is None."""
     if dim is not None:
         return dim
     warnings.warn(

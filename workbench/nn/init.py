@@ -1,4 +1,4 @@
-"""First values of parameters, each function writing into a tensor and returning it (torch.nn.init)."""
+"""Initial values of parameters: each function writes into a tensor and returns it (torch.nn.init)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Random = np.random.Generator | None
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """By how much a layer's spread should be scaled up, for the function that comes after it."""
+    """Return the factor for a layer's initial spread that fits the activation after it."""
     if nonlinearity == "leaky_relu":
         if isinstance(param, bool) or not isinstance(param, (int, float, type(None))):
             raise ValueError(f"negative_slope {param} not a valid number")
@@ -32,13 +32,13 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Random = None) -> Tensor:
-    """Numbers between `a` and `b`, all equally likely."""
+    """Fill the tensor with numbers drawn evenly between `a` and `b`."""
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Random = None) -> Tensor:
-    """Normal numbers of this mean and standard deviation."""
+    """Fill the tensor with normal numbers of the given mean and standard deviation."""
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -46,7 +46,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Rand
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Random = None
 ) -> Tensor:
-    """Normal numbers, drawn again where they lie outside `a` and `b`."""
+    """Fill the tensor with normal numbers, drawn again where they are outside `a` and `b`."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect."
@@ -70,31 +70,35 @@ def trunc_normal_(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """One number everywhere."""
+    """Fill the tensor with one number."""
     with no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Ones."""
+    """Fill the tensor with ones."""
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros."""
+    """Fill the tensor with zeros."""
     with no_grad():
         return tensor.zero_()
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix; ValueError for what is no matrix."""
+    """Fill a matrix with the identity.
+
+    Raises:
+        ValueError: if the tensor doesn't have two dimensions.
+    """
     if tensor._array.ndim != 2:
         raise ValueError(errors.INIT_MATRIX)
     return _write(tensor, np.eye(*tensor._array.shape))
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """A convolution that passes on what it is given, as many channels as there are."""
+    """Fill the kernels of a convolution so that it passes on as many input channels as there are outputs."""
     shape = tensor._array.shape
     if len(shape) not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -110,18 +114,24 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Random = None) -> Tensor:
-    """Uniform numbers that keep the spread of values and of gradients alike (Glorot and Bengio, 2010)."""
+    """Fill the tensor with uniform numbers that preserve the spread of values and gradients.
+
+    See Glorot and Bengio (2010). PyTorch: torch.nn.init.xavier_uniform_.
+    """
     bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Random = None) -> Tensor:
-    """The same with normal numbers."""
+    """Fill the tensor with normal numbers that preserve the spread of values and gradients.
+
+    See Glorot and Bengio (2010). PyTorch: torch.nn.init.xavier_normal_.
+    """
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
 
 def _kaiming(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
-    """The standard deviation that keeps the spread through rectifiers; None for a tensor of nothing."""
+    """Return the standard deviation that preserves the spread through rectifiers; None for an empty tensor."""
     if 0 in tensor._array.shape:
         warn(errors.EMPTY_INIT)
         return None
@@ -131,7 +141,15 @@ def _kaiming(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | 
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Random = None
 ) -> Tensor:
-    """Uniform numbers that keep the spread of values ("fan_in") or gradients ("fan_out") (He et al., 2015)."""
+    """Fill the tensor with uniform numbers that preserve the spread of values or gradients (He et al., 2015).
+
+    Args:
+        tensor: A weight of at least two dimensions.
+        a: The negative slope of the LeakyReLU after the layer.
+        mode: "fan_in" preserves the spread of values, "fan_out" that of gradients.
+        nonlinearity: The activation after the layer, as `calculate_gain` takes it.
+        generator: The generator of random numbers; None for the default one.
+    """
     std = _kaiming(tensor, a, mode, nonlinearity)
     return tensor if std is None else uniform_(tensor, -math.sqrt(3.0) * std, math.sqrt(3.0) * std, generator)
 
@@ -139,13 +157,16 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Random = None
 ) -> Tensor:
-    """The same with normal numbers."""
+    """Fill the tensor with normal numbers that preserve the spread of values or gradients (He et al., 2015).
+
+    The arguments are those of `kaiming_uniform_`.
+    """
     std = _kaiming(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0.0, std, generator)
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Random = None) -> Tensor:
-    """A matrix whose rows, or columns if they are fewer, are orthogonal and of one length (Saxe et al., 2013)."""
+    """Fill a matrix with orthonormal rows, or columns if there are fewer, times `gain` (Saxe et al., 2013)."""
     if tensor._array.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if not tensor._array.size:
@@ -158,7 +179,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Random = None) -> Te
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Random = None) -> Tensor:
-    """Normal numbers, in each column a share `sparsity` of zeros."""
+    """Fill a matrix with normal numbers, and a share `sparsity` of each column with zeros."""
     if tensor._array.ndim != 2:
         raise ValueError(errors.INIT_MATRIX)
     random, (rows, columns) = generator or default_generator(), tensor._array.shape
@@ -174,7 +195,7 @@ def _write(tensor: Tensor, values: np.ndarray) -> Tensor:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """How many numbers flow into each output of a layer, and out of each input."""
+    """Return how many numbers flow into each output of a layer, and out of each input."""
     if tensor._array.ndim < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     outputs, inputs, *field = tensor._array.shape
@@ -189,7 +210,7 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 
 def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The function under its old name, which warns."""
+    """Return the function under its old name, which warns."""
     old = function.__name__.removesuffix("_")
 
     def deprecated_init(*args: Any, **options: Any) -> Tensor:

@@ -23,14 +23,15 @@ TRIPLET_DIMS = (
 
 
 def _summary(each: Tensor, how: int) -> Tensor:
-    """The mean of the losses, their sum, or each."""
+    """Return the mean of the losses, their sum, or each loss."""
     return each.mean() if how == MEAN else each.sum() if how == SUM else each
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between vectors along dimension `dim`, which goes away; a norm is no less than `eps`.
+    """Return the cosine of the angle between vectors along dimension `dim`, without this dimension.
 
-    The gradient is that without the bound. Source: torch.nn.functional.cosine_similarity.
+    A norm counts as `eps` if it is smaller, which the gradient doesn't take into account. PyTorch:
+    torch.nn.functional.cosine_similarity.
     """
     norms = [x.norm(2, dim, keepdim=True).clone() for x in (x1, x2)]
     with no_grad():
@@ -40,7 +41,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """The p-norm of x1 - x2 + eps along the last dimension. Source: torch.nn.functional.pairwise_distance."""
+    """Return the p-norm of x1 - x2 + eps along the last dimension.
+
+    PyTorch: torch.nn.functional.pairwise_distance.
+    """
     return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
@@ -53,10 +57,12 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How much `target * (input1 - input2)` is below `margin`.
+    """Return by how much `target * (input1 - input2)` is below `margin`.
 
-    1 in the target asks for the first to be larger, -1 for the second. RuntimeError where the numbers of
-    dimensions differ. Source: torch.nn.functional.margin_ranking_loss.
+    A target of 1 wants the first input to be larger, -1 the second. PyTorch: torch.nn.functional.margin_ranking_loss.
+
+    Raises:
+        RuntimeError: if the inputs and the target differ in their number of dimensions.
     """
     how = _reduction(size_average, reduce, reduction)
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
@@ -77,10 +83,14 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How much the anchor's distance from the negative falls short of that from the positive plus `margin`.
+    """Return how much closer the positive should be to the anchor than the negative is, by at least `margin`.
 
-    With `swap` the negative's distance from the positive counts where it is smaller. ValueError where `margin` is not
-    positive, RuntimeError where the numbers of dimensions differ. Source: torch.nn.functional.triplet_margin_loss.
+    With `swap`, the distance between positive and negative counts if it is smaller. PyTorch:
+    torch.nn.functional.triplet_margin_loss.
+
+    Raises:
+        ValueError: if `margin` isn't positive.
+        RuntimeError: if the tensors differ in their number of dimensions.
     """
     how = _reduction(size_average, reduce, reduction)
     if margin <= 0:
@@ -103,10 +113,18 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """One minus the cosine of vectors' angle where the target is 1; the cosine above `margin` where it is -1.
+    """Return 1 minus the cosine of two vectors where the target is 1, and the cosine above `margin` where it is -1.
 
-    The vectors are rows, or one and a target of no dimensions; RuntimeError otherwise. Source:
-    torch.nn.functional.cosine_embedding_loss.
+    PyTorch: torch.nn.functional.cosine_embedding_loss.
+
+    Args:
+        input1: Vectors as rows, or one vector.
+        input2: The vectors to compare with.
+        target: 1 or -1 for each row; without dimensions for one vector.
+        margin: A cosine that is accepted where the target is -1.
+
+    Raises:
+        RuntimeError: if the shapes don't fit.
     """
     how, dim = _reduction(size_average, reduce, reduction), target.dim()
     if dim > 1:
@@ -132,9 +150,9 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The input, a distance, where the target is 1, and how much it falls short of `margin` where it is -1.
+    """Return the input, a distance, where the target is 1, and how much it is below `margin` where it is -1.
 
-    Source: torch.nn.functional.hinge_embedding_loss.
+    PyTorch: torch.nn.functional.hinge_embedding_loss.
     """
     how, zeros = _reduction(size_average, reduce, reduction), zeros_like(input)
     short = where(target != 1, (float(margin) - input).clamp_min(0), zeros)
@@ -151,10 +169,16 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the logarithm of a count's probability in a Poisson distribution, of whose mean the input is the logarithm.
+    """Return minus the log-probability of counts in a Poisson distribution.
 
-    With `log_input=False` it is the mean itself. What depends on the target alone is left out, unless `full`, which
-    adds Stirling's formula for it. Source: torch.nn.functional.poisson_nll_loss.
+    PyTorch: torch.nn.functional.poisson_nll_loss.
+
+    Args:
+        input: The logarithm of the mean, or the mean with `log_input=False`.
+        target: The counts.
+        full: Add the terms that depend only on the target, by Stirling's formula.
+        eps: Added to the mean before its logarithm, with `log_input=False`.
+        reduction: "mean", "sum" or "none".
     """
     how = _reduction(size_average, reduce, reduction)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
@@ -172,11 +196,20 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the logarithm of the target's density in a normal distribution of mean `input` and variance `var`.
+    """Return minus the log-density of the target in a normal distribution.
 
-    A variance is no less than `eps`, of which its gradient knows nothing; there is one for all, for each row, or for
-    each number. The constant is left out unless `full`. ValueError where a variance is negative or does not fit.
-    Source: torch.nn.functional.gaussian_nll_loss.
+    PyTorch: torch.nn.functional.gaussian_nll_loss.
+
+    Args:
+        input: The mean.
+        target: The values.
+        var: The variance: one for all, for each row, or for each number.
+        full: Add the constant log(2 pi) / 2.
+        eps: The smallest variance, which the gradient doesn't take into account.
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ValueError: if a variance is negative, or its shape doesn't fit.
     """
     known = var if isinstance(var, Tensor) else var * ones_like(input)
     if bool((known < 0).any()):
@@ -205,9 +238,9 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Of each row the mean of minus the logarithms of the probabilities that sigmoid gives to targets of 0 and 1.
+    """Return for each row the mean binary cross-entropy of its labels, from logits and targets of 0 and 1.
 
-    Source: torch.nn.functional.multilabel_soft_margin_loss.
+    PyTorch: torch.nn.functional.multilabel_soft_margin_loss.
     """
     old = size_average is not None or reduce is not None
     how = _reduction(size_average, reduce, reduction) if old else {"none": 0, "mean": MEAN, "sum": SUM}.get(reduction)

@@ -1,4 +1,4 @@
-"""A module over several devices: here there is one (torch.nn.parallel)."""
+"""A module over several devices: the workbench has only one (torch.nn.parallel)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .modules.module import Module
 
 
 class DataParallel(Module):
-    """Calls its `module`, as PyTorch's does where there is no GPU; the state's names begin with "module."."""
+    """Call `module`, as PyTorch does without a GPU; the names in its state start with "module."."""
 
     def __init__(
         self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0
@@ -21,7 +21,7 @@ class DataParallel(Module):
         self.device_ids: list[Any] = []
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """What the module makes of the inputs."""
+        """Return the result of the module."""
         return self.module(*inputs, **kwargs)
 
 

@@ -1,4 +1,4 @@
-"""Leaves that modules hold (torch.nn.parameter)."""
+"""The leaves that modules train (torch.nn.parameter)."""
 
 from typing import Any as _Any
 

@@ -34,8 +34,12 @@ class Generator(np.random.Generator):
         return CPU
 
     def manual_seed(self, seed: int) -> Generator:
-        """Begin anew from a seed, and return the generator itself; RuntimeError for what is no int, ValueError for one
-        that has more than 64 bits."""
+        """Start again from a seed, and return the generator itself.
+
+        Raises:
+            RuntimeError: if the seed isn't an int.
+            ValueError: if it has more than 64 bits.
+        """
         try:
             number = operator.index(seed)
         except TypeError:

@@ -352,11 +352,11 @@ def matrix_power(self: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
 
 
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """(solution, residuals, rank, singular_values): the X for which the norm of A X - B, (..., m, n) and (..., m, k),
-    is least; of several the smallest.
+    """Return (solution, residuals, rank, singular_values) of a least-squares problem.
 
-    Residuals are there where m > n, A has full rank, and the driver is not "gelsy", as it is without one.
-    Source: torch.linalg.lstsq.
+    The solution X minimizes the norm of A X - B, with shapes (..., m, n) and (..., m, k); of several minima it is the
+    smallest. There are residuals if m > n, A has full rank, and the driver isn't "gelsy", the default.
+    PyTorch: torch.linalg.lstsq.
     """
     check_tensor("linalg_lstsq", "input", 0, A)
     check_tensor("linalg_lstsq", "b", 1, B)

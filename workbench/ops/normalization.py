@@ -1,5 +1,8 @@
-"""Normalization: mean 0 and variance 1 over the last dimensions (layer norm), for each channel (batch norm, of each
-sample instance norm), or for groups of each sample's channels (group norm)."""
+"""Normalization to mean 0 and variance 1: over the last dimensions, per channel, or per group of channels.
+
+Layer norm uses the last dimensions, batch norm each channel, instance norm each channel of each sample, and group norm
+groups of each sample's channels.
+"""
 
 from __future__ import annotations
 

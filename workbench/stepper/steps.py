@@ -1,6 +1,4 @@
-"""What a stepper says of a backward: its steps, what waits and what replaces it, where it is to stop, branches and how
-they differ, and all of that in a few lines of text.
-"""
+"""The state of a stepped backward pass: its steps, waiting gradients, breakpoints, branches and their differences."""
 
 from __future__ import annotations
 

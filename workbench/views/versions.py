@@ -1,7 +1,7 @@
-"""Versions: a line for every storage with its writes, and what was saved of it and read back; a write that spoiled a
-read is joined to it.
+"""Versions: a line for every storage with its writes, and with the saves and reads of its tensors.
 
-`Histories` follows each storage through a trace; `versions` draws that.
+A write that overwrote a saved tensor is joined to the read that failed. `Histories` follows each storage through a
+trace; `versions` draws that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parts that models are made of (torch.nn.modules)."""
+"""Parts of models (torch.nn.modules)."""
 
 from typing import Any as _Any
 

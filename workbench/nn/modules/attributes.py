@@ -1,4 +1,4 @@
-"""What a module holds: its attributes, told apart as parameters, buffers, modules and what is none of these."""
+"""The attributes of a module: parameters, buffers, modules and others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HELD = ("_parameters", "_buffers", "_modules")
 
 
 class Held:
-    """An object that tells apart what it is given: parameters, buffers, modules, and what is none of these."""
+    """An object that sorts its attributes into parameters, buffers, modules and others."""
 
     training: bool
     _parameters: dict[str, Parameter | None]
@@ -25,7 +25,7 @@ class Held:
         self.__dict__.update(training=True, _non_persistent_buffers_set=set(), **{kind: {} for kind in _HELD})
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Hold a parameter under a name, which becomes an attribute; None holds the place."""
+        """Add a parameter under a name, which becomes an attribute; None reserves the name."""
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
         self._check_name("parameter", name, self._parameters)
@@ -44,7 +44,7 @@ class Held:
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Hold a tensor that is no parameter; a persistent one is part of the state that is saved."""
+        """Add a tensor that isn't a parameter; a persistent one is part of the saved state."""
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name("buffer", name, self._buffers)
@@ -56,7 +56,7 @@ class Held:
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Any) -> None:
-        """Hold a module under a name, which becomes an attribute; None holds the place."""
+        """Add a module under a name, which becomes an attribute; None reserves the name."""
         if module is not None and not isinstance(module, Held):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         if not isinstance(name, str):
@@ -71,7 +71,7 @@ class Held:
         changed()
 
     def register_module(self, name: str, module: Any) -> None:
-        """The same as add_module."""
+        """Do the same as add_module."""
         self.add_module(name, module)
 
     def _check_name(self, kind: str, name: Any, held: dict[str, Any]) -> None:
@@ -131,7 +131,7 @@ class Held:
             super().__setattr__(name, value)
 
     def _make_way(self, name: str, kind: str) -> None:
-        """Drop what had the name, unless it is of the kind that is to have it."""
+        """Remove an attribute of this name unless it has the kind to be set."""
         for held in (self.__dict__, *[self.__dict__[other] for other in _HELD if other != kind]):
             held.pop(name, None)
         self._non_persistent_buffers_set.discard(name)

@@ -1,4 +1,4 @@
-"""Hooks on the backward of a module: nodes before and behind it, which call them (torch.utils.hooks)."""
+"""Hooks on a module's backward pass: the nodes before and after it that call them (torch.utils.hooks)."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ...errors import warn
 
 
 class BackwardHookFunction(Function):
-    """Tensors as they are, with a node of their own."""
+    """Pass tensors on as they are, through a node."""
 
     @staticmethod
     def forward(ctx: Any, *args: Tensor) -> tuple[Tensor, ...]:
-        """All arguments."""
+        """Return all arguments."""
         ctx.mark_non_differentiable(*[arg for arg in args if not arg.requires_grad])
         return args
 
     @staticmethod
     def backward(ctx: Any, *args: Any) -> Any:
-        """All gradients."""
+        """Return all gradients."""
         return args
 
 
 class BackwardHook:
-    """The hooks of one call of a module: `before` is given the outputs' gradients, `after` the inputs' as well."""
+    """The hooks of one call of a module: `before` gets the outputs' gradients, `after` also the inputs'."""
 
     places: Any  # the numbers of the arguments that are behind a node; None where there is no node
     kept: Any  # those of the outputs
@@ -38,12 +38,12 @@ class BackwardHook:
         self.grads: Any = None  # the outputs' gradients, from when they arrive to when the inputs' are known
 
     def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments, behind a node that calls the hooks with the gradients of both sides."""
+        """Return the arguments, behind a node that calls the hooks with the gradients of both sides."""
         args, self.places, self.count = *_behind_a_node(args, self._on_inputs), len(args)
         return args
 
     def outputs(self, result: Any) -> Any:
-        """The result, behind a node that takes note of its gradients."""
+        """Return the result, behind a node that stores its gradients."""
         if not isinstance(result, (Tensor, tuple)):
             warn(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of "
@@ -98,13 +98,13 @@ class BackwardHook:
 
 
 def _in_places(places: list[int], values: tuple[Any, ...], count: int) -> tuple[Any, ...]:
-    """Values at their places among so many, None at the others."""
+    """Return values at their places among `n`, with None at the others."""
     found = dict(zip(places, values, strict=False))
     return tuple([found.get(i) for i in range(count)])
 
 
 def _behind_a_node(args: tuple[Any, ...], seen: Callable[..., Any]) -> tuple[Any, list[int] | None]:
-    """The arguments with their tensors behind one node that calls `seen`, and where they are; None without a node."""
+    """Return the arguments with their tensors behind one node that calls `seen`, and their places, if any."""
     places = [i for i, arg in enumerate(args) if isinstance(arg, Tensor)]
     if not is_grad_enabled() or not any([args[i].requires_grad for i in places]):
         return args, None

@@ -1,4 +1,4 @@
-"""Modules and parameters by name, and parameters in a row (torch.nn.modules.container)."""
+"""Modules and parameters by name, and lists of parameters (torch.nn.modules.container)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LIST_KIND = "ParameterList.extend should be called with an iterable, but got {}"
 
 
 def _pairs(name: str, given: Any) -> Iterator[tuple[Any, Any]]:
-    """Keys and values of a mapping, or of a row of pairs."""
+    """Return keys and values of a mapping, or of a sequence of pairs."""
     if not isinstance(given, Iterable):
         raise TypeError(DICT_KIND.format(name, type(given).__name__))
     if isinstance(given, Mapping) or hasattr(given, "keys"):
@@ -39,7 +39,7 @@ def _pairs(name: str, given: Any) -> Iterator[tuple[Any, Any]]:
 
 
 class ModuleDict(Module):
-    """Modules by name; who holds them calls them."""
+    """Hold modules by name; your `forward` calls them."""
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
@@ -66,36 +66,36 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Take all modules out."""
+        """Remove all modules."""
         self._modules.clear()
         changed()
 
     def pop(self, key: str) -> Any:
-        """Take a module out."""
+        """Remove a module and return it."""
         found = self[key]
         del self[key]
         return found
 
     def keys(self) -> Iterable[str]:
-        """The names."""
+        """Return the names."""
         return self._modules.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """The names with their modules."""
+        """Return the names with their modules."""
         return self._modules.items()
 
     def values(self) -> Iterable[Any]:
-        """The modules."""
+        """Return the modules."""
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Put modules in, those of names that are there in place of these."""
+        """Add modules, which replace those of the same names."""
         for key, module in _pairs("ModuleDict", modules):
             self[key] = module
 
 
 class ParameterList(Module):
-    """A list of parameters; tensors that are put into it become parameters."""
+    """A list of parameters; tensors that are added become parameters."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -123,13 +123,13 @@ class ParameterList(Module):
         return iter(self[i] for i in range(len(self)))
 
     def append(self, value: Any) -> ParameterList:
-        """Put a parameter at the end."""
+        """Add a parameter at the end."""
         self._size += 1
         self[self._size - 1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> ParameterList:
-        """Put several parameters at the end."""
+        """Add several parameters at the end."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(LIST_KIND.format(type(values).__name__))
         for value in values:
@@ -143,12 +143,13 @@ class ParameterList(Module):
 
     def __repr__(self) -> str:
         return framed(
-            self._get_name(), [f"  ({at}): {_told(value, lambda t: str(t.dtype))}" for at, value in enumerate(self)]
+            self._get_name(),
+            [f"  ({at}): {_entry_text(value, lambda t: str(t.dtype))}" for at, value in enumerate(self)],
         )
 
 
 class ParameterDict(Module):
-    """Parameters by name; tensors that are put into it become parameters."""
+    """Parameters by name; tensors that are added become parameters."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -183,29 +184,29 @@ class ParameterDict(Module):
         return key in self._keys
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The parameter of a name, or something else if there is none."""
+        """Return the parameter of a name, or `default` if there is none."""
         return self[key] if key in self else default
 
     def pop(self, key: str) -> Any:
-        """Take a parameter out."""
+        """Remove a parameter and return it."""
         found = self[key]
         del self[key]
         return found
 
     def keys(self) -> Iterable[str]:
-        """The names."""
+        """Return the names."""
         return self._keys.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """The names with their parameters."""
+        """Return the names with their parameters."""
         return ((key, self[key]) for key in self._keys)
 
     def values(self) -> Iterable[Any]:
-        """The parameters."""
+        """Return the parameters."""
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Put parameters in, those of names that are there in place of these."""
+        """Add parameters, which replace those of the same names."""
         for key, value in _pairs("ParametersDict", parameters):
             self[key] = value
 
@@ -213,16 +214,18 @@ class ParameterDict(Module):
         raise RuntimeError("ParameterDict should not be called.")
 
     def __repr__(self) -> str:
-        return framed(self._get_name(), [f"  ({key}): {_told(value, Tensor.type)}" for key, value in self.items()])
+        return framed(
+            self._get_name(), [f"  ({key}): {_entry_text(value, Tensor.type)}" for key, value in self.items()]
+        )
 
 
 def _parameter(value: Any) -> Any:
-    """A tensor as a parameter; anything else as it is."""
+    """Return a tensor as a parameter, and anything else as it is."""
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _told(value: Any, kind_of: Callable[[Tensor], Any]) -> str:
-    """What is printed of a thing that is held."""
+def _entry_text(value: Any, kind_of: Callable[[Tensor], Any]) -> str:
+    """Return the text of an entry for printing."""
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"

@@ -1,4 +1,4 @@
-"""Convolutions: kernels of weights moved over sequences, images and volumes, and the transpose of that."""
+"""Convolutions of sequences, images and volumes, and their transposes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .module import Module
 
 
 def each(size: Any, dims: int) -> tuple[Any, ...]:
-    """One number for all dimensions, or one for each."""
+    """Return one number per dimension, where one number may stand for all."""
     return tuple(size) if isinstance(size, (tuple, list)) else (size,) * dims
 
 
 class _ConvNd(Module):
-    """What convolutions of any number of dimensions have in common."""
+    """The common part of convolutions of any number of dimensions."""
 
     _dims = 0
     _transposed = False
@@ -74,7 +74,7 @@ class _ConvNd(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def extra_repr(self) -> str:
-        """The channels and sizes, and what is not as usual."""
+        """Return the channels and sizes, and the options that differ from their defaults."""
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         for name, usual in (("padding", 0), ("dilation", 1), ("output_padding", 0)):
             value = getattr(self, name)
@@ -109,7 +109,7 @@ class _Straight(_ConvNd):
         return function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
     def _borders(self) -> list[int]:
-        """How much is added before and after each dimension, the last first."""
+        """Return the padding before and after each dimension, the last dimension first."""
         if self.padding == "valid":
             return [0] * (2 * self._dims)
         if not isinstance(self.padding, str):
@@ -119,41 +119,64 @@ class _Straight(_ConvNd):
 
 
 class Conv1d(_Straight):
-    """Kernels of weights moved over sequences, one output channel each, plus bias.
+    """Convolve sequences with a kernel per output channel, and add a bias.
 
-    The weight is (out_channels, in_channels / groups, length).
+    The weight has the shape (out_channels, in_channels / groups, length). PyTorch: torch.nn.Conv1d.
+
+    Args:
+        in_channels: The number of input channels.
+        out_channels: The number of output channels.
+        kernel_size: The length of the kernels.
+        stride: The distance between two places of a kernel.
+        padding: How many elements are added on both sides, or "same" or "valid".
+        dilation: The distance between two elements that a kernel covers.
+        groups: Into how many separate parts the channels are divided.
+        bias: Add a learned number per output channel.
+        padding_mode: "zeros", "reflect", "replicate" or "circular".
     """
 
     _dims = 1
 
     def forward(self, input: Tensor) -> Tensor:
-        """The convolution of (sequences, channels, length), or of one sequence."""
+        """Return the convolution of (sequences, channels, length), or of one sequence."""
         return self._run(F.conv1d, input)
 
 
 class Conv2d(_Straight):
-    """Kernels of weights moved over images, one output channel each, plus bias.
+    """Convolve images with a kernel per output channel, and add a bias.
 
-    The weight is (out_channels, in_channels / groups, height, width).
+    The weight has the shape (out_channels, in_channels / groups, height, width). PyTorch: torch.nn.Conv2d.
+
+    Args:
+        in_channels: The number of input channels.
+        out_channels: The number of output channels.
+        kernel_size: The height and width of the kernels, or one number for both; so for the next three.
+        stride: The distance between two places of a kernel.
+        padding: How many elements are added on both sides, or "same" or "valid".
+        dilation: The distance between two elements that a kernel covers.
+        groups: Into how many separate parts the channels are divided.
+        bias: Add a learned number per output channel.
+        padding_mode: "zeros", "reflect", "replicate" or "circular".
     """
 
     _dims = 2
 
     def forward(self, input: Tensor) -> Tensor:
-        """The convolution of (images, channels, height, width), or of one image."""
+        """Return the convolution of (images, channels, height, width), or of one image."""
         return self._run(F.conv2d, input)
 
 
 class Conv3d(_Straight):
-    """Kernels of weights moved over volumes, one output channel each, plus bias.
+    """Convolve volumes with a kernel per output channel, and add a bias.
 
-    The weight is (out_channels, in_channels / groups, depth, height, width).
+    The weight has the shape (out_channels, in_channels / groups, depth, height, width). The arguments are those of
+    Conv2d, with three numbers. PyTorch: torch.nn.Conv3d.
     """
 
     _dims = 3
 
     def forward(self, input: Tensor) -> Tensor:
-        """The convolution of (volumes, channels, depth, height, width), or of one volume."""
+        """Return the convolution of (volumes, channels, depth, height, width), or of one volume."""
         return self._run(F.conv3d, input)
 
 
@@ -181,13 +204,17 @@ class _ConvTransposeNd(_ConvNd):
         self._begin((in_channels, out_channels), *how)
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
-        """The transposed convolution; `output_size` chooses among the sizes that the stride makes possible."""
+        """Return the transposed convolution; `output_size` chooses one of the sizes that the stride allows."""
         more = self.output_padding if output_size is None else self._padding_for(input, output_size)
         function = getattr(F, f"conv_transpose{self._dims}d")
         return function(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 
     def _padding_for(self, input: Tensor, wanted: Any) -> list[int]:
-        """The `output_padding` that makes an output of the wanted size; ValueError if none does."""
+        """Return the `output_padding` that gives an output of the wanted size.
+
+        Raises:
+            ValueError: if no padding gives this size.
+        """
         dims, before = self._dims, input.dim() - self._dims
         if len(wanted) == before + dims:
             wanted = wanted[before:]
@@ -208,27 +235,31 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """Each element of sequences as a multiple of a kernel, added up where they overlap, plus bias.
+    """Multiply kernels by each element of sequences, and add up where they overlap; then add a bias.
 
-    The weight is (in_channels, out_channels / groups, length).
+    The weight has the shape (in_channels, out_channels / groups, length). The arguments are those of Conv1d, and
+    `output_padding`: how many elements are added at the end of the output. PyTorch: torch.nn.ConvTranspose1d.
     """
 
     _dims = 1
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """Each element of images as a multiple of a kernel, added up where they overlap, plus bias.
+    """Multiply kernels by each element of images, and add up where they overlap; then add a bias.
 
-    The weight is (in_channels, out_channels / groups, height, width).
+    The weight has the shape (in_channels, out_channels / groups, height, width). The arguments are those of Conv2d, and
+    `output_padding`: how many elements are added at the end of the output. PyTorch: torch.nn.ConvTranspose2d.
     """
 
     _dims = 2
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """Each element of volumes as a multiple of a kernel, added up where they overlap, plus bias.
+    """Multiply kernels by each element of volumes, and add up where they overlap; then add a bias.
 
-    The weight is (in_channels, out_channels / groups, depth, height, width).
+    The weight has the shape (in_channels, out_channels / groups, depth, height, width). The arguments are those of
+    Conv3d, and `output_padding`: how many elements are added at the end of the output. PyTorch:
+    torch.nn.ConvTranspose3d.
     """
 
     _dims = 3

@@ -1,4 +1,4 @@
-"""Layers that attend to two sequences, and the whole transformer of encoder and decoder."""
+"""Layers that attend to two sequences, and the whole transformer with encoder and decoder."""
 
 from __future__ import annotations
 
@@ -22,9 +22,21 @@ FEATURES = "the feature number of src and tgt must be equal to d_model"
 
 
 class TransformerDecoderLayer(AttentionLayer):
-    """Attention of a sequence to itself, then to the `memory` of another, then two linear layers.
+    """Attend to the sequence itself, then to the `memory` of another, then apply two linear layers.
 
-    Each is added to its input and normalised; with `norm_first` the input is normalised instead.
+    Each part is added to its input and normalized; with `norm_first` the input is normalized instead. PyTorch:
+    torch.nn.TransformerDecoderLayer; see Vaswani et al. (2017).
+
+    Args:
+        d_model: The number of features of each element.
+        nhead: The number of heads.
+        dim_feedforward: The number of features between the two linear layers.
+        dropout: The probability that a feature is set to zero in training.
+        activation: The function between the linear layers, or its name.
+        layer_norm_eps: Added to the variance in the normalizations.
+        batch_first: Sequences are (batch, length, d_model), otherwise (length, batch, d_model).
+        norm_first: Normalize the input of each part instead of its output.
+        bias: Give the linear layers and the normalizations biases.
     """
 
     attends_to_memory = True
@@ -40,7 +52,7 @@ class TransformerDecoderLayer(AttentionLayer):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The sequence after both attentions and the linear layers, in its shape."""
+        """Return the sequence after both attentions and the linear layers, in its shape."""
         own, other = (tgt_mask, tgt_key_padding_mask, tgt_is_causal), (memory_mask, memory_key_padding_mask)
         if self.norm_first:
             tgt = tgt + self._attended(self.norm1(tgt), *own)
@@ -56,7 +68,7 @@ class TransformerDecoderLayer(AttentionLayer):
 
 
 class TransformerDecoder(Module):
-    """Copies of a layer one after the other, which all attend to the same memory."""
+    """Apply copies of a layer in turn, which all attend to the same memory. PyTorch: torch.nn.TransformerDecoder."""
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -74,7 +86,7 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The sequence after all layers."""
+        """Return the sequence after all layers."""
         masks = {
             "tgt_mask": tgt_mask,
             "memory_mask": memory_mask,
@@ -89,7 +101,11 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder of one sequence, and a decoder of another that attends to it (Vaswani et al., 2017)."""
+    """Encode one sequence, and decode another that attends to it (Vaswani et al., 2017).
+
+    The arguments are those of TransformerEncoderLayer and TransformerDecoderLayer, with the number of layers of each.
+    PyTorch: torch.nn.Transformer.
+    """
 
     def __init__(
         self,
@@ -126,7 +142,7 @@ class Transformer(Module):
         self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
 
     def _reset_parameters(self) -> None:
-        """Draw all weights again, as Xavier's uniform numbers."""
+        """Draw all weights again with `xavier_uniform_`."""
         for parameter in self.parameters():
             if parameter.dim() > 1:
                 init.xavier_uniform_(parameter)
@@ -145,7 +161,7 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """What the decoder makes of `tgt`, and of what the encoder makes of `src`."""
+        """Return the decoder's output for `tgt`, attending to the encoder's output for `src`."""
         batch = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch) != tgt.size(batch):
             raise RuntimeError(BATCHES)
@@ -165,5 +181,5 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Dtype | None = None) -> Tensor:
-        """Minus infinity above the diagonal, zeros elsewhere: no place attends to a later one."""
+        """Return a mask of -inf above the diagonal and zeros elsewhere, so that no element attends to a later one."""
         return full((sz, sz), float("-inf"), dtype=dtype).triu(1)

@@ -1,4 +1,4 @@
-"""Windows of images as columns, and columns put together to images, as layers."""
+"""Windows of images as columns, and images from columns, as modules."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from .module import Module
 
 
 class Unfold(Module):
-    """The windows of images, as columns."""
+    """Copy the windows of images into columns."""
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         super().__init__()
         self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
 
     def forward(self, input: Tensor) -> Tensor:
-        """The columns."""
+        """Return the columns."""
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
-        """What the windows are like."""
+        """Return the sizes and steps of the windows."""
         how = f"dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
         return f"kernel_size={self.kernel_size}, {how}"
 
 
 class Fold(Unfold):
-    """Images of a size, put together from columns; where windows overlap they add up."""
+    """Build images of a given size from columns; where windows overlap they add up."""
 
     def __init__(
         self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
@@ -36,10 +36,10 @@ class Fold(Unfold):
         self.output_size = output_size
 
     def forward(self, input: Tensor) -> Tensor:
-        """The images."""
+        """Return the images."""
         how = self.kernel_size, self.dilation, self.padding, self.stride
         return F.fold(input, self.output_size, *how)
 
     def extra_repr(self) -> str:
-        """The size, and what the windows are like."""
+        """Return the size of the images, and the sizes and steps of the windows."""
         return f"output_size={self.output_size}, {super().extra_repr()}"

@@ -1,4 +1,4 @@
-"""Layers (linear, convolution, pooling, embedding, normalization, dropout), functions of each element, and losses."""
+"""Layers (linear, convolution, pooling, embedding, normalization, dropout), element-wise functions, and losses."""
 
 from __future__ import annotations
 
@@ -18,18 +18,26 @@ from .module import Module
 
 
 class Identity(Module):
-    """What it is given, whatever it was made with."""
+    """Return the input; any arguments are accepted and ignored."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input."""
+        """Return the input."""
         return input
 
 
 class Linear(Module):
-    """input @ weight.T + bias, with a weight of (out_features, in_features)."""
+    """Compute input @ weight.T + bias, with a weight of shape (out_features, in_features).
+
+    PyTorch: torch.nn.Linear.
+
+    Args:
+        in_features: The size of the input's last dimension.
+        out_features: The size of the output's last dimension.
+        bias: Add a learned number per output feature.
+    """
 
     def __init__(
         self,
@@ -59,31 +67,31 @@ class Linear(Module):
                     parameter.copy_((rand(parameter.shape, dtype=parameter.dtype) * 2 - 1) * bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        """input @ weight.T + bias."""
+        """Return input @ weight.T + bias."""
         own: Any = self._parameters
         if "weight" in own and "bias" in own:  # nearly always: as attributes they are found in three times the time
             return F.linear(input, own["weight"], own["bias"])
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """The two sizes, and whether there is a bias."""
+        """Return the two sizes, and whether there is a bias."""
         has_bias = self.bias is not None
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={has_bias}"
 
 
 class Flatten(Module):
-    """The input with the dimensions from `start_dim` to `end_dim` as one: all but the batch, unless told otherwise."""
+    """Merge the dimensions from `start_dim` to `end_dim` into one: by default, all but the batch."""
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
 
     def forward(self, input: Tensor) -> Tensor:
-        """The same elements in fewer dimensions."""
+        """Return the same elements in fewer dimensions."""
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
-        """The first and the last of these dimensions."""
+        """Return the first and the last of these dimensions."""
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
@@ -103,7 +111,7 @@ class _MaxPoolNd(Module):
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
 
     def extra_repr(self) -> str:
-        """The sizes."""
+        """Return the sizes."""
         return (
             f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
             f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
@@ -111,25 +119,25 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The largest element of each window of sequences."""
+    """Compute the maximum of each window of sequences."""
 
     def forward(self, input: Tensor) -> Any:
-        """The largest elements, with `return_indices` also where they are."""
+        """Return the maxima, and with `return_indices` their places."""
         how = self.padding, self.dilation, self.ceil_mode, self.return_indices
         return F.max_pool1d(input, self.kernel_size, self.stride, *how)
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The largest element of each window of images."""
+    """Compute the maximum of each window of images."""
 
     def forward(self, input: Tensor) -> Any:
-        """The largest elements, with `return_indices` also where they are."""
+        """Return the maxima, and with `return_indices` their places."""
         how = self.padding, self.dilation, self.ceil_mode, self.return_indices
         return F.max_pool2d(input, self.kernel_size, self.stride, *how)
 
 
 class _AvgPoolNd(Module):
-    """What mean pools of images and of volumes share."""
+    """The common part of average pools of images and of volumes."""
 
     def __init__(
         self,
@@ -146,21 +154,33 @@ class _AvgPoolNd(Module):
         self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
     def extra_repr(self) -> str:
-        """The sizes."""
+        """Return the sizes."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class AvgPool2d(_AvgPoolNd):
-    """The mean of each window."""
+    """Compute the mean of each window of images."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The means."""
+        """Return the means."""
         how = self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override
         return F.avg_pool2d(input, self.kernel_size, self.stride, *how)
 
 
 class Embedding(Module):
-    """A row of the weight for each index; the row `padding_idx` begins as zeros and gets no gradient."""
+    """Look up a row of the weight for each index.
+
+    PyTorch: torch.nn.Embedding.
+
+    Args:
+        num_embeddings: The number of rows.
+        embedding_dim: The length of a row.
+        padding_idx: A row that starts as zeros and gets no gradient.
+        max_norm: Shorten longer rows to this norm when they are read, in place.
+        norm_type: The p of this norm.
+        scale_grad_by_freq: Divide the gradient of a row by how often the batch reads it.
+        sparse: PyTorch stores such gradients sparsely; the workbench doesn't.
+    """
 
     def __init__(
         self,
@@ -194,7 +214,7 @@ class Embedding(Module):
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
-        """An embedding with a given weight, which does not learn unless `freeze` is False."""
+        """Return an embedding with the given weight, which isn't trained unless `freeze` is False."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
@@ -208,12 +228,12 @@ class Embedding(Module):
                 self.weight[self.padding_idx].fill_(0)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The rows of the weight that the indices name."""
+        """Return the rows of the weight that the indices select."""
         shortened = self.padding_idx, self.max_norm, self.norm_type
         return F.embedding(input, self.weight, *shortened, self.scale_grad_by_freq, self.sparse)
 
     def extra_repr(self) -> str:
-        """How many rows of which length, and what is not as usual."""
+        """Return the number and length of rows, and the options that differ from their defaults."""
         text = f"{self.num_embeddings}, {self.embedding_dim}"
         text += f", padding_idx={self.padding_idx}" if self.padding_idx is not None else ""
         text += f", max_norm={self.max_norm}" if self.max_norm is not None else ""
@@ -223,7 +243,10 @@ class Embedding(Module):
 
 
 class Dropout(Module):
-    """In training, zeros in place of each element with probability `p`, and the others enlarged to make up for it."""
+    """In training, set each element to zero with probability `p`, and divide the others by 1 - p.
+
+    PyTorch: torch.nn.Dropout; see Srivastava et al. (2014).
+    """
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -232,171 +255,174 @@ class Dropout(Module):
         self.p, self.inplace = p, inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, in training without some of its elements."""
+        """Return the input, in training without some of its elements."""
         return F.dropout(input, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:
-        """The probability, and whether it writes into its input."""
+        """Return the probability, and whether the module writes into its input."""
         return f"p={self.p}, inplace={self.inplace}"
 
 
 class Dropout1d(Dropout):
-    """In training, zeros in place of each channel of sequences with probability `p`; the others are enlarged."""
+    """In training, set each channel of sequences to zero with probability `p`, and divide the others by 1 - p."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, in training without some of its channels."""
+        """Return the input, in training without some of its channels."""
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(Dropout):
-    """In training, zeros in place of each channel of images with probability `p`; the others are enlarged."""
+    """In training, set each channel of images to zero with probability `p`, and divide the others by 1 - p."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, in training without some of its channels."""
+        """Return the input, in training without some of its channels."""
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class Dropout3d(Dropout):
-    """In training, zeros in place of each channel of volumes with probability `p`; the others are enlarged."""
+    """In training, set each channel of volumes to zero with probability `p`, and divide the others by 1 - p."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, in training without some of its channels."""
+        """Return the input, in training without some of its channels."""
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(Dropout):
-    """Dropout for layers with SELU: mean 0 and variance 1 stay so."""
+    """Dropout for layers with SELU, which preserves mean 0 and variance 1 (Klambauer et al., 2017)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, in training without some of its elements."""
+        """Return the input, in training without some of its elements."""
         return F.alpha_dropout(input, self.p, self.training)
 
 
 class FeatureAlphaDropout(Dropout):
-    """Dropout of whole channels for layers with SELU: mean 0 and variance 1 stay so."""
+    """Dropout of whole channels for layers with SELU, which preserves mean 0 and variance 1."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, in training without some of its channels."""
+        """Return the input, in training without some of its channels."""
         return F.feature_alpha_dropout(input, self.p, self.training)
 
 
 class ReLU(Module):
-    """The element, or 0 where it is negative."""
+    """Keep each element, or use 0 where it is negative."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        """The element, or 0 where it is negative."""
+        """Return each element, or 0 where it is negative."""
         return F.relu(input, inplace=self.inplace)
 
     def extra_repr(self) -> str:
-        """Whether it writes into its input."""
+        """Return "inplace=True" if the module writes into its input."""
         return "inplace=True" if self.inplace else ""
 
 
 class LeakyReLU(Module):
-    """The element, or a small part of it where it is negative."""
+    """Keep each element, or multiply it by `negative_slope` where it is negative."""
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__()
         self.negative_slope, self.inplace = negative_slope, inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        """The element, or a small part of it where it is negative."""
+        """Return each element, or `negative_slope` times it where it is negative."""
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
     def extra_repr(self) -> str:
-        """The slope below zero, and whether it writes into its input."""
+        """Return the slope below zero, and whether the module writes into its input."""
         return f"negative_slope={self.negative_slope}" + (", inplace=True" if self.inplace else "")
 
 
 class Tanh(Module):
-    """The hyperbolic tangent."""
+    """Compute the hyperbolic tangent of each element."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The hyperbolic tangent."""
+        """Return the hyperbolic tangent of each element."""
         return F.tanh(input)
 
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-element))."""
+    """Compute 1 / (1 + exp(-element))."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """1 / (1 + exp(-element))."""
+        """Return 1 / (1 + exp(-element))."""
         return F.sigmoid(input)
 
 
 class LogSigmoid(Module):
-    """The logarithm of the sigmoid."""
+    """Compute the logarithm of the sigmoid."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The logarithm of the sigmoid."""
+        """Return the logarithm of the sigmoid."""
         return F.logsigmoid(input)
 
 
 class SiLU(Module):
-    """The element times its sigmoid."""
+    """Multiply each element by its sigmoid."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        """The element times its sigmoid."""
+        """Return each element times its sigmoid."""
         return F.silu(input, self.inplace)
 
     def extra_repr(self) -> str:
-        """Whether it writes into its input."""
+        """Return "inplace=True" if the module writes into its input."""
         return "inplace=True" if self.inplace else ""
 
 
 class ELU(Module):
-    """The element, or alpha * (exp(element) - 1) where it is negative."""
+    """Keep each element, or use alpha * (exp(element) - 1) where it is negative (Clevert et al., 2016)."""
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
         self.alpha, self.inplace = alpha, inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        """The element, or alpha * (exp(element) - 1) where it is negative."""
+        """Return each element, or alpha * (exp(element) - 1) where it is negative."""
         return F.elu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
-        """What the elements approach below zero, and whether it writes into its input."""
+        """Return alpha, and whether the module writes into its input."""
         return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
 
 
 class Softplus(Module):
-    """log(1 + exp(beta * element)) / beta: ReLU with its corner rounded."""
+    """Compute log(1 + exp(beta * element)) / beta, a smooth ReLU."""
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
         self.beta, self.threshold = beta, threshold
 
     def forward(self, input: Tensor) -> Tensor:
-        """log(1 + exp(beta * element)) / beta."""
+        """Return log(1 + exp(beta * element)) / beta."""
         return F.softplus(input, self.beta, self.threshold)
 
     def extra_repr(self) -> str:
-        """How sharp the corner is, and from where on the element itself is given."""
+        """Return beta, and the threshold above which an element is returned as it is."""
         return f"beta={self.beta}, threshold={self.threshold}"
 
 
 class GELU(Module):
-    """The element times the chance that a normally distributed number is below it."""
+    """Multiply each element by the probability that a standard normal number is below it.
+
+    PyTorch: torch.nn.GELU; see Hendrycks and Gimpel (2016).
+    """
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
         self.approximate = approximate
 
     def forward(self, input: Tensor) -> Tensor:
-        """The element times the chance that a normally distributed number is below it."""
+        """Return each element times the probability that a standard normal number is below it."""
         return F.gelu(input, approximate=self.approximate)
 
     def extra_repr(self) -> str:
-        """How that chance is computed."""
+        """Return how the probability is computed."""
         return f"approximate={self.approximate!r}"
 
 
@@ -406,23 +432,23 @@ class _AlongDim(Module):
         self.dim = dim
 
     def extra_repr(self) -> str:
-        """The dimension."""
+        """Return the dimension."""
         return f"dim={self.dim}"
 
 
 class Softmax(_AlongDim):
-    """Positive numbers that sum to one along `dim`."""
+    """Compute positive numbers that sum to one along `dim`: exponentials divided by their sum."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """Positive numbers that sum to one along `dim`."""
+        """Return positive numbers that sum to one along `dim`."""
         return F.softmax(input, self.dim, _stacklevel=5)
 
 
 class LogSoftmax(_AlongDim):
-    """The logarithm of softmax."""
+    """Compute the logarithm of softmax along `dim`."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The logarithm of softmax."""
+        """Return the logarithm of softmax."""
         return F.log_softmax(input, self.dim, _stacklevel=5)
 
 
@@ -447,15 +473,33 @@ class _WeightedLoss(_Loss):
 
 
 class MSELoss(_Loss):
-    """The mean of the squared differences."""
+    """Compute the mean of the squared differences.
+
+    PyTorch: torch.nn.MSELoss.
+
+    Args:
+        size_average: Deprecated; use `reduction`.
+        reduce: Deprecated; use `reduction`.
+        reduction: "mean", "sum", or "none" for a loss per element.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The mean of the squared differences, or their sum, or each."""
+        """Return the mean of the squared differences, their sum, or each."""
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
 class NLLLoss(_WeightedLoss):
-    """Minus the logarithm of the probability that was given to the right class; the input are such logarithms."""
+    """Compute minus the log-probability of the right class, from log-probabilities.
+
+    PyTorch: torch.nn.NLLLoss.
+
+    Args:
+        weight: A factor per class.
+        size_average: Deprecated; use `reduction`.
+        ignore_index: A class that doesn't count.
+        reduce: Deprecated; use `reduction`.
+        reduction: "mean", "sum", or "none" for a loss per sample.
+    """
 
     def __init__(
         self,
@@ -469,12 +513,24 @@ class NLLLoss(_WeightedLoss):
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The mean over the samples, or their sum, or each."""
+        """Return the mean over the samples, the sum, or each loss."""
         return F.nll_loss(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """Minus the logarithm of the probability that softmax of the input gives to the right class."""
+    """Compute minus the log-probability of the right class, from logits: log-softmax, then NLLLoss.
+
+    The input is (batch, classes) or (batch, classes, …), the target (batch) or (batch, …): classes as int64, or
+    probabilities in the input's shape. PyTorch: torch.nn.CrossEntropyLoss.
+
+    Args:
+        weight: A factor per class.
+        size_average: Deprecated; use `reduction`.
+        ignore_index: A class that doesn't count.
+        reduce: Deprecated; use `reduction`.
+        reduction: "mean", "sum", or "none" for a loss per sample.
+        label_smoothing: The share of the target that is spread evenly over all classes.
+    """
 
     def __init__(
         self,
@@ -489,21 +545,21 @@ class CrossEntropyLoss(_WeightedLoss):
         self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The mean over the samples, or their sum, or each."""
+        """Return the mean over the samples, the sum, or each loss."""
         how = None, self.ignore_index, None, self.reduction, self.label_smoothing
         return F.cross_entropy(input, target, self.weight, *how)
 
 
 class L1Loss(_Loss):
-    """The mean of the differences without their signs."""
+    """Compute the mean of the absolute differences."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The mean, or the sum, or each."""
+        """Return the mean, the sum, or each loss."""
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class KLDivLoss(_Loss):
-    """F.kl_div."""
+    """Compute the Kullback-Leibler divergence of the target from the input, which are log-probabilities (F.kl_div)."""
 
     def __init__(
         self,
@@ -516,12 +572,12 @@ class KLDivLoss(_Loss):
         self.log_target = log_target
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """How far the target is from what the input holds the logarithms of."""
+        """Return the divergence."""
         return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
 
 class SmoothL1Loss(_Loss):
-    """Squares of small differences, straight lines of large ones."""
+    """Compute squares of small differences divided by `2 * beta`, and absolute large ones minus `beta / 2`."""
 
     def __init__(
         self,
@@ -534,32 +590,32 @@ class SmoothL1Loss(_Loss):
         self.beta = beta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The mean, or the sum, or each."""
+        """Return the mean, the sum, or each loss."""
         return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
 
 class HuberLoss(_Loss):
-    """Half the squares of small differences, straight lines of large ones."""
+    """Compute half the squares of small differences, and straight lines for large ones, with a bend at `delta`."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
         self.delta = delta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The mean, or the sum, or each."""
+        """Return the mean, the sum, or each loss."""
         return F.huber_loss(input, target, self.reduction, self.delta)
 
 
 class BCELoss(_WeightedLoss):
-    """Minus the logarithm of the probability that was given to a target of 0 or 1; the input are probabilities."""
+    """Compute minus the log-probability of a target of 0 or 1, from probabilities."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The mean over the samples, or their sum, or each."""
+        """Return the mean over the samples, the sum, or each loss."""
         return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_WeightedLoss):
-    """Minus the logarithm of the probability that sigmoid of the input gives to a target of 0 or 1."""
+    """Compute minus the log-probability of a target of 0 or 1, from logits: sigmoid, then BCELoss."""
 
     def __init__(
         self,
@@ -573,7 +629,7 @@ class BCEWithLogitsLoss(_WeightedLoss):
         self.register_buffer("pos_weight", pos_weight)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The mean over the samples, or their sum, or each."""
+        """Return the mean over the samples, the sum, or each loss."""
         return F.binary_cross_entropy_with_logits(
             input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight
         )

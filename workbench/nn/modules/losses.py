@@ -1,4 +1,4 @@
-"""Losses of pairs, of triplets and of distributions, as layers."""
+"""Losses of pairs, of triplets and of distributions, as modules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Old = bool | None  # how `reduction` was said before there was one
 
 
 class _MarginLoss(_Loss):
-    """One with a margin, which may be the first argument."""
+    """A loss with a margin, which may be the first argument."""
 
     def __init__(
         self, margin: float = 0.0, size_average: Old = None, reduce: Old = None, reduction: str = "mean"
@@ -20,23 +20,23 @@ class _MarginLoss(_Loss):
 
 
 class MarginRankingLoss(_MarginLoss):
-    """F.margin_ranking_loss."""
+    """Compute by how much differences are below a margin; see F.margin_ranking_loss."""
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        """How much the differences fall short of the margin."""
+        """Return by how much the differences are below the margin."""
         return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
 class CosineEmbeddingLoss(_MarginLoss):
-    """F.cosine_embedding_loss."""
+    """Compute how far angles are from their targets; see F.cosine_embedding_loss."""
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        """How far the angles are from what the target says."""
+        """Return how far the angles are from their targets."""
         return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
 class HingeEmbeddingLoss(_MarginLoss):
-    """F.hinge_embedding_loss."""
+    """Compute distances of similar pairs, and how near the others are; see F.hinge_embedding_loss."""
 
     def __init__(
         self, margin: float = 1.0, size_average: Old = None, reduce: Old = None, reduction: str = "mean"
@@ -44,12 +44,12 @@ class HingeEmbeddingLoss(_MarginLoss):
         super().__init__(margin, size_average, reduce, reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The distances of what is alike, and how near the other is."""
+        """Return the distances of similar pairs, and how near the others are."""
         return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
 
 
 class TripletMarginLoss(_Loss):
-    """F.triplet_margin_loss."""
+    """Compute how much too near negatives are; see F.triplet_margin_loss."""
 
     def __init__(
         self,
@@ -67,13 +67,13 @@ class TripletMarginLoss(_Loss):
         self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        """How much the negatives are too near."""
+        """Return how much too near the negatives are."""
         how = self.margin, self.p, self.eps, self.swap
         return F.triplet_margin_loss(anchor, positive, negative, *how, reduction=self.reduction)
 
 
 class PoissonNLLLoss(_Loss):
-    """F.poisson_nll_loss."""
+    """Compute minus the log-probability of counts; see F.poisson_nll_loss."""
 
     def __init__(
         self,
@@ -88,34 +88,34 @@ class PoissonNLLLoss(_Loss):
         self.log_input, self.full, self.eps = log_input, full, eps
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        """Minus the logarithms of the counts' probabilities."""
+        """Return minus the log-probabilities of the counts."""
         how = {"log_input": self.log_input, "full": self.full, "eps": self.eps, "reduction": self.reduction}
         return F.poisson_nll_loss(log_input, target, **how)  # type: ignore[arg-type]
 
 
 class GaussianNLLLoss(_Loss):
-    """F.gaussian_nll_loss."""
+    """Compute minus the log-density of targets; see F.gaussian_nll_loss."""
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(None, None, reduction)
         self.full, self.eps = full, eps
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
-        """Minus the logarithms of the targets' densities."""
+        """Return minus the log-densities of the targets."""
         return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
 
 
 class SoftMarginLoss(_Loss):
-    """F.soft_margin_loss."""
+    """Compute the mean of log(1 + exp(-target * input)); see F.soft_margin_loss."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The logarithms of one plus exp(-target * input)."""
+        """Return log(1 + exp(-target * input)), reduced."""
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """F.multilabel_soft_margin_loss."""
+    """Compute the mean binary cross-entropy of each row's labels; see F.multilabel_soft_margin_loss."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """Of each row the mean of the losses of its labels."""
+        """Return for each row the mean of the losses of its labels, reduced."""
         return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)

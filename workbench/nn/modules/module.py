@@ -1,4 +1,4 @@
-"""Module, the base of all that has parameters: its calls, hooks and modes; and modules in rows (torch.nn.Module)."""
+"""Module, the base of everything with parameters: calls, hooks and modes; and lists of modules (torch.nn.Module)."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 
 
 class Module(Stateful):
-    """Something with parameters that computes; what it is made of are attributes, parameters and modules alike.
+    """A computation with parameters; its parameters, buffers and modules are attributes.
 
-    Every call opens a scope, so that a picture of the graph has a box for each module: "MLP/layers/0" is what the
-    model of class MLP calls `self.layers[0]`.
+    Every call opens a scope, so that a picture of the graph has a box for each module: "MLP/layers/0" is
+    `self.layers[0]` of a model of class MLP.
     """
 
     _forward_hooks: OrderedDict[int, _Hook]
@@ -55,7 +55,7 @@ class Module(Stateful):
         self.__dict__.update({kind: OrderedDict() for kind in _HOOKS})
 
     def forward(self, *args: Any) -> Any:
-        """What the module computes; to be overridden."""
+        """Return the result of the module; a subclass overrides it."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -107,7 +107,7 @@ class Module(Stateful):
         return result
 
     def _call_before(self, hook: _Hook, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """The arguments as a hook leaves them."""
+        """Return the arguments after a hook."""
         if hook.with_kwargs:
             changed = hook.function(self, args, kwargs)
             if changed is None:
@@ -123,7 +123,7 @@ class Module(Stateful):
         return args, kwargs
 
     def _call_after(self, hook: _Hook, args: Any, kwargs: dict[str, Any], result: Any) -> Any:
-        """The result as a hook leaves it."""
+        """Return the result after a hook."""
         given = (args, kwargs, result) if hook.with_kwargs else (args, result)
         changed = hook.function(self, *given)
         return result if changed is None else changed
@@ -131,9 +131,9 @@ class Module(Stateful):
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call `hook(module, args)` before forward; what it returns, if anything, is given to forward instead.
+        """Call `hook(module, args)` before forward; forward gets its result instead, unless that is None.
 
-        With `with_kwargs` it is `hook(module, args, kwargs)`, which returns both.
+        With `with_kwargs` the call is `hook(module, args, kwargs)`, which returns both.
         """
         return _registered(self._forward_pre_hooks, _Hook(hook, with_kwargs), prepend)
 
@@ -145,25 +145,29 @@ class Module(Stateful):
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """Call `hook(module, args, output)` after forward; what it returns, if anything, is the output instead.
+        """Call `hook(module, args, output)` after forward; its result replaces the output, unless it is None.
 
-        With `with_kwargs` it is `hook(module, args, kwargs, output)`. With `always_call` it runs also after an error.
+        With `with_kwargs` the call is `hook(module, args, kwargs, output)`. With `always_call` it also runs after an
+        error.
         """
         return _registered(self._forward_hooks, _Hook(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` when the inputs' gradients are known.
 
-        What it returns, if anything, goes on instead of `grad_input`.
+        Its result replaces `grad_input`, unless it is None.
         """
         return _registered(self._backward_hooks, hook, prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(module, grad_output)` when the outputs' gradients arrive; what it returns goes on instead."""
+        """Call `hook(module, grad_output)` when the outputs' gradients arrive.
+
+        Its result replaces them, unless it is None.
+        """
         return _registered(self._backward_pre_hooks, hook, prepend)
 
     def train(self, mode: bool = True) -> Self:
-        """Have this module and all in it be in training mode, or not."""
+        """Set training mode, or evaluation mode, for this module and all modules in it."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -172,28 +176,28 @@ class Module(Stateful):
         return self
 
     def eval(self) -> Self:
-        """The same as `train(False)`."""
+        """Set evaluation mode, as `train(False)` does."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Have all parameters require grad, or none of them."""
+        """Set `requires_grad` of all parameters."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Let the parameters' gradients go, or write zeros into them."""
+        """Set the parameters' gradients to None, or write zeros into them if `set_to_none` is False."""
         clear_grads(self.parameters(), set_to_none)
 
     def apply(self, fn: Callable[[Any], None]) -> Self:
-        """Call `fn` with all modules in this one, then with itself."""
+        """Call `fn` with each module in this one, then with this one."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Cast parameters and buffers, those of floating point, in place; what `Tensor.to` takes is taken."""
+        """Cast floating-point parameters and buffers in place; the arguments are those of `Tensor.to`."""
         dtype, _, order = meant(*args, **kwargs)
         if dtype is not None and not dtype.is_floating_point:
             raise TypeError(
@@ -215,15 +219,15 @@ class Module(Stateful):
         return self._apply(lambda t: t.double() if t.is_floating_point() else t)
 
     def cpu(self) -> Self:
-        """The module itself: it is there already."""
+        """Return the module, which is on the CPU already."""
         return self
 
     def cuda(self, device: Any = None) -> Self:
-        """AssertionError where there is a parameter or a buffer: there is no such device."""
+        """Raise AssertionError if there is a parameter or a buffer, because there is no such device."""
         return self._apply(lambda t: t.cuda())
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Leave the module as it is, which PyTorch compiles."""
+        """Leave the module as it is; PyTorch compiles it."""
 
     def _apply(self, fn: Callable[[Tensor], Tensor]) -> Self:
         for module in self.children():
@@ -239,7 +243,7 @@ class Module(Stateful):
 
 
 def clear_grads(parameters: Iterable[Tensor], set_to_none: bool) -> None:
-    """Set each tensor's gradient to None, or write zeros into it; the gradient has no history then."""
+    """Set each tensor's gradient to None, or write zeros into it and drop its history."""
     for parameter in parameters:
         if set_to_none and not listeners and (meta := parameter._meta) is not None:
             meta.grad = None
@@ -263,10 +267,10 @@ def _registered(hooks: OrderedDict[int, Any], hook: Any, prepend: bool) -> Remov
 
 
 class _Row(Module):
-    """Modules under the names "0", "1", …, as far as nobody gave them others."""
+    """Modules under the names "0", "1", …, unless they were given others."""
 
     def _name_at(self, index: Any) -> str:
-        """The name of the module at a place, counted from the end if negative."""
+        """Return the name of the module at a place; a negative place counts from the end."""
         index = operator.index(index)
         if not -len(self) <= index < len(self):
             raise IndexError(OUT_OF_RANGE.format(index))
@@ -300,7 +304,7 @@ class _Row(Module):
         return [name for name in super().__dir__() if not name.isdigit()]
 
     def append(self, module: Module) -> Self:
-        """Put a module at the end."""
+        """Add a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
@@ -311,20 +315,20 @@ class _Row(Module):
         changed()
 
     def extend(self, modules: Iterable[Any]) -> Self:
-        """Put several modules at the end."""
+        """Add several modules at the end."""
         for module in tuple(modules):
             self.append(module)
         return self
 
     def pop(self, key: int | slice) -> Any:
-        """Take a module, or several, out of the row."""
+        """Remove a module, or several, and return what was removed."""
         found = self[key]
         del self[key]
         return found
 
 
 class Sequential(_Row):
-    """Modules that are called one after the other, each with what the one before it returned."""
+    """Call modules in turn, each with the result of the one before it. PyTorch: torch.nn.Sequential."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -336,7 +340,7 @@ class Sequential(_Row):
                 self.add_module(str(place), module)
 
     def forward(self, input: Any) -> Any:
-        """What the last module returns."""
+        """Return the result of the last module."""
         for module in self:
             input = module(input)
         return input
@@ -345,7 +349,7 @@ class Sequential(_Row):
         return type(self)(OrderedDict(items))
 
     def insert(self, index: int, module: Module) -> Self:
-        """Put a module at a place."""
+        """Insert a module at a place."""
         if not isinstance(module, Module):
             raise AssertionError("module should be of type: <class 'torch.nn.modules.module.Module'>")
         if not -len(self) <= index <= len(self):
@@ -355,7 +359,7 @@ class Sequential(_Row):
 
 
 class ModuleList(_Row):
-    """A list of modules; who holds it calls them."""
+    """A list of modules; your `forward` calls them. PyTorch: torch.nn.ModuleList."""
 
     def __init__(self, modules: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -366,11 +370,11 @@ class ModuleList(_Row):
         return type(self)([module for _, module in items])
 
     def insert(self, index: int, module: Module) -> None:
-        """Put a module at a place."""
+        """Insert a module at a place."""
         self._insert(index, module)
 
     def extend(self, modules: Iterable[Any]) -> Self:
-        """Put several modules at the end."""
+        """Add several modules at the end."""
         if not isinstance(modules, Iterable):
             raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
         return super().extend(modules)
@@ -381,7 +385,7 @@ class ModuleList(_Row):
         return ModuleList(chain(self, other))
 
     def __repr__(self) -> str:
-        """The modules, those that read alike in a row said once."""
+        """Return the modules as text, neighbors that read alike only once."""
         runs: list[tuple[int, int, str]] = []
         for number, text in enumerate(map(repr, self)):
             if runs and runs[-1][2] == text:

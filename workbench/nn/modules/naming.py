@@ -1,4 +1,4 @@
-"""What things are called: a module as the one that calls it holds it, and in sentences that refuse something."""
+"""Names of modules within the module that calls them, and names of classes in error messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...autograd.tensor import Tensor
 
 @functools.cache
 def _places() -> dict[str, str]:
-    """Where PyTorch defines what is in another file here: a refusal says a class with its place."""
+    """Return where PyTorch defines what is in another file here: a message names a class with its place."""
     files = {
         place: found for place, found in names().items() if place.startswith(("torch.nn.modules.", "torch.optim."))
     }
@@ -19,7 +19,7 @@ def _places() -> dict[str, str]:
 
 
 def typename(thing: Any) -> str:
-    """What a refused thing is called: a tensor by its dtype, another by its class and where that is defined."""
+    """Return the name of an argument's type for a message: a tensor's dtype, or a class with its module."""
     if isinstance(thing, Tensor):
         return str(thing.type())
     kind = thing if hasattr(thing, "__qualname__") else type(thing)
@@ -37,7 +37,7 @@ changes = 0  # how often any module came to hold other modules
 
 
 def changed() -> None:
-    """Note that a module holds other modules than before, so that names under which any knew them are out of date."""
+    """Note that a module's modules changed, so that all cached names are out of date."""
     global changes
     changes += 1
 
@@ -46,7 +46,7 @@ NOTHING: tuple[int, int, dict[int, str]] = (-1, -1, {})
 
 
 def _names_in(caller: Any) -> dict[int, str]:
-    """What a module calls those in it; told apart by identity, as a class may compare its objects otherwise."""
+    """Return the names of the modules in a module, by identity: a class may define another equality."""
     found: dict[int, str] = {}
     todo = [("", caller)]
     while todo:
@@ -59,10 +59,10 @@ def _names_in(caller: Any) -> dict[int, str]:
 
 
 def name_within(caller: Any, module: Any) -> str:
-    """What a module that is called is named: as the module that calls it holds it, "layers/0", or by its class.
+    """Return the name of a called module: its path in the module that calls it, such as "layers/0", or its class.
 
-    Names are noted at the first call and until any module comes to hold others. A copy of a module has a copy of the
-    notes, which are not about it: hence the identity in them.
+    Names are cached at the first call until the modules of any module change. A copy of a module copies the cache,
+    which isn't about the copy: that's why the cache is by identity.
     """
     if caller is not None:
         when, of, names = caller.__dict__.get("_names_within", NOTHING)

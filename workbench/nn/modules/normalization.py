@@ -1,4 +1,4 @@
-"""Normalization: mean 0 and variance 1 for each sample, channel or group; then weight and bias."""
+"""Normalization to mean 0 and variance 1 per sample, channel or group; then weight and bias."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .module import Module
 
 
 class Scaled(Module):
-    """A module whose last step is `* weight + bias`, if it has these; they begin as ones and zeros."""
+    """A module whose last step is `* weight + bias`, if it has these; they start as ones and zeros."""
 
     def _add_affine(self, size: Any, weight: bool, bias: bool, **kind: Any) -> None:
         self.register_parameter("weight", Parameter(empty(size, **kind)) if weight else None)
         self.register_parameter("bias", Parameter(empty(size, **kind)) if weight and bias else None)
 
     def reset_parameters(self) -> None:
-        """Ones as weight, zeros as bias."""
+        """Set weight to ones and bias to zeros."""
         if self.weight is not None:
             init.ones_(self.weight)
         if self.bias is not None:
@@ -29,7 +29,16 @@ class Scaled(Module):
 
 
 class LayerNorm(Scaled):
-    """Each sample to mean 0 and variance 1 over its last dimensions, then times weight, plus bias."""
+    """Normalize each sample to mean 0 and variance 1 over its last dimensions, then multiply by weight and add bias.
+
+    PyTorch: torch.nn.LayerNorm; see Ba et al. (2016).
+
+    Args:
+        normalized_shape: The sizes of these dimensions, or the size of the last one.
+        eps: Added to the variance.
+        elementwise_affine: Have a weight.
+        bias: Have a bias, if there is a weight.
+    """
 
     def __init__(
         self,
@@ -47,17 +56,17 @@ class LayerNorm(Scaled):
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
-        """The normalised input."""
+        """Return the normalized input."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        """The shape, the number added to the variance, and which parameters there are."""
+        """Return the shape, eps, and which parameters exist."""
         which = f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
         return f"{self.normalized_shape}, eps={self.eps}, {which}"
 
 
 class _NormBase(Scaled):
-    """In training by the input's own moments, which running statistics follow; in evaluation by these."""
+    """Normalize by the input's own moments in training, and by running statistics in evaluation."""
 
     _version = 2
     _dims: tuple[int, ...] = ()
@@ -87,7 +96,7 @@ class _NormBase(Scaled):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Zeros as running mean, ones as running variance, and no batch seen."""
+        """Set the running mean to zeros, the running variance to ones, and the number of batches to 0."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
@@ -103,22 +112,22 @@ class _NormBase(Scaled):
             raise ValueError(f"expected {self._words} input (got {input.dim()}D input)")
 
     def extra_repr(self) -> str:
-        """The channels, the number added to the variance, and what there is."""
+        """Return the channels, eps, and which parameters and statistics exist."""
         which = f"affine={self.affine}, bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         return f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, {which}"
 
     def _load(self, given: dict[str, Any], prefix: str, *rest: Any) -> None:
-        """Load a state; one that was saved before batches were counted has no count."""
+        """Load a state; an old one may lack the number of batches."""
         if self.num_batches_tracked is not None:
             given.setdefault(f"{prefix}num_batches_tracked", self.num_batches_tracked)
         super()._load(given, prefix, *rest)
 
 
 class _BatchNorm(_NormBase):
-    """In training by the batch's own moments, which running statistics follow; in evaluation by these."""
+    """Normalize by the batch's own moments in training, and by running statistics in evaluation."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The normalised input; in training the running statistics move on."""
+        """Return the normalized input; in training, update the running statistics."""
         self._check(input)
         mean, var, momentum = self.running_mean, self.running_var, self.momentum or 0.0
         if self.training and not self.track_running_stats:
@@ -132,25 +141,41 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Each channel of (batch, channels) or (batch, channels, length) to mean 0 and variance 1."""
+    """Normalize each channel of (batch, channels) or (batch, channels, length) to mean 0 and variance 1.
+
+    PyTorch: torch.nn.BatchNorm1d; see Ioffe and Szegedy (2015).
+
+    Args:
+        num_features: The number of channels.
+        eps: Added to the variance.
+        momentum: The share of each batch in the running statistics; None for the mean over all batches.
+        affine: Have a weight and a bias per channel.
+        track_running_stats: Keep running statistics; otherwise evaluation uses the batch's moments, too.
+    """
 
     _dims, _words = (2, 3), "2D or 3D"
 
 
 class BatchNorm2d(_BatchNorm):
-    """Each channel of (batch, channels, height, width) to mean 0 and variance 1."""
+    """Normalize each channel of (batch, channels, height, width) to mean 0 and variance 1.
+
+    The arguments are those of BatchNorm1d. PyTorch: torch.nn.BatchNorm2d.
+    """
 
     _dims, _words = (4,), "4D"
 
 
 class BatchNorm3d(_BatchNorm):
-    """Each channel of (batch, channels, depth, height, width) to mean 0 and variance 1."""
+    """Normalize each channel of (batch, channels, depth, height, width) to mean 0 and variance 1.
+
+    The arguments are those of BatchNorm1d. PyTorch: torch.nn.BatchNorm3d.
+    """
 
     _dims, _words = (5,), "5D"
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation over the processes of a group; of one process it is that of BatchNorm, for all dimensions."""
+    """Batch normalization over the processes of a group; with one process, the same as BatchNorm for any dimensions."""
 
     def __init__(
         self,
@@ -176,7 +201,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """The module with a SyncBatchNorm, of the same parameters and statistics, in place of each BatchNorm."""
+        """Return the module with each BatchNorm replaced by a SyncBatchNorm of the same parameters and statistics."""
         made = module
         if isinstance(module, _BatchNorm):
             how = module.eps, module.momentum, module.affine, module.track_running_stats, process_group
@@ -189,7 +214,7 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class _InstanceNorm(_NormBase):
-    """By each sample's own moments; with running statistics, in evaluation by these."""
+    """Normalize by each sample's own moments; with running statistics, evaluation uses these."""
 
     def __init__(
         self,
@@ -206,7 +231,7 @@ class _InstanceNorm(_NormBase):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The normalised input; in training the running statistics, if there are any, move on."""
+        """Return the normalized input; in training, update the running statistics if there are any."""
         self._check(input)
         dim = input.dim() - self._dims[0]
         if input.size(dim) != self.num_features:
@@ -225,25 +250,37 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Each channel of each of (batch, channels, length), or of one sample, to mean 0 and variance 1."""
+    """Normalize each channel of each sample to mean 0 and variance 1.
+
+    The input is (batch, channels, length), or one sample.
+    """
 
     _dims, _words = (2, 3), "2D or 3D"
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Each channel of each of (batch, channels, height, width), or of one sample, to mean 0 and variance 1."""
+    """Normalize each channel of each sample to mean 0 and variance 1.
+
+    The input is (batch, channels, height, width), or one sample.
+    """
 
     _dims, _words = (3, 4), "3D or 4D"
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Each channel of each of (batch, channels, depth, height, width), or of one sample, to mean 0 and variance 1."""
+    """Normalize each channel of each sample to mean 0 and variance 1.
+
+    The input is (batch, channels, depth, height, width), or one sample.
+    """
 
     _dims, _words = (4, 5), "4D or 5D"
 
 
 class GroupNorm(Scaled):
-    """Each group of channels of each sample to mean 0 and variance 1, then times a channel's weight, plus bias."""
+    """Normalize each group of channels of each sample, then multiply by a weight and add a bias per channel.
+
+    PyTorch: torch.nn.GroupNorm; see Wu and He (2018).
+    """
 
     def __init__(
         self,
@@ -264,10 +301,10 @@ class GroupNorm(Scaled):
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
-        """The normalised input."""
+        """Return the normalized input."""
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        """The groups and channels, the number added to the variance, and which parameters there are."""
+        """Return the groups and channels, eps, and which parameters exist."""
         which = f"affine={self.affine}, bias={self.bias is not None}"
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, {which}"

@@ -1,4 +1,4 @@
-"""Borders around sequences, images and volumes, as layers."""
+"""Padding of sequences, images and volumes, as modules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .module import Module
 
 
 class _Pad(Module):
-    """What padding of any number of dimensions has in common: `padding` has two numbers a dimension, the last first."""
+    """The common part of padding: `padding` has two numbers per dimension, the last dimension first."""
 
     _dims, _mode = 0, ""
 
@@ -20,16 +20,16 @@ class _Pad(Module):
         self.padding = (padding,) * (2 * self._dims) if one else tuple(padding)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input with its borders."""
+        """Return the padded input."""
         return F.pad(input, self.padding, self._mode)
 
     def extra_repr(self) -> str:
-        """How much is added before and after each dimension, the last first."""
+        """Return the padding before and after each dimension, the last dimension first."""
         return str(self.padding)
 
 
 class ConstantPad1d(_Pad):
-    """A border of one value before and after sequences."""
+    """Pad sequences with one value on both sides."""
 
     _dims = 1
 
@@ -38,45 +38,45 @@ class ConstantPad1d(_Pad):
         self.value = value
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input with its borders."""
+        """Return the padded input."""
         return F.pad(input, self.padding, "constant", self.value)
 
     def extra_repr(self) -> str:
-        """How much is added before and after each dimension, the last first, and the value."""
+        """Return the padding before and after each dimension, the last dimension first, and the value."""
         return f"padding={self.padding}, value={self.value}"
 
 
 class ConstantPad2d(ConstantPad1d):
-    """A border of one value around images."""
+    """Pad images with one value on all sides."""
 
     _dims = 2
 
 
 class ConstantPad3d(ConstantPad1d):
-    """A border of one value around volumes."""
+    """Pad volumes with one value on all sides."""
 
     _dims = 3
 
 
 class ZeroPad1d(ConstantPad1d):
-    """A border of zeros before and after sequences."""
+    """Pad sequences with zeros on both sides."""
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
-        """How much is added before and after each dimension, the last first."""
+        """Return the padding before and after each dimension, the last dimension first."""
         return str(self.padding)
 
 
 class ZeroPad2d(ZeroPad1d):
-    """A border of zeros around images."""
+    """Pad images with zeros on all sides."""
 
     _dims = 2
 
 
 class ZeroPad3d(ZeroPad1d):
-    """A border of zeros around volumes."""
+    """Pad volumes with zeros on all sides."""
 
     _dims = 3
 
@@ -85,7 +85,11 @@ class _CircularPadNd(_Pad):
     _mode = "circular"
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input with its borders; ValueError where it has another number of dimensions."""
+        """Return the padded input.
+
+        Raises:
+            ValueError: if the input has another number of dimensions.
+        """
         ndim, least = input.dim(), self._dims + 1
         if ndim not in (least, least + 1):
             raise ValueError(f"expected {least}D or {least + 1}D input (got {ndim}D input)")
@@ -93,54 +97,54 @@ class _CircularPadNd(_Pad):
 
 
 class CircularPad1d(_CircularPadNd):
-    """A border of what is on the other side, before and after sequences."""
+    """Pad each side of sequences with the elements of the opposite side."""
 
     _dims = 1
 
 
 class CircularPad2d(_CircularPadNd):
-    """A border of what is on the other side, around images."""
+    """Pad each side of images with the elements of the opposite side."""
 
     _dims = 2
 
 
 class CircularPad3d(_CircularPadNd):
-    """A border of what is on the other side, around volumes."""
+    """Pad each side of volumes with the elements of the opposite side."""
 
     _dims = 3
 
 
 class ReflectionPad1d(_Pad):
-    """A border of what is inside, mirrored at the outermost elements, before and after sequences."""
+    """Pad sequences with a mirror image at the outermost elements."""
 
     _dims, _mode = 1, "reflect"
 
 
 class ReflectionPad2d(_Pad):
-    """A border of what is inside, mirrored at the outermost elements, around images."""
+    """Pad images with a mirror image at the outermost elements."""
 
     _dims, _mode = 2, "reflect"
 
 
 class ReflectionPad3d(_Pad):
-    """A border of what is inside, mirrored at the outermost elements, around volumes."""
+    """Pad volumes with a mirror image at the outermost elements."""
 
     _dims, _mode = 3, "reflect"
 
 
 class ReplicationPad1d(_Pad):
-    """A border of the outermost elements, before and after sequences."""
+    """Pad sequences by repeating the outermost elements."""
 
     _dims, _mode = 1, "replicate"
 
 
 class ReplicationPad2d(_Pad):
-    """A border of the outermost elements, around images."""
+    """Pad images by repeating the outermost elements."""
 
     _dims, _mode = 2, "replicate"
 
 
 class ReplicationPad3d(_Pad):
-    """A border of the outermost elements, around volumes."""
+    """Pad volumes by repeating the outermost elements."""
 
     _dims, _mode = 3, "replicate"

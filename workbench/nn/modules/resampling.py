@@ -1,4 +1,4 @@
-"""Means over windows, as many as asked for or of one size, and interpolation."""
+"""Pools over windows of one size, or over a given number of windows, and interpolation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .module import Module
 
 
 class AvgPool1d(Module):
-    """The mean of each window of sequences."""
+    """Compute the mean of each window of sequences."""
 
     def __init__(
         self,
@@ -30,20 +30,20 @@ class AvgPool1d(Module):
         self.padding, self.ceil_mode, self.count_include_pad = one(padding), ceil_mode, count_include_pad
 
     def forward(self, input: Tensor) -> Tensor:
-        """The means."""
+        """Return the means."""
         how = self.padding, self.ceil_mode, self.count_include_pad
         return F.avg_pool1d(input, self.kernel_size, self.stride, *how)
 
     def extra_repr(self) -> str:
-        """The sizes."""
+        """Return the sizes."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class AvgPool3d(_AvgPoolNd):
-    """The mean of each window of volumes."""
+    """Compute the mean of each window of volumes."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The means."""
+        """Return the means."""
         how = self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override
         return F.avg_pool3d(input, self.kernel_size, self.stride, *how)
 
@@ -54,31 +54,31 @@ class _AdaptiveAvgPoolNd(Module):
         self.output_size = output_size
 
     def extra_repr(self) -> str:
-        """How many windows there are."""
+        """Return the number of windows."""
         return f"output_size={self.output_size}"
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Means over as many windows of sequences as asked for."""
+    """Compute means over a given number of windows of sequences."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The means."""
+        """Return the means."""
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """Means over as many windows of images as asked for."""
+    """Compute means over a given number of windows of images."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The means."""
+        """Return the means."""
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """Means over as many windows of volumes as asked for."""
+    """Compute means over a given number of windows of volumes."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The means."""
+        """Return the means."""
         return F.adaptive_avg_pool3d(input, self.output_size)
 
 
@@ -89,23 +89,23 @@ class _AdaptiveMaxPoolNd(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The largest elements of as many windows of sequences as asked for."""
+    """Compute maxima over a given number of windows of sequences."""
 
     def forward(self, input: Tensor) -> Any:
-        """The largest elements, with `return_indices` also where they are."""
+        """Return the maxima, and with `return_indices` their places."""
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The largest elements of as many windows of images as asked for."""
+    """Compute maxima over a given number of windows of images."""
 
     def forward(self, input: Tensor) -> Any:
-        """The largest elements, with `return_indices` also where they are."""
+        """Return the maxima, and with `return_indices` their places."""
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
 class Upsample(Module):
-    """Sequences, images or volumes in another size: by the nearest element, by lines or curves between elements."""
+    """Resize sequences, images or volumes by the nearest element, by lines, or by curves between elements."""
 
     def __init__(
         self,
@@ -123,25 +123,25 @@ class Upsample(Module):
         self.mode, self.align_corners, self.recompute_scale_factor = mode, align_corners, recompute_scale_factor
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input in its new size."""
+        """Return the input in its new size."""
         how = self.mode, self.align_corners, self.recompute_scale_factor
         return F.interpolate(input, self.size, self.scale_factor, *how)
 
     def extra_repr(self) -> str:
-        """The scale or the size, and how it is computed."""
+        """Return the scale or the size, and how it is computed."""
         by = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor!r}"
         return f"{by}, mode={self.mode!r}"
 
 
 class UpsamplingNearest2d(Upsample):
-    """Images in another size by the nearest element."""
+    """Resize images by the nearest element."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, "nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Images in another size by lines between elements, with the corners where they were."""
+    """Resize images by lines between elements, with the corners aligned."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, "bilinear", True)

@@ -1,7 +1,7 @@
 """Recurrent networks: layers over sequences, and their single steps (torch.nn.modules.rnn).
 
-All are made of one step: what comes from the input (`i`) and from the state (`h`), both by a linear layer, is made the
-next state. A state is a tuple, whose first tensor is the output.
+All are built from one step: a linear layer of the input (`i`) and one of the state (`h`) give the next state. A state
+is a tuple; its first tensor is the output.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ STEPS: dict[str, tuple[Step, int]] = {  # and how many times the size of the sta
 
 
 class _Recurrent(Module):
-    """What layers and steps share: parameters that begin evenly from ±1/√hidden_size."""
+    """The common part of layers and steps: parameters drawn evenly from ±1/√hidden_size."""
 
     hidden_size: int
 
@@ -66,7 +66,18 @@ class _Recurrent(Module):
 
 
 class RNNBase(_Recurrent):
-    """Layers of steps over sequences of (length, batch, input_size), or with `batch_first` (batch, length, …)."""
+    """Recurrent layers over sequences (length, batch, input_size), or with `batch_first` (batch, length, input_size).
+
+    Args:
+        mode: "RNN_TANH", "RNN_RELU", "LSTM" or "GRU".
+        input_size: The number of features of each element.
+        hidden_size: The number of features of the state.
+        num_layers: The number of layers; each reads the output of the one before it.
+        bias: Have biases.
+        batch_first: Sequences have the batch as their first dimension.
+        dropout: The probability that a feature between two layers is set to zero in training.
+        bidirectional: Read the sequences in both directions, with `2 * hidden_size` outputs.
+    """
 
     def __init__(
         self,
@@ -122,7 +133,7 @@ class RNNBase(_Recurrent):
         self.reset_parameters()
 
     def _suffixes(self, layer: int) -> list[str]:
-        """What the names of a layer's parameters end with, for each direction."""
+        """Return the ends of the names of a layer's parameters, for each direction."""
         return [f"_l{layer}", f"_l{layer}_reverse"][: 1 + self.bidirectional]
 
     @property
@@ -133,10 +144,10 @@ class RNNBase(_Recurrent):
         return [[p for name, p in named if name[name.index("_l") :] == s] for s in suffixes]
 
     def flatten_parameters(self) -> None:
-        """Nothing: memory of one piece is of use to GPUs alone."""
+        """Do nothing: one piece of memory for all parameters only helps GPUs."""
 
     def _run(self, input: Tensor, states: State) -> tuple[Tensor, State]:
-        """The outputs of the last layer and the last states of all, for a sequence of (length, batch, …)."""
+        """Return the outputs of the last layer and the last states of all layers, for a sequence (length, batch, …)."""
         own: Any = self._parameters
         step, last = STEPS[self.mode][0], []
         for layer in range(self.num_layers):
@@ -160,7 +171,7 @@ class RNNBase(_Recurrent):
         return input, tuple(map(stack, zip(*last, strict=True)))
 
     def _over(self, input: Tensor, states: State | None, state_name: str) -> tuple[Tensor, State]:
-        """Check what is given, and run over a batch, also if it is a single sequence."""
+        """Check the arguments, and run over a batch, which may be a single sequence."""
         name = type(self).__name__
         if input.dim() not in (2, 3):
             raise ValueError(
@@ -203,7 +214,7 @@ class RNNBase(_Recurrent):
         return output, last
 
     def extra_repr(self) -> str:
-        """The two sizes, and what is not as usual."""
+        """Return the two sizes, and the options that differ from their defaults."""
         text = f"{self.input_size}, {self.hidden_size}"
         usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0}
         for name, value in {**usual, "bidirectional": False}.items():
@@ -212,16 +223,19 @@ class RNNBase(_Recurrent):
 
 
 class _Single(RNNBase):
-    """Layers whose state is one tensor."""
+    """Recurrent layers whose state is one tensor."""
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """All outputs of the last layer, and the last state of each layer and direction."""
+        """Return all outputs of the last layer, and the last state of each layer and direction."""
         output, (last,) = self._over(input, None if hx is None else (hx,), "hx")
         return output, last
 
 
 class RNN(_Single):
-    """tanh, or relu, of a linear layer of the input plus one of the state."""
+    """Compute tanh, or relu, of a linear layer of the input plus one of the state (Elman, 1990).
+
+    PyTorch: torch.nn.RNN. The arguments are those of RNNBase, and `nonlinearity`: "tanh" or "relu".
+    """
 
     def __init__(
         self,
@@ -240,7 +254,10 @@ class RNN(_Single):
 
 
 class GRU(_Single):
-    """A state that gates keep, or replace (Cho et al., 2014)."""
+    """Update a state through gates that keep or replace it (Cho et al., 2014).
+
+    PyTorch: torch.nn.GRU. The arguments are those of RNNBase.
+    """
 
     def __init__(self, *sizes: Any, **options: Any) -> None:
         _refuse_projection(options)
@@ -248,13 +265,16 @@ class GRU(_Single):
 
 
 class LSTM(RNNBase):
-    """A state and a cell, in which gates keep what is old and let in what is new (Hochreiter, Schmidhuber, 1997)."""
+    """Update a state and a cell through gates that keep old values and add new ones (Hochreiter and Schmidhuber, 1997).
+
+    PyTorch: torch.nn.LSTM. The arguments are those of RNNBase.
+    """
 
     def __init__(self, *sizes: Any, **options: Any) -> None:
         super().__init__("LSTM", *sizes, **options)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, State]:
-        """All outputs of the last layer, and the last state and cell of each layer and direction."""
+        """Return all outputs of the last layer, and the last state and cell of each layer and direction."""
         return self._over(input, hx, "hx and cx")
 
 
@@ -264,7 +284,7 @@ def _refuse_projection(options: Kind) -> None:
 
 
 class RNNCellBase(_Recurrent):
-    """One step over a batch of (batch, input_size), or over one sample."""
+    """One recurrent step over a batch (batch, input_size), or over one sample."""
 
     def __init__(
         self, mode: str, input_size: int, hidden_size: int, bias: bool, device: Any, dtype: Dtype | None
@@ -309,14 +329,14 @@ class RNNCellBase(_Recurrent):
                 )
 
     def extra_repr(self) -> str:
-        """The two sizes, and what is not as usual."""
+        """Return the two sizes, and the options that differ from their defaults."""
         text = f"{self.input_size}, {self.hidden_size}" + ("" if self.bias is True else f", bias={self.bias}")
         chosen = getattr(self, "nonlinearity", "tanh")
         return text + ("" if chosen == "tanh" else f", nonlinearity={chosen}")
 
 
 class RNNCell(RNNCellBase):
-    """One step of RNN."""
+    """Compute one step of RNN."""
 
     def __init__(
         self,
@@ -332,14 +352,14 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The next state."""
+        """Return the next state."""
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         return self._step(input, None if hx is None else (hx,))[0]
 
 
 class LSTMCell(RNNCellBase):
-    """One step of LSTM."""
+    """Compute one step of LSTM."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Dtype | None = None
@@ -347,12 +367,12 @@ class LSTMCell(RNNCellBase):
         super().__init__("LSTM", input_size, hidden_size, bias, device, dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> State:
-        """The next state and the next cell."""
+        """Return the next state and the next cell."""
         return self._step(input, hx)
 
 
 class GRUCell(RNNCellBase):
-    """One step of GRU."""
+    """Compute one step of GRU."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Dtype | None = None
@@ -360,5 +380,5 @@ class GRUCell(RNNCellBase):
         super().__init__("GRU", input_size, hidden_size, bias, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The next state."""
+        """Return the next state."""
         return self._step(input, None if hx is None else (hx,))[0]

@@ -1,4 +1,4 @@
-"""How near two tensors are, and images of many channels as larger ones of fewer."""
+"""Similarity and distance of vectors, and rearranged channels, as modules."""
 
 from __future__ import annotations
 
@@ -8,72 +8,72 @@ from .module import Module
 
 
 class CosineSimilarity(Module):
-    """The cosine of the angle between two vectors along `dim`."""
+    """Compute the cosine of the angle between two vectors along `dim`."""
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()
         self.dim, self.eps = dim, eps
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """The cosines, without the dimension."""
+        """Return the cosines, without the dimension."""
         return F.cosine_similarity(x1, x2, self.dim, self.eps)
 
 
 class PairwiseDistance(Module):
-    """The p-norm of the difference of two vectors along the last dimension."""
+    """Compute the p-norm of the difference of two vectors along the last dimension."""
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
         self.norm, self.eps, self.keepdim = p, eps, keepdim
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """The distances, without the dimension unless it is kept."""
+        """Return the distances, without the dimension unless `keepdim`."""
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
 class PixelShuffle(Module):
-    """Images (..., C * r * r, H, W) as (..., C, H * r, W * r)."""
+    """Rearrange images (..., C * r * r, H, W) into (..., C, H * r, W * r) (Shi et al., 2016)."""
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
         self.upscale_factor = upscale_factor
 
     def forward(self, input: Tensor) -> Tensor:
-        """The larger images."""
+        """Return the larger images."""
         return F.pixel_shuffle(input, self.upscale_factor)
 
     def extra_repr(self) -> str:
-        """The factor."""
+        """Return the upscale factor."""
         return f"upscale_factor={self.upscale_factor}"
 
 
 class PixelUnshuffle(Module):
-    """Images (..., C, H * r, W * r) as (..., C * r * r, H, W)."""
+    """Rearrange images (..., C, H * r, W * r) into (..., C * r * r, H, W)."""
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
         self.downscale_factor = downscale_factor
 
     def forward(self, input: Tensor) -> Tensor:
-        """The smaller images."""
+        """Return the smaller images."""
         return F.pixel_unshuffle(input, self.downscale_factor)
 
     def extra_repr(self) -> str:
-        """The factor."""
+        """Return the downscale factor."""
         return f"downscale_factor={self.downscale_factor}"
 
 
 class ChannelShuffle(Module):
-    """The channels in another order: the first of each group, then the second of each."""
+    """Reorder the channels: the first of each group, then the second of each (Zhang et al., 2018)."""
 
     def __init__(self, groups: int) -> None:
         super().__init__()
         self.groups = groups
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input with its channels in that order."""
+        """Return the input with its channels in that order."""
         return F.channel_shuffle(input, self.groups)
 
     def extra_repr(self) -> str:
-        """How many groups there are."""
+        """Return the number of groups."""
         return f"groups={self.groups}"

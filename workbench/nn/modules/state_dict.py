@@ -1,4 +1,4 @@
-"""The state of a module, by name: taken out, and loaded again."""
+"""The state of a module by name: saving and loading."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Keys(NamedTuple):
 
 
 class _IncompatibleKeys(_Keys):
-    """What load_state_dict found no tensor for, and what it had no place for."""
+    """The names that load_state_dict found no tensor for, and those that the module doesn't have."""
 
     __slots__ = ()
 
@@ -28,12 +28,12 @@ class _IncompatibleKeys(_Keys):
 
 
 class Stateful(Parts):
-    """A module whose state can be kept and restored."""
+    """A module whose state can be saved and loaded."""
 
     _version = 1  # of the format of the state, which subclasses may count on
 
     def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """The parameters and persistent buffers by name, detached unless `keep_vars`, in the memory they are in."""
+        """Return the parameters and persistent buffers by name; unless `keep_vars`, detached but in the same memory."""
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()
@@ -47,10 +47,15 @@ class Stateful(Parts):
         return destination
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Copy values into the parameters and buffers of the same names, or with `assign` have these tensors instead.
+        """Copy values into the parameters and buffers of the same names.
 
-        Returns the keys that were missing or unexpected. RuntimeError if there were any, unless `strict` is False, or
-        where a tensor does not fit.
+        With `assign`, the given tensors replace them instead.
+
+        Returns:
+            The missing and the unexpected names.
+
+        Raises:
+            RuntimeError: if a tensor doesn't fit, or if a name is missing or unexpected, unless `strict` is False.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -70,14 +75,14 @@ class Stateful(Parts):
         return keys
 
     def _state(self) -> dict[str, Tensor]:
-        """This module's own parameters and persistent buffers."""
+        """Return this module's own parameters and persistent buffers."""
         buffers = {k: v for k, v in self._buffers.items() if k not in self._non_persistent_buffers_set}
         return {name: tensor for name, tensor in (self._parameters | buffers).items() if tensor is not None}
 
     def _load(
         self, given: dict[str, Any], prefix: str, assign: bool, keys: _IncompatibleKeys, problems: list[str]
     ) -> None:
-        """Load what begins with a prefix into this module and those in it; what goes wrong is collected."""
+        """Load what starts with a prefix into this module and those in it, and collect the errors."""
         state = self._state()
         for name, tensor in state.items():
             if prefix + name in given:
@@ -95,7 +100,7 @@ class Stateful(Parts):
                 module._load(part, inner, assign, keys, problems)
 
     def _take(self, name: str, tensor: Tensor, key: str, given: Any, assign: bool) -> list[str]:
-        """Give one parameter or buffer a value; what keeps it from that, in a list."""
+        """Set one parameter or buffer, and return a list of what prevents it."""
         if not isinstance(given, Tensor):
             return [
                 (

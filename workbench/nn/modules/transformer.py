@@ -1,4 +1,4 @@
-"""Attention of several heads, and the layers of transformers that it makes."""
+"""Multi-head attention, and the transformer layers built from it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,15 @@ from .normalization import LayerNorm
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """Linear, under the name that PyTorch gives this one."""
+    """Linear, under the name that PyTorch gives the one in attention."""
 
 
 def numbers(name: str, mask: Tensor | None, dtype: Dtype) -> Tensor | None:
-    """A mask as numbers to add; AssertionError for one of integers."""
+    """Return a mask as numbers to add.
+
+    Raises:
+        AssertionError: if the mask has integers.
+    """
     if mask is None or mask.dtype.is_floating_point:
         return mask
     if mask.dtype is not dtypes.bool_:
@@ -37,16 +41,28 @@ def numbers(name: str, mask: Tensor | None, dtype: Dtype) -> Tensor | None:
 def both_numbers(
     names: tuple[str, str], padding: Tensor | None, mask: Tensor | None, dtype: Dtype
 ) -> tuple[Tensor | None, Tensor | None]:
-    """A mask of keys and one of pairs as numbers to add; a warning where they are of two kinds."""
+    """Return a mask of keys and a mask of pairs as numbers to add, with a warning if they are of two kinds."""
     if padding is not None and mask is not None and padding.dtype is not mask.dtype:
         warn(("Support for mismatched {} and {} is deprecated. Use same type for both instead.").format(*names))
     return numbers(names[0], padding, dtype), numbers(names[1], mask, dtype)
 
 
 class MultiheadAttention(Module):
-    """Attention of `num_heads` heads, each of a share of the `embed_dim` numbers, and a linear layer after it.
+    """Attend with `num_heads` heads, each with its share of the `embed_dim` features, then apply a linear layer.
 
-    Sequences are (length, batch, embed_dim), or with `batch_first` (batch, length, embed_dim), or one of them.
+    Sequences are (length, batch, embed_dim), with `batch_first` (batch, length, embed_dim), or one sequence (length,
+    embed_dim). PyTorch: torch.nn.MultiheadAttention; see Vaswani et al. (2017).
+
+    Args:
+        embed_dim: The number of features of the queries and of the result.
+        num_heads: The number of heads, which divides `embed_dim`.
+        dropout: The probability that a weight is set to zero in training.
+        bias: Give the linear layers biases.
+        add_bias_kv: Add a learned key and value.
+        add_zero_attn: Add a key and a value of zeros.
+        kdim: The number of features of the keys; None for `embed_dim`.
+        vdim: The number of features of the values; None for `embed_dim`.
+        batch_first: Sequences have the batch as their first dimension.
     """
 
     def __init__(
@@ -90,7 +106,7 @@ class MultiheadAttention(Module):
         self._reset_parameters()
 
     def _reset_parameters(self) -> None:
-        """Xavier's uniform numbers as weights, his normal ones as extra keys and values, zeros as biases."""
+        """Draw weights with `xavier_uniform_` and extra keys and values with `xavier_normal_`; set biases to zeros."""
         for name, parameter in self._parameters.items():
             if parameter is not None and name.endswith("weight"):
                 init.xavier_uniform_(parameter)
@@ -112,10 +128,11 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """The attended values, and the weights if wanted: their mean over the heads, or those of each.
+        """Return the attended values, and with `need_weights` the weights.
 
-        Masks of truth values leave out what is True, `key_padding_mask` (batch, keys) and `attn_mask`
-        (queries, keys) or (batch * heads, queries, keys); numbers are added.
+        The weights are their mean over the heads, or those of each head. A boolean mask excludes the places where it is
+        True; a mask of numbers is added. `key_padding_mask` is (batch, keys), `attn_mask` is (queries, keys) or (batch
+        * heads, queries, keys).
         """
         batched = self._check(query, key, value, key_padding_mask, attn_mask)
         names = "key_padding_mask", "attn_mask"
@@ -155,7 +172,7 @@ class MultiheadAttention(Module):
         return out.transpose(0, 1) if self.batch_first else out, weights
 
     def _projected(self, query: Tensor, key: Tensor, value: Tensor) -> Any:
-        """Queries, keys and values, each by a linear layer; by one where all are made of the same."""
+        """Return queries, keys and values, each through a linear layer; one layer if they are the same tensor."""
         weight, bias = self.in_proj_weight, self.in_proj_bias
         if query is key is value and weight is not None:
             return F.linear(query, weight, bias).chunk(3, -1)
@@ -167,7 +184,7 @@ class MultiheadAttention(Module):
     def _merged(
         self, mask: Tensor | None, padding: Tensor | None, length: int, keys: int, batch: int, all_keys: int
     ) -> Tensor | None:
-        """One mask for all heads; keys that were added are never left out."""
+        """Return one mask for all heads; it never excludes the added keys."""
         if mask is not None:
             shape, want = tuple(mask.shape), (batch * self.num_heads, length, keys)[3 - mask.dim() :]
             if shape != want:
@@ -184,7 +201,11 @@ class MultiheadAttention(Module):
         return cat([merged, zeros(*merged.shape[:-1], all_keys - keys, dtype=merged.dtype)], -1)
 
     def _check(self, query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None) -> bool:
-        """Whether there is a batch; AssertionError where dimensions do not fit."""
+        """Return True if there is a batch.
+
+        Raises:
+            AssertionError: if the dimensions don't fit.
+        """
         dims = query.dim()
         if dims not in (2, 3):
             raise AssertionError(
@@ -205,9 +226,9 @@ class MultiheadAttention(Module):
 
 
 class AttentionLayer(Module):
-    """What a layer of the encoder and one of the decoder share: attentions, then two linear layers.
+    """The common part of encoder and decoder layers: attention, then two linear layers.
 
-    Each of these steps has a normalisation and a dropout of its own.
+    Each of these steps has its own normalization and dropout.
     """
 
     attends_to_memory = False
@@ -254,9 +275,10 @@ class AttentionLayer(Module):
 
 
 class TransformerEncoderLayer(AttentionLayer):
-    """Attention of a sequence to itself, then two linear layers, each added to its input and normalised.
+    """Attend to the sequence itself, then apply two linear layers; each part is added to its input and normalized.
 
-    With `norm_first` the input is normalised instead (Xiong et al., 2020).
+    With `norm_first` the input of each part is normalized instead (Xiong et al., 2020). The arguments are those of
+    TransformerDecoderLayer. PyTorch: torch.nn.TransformerEncoderLayer.
     """
 
     def forward(
@@ -266,7 +288,7 @@ class TransformerEncoderLayer(AttentionLayer):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        """The sequence after attention and linear layers, in its shape."""
+        """Return the sequence after attention and linear layers, in its shape."""
         names = "src_key_padding_mask", "src_mask"
         padding, mask = both_numbers(names, src_key_padding_mask, src_mask, src.dtype)
         if self.norm_first:
@@ -277,7 +299,10 @@ class TransformerEncoderLayer(AttentionLayer):
 
 
 class TransformerEncoder(Module):
-    """Copies of a layer one after the other; `enable_nested_tensor` and `mask_check` change nothing."""
+    """Apply copies of a layer in turn; `enable_nested_tensor` and `mask_check` have no effect.
+
+    PyTorch: torch.nn.TransformerEncoder.
+    """
 
     def __init__(
         self,
@@ -298,7 +323,7 @@ class TransformerEncoder(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        """The sequence after all layers."""
+        """Return the sequence after all layers."""
         names = "src_key_padding_mask", "mask"
         padding, mask = both_numbers(names, src_key_padding_mask, mask, src.dtype)
         for layer in self.layers:

@@ -1,4 +1,4 @@
-"""A module as the tree of all that it holds: walks over it, and its text."""
+"""A module as the tree of everything it contains: walks over it, and its text."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from .attributes import Held
 
 
 class Parts(Held):
-    """A module as the tree of all that it holds."""
+    """A module as the tree of everything it contains."""
 
     def children(self) -> Iterator[Any]:
-        """The modules that this one holds itself."""
+        """Return the modules directly in this one."""
         for _, module in self.named_children():
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
-        """The modules that this one holds itself, with their names; one with two names comes once."""
+        """Return the modules directly in this one, with their names; one with two names comes once."""
         seen = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -26,14 +26,17 @@ class Parts(Held):
                 yield name, module
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
-        """This module and all in it."""
+        """Return this module and all modules in it."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
-        """This module and all in it, with names that lead there: "layers.0"; each once unless told otherwise."""
+        """Return this module and all modules in it, with paths such as "layers.0".
+
+        With `remove_duplicate`, each comes once.
+        """
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -45,25 +48,25 @@ class Parts(Held):
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters of this module and, if `recurse`, of all in it."""
+        """Return the parameters of this module and, if `recurse`, of all modules in it."""
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """The parameters with names that lead there: "layers.0.weight"; each once unless told otherwise."""
+        """Return the parameters with paths such as "layers.0.weight"; with `remove_duplicate`, each once."""
         yield from self._named_tensors("_parameters", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers of this module and, if `recurse`, of all in it."""
+        """Return the buffers of this module and, if `recurse`, of all modules in it."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """The buffers with names that lead there; each once unless told otherwise."""
+        """Return the buffers with their paths; with `remove_duplicate`, each once."""
         yield from self._named_tensors("_buffers", prefix, recurse, remove_duplicate)
 
     def _named_tensors(self, kind: str, prefix: str, recurse: bool, once: bool) -> Iterator[tuple[str, Any]]:
@@ -80,7 +83,7 @@ class Parts(Held):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What to say of this module besides the modules it holds, one thing a line; to be overridden."""
+        """Return what to print besides the modules in this one, one thing per line; a subclass overrides it."""
         return ""
 
     def __repr__(self) -> str:
@@ -92,6 +95,6 @@ class Parts(Held):
 
 
 def framed(name: str, lines: list[str]) -> str:
-    """A module's text: what it holds, indented between brackets."""
+    """Return a module's text, with what it contains indented between parentheses."""
     inner = "".join(["\n  " + line.replace("\n", "\n  ") for line in lines])
     return f"{name}({inner}\n)" if lines else f"{name}()"

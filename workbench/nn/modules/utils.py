@@ -1,4 +1,4 @@
-"""A number for each dimension, and names in a saved state (torch.nn.modules.utils)."""
+"""One number per dimension, and names in a saved state (torch.nn.modules.utils)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
-    """The function that makes one value into `n`, and leaves what can be iterated as it is, as a tuple."""
+    """Return a function that repeats one value `n` times, and turns an iterable into a tuple."""
 
     def parse(x: Any) -> tuple[Any, ...]:
         return tuple(x) if isinstance(x, Iterable) else tuple(repeat(x, n))
@@ -24,7 +24,7 @@ _quadruple = _ntuple(4, "_quadruple")
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Take `prefix` off the names in a saved state, in place: off those of nn.DataParallel "module." is taken."""
+    """Remove `prefix` from the names in a saved state, in place: for nn.DataParallel, "module."."""
     for key in [key for key in state_dict if key.startswith(prefix)]:
         state_dict[key.removeprefix(prefix)] = state_dict.pop(key)
     metadata = getattr(state_dict, "_metadata", None)

@@ -1,4 +1,4 @@
-"""What is done to all parameters of a model: clipping gradients, and parameters as one vector (torch.nn.utils)."""
+"""Operations on all parameters of a model: gradient clipping, and parameters as one vector (torch.nn.utils)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,14 @@ def _grads(parameters: Tensors) -> list[Tensor]:
 def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
-    """The norm of all tensors as one vector."""
+    """Return the norm of all tensors as one vector.
+
+    Args:
+        tensors: The tensors.
+        norm_type: The p of the norm; inf for the largest element.
+        error_if_nonfinite: Raise RuntimeError if the norm is nan or inf.
+        foreach: Chooses among PyTorch's kernels, which compute the same.
+    """
     order, listed = float(norm_type), _listed(tensors)
     with no_grad():
         total = norm(stack([norm(t, order) for t in listed]), order) if listed else tensor(0.0)
@@ -57,7 +64,7 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Multiply all gradients by `max_norm / total_norm`, in place, unless that would make them longer."""
+    """Multiply all gradients in place by `max_norm / total_norm`, if this makes them shorter."""
     with no_grad():
         factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
         for grad in _grads(parameters):
@@ -71,7 +78,20 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Shorten all gradients alike, in place, so that their norm together is at most `max_norm`; returns what it was."""
+    """Shorten all gradients in place by one factor, so that their total norm is at most `max_norm`.
+
+    PyTorch: torch.nn.utils.clip_grad_norm_; see Pascanu et al. (2013).
+
+    Args:
+        parameters: Parameters, or one tensor; those without a gradient are skipped.
+        max_norm: The largest total norm.
+        norm_type: The p of the norm; inf for the largest element.
+        error_if_nonfinite: Raise RuntimeError if the norm is nan or inf.
+        foreach: Chooses among PyTorch's kernels, which compute the same.
+
+    Returns:
+        The total norm before clipping, a tensor of no dimensions.
+    """
     listed = _listed(parameters)
     if not listed and isinstance(parameters, GeneratorType):
         warn("`parameters` is an empty generator, no gradient clipping will occur.")
@@ -81,7 +101,7 @@ def clip_grad_norm_(
 
 
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
-    """Have no element of a gradient be larger than `clip_value` or smaller than minus that, in place."""
+    """Limit each element of the gradients to -clip_value and clip_value, in place."""
     most = float(clip_value)
     with no_grad():
         for grad in _grads(parameters):
@@ -89,12 +109,12 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All parameters behind each other in one vector, through which gradients flow."""
+    """Return all parameters as one vector, through which gradients flow."""
     return cat([parameter.view(-1) for parameter in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Have parameters lie in a vector, one behind the other, by their `data`."""
+    """Set the `data` of the parameters to the parts of a vector."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     start = 0

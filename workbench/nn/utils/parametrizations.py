@@ -1,4 +1,4 @@
-"""A weight as its length and direction, or of spectral norm 1 (torch.nn.utils.parametrizations)."""
+"""A weight as its norm and direction, or with spectral norm 1 (torch.nn.utils.parametrizations)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["spectral_norm", "weight_norm"]
 
 
 def _lengths(v: Tensor, dim: int) -> Tensor:
-    """The norm of each part along a dimension; of all where that is -1."""
+    """Return the norm of each part along a dimension; of the whole if it is -1."""
     others = [d for d in range(v.ndim) if d != dim]
     return v.norm() if dim == -1 else v.norm(2, others, keepdim=True) if others else v.abs()
 
@@ -29,16 +29,19 @@ class _WeightNorm(Module):
         self.dim = -1 if dim is None else dim
 
     def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
-        """The direction of `weight_v` in the length `weight_g`."""
+        """Return the direction of `weight_v` with the norm `weight_g`."""
         return weight_v * (weight_g / _lengths(weight_v, self.dim))
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """The length and the direction."""
+        """Return the norm and the direction."""
         return _lengths(weight, self.dim), weight
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Compute a weight of its length along `dim` and its direction, which are parameters; returns the module."""
+    """Compute a weight from its norm along `dim` and its direction, which become the parameters; return the module.
+
+    PyTorch: torch.nn.utils.parametrizations.weight_norm; see Salimans and Kingma (2016).
+    """
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
     return module
 
@@ -65,14 +68,14 @@ class _SpectralNorm(Module):
         return weight.movedim(self.dim, 0).flatten(1)
 
     def _improve(self, rows: Tensor, times: int) -> None:
-        """Bring the two singular vectors nearer to those of the largest singular value."""
+        """Move the two singular vectors closer to those of the largest singular value."""
         with no_grad():
             for _ in range(times):
                 self._u.copy_(normalize(rows.mv(self._v), dim=0, eps=self.eps))
                 self._v.copy_(normalize(rows.t().mv(self._u), dim=0, eps=self.eps))
 
     def forward(self, weight: Tensor) -> Tensor:
-        """The weight divided by its largest singular value."""
+        """Return the weight divided by its largest singular value."""
         if weight.ndim == 1:
             return normalize(weight, dim=0, eps=self.eps)
         rows = self._rows(weight)
@@ -82,14 +85,17 @@ class _SpectralNorm(Module):
         return weight / u.dot(rows.mv(v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
-        """The value itself, whose norm may be any."""
+        """Return the value, which may have any norm."""
         return value
 
 
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """Divide a weight by its largest singular value, which power iteration finds; returns the module."""
+    """Divide a weight by its largest singular value, which power iteration finds; return the module.
+
+    PyTorch: torch.nn.utils.parametrizations.spectral_norm; see Miyato et al. (2018).
+    """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")

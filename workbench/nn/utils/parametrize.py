@@ -1,4 +1,4 @@
-"""Parameters that are computed of others: what a layer is given when it reads one (torch.nn.utils.parametrize).
+"""Parameters that are computed when a layer reads them (torch.nn.utils.parametrize).
 
 The layer gets a class of its own, in which the parameter's name is a property.
 """
@@ -35,7 +35,7 @@ _cache: dict[tuple[int, str], Any] = {}
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Within it, each parameter is computed when it is first read."""
+    """Inside, compute each parameter only when it is first read."""
     global _open
     _open += 1
     try:
@@ -54,9 +54,9 @@ def _hold(module: Module, name: str, t: Tensor) -> None:
 
 
 class ParametrizationList(ModuleList):
-    """The modules that compute one parameter, each of what the one before gave, and what the first is given.
+    """The modules that compute one parameter, each from the result of the one before it.
 
-    That is `original`, or `original0`, `original1`, ... where the inverse of the first gives several tensors.
+    The first one gets `original`, or `original0`, `original1`, ... if its inverse returns several tensors.
     """
 
     def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
@@ -99,11 +99,11 @@ class ParametrizationList(ModuleList):
             raise ValueError(CHANGED.format("shape", shape, found.shape))
 
     def originals(self) -> list[Tensor]:
-        """What the first module is given."""
+        """Return the arguments of the first module."""
         return [self.original] if self.is_tensor else [getattr(self, f"original{i}") for i in range(self.ntensors)]
 
     def right_inverse(self, value: Tensor) -> None:
-        """Set what the parameter is computed of, so that it is `value`; every module must know how."""
+        """Set the originals so that the parameter is `value`; every module must define `right_inverse`."""
         with no_grad():
             found: Any = value
             for module in reversed(list(self)):
@@ -114,7 +114,7 @@ class ParametrizationList(ModuleList):
                 own.set_(new)
 
     def forward(self) -> Tensor:
-        """The parameter."""
+        """Return the parameter."""
         first, *others = list(self)
         found = first(*self.originals())
         for module in others:
@@ -138,22 +138,25 @@ def _property(name: str) -> property:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module has a parameter, or the one of that name, that is computed of others."""
+    """Return True if a module has a computed parameter, or one of the given name."""
     held = vars(module).get("_modules", {}).get("parametrizations")
     return held is not None and (len(held) > 0 if tensor_name is None else tensor_name in held)
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The module's class as it was."""
+    """Return the class of the module before it had computed parameters."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Compute a parameter or buffer of the module by another module from now on; returns the module.
+    """Compute a parameter or buffer of the module with another module from now on; return the module.
 
-    ValueError where that changes its shape or dtype, unless it is `unsafe`.
+    PyTorch: torch.nn.utils.parametrize.register_parametrization.
+
+    Raises:
+        ValueError: if this changes the shape or dtype and `unsafe` is False.
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -181,7 +184,7 @@ def register_parametrization(
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make a parameter one that is held again: of the value that it has, or of what it was computed of."""
+    """Make a computed parameter an ordinary one, with its current value or that of the original."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     known: Any = module.parametrizations[tensor_name]

@@ -1,4 +1,4 @@
-"""Sequences of several lengths as one tensor, and back (torch.nn.utils.rnn)."""
+"""Sequences of different lengths as one tensor, and back (torch.nn.utils.rnn)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Sequences of shape (length, ...) as one tensor (longest, batch, ...); `padding_value` fills up shorter ones.
+    """Return sequences of shape (length, ...) as one tensor (longest, batch, ...), filled up with `padding_value`.
 
-    With `batch_first` it is (batch, longest, ...). RuntimeError where there is no sequence, or where the dimensions
-    after the first differ.
+    With `batch_first` the result is (batch, longest, ...). PyTorch: torch.nn.utils.rnn.pad_sequence.
+
+    Raises:
+        RuntimeError: if there is no sequence, or the dimensions after the first differ.
     """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(PAD_ITERABLE.format(type(sequences)))
@@ -45,9 +47,9 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """The sequences of a padded tensor, each cut to its length.
+    """Return the sequences of a padded tensor, each cut to its length.
 
-    Without `batch_first` it turns the first two dimensions of `padded_sequences` in place, as PyTorch does.
+    Without `batch_first` it swaps the first two dimensions of `padded_sequences` in place, as PyTorch does.
     """
     if not batch_first:
         padded_sequences.transpose_(0, 1)
@@ -56,7 +58,7 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes one of indices; None of None."""
+    """Return the inverse of a permutation of indices; None for None."""
     if permutation is None:
         return None
     return empty_like(permutation).scatter_(0, permutation, arange(permutation.numel()))
