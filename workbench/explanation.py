@@ -159,20 +159,16 @@ class _OfFrames(Explanation):
 
 
 def explain(error: BaseException) -> Picture:
-    """The picture of an error that autograd raised, this package's or PyTorch's: what failed, and what to do.
+    """Return the picture of an error: what failed, and what to do.
 
-    It came in forward or in backward, was refused or left a hook of the user's. Errors: TypeError for what is no
-    exception, ValueError for one that is not autograd's.
+    Of an error that autograd didn't raise, it shows which layer, call or line did, and the shapes that it was given.
+    Errors: TypeError for what is no exception.
     """
+    from .trace.outside_errors import outside
+
     if not isinstance(error, BaseException):
         raise TypeError(f"explain() takes an error, but got {type(error).__name__}.")
-    found = explanation_of(error)
-    if found is None:
-        raise ValueError(
-            f"This {type(error).__name__} was not raised by a backward, and its words are none of autograd's: there is "
-            "no graph to explain it with."
-        )
-    return found()
+    return (explanation_of(error) or _OfFrames(error, outside(error)))()
 
 
 def explanation_of(error: BaseException | None) -> Explanation | None:
@@ -188,10 +184,11 @@ def explanation_of(error: BaseException | None) -> Explanation | None:
     from .trace.advised import known_error
     from .trace.error_frames import called_in
     from .trace.missing_gradient import without_gradient
+    from .trace.outside_errors import known_outside
 
     called = called_in(error)
-    if called is None and (found := without_gradient(error)) is not None:
-        called = found[0]
+    outside = without_gradient(error) if called is None else known_outside(error) if called.kind == "refused" else None
+    called = outside[0] if outside is not None else called
     return _OfFrames(error, called) if called is not None or known_error(str(error)) is not None else None
 
 

@@ -15,8 +15,8 @@ from .bridges import is_of_torch, nodes_of_torch
 from .events import LAST, listeners
 from .trace.chapters import check_last
 from .trace.line_recorder import LineRecorder, unwatch, watch
-from .trace.missing_gradient import without_gradient
 from .trace.names import own_of
+from .trace.outside_errors import known_outside
 from .trace.recorder import Recorder
 from .trace.stacks import user_frame
 from .trace.timeline import Timeline
@@ -175,7 +175,7 @@ class record:  # named as what a user writes: `with record() as trace:`
         leave.detach()
         if (nodes := nodes_of_torch()) is not None:
             recorder.miss_engine("PyTorch", nodes - self._torch_nodes)
-        recorder.left_with(error, without_gradient(error))
+        recorder.left_with(error, known_outside(error))
         recorder.look_up(user_frame())
 
 

@@ -96,5 +96,5 @@ def test_python_s_own_error_about_none_is_none_of_autograd_s() -> None:
         (w * 2).sum().backward()
         w.grad + nothing  # type: ignore[operator]
     assert trace.findings() == []
-    with pytest.raises(ValueError, match="none of autograd's"):
-        workbench.explain(raised.value)
+    said = str(workbench.explain(raised.value))
+    assert "It isn't an error of autograd" in " ".join(said.split()) and "w.grad + nothing" in said

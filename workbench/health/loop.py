@@ -72,7 +72,7 @@ def stopped(run: TrainingRun) -> Iterator[Finding]:
 def _raised_by(run: TrainingRun, at: int, failure: Failed) -> tuple[str, SourceLine | None]:
     """The function of the user's that raised an error, or a hook that returned what it may not, and its line."""
     called, refused = failure.called, hook_refused(run.events[:at], failure)
-    if called is not None and called.name and not called.kind.startswith("no gradient"):
+    if called is not None and called.name and not called.is_outside:
         what = "hook" if called.kind in ("hook", "module") else {"pack": "pack hook"}.get(called.kind, "function")
         name, line = called.name, called.source
     elif refused is not None:

@@ -55,7 +55,7 @@ def refused_besides(run: RecordedBackwards, failed: Failed) -> Refusal | None:
     """What else an error means: of a write over what was saved, or raised before any backward; None for every other."""
     if _WRITTEN in failed.message and (over := _Refused(run, failed).written_over()) is not None:
         return over
-    if failed.called is not None and failed.called.kind.startswith("no gradient"):
+    if failed.called is not None and failed.called.is_outside:
         known, name = CALLED[failed.called.kind], failed.called.name
         return Refusal(known.means.replace("{called}", name), known.do.replace("{called}", name), failed.source)
     seen = run.tensors.get(failed.about[0]) if failed.about else None

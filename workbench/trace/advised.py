@@ -69,6 +69,108 @@ CALLED = {
         "Make it with requires_grad=True, or call {called}.requires_grad_(), before it is used.",
         phase="forward",
     ),
+    # Of an error that isn't autograd's; what is called is the layer, the expression or the function, with shapes.
+    "outside one value": Advice(
+        "",
+        "{called} is in training mode and got one value per channel: that has no variance.",
+        "To evaluate, call eval() on the model first. In training, use larger batches: "
+        "DataLoader(..., drop_last=True) drops a last batch of one. GroupNorm and LayerNorm take a batch of one.",
+        phase="forward",
+    ),
+    "outside one position": Advice(
+        "",
+        "{called} got one position per channel: that has no variance.",
+        "Pass a larger input, or pool and stride less before this layer.",
+        phase="forward",
+    ),
+    "outside product": Advice(
+        "",
+        "The shapes don't fit in {called}: a matrix product needs as many columns on the left as rows on the right.",
+        "Look for a transpose, flatten or reshape that is missing. For nn.Linear, the last dimension of the input must "
+        "be in_features.",
+        phase="forward",
+    ),
+    "outside broadcast": Advice(
+        "",
+        "The shapes don't fit in {called}: counted from the last dimension, sizes must be equal, or one of them 1.",
+        "Give both the same shape: look for a transpose, or add a dimension with unsqueeze() or keepdim=True.",
+        phase="forward",
+    ),
+    "outside reshape": Advice(
+        "",
+        "The shapes don't fit in {called}: the numbers don't fill the new shape.",
+        "Pass -1 for one dimension to have it computed, or look for a layer before it that returns another size.",
+        phase="forward",
+    ),
+    "outside joined": Advice(
+        "",
+        "The shapes don't fit in {called}: cat() takes tensors that differ in one dimension only, stack() equal ones.",
+        "Print the shapes of what is joined. Look for a missing pad(), reshape() or `dim`.",
+        phase="forward",
+    ),
+    "outside channels": Advice(
+        "",
+        "The shapes don't fit in {called}: the input has another number of channels than the layer was made for.",
+        "Channels are dimension 1 of the input, as in (batch, channels, height, width): look for a missing permute(), "
+        "or change the layer.",
+        phase="forward",
+    ),
+    "outside width": Advice(
+        "",
+        "The shapes don't fit in {called}: the layer was made for another size than its input has.",
+        "Make the layer with the size of its input, or look for a missing transpose.",
+        phase="forward",
+    ),
+    "outside target": Advice(
+        "",
+        "The shapes don't fit in {called}: the loss needs one target for each prediction.",
+        "Print both shapes. Look for a view(-1) or flatten() that merges the batch with another dimension.",
+        phase="forward",
+    ),
+    "outside class": Advice(
+        "",
+        "A target in {called} isn't a class: with C scores per sample, the classes are 0 to C - 1.",
+        "Compare the largest target with the model's number of outputs. Labels may begin at 1, or -1 may mark padding: "
+        "pass ignore_index=-1 then.",
+        phase="forward",
+    ),
+    "outside index": Advice(
+        "",
+        "An index in {called} is out of range.",
+        "Compare the largest index with the number of rows: for nn.Embedding, indices are below num_embeddings, those "
+        "of padding and other special tokens too.",
+        phase="forward",
+    ),
+    "outside dtype": Advice(
+        "",
+        "The dtypes don't fit in {called}.",
+        "Convert the data where it is made: inputs with .float(), class labels with .long(); print both with .dtype.",
+        phase="forward",
+    ),
+    "outside call": Advice(
+        "",
+        "{called} raised this. It isn't an error of autograd.",
+        "Compare the arguments on that line with the error message.",
+        phase="forward",
+    ),
+    "outside line": Advice(
+        "",
+        "{called} raised this. It isn't an error of autograd.",
+        "Look at the values on that line.",
+        phase="forward",
+    ),
+    "outside own code": Advice(
+        "",
+        "Your own code in {called} raised this. It isn't an error of autograd.",
+        "Look at the line that raised it, and at the condition before it.",
+        phase="forward",
+    ),
+    "outside": Advice(
+        "",
+        "This isn't an error of autograd, and its traceback contains none of your lines.",
+        "Its message and its traceback say what there is to know.",
+        phase="forward",
+    ),
     # What autograd's own code refused, by the place that did.
     "forward's arguments": Advice(
         "",

@@ -182,6 +182,11 @@ class Called:
     name: str = ""
     source: SourceLine | None = None
 
+    @property
+    def is_outside(self) -> bool:
+        """Return True if autograd had no part in the error: its `name` is a tensor, a layer or a line."""
+        return self.kind.startswith(("no gradient", "outside"))
+
 
 @dataclass(frozen=True, slots=True)
 class Hook:

@@ -108,6 +108,10 @@ class Listing:
         text = text_between(file, (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset))
         return node.lineno, shortened(joined(text))
 
+    def raises(self, offset: int) -> bool:
+        """Return True if an instruction is that of `raise` or `assert`."""
+        return self._name(offset) in ("RAISE_VARARGS", "RERAISE")
+
     def calls_many(self, offset: int) -> bool:
         """Whether an instruction is the call of a builtin that calls others many times: `sum(parts)`."""
         return self._name(offset).startswith(_CALLS) and calls_many(self.text(offset))

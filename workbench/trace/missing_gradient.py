@@ -27,8 +27,8 @@ def without_gradient(error: BaseException | None) -> tuple[Called, tuple[str, in
     frame, number = users[-1]
     line = frame.f_code.co_filename, number
     for written in _GRADS.findall(line_text(*line)):
-        tensor = _held(frame, written)
-        if not _is_tensor(tensor):
+        tensor = held_by(frame, written)
+        if not is_any_tensor(tensor):
             continue
         if tensor.requires_grad and (not tensor.is_leaf or tensor.grad is None) and not tensor.retains_grad:
             kind = "no gradient" if tensor.is_leaf else "no gradient of a result"
@@ -36,18 +36,18 @@ def without_gradient(error: BaseException | None) -> tuple[Called, tuple[str, in
             kind = "no gradient required"
         else:
             continue
-        name = next((name for name, each in named_in(frame, _is_tensor) if each is tensor), written)
+        name = next((name for name, each in named_in(frame, is_any_tensor) if each is tensor), written)
         return Called(kind, name), line
     return None
 
 
-def _is_tensor(thing: Any) -> bool:
+def is_any_tensor(thing: Any) -> bool:
     """Whether it is a tensor, of either engine."""
     names = dir(class_of(thing))
     return "is_leaf" in names and "retains_grad" in names
 
 
-def _held(frame: FrameType, written: str) -> Any:
+def held_by(frame: FrameType, written: str) -> Any:
     """What a name and its attributes hold in a frame, None where that is not known without running anything."""
     first, *attributes = written.split(".")
     held: Any = {**frame.f_globals, **dict(local_variables(frame))}.get(first)

@@ -214,7 +214,7 @@ class RawEvents:
     def left_with(self, error: BaseException | None, missing: tuple[Called, tuple[str, int]] | None = None) -> None:
         """The block of the recording has ended, by an error or not: put down whether it caught those before.
 
-        `missing` is whose `.grad` was None where the error came.
+        `missing` is whose `.grad` was None where the error came, or the operation or layer that raised it in forward.
         """
         if error is not None and not self._has_noted(error):
             if missing is not None:

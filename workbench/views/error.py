@@ -102,6 +102,8 @@ class _Story:
         self.phase: Phase = "backward" if self.name or self.failed.task else self.advice.phase
         begun = [event for event in events if isinstance(event, BackwardStarted) and event.task == self.failed.task]
         self.line = line or (begun[-1].source if begun else None)
+        if self.line is None and called is not None and called.is_outside:
+            self.line = failed.source
         self.raised, self.tensor, self.marked = (
             raised,
             names["tensor"] or (guess.name if guess is not None else ""),
@@ -178,7 +180,9 @@ class _Story:
         final = StoryStep(f"{title}: what happened stands in the picture.", self.phase, at, about)
         final.boxes = {id: fields for id, fields in lights.items()} | {_STORY: {"lines": story.lines}}
         start = {id: replace(box) for id, box in boxes.items()} | {_STORY: replace(story, lines=tuple(head))}
-        return Storyboard(Scene(title, start, arrows), [*steps, final], title, start=len(steps), legend=LEGEND)
+        return Storyboard(
+            Scene(title, start, arrows), [*steps, final], title, start=len(steps), legend=LEGEND if boxes else ""
+        )
 
     def _graph(self) -> tuple[dict[str, Box], dict[str, Arrow], int]:
         """The boxes and arrows of what matters, before the error, and how many nodes are left out."""
@@ -277,8 +281,8 @@ class _Story:
         if self.called is not None and self.called.source is not None:
             rows.append(_row(f"{self.called.name} begins", self.called.source))
         if self.line is not None:
-            none = self.called is not None and self.called.kind.startswith("no gradient")
-            rows.append(_row("The error was raised" if none else "The engine was called", self.line))
+            outside = self.called is not None and self.called.is_outside
+            rows.append(_row("The error was raised" if outside else "The engine was called", self.line))
         if self.raised is not None and self.raised != self.line:
             rows.append(_row("The error was raised", self.raised))
         return rows

@@ -15,7 +15,7 @@ from ...events import next_tag
 from ...trace.chapters import InChapters, check_last
 from ...trace.hooks import nodes_behind
 from ...trace.line_recorder import LineWatcher, unwatch, watch
-from ...trace.missing_gradient import without_gradient
+from ...trace.outside_errors import known_outside
 from ...trace.source import leave_out
 from ...trace.stacks import line_of, user_frame, user_frames
 from .. import WRONG_VALUES
@@ -283,7 +283,7 @@ class TorchRecording:
         finally:
             del self._open[-1]
         left = error[1] if error else None
-        recorder.left_with(left, without_gradient(left))
+        recorder.left_with(left, known_outside(left))
 
 
 def _leave(recorder: TorchRecorder, frame: FrameType | None) -> None:
