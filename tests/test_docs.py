@@ -84,7 +84,14 @@ def results(page: Path, names: dict[str, Any]) -> Iterator[Any]:
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=[pytest.mark.oracle] * (page.stem in WITH_TORCH)) for page in PAGES + GUIDES],
+    [
+        pytest.param(
+            page,
+            marks=[pytest.mark.oracle] * (page.stem in WITH_TORCH)
+            + [pytest.mark.slow] * (page.stem == "write-a-lesson"),
+        )
+        for page in PAGES + GUIDES
+    ],
     ids=lambda page: page.stem,
 )
 def test_the_programs_of_a_page_print_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

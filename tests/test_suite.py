@@ -46,7 +46,6 @@ def run(tmp_path: Path) -> Callable[..., str]:
     ("arguments", "said"),
     [
         ([], "1 failed, 2 passed"),
-        (["-m", ""], "1 failed, 5 passed"),
         (["tests/browser/test_pages.py", "tests/test_slow.py"], "5 passed"),
         (["browser"], "1 passed"),
         (["tests/test_alone.py"], "1 passed"),

@@ -35,7 +35,13 @@ def beside(place: Path) -> list[str]:
     return sorted(name for name in os.listdir(place.parent) if not name.endswith(".py"))
 
 
-@pytest.mark.parametrize("writes", ["", "1"], ids=["as Python does", "compiled files are not kept"])
+@pytest.mark.parametrize(
+    "writes",
+    [
+        pytest.param("", id="as Python does"),
+        pytest.param("1", id="compiled files are not kept", marks=pytest.mark.slow),
+    ],
+)
 def test_a_notebook_keeps_the_best_answer_beside_itself(
     place: Path, monkeypatch: pytest.MonkeyPatch, writes: str
 ) -> None:

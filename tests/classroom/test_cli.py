@@ -132,7 +132,13 @@ def contents(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("words", REFUSED)
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(words, marks=[pytest.mark.slow] * words.startswith(("run killer", "present bad")))
+        for words in REFUSED
+    ],
+)
 def test_what_cannot_be_done_is_refused_in_one_sentence(
     words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -205,6 +205,7 @@ def test_steps_in_another_thread_are_counted_to_the_end(tmp_path: Path) -> None:
     assert counted(tmp_path / "train.json", BackwardStarted) == 4
 
 
+@pytest.mark.slow
 def test_what_never_ran_a_backward_leaves_no_page(tmp_path: Path) -> None:
     (tmp_path / "none.py").write_text("import numpy as np; print(np.array([1.0]) / 0)")
     plain, seen = typed(tmp_path, "none.py"), traced(tmp_path, "none.py")

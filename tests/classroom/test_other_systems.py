@@ -52,7 +52,7 @@ for _ in range(3):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 def test_the_command_runs_without_what_posix_alone_has(tmp_path: Path) -> None:
     (tmp_path / "größe ∂.py").write_text(TRAIN, encoding="utf-8")
     program = "from workbench.cli import main\nsys.exit(main())"

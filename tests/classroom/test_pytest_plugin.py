@@ -61,14 +61,8 @@ def folder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "processes",
-    [pytest.param((), id="one process"), pytest.param(("-n", "2"), id="pytest-xdist", marks=pytest.mark.slow)],
-)
-def test_each_failing_test_that_ran_a_backward_has_its_page(
-    processes: tuple[str, ...], folder: Path, pytester: pytest.Pytester
-) -> None:
-    for _ in range(1 + len(processes) // 2):  # a second run writes the same pages again
+def test_each_failing_test_that_ran_a_backward_has_its_page(folder: Path, pytester: pytest.Pytester) -> None:
+    for processes in ((), ("-n", "2")):  # the second run writes the same pages again
         result = pytester.runpytest_subprocess(*ARGUMENTS, *processes, "--workbench-on-failure=kept/pages")
         result.assert_outcomes(passed=1, failed=4, xfailed=1, skipped=1)
         told = re.findall(r"^Recorded from the workbench: (.*)$", result.stdout.str(), re.M)

@@ -110,6 +110,7 @@ def test_a_plan_has_each_lesson_once_after_what_it_needs_and_adds_up(heading: st
     assert sorted(done) == chosen
 
 
+@pytest.mark.slow
 def test_what_students_can_see_is_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = "02-backward-one-node-at-a-time"
     assert main(["release", str(CHECKOUT / "notebooks" / f"{name}.ipynb"), "--student", str(tmp_path)]) == 0

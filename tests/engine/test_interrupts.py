@@ -16,8 +16,8 @@ FILE = Path(__file__).with_name("interrupts_alone.py")
 @pytest.mark.parametrize(
     "chosen",
     [
-        pytest.param("sweep_finds or deep_backward", id="few"),
-        pytest.param("", id="all", marks=pytest.mark.slow),
+        pytest.param("sweep_finds or deep_backward", id="few", marks=pytest.mark.slow),
+        pytest.param("", id="all", marks=pytest.mark.scheduled),
     ],
 )
 def test_an_interrupt_leaves_nothing_switched_on(chosen: str) -> None:

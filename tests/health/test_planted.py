@@ -71,6 +71,7 @@ def test_a_program_runs_as_it_says_and_only_its_fault_is_found(entry: Entry) -> 
         assert not [each.sentence for each in findings if each.certain]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", programs(HEALTHY))
 def test_in_no_step_of_a_healthy_training_is_anything_found(entry: Healthy) -> None:
     kind = {"torch": TorchSteps, "workbench": WorkbenchSteps}[entry.engine]

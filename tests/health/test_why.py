@@ -133,7 +133,7 @@ def test_a_long_chain_is_no_recursion(engine):
     assert "4,990 more nodes" in str(why.show())
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 def test_a_hundred_thousand_nodes(engine):
     w = engine.ones(3, requires_grad=True)
     parts = [w]

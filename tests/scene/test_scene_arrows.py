@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from arrows import measured
-from hypothesis import given
+from hypothesis import given, settings
 from lab import CHECKOUT
 from test_scene_folding import openings, scenes
 
@@ -84,6 +84,7 @@ def test_arrows_are_smooth_and_apart(name: str) -> None:
 
 
 @pytest.mark.slow
+@settings(max_examples=40)
 @given(scenes())
 def test_arrows_lead_through_no_box_and_no_heading(scene: Scene) -> None:
     for opened in openings(scene):

@@ -82,9 +82,14 @@ def page():
         assert page.console_errors == [] and page.requests_outside == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("view", ["graph", "saved", "memory", "versions"])
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize(
+    ("name", "view"),
+    [
+        pytest.param(name, view, marks=pytest.mark.slow if view == "graph" else pytest.mark.scheduled)
+        for name in LARGE
+        for view in ("graph", "saved", "memory", "versions")
+    ],
+)
 def test_a_picture_of_any_size_takes_no_more_than_its_room_and_plays_to_its_last_step(page, name, view):
     board = made(name, view)
     html = playing(board)
@@ -281,6 +286,7 @@ def test_only_what_a_notebook_keeps_of_a_picture_is_laid_out(monkeypatch):
     assert 0 < len(inside) < len(board.layouts) // 2
 
 
+@pytest.mark.slow
 def test_of_what_is_too_long_whatever_groups_hold_no_group_is_laid_out(monkeypatch):
     done = []
     monkeypatch.setattr(region_layouts, "region_layout", lambda *args: done.append(args[1]) or region_layout(*args))

@@ -64,7 +64,7 @@ def recorded(program: Callable[[int], Any], count: int) -> Trace:
     return trace
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 @each_program
 def test_to_record_twice_as_many_nodes_is_twice_the_work(program) -> None:
     recorded(program, 50)  # what is made once is there
@@ -72,7 +72,7 @@ def test_to_record_twice_as_many_nodes_is_twice_the_work(program) -> None:
     assert many < 2.2 * few
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 @each_program
 def test_to_read_and_show_twice_as_many_nodes_is_twice_the_work(program) -> None:
     files = [recorded(program, count).to_dict() for count in (50, 400, 800)]

@@ -8,7 +8,7 @@ import tracemalloc
 import weakref
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from trace_samples import Square, kinds, leaf, of_kind
 from view_names import ALONE
@@ -87,6 +87,7 @@ def leaves(trace):
 
 
 @pytest.mark.slow
+@settings(max_examples=30)  # all views are drawn of each
 @given(st.lists(st.sampled_from(LINES), max_size=25), st.integers(1, 150), st.booleans())
 def test_the_end_is_that_of_the_whole_recording(lines, last, inside):
     whole, a, b = run(lines)

@@ -206,7 +206,7 @@ def test_graphviz_answers_the_same_in_a_process_of_its_own(monkeypatch: pytest.M
     assert board.with_open(board.opened).layout == here
 
 
-@pytest.mark.slow
+@pytest.mark.scheduled
 @pytest.mark.parametrize("events", GROWING.values(), ids=GROWING)
 @pytest.mark.parametrize("view", [*GRAPHS, "memory", "saved", "versions"])
 def test_a_file_of_twice_the_length_takes_about_twice_the_work(events, view) -> None:

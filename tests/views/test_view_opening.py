@@ -432,6 +432,7 @@ def test_models_open_whole_with_their_parts(name):
     assert scale(board) >= 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_groups_open_outer_ones_first_as_long_as_all_can_be_read(name):
     _, board = told(name)
