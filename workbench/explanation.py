@@ -96,17 +96,13 @@ class Explanation:
                 break
 
     def _at(self, error: BaseException) -> None:
-        from .trace.error_frames import called_in
+        from .trace.error_frames import called_in, frames_of
         from .trace.names import named_in
         from .trace.source import is_users
         from .trace.stacks import line_of, user_frame
 
-        way = error.__traceback__
-        while way is not None:
-            if is_users(way.tb_frame.f_code.co_filename):
-                self.raised = way.tb_frame.f_code.co_filename, way.tb_lineno
-            way = way.tb_next
-
+        users = [line for frame, line in frames_of(error) if is_users(frame.f_code.co_filename)]
+        self.raised = users[-1] if users else None
         self.called = called_in(error)
         frame = user_frame()
         self.line = line_of(frame)
@@ -118,7 +114,7 @@ class Explanation:
 
         if frame is not None and line is not None and errors.NO_GRAD_FN.partition("{} ")[2] in self.words:
             with suppress(Exception):  # a guess from the source alone: nothing depends on it
-                self.guess = probable_cut(frame, line[1])
+                self.guess = probable_cut(frame, line)
 
 
 class _OfTorch(Explanation):
@@ -130,7 +126,7 @@ class _OfTorch(Explanation):
         super().__init__(type(error).__name__, str(error), failure.node)
         self.line, self.raised, self.called = failure.line, failure.raised, failure.called
         self._records, self._ids = failure.records, failure.tensors
-        at = [frame for frame, number in frames_of(error) if (frame.f_code.co_filename, number) == failure.line]
+        at = [frame for frame, line in frames_of(error) if line == failure.line]
         self._guess(at[-1] if at else None, failure.line)
 
     def _found(self) -> tuple[Sequence[Any], list[str]]:
@@ -149,9 +145,8 @@ class _OfFrames(Explanation):
         self.called = called
         users = [(frame, line) for frame, line in frames_of(error) if is_users(frame.f_code.co_filename)]
         if users:
-            frame, number = users[0 if called is not None and called.source is not None else -1]
-            self.line = frame.f_code.co_filename, number
-            self.raised = users[-1][0].f_code.co_filename, users[-1][1]
+            frame, self.line = users[0 if called is not None and called.source is not None else -1]
+            self.raised = users[-1][1]
             self._named = [(name, weakref.ref(thing)) for name, thing in named_in(frame)]
             tensor = blamed(str(error), self.line, named_in(frame))
             if tensor is not None:

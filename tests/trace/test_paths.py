@@ -475,7 +475,7 @@ def test_what_one_expression_makes_has_one_part() -> None:
 
 def test_code_without_a_source_has_no_text() -> None:
     with record() as trace:
-        exec("for n in range(2):\n    y = x * 2.0\n    y = y + 1.0", {"x": leaf()})
+        exec("\n".join(["for n in range(2):", "    y = x * 2.0", "    y = y + 1.0"]), {"x": leaf()})  # nobody holds it
     assert expressions(trace) == [""] * 4 and rounds_of(trace) == [(1,), (1,), (2,), (2,)]
 
 

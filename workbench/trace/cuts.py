@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from .facts import Cut
 from .source import Line, is_users
-from .stacks import line_of, user_frame
+from .stacks import user_line
 
 _MOST = 10_000  # tensors: of more, the oldest are forgotten, as most of them are gone
 _MOST_ENDS = 200  # places whose ways end at one cut
@@ -117,13 +117,13 @@ class Cuts:
         cut = min([*news, *olds], key=lambda cut: cut.way.is_leaf, default=None)
         if cut is not None:
             if cut in news:
-                cut = cut._replace(line=line_of(user_frame()), operation=operation)
+                cut = cut._replace(line=user_line(), operation=operation)
             if len(news) + len(olds) > 1:
                 ends = [each for old in (*news, *olds) for each in (old.way.place, *old.others)]
                 others = dict.fromkeys([each for each in ends if each not in (None, cut.way.place)])
                 cut = cut._replace(others=tuple(islice(others, _MOST_ENDS)))
             if result is None:
-                self.number = cut._replace(word=word, line=line_of(user_frame()))
+                self.number = cut._replace(word=word, line=user_line())
                 return
             self.known[result] = cut
         if len(self.known) > _MOST:

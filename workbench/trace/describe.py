@@ -15,13 +15,15 @@ from .cuts import CUTTING, REPLACES, makes_others, switched_off
 from .describer import class_of
 from .engine import ACCUMULATE
 from .hooks import name_of
+from .listing import begin_of
 from .models import ModelDescriber
 from .names import named_in
 from .raw_events import Hooks
 from .records import CheckpointDropped, CheckpointKept, LevelEntered
 from .source import OWN, Line
-from .stacks import Stack, user_frames, variables
+from .stacks import Stack, user_frames
 from .values import LIMIT, Value, kept
+from .variables import variables
 from .workbench_engine import (
     LeafNode,
     entry_of,
@@ -276,7 +278,7 @@ class WorkbenchDescriber(ModelDescriber):
         packed, hook, kept = thing, thing.hook, thing.value
         array = getattr(kept, "_array", kept)
         users = hasattr(hook, "co_filename") and not hook.co_filename.startswith(OWN)
-        line = (hook.co_filename, hook.co_firstlineno) if users else None
+        line = begin_of(hook) if users else None
         maker = packed.fn if packed.fn is None or hasattr(packed.fn, "next_functions") else node
         own = [t for t in tensors if (maker_of(t), t._nr) == (maker, packed.nr)] if maker else []
         leaves = [t for t in tensors if packed.leaf is not None and packed.leaf.variable is t]

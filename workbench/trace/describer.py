@@ -16,7 +16,7 @@ from .formulas import text_of
 from .hooks import retained
 from .raw_events import RawEvents
 from .records import TensorsFound
-from .stacks import Stack, line_of, stepping, user_frame
+from .stacks import Stack, stepping, user_line
 
 _PLAIN = (int, float, bool, str, type(None))
 class_of: Callable[[object], Any] = type  # `__class__` may say another
@@ -60,7 +60,7 @@ class Describer(RawEvents, Engine):
         found: dict[int, tuple[Any, ...]] = {}
         about = tuple([self._describe(each, found) for each in tensors])
         self._tell(found)
-        more = line_of(user_frame()), self._cuts.number, task is None and place is None and self._is_off()
+        more = user_line(), self._cuts.number, task is None and place is None and self._is_off()
         called = called_in(error)
         if called is not None and called.kind == "refused" and known_error(str(error)) is not None:
             called = None  # which of autograd's own functions refused is each engine's affair

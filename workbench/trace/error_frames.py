@@ -7,7 +7,6 @@ again. Both are told by who called whom, in this engine and in PyTorch's, whethe
 from __future__ import annotations
 
 import ast
-import linecache
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -17,8 +16,9 @@ from typing import Any
 
 from .. import errors
 from .facts import Called
-from .source import OWN, is_users, line_text, source
-from .stacks import local_variables
+from .listing import begin_of, listing
+from .source import OWN, is_users, line_text, lines_of, source, tree_of
+from .variables import local_variables, variable
 
 _HOOKS = ("_forward_pre_hooks", "_forward_hooks")
 _CHECKPOINT = ("utils/checkpoint.py",)
@@ -29,12 +29,13 @@ _AUTOGRAD = re.compile(
 _WORDS = re.compile(r"[^\W\d][\w.]*")  # names, those of attributes too
 
 
-def frames_of(error: BaseException) -> list[tuple[FrameType, int]]:
+def frames_of(error: BaseException) -> list[tuple[FrameType, tuple[str, int]]]:
     """The frames on an error's way, the outermost first, each with the line it was at."""
-    found: list[tuple[FrameType, int]] = []
+    found: list[tuple[FrameType, tuple[str, int]]] = []
     way = error.__traceback__
     while way is not None:
-        found.append((way.tb_frame, way.tb_lineno))
+        told = listing(way.tb_frame.f_code, [frame for frame, _ in reversed(found)])
+        found.append((way.tb_frame, told.at(way.tb_lineno)))
         way = way.tb_next
     return found
 
@@ -69,7 +70,7 @@ def _in_backward(inner: list[FrameType], error: BaseException) -> Called | None:
 
 def _function_of(kind: str, frame: FrameType) -> Called:
     code = frame.f_code
-    return Called(kind, _name_of(getattr(code, "co_qualname", code.co_name)), source(_begin_of(code)))
+    return Called(kind, _name_of(getattr(code, "co_qualname", code.co_name)), source(begin_of(code)))
 
 
 def _is_library(frame: FrameType) -> bool:
@@ -100,42 +101,40 @@ def _hook_of_module(frames: list[FrameType]) -> Called | None:
     return None
 
 
-def _pack_hook(frames: list[tuple[FrameType, int]]) -> Called | None:
+def _pack_hook(frames: list[tuple[FrameType, tuple[str, int]]]) -> Called | None:
     """The pack hook that an operation called with what it saves.
 
     The own engine's frame is between the two. PyTorch leaves none: there the block around the operation names it.
     """
     caller, passed = None, False
-    for frame, number in frames:
+    for frame, line in frames:
         if not is_users(frame.f_code.co_filename):
             passed |= _file_of(frame).endswith("/autograd/saved_tensors.py") and "hooks" in dict(local_variables(frame))
             continue
         if passed or (caller is not None and frame.f_code in _packing_at(*caller)):
             return _function_of("pack", frame)
-        caller = frame, number
+        caller = frame, line
     return None
 
 
-def _packing_at(frame: FrameType, number: int) -> Iterable[Any]:
+def _packing_at(frame: FrameType, line: tuple[str, int]) -> Iterable[Any]:
     """The code of each pack hook that a `with saved_tensors_hooks(...)` around a line names or writes."""
-    lines = linecache.getlines(frame.f_code.co_filename)
-    if not any("saved_tensors_hooks" in line for line in lines):
-        return
-    with suppress(SyntaxError, ValueError):
-        for block in ast.walk(ast.parse("".join(lines))):
-            if isinstance(block, ast.With) and block.lineno <= number <= (block.end_lineno or 0):
-                for call in [item.context_expr for item in block.items]:
-                    if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("saved_tensors_hooks"):
-                        yield from _codes_of(call.args[:1], frame)
+    file, number = line
+    tree = tree_of(file) if any("saved_tensors_hooks" in text for text in lines_of(file)) else None
+    for block in ast.walk(tree) if tree is not None else ():
+        if isinstance(block, ast.With) and block.lineno <= number <= (block.end_lineno or 0):
+            for call in [item.context_expr for item in block.items]:
+                if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("saved_tensors_hooks"):
+                    yield from _codes_of(call.args[:1], frame)
 
 
 def _codes_of(arguments: list[ast.expr], frame: FrameType) -> Iterable[Any]:
     for each in arguments:
         if isinstance(each, ast.Name):
-            yield _code_of({**frame.f_globals, **dict(local_variables(frame))}.get(each.id))
+            yield _code_of(variable(frame, each.id))
         elif isinstance(each, ast.Lambda):
             codes = [one for one in frame.f_code.co_consts if getattr(one, "co_name", "") == "<lambda>"]
-            yield from [one for one in codes if one.co_firstlineno == each.lineno]
+            yield from [one for one in codes if begin_of(one)[1] == each.lineno]
 
 
 def _refused(frame: FrameType, error: BaseException, backward: bool) -> Called | None:
@@ -182,17 +181,13 @@ def _called(kind: str, function: Any) -> Called:
     code = getattr(plain, "__code__", None)
     if code is None:  # a module, or a function of the engine's
         return Called(kind, _name_of(getattr(function, "__qualname__", "") or type(function).__name__))
-    begins = source(_begin_of(code)) if is_users(code.co_filename) else None
+    begins = source(begin_of(code)) if is_users(code.co_filename) else None
     return Called(kind, _name_of(plain.__qualname__), begins)
 
 
 def _name_of(qualified: str) -> str:
     name = qualified.rpartition("<locals>.")[2]
     return name if "<lambda>" not in name else "lambda"
-
-
-def _begin_of(code: Any) -> tuple[str, int]:
-    return code.co_filename, code.co_firstlineno
 
 
 # Which tensor an error is about.

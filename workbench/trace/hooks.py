@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from .listing import begin_of
 from .source import is_users
 
 
@@ -15,12 +16,12 @@ def name_of(hook: Any) -> tuple[str, tuple[str, int] | None]:
     code = getattr(hook, "__code__", None)
     if code is not None:
         users = is_users(code.co_filename)
-        return code.co_name, (code.co_filename, code.co_firstlineno) if users else None
+        return code.co_name, begin_of(code) if users else None
     call = getattr(type(hook).__call__, "__code__", None)  # of an object that can be called
     name = getattr(hook, "__name__", type(hook).__name__)
     if call is None or not is_users(call.co_filename):
         return name, None
-    return name, (call.co_filename, call.co_firstlineno)
+    return name, begin_of(call)
 
 
 def retained(nr: int) -> tuple[Any, ...]:

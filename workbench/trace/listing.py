@@ -6,11 +6,13 @@ import ast
 import dis
 import re
 import sys
+from collections.abc import Iterable
 from functools import cached_property, lru_cache
-from types import CodeType
+from types import CodeType, FrameType
 
 from .facts import SourceLine
 from .loops import CodePlace, Loop, LoopNode, Position, find, follows, loop_of
+from .run_texts import place_of
 from .source import LAYERS, is_users, joined, line_text, shortened, source, text_between, tree_of, without_comment
 
 _STATEMENTS = ("STORE_", "DELETE_", "UNPACK_")  # their columns are those of what is written to
@@ -45,9 +47,10 @@ class Listing:
     Where there is no source, loops are what the code jumps back over.
     """
 
-    def __init__(self, code: CodeType) -> None:
+    def __init__(self, code: CodeType, around: Iterable[FrameType] = ()) -> None:
         self.code = code
         self.users = is_users(code.co_filename)
+        self.file, self._shift = place_of(code, around) if self.users else (code.co_filename, 0)
         self.layers = code.co_filename.startswith(LAYERS)
         self.comprehends = code.co_name in _WITHIN
         self._texts: dict[int, str] = {}
@@ -71,14 +74,24 @@ class Listing:
 
     @cached_property
     def _positions(self) -> list[Position]:
-        return list(self.code.co_positions())
+        here = self.code.co_positions()
+        return [*map(self._shifted, here)] if self._shift else list(here)
+
+    def at(self, number: int) -> tuple[str, int]:
+        """A line of the code, in the file or the text that its source is in."""
+        return self.file, number + self._shift
+
+    def _shifted(self, position: Position) -> Position:
+        first, last, begin, end = position
+        shift = self._shift
+        return None if first is None else first + shift, None if last is None else last + shift, begin, end
 
     # The text.
 
     def line(self, offset: int) -> int:
         """The line an instruction is on, as the frame would tell it."""
         found = self._positions[offset // 2][0] if self._positions else None
-        return self.code.co_firstlineno if found is None else found
+        return self.code.co_firstlineno + self._shift if found is None else found
 
     def text(self, offset: int) -> str:
         """The expression or the statement that an instruction computes, on one line; "" where there is no source."""
@@ -92,16 +105,16 @@ class Listing:
             return asks.title
         first, last, begin, end = self._positions[offset // 2]
         if first is None or last is None or begin is None or end is None or self._name(offset).startswith(_STATEMENTS):
-            return shortened(without_comment(line_text(self.code.co_filename, self.line(offset))).strip())
-        text = text_between(self.code.co_filename, (first, begin), (last, end))
+            return shortened(without_comment(line_text(self.file, self.line(offset))).strip())
+        text = text_between(self.file, (first, begin), (last, end))
         text = text if first == last else joined(text)
         # Of a method's call over several lines the columns begin at the method's name.
-        before = line_text(self.code.co_filename, first).encode()[:begin].rstrip()
+        before = line_text(self.file, first).encode()[:begin].rstrip()
         return shortened(f"….{text}" if text and before.endswith(b".") else text)
 
     def statement(self, offset: int) -> tuple[int, str]:
         """The line in which the statement of an instruction begins; and its text, if it has several lines."""
-        line, file = self.line(offset), self.code.co_filename
+        line, file = self.line(offset), self.file
         node = None if self._tree is None else _statements(self._tree).get(line)
         if node is None or node.end_lineno is None or node.end_col_offset is None or node.end_lineno == node.lineno:
             return line, ""
@@ -120,7 +133,7 @@ class Listing:
 
     @cached_property
     def _tree(self) -> ast.Module | None:
-        return tree_of(self.code.co_filename)
+        return tree_of(self.file)
 
     @cached_property
     def _unseen(self) -> list[tuple[tuple[int, int], Loop]]:
@@ -163,7 +176,7 @@ class Listing:
 
     def _loop(self, node: LoopNode) -> Loop:
         if node not in self._loops:
-            self._loops[node] = loop_of(node, self.code.co_filename)
+            self._loops[node] = loop_of(node, self.file)
         return self._loops[node]
 
     def _target(self, offset: int) -> int | None:
@@ -208,14 +221,19 @@ listings: dict[int, Listing] = {}  # by the address of a code, as its hash takes
 _MOST_LISTINGS = 5_000  # listings that are kept
 
 
-def listing(code: CodeType) -> Listing:
-    """The listing of a code, made once."""
+def listing(code: CodeType, around: Iterable[FrameType] = ()) -> Listing:
+    """The listing of a code, made once; the frames around it, inner ones first, lead to a text that no file has."""
     found = listings.get(id(code))
     if found is None:
         if len(listings) >= _MOST_LISTINGS:
             listings.clear()
-        found = listings[id(code)] = Listing(code)
+        found = listings[id(code)] = Listing(code, around)
     return found
+
+
+def begin_of(code: CodeType) -> tuple[str, int]:
+    """The line on which a function begins."""
+    return listing(code).at(code.co_firstlineno)
 
 
 Spot = tuple[CodeType, int] | None  # what a frame runs, and the instruction that it is at
@@ -227,4 +245,4 @@ def read_spot(spot: Spot) -> tuple[SourceLine | None, str]:
         return None, ""
     code_listing = listing(spot[0])
     offset = code_listing.start(spot[1])
-    return source((spot[0].co_filename, code_listing.line(offset))), code_listing.text(offset)
+    return source((code_listing.file, code_listing.line(offset))), code_listing.text(offset)

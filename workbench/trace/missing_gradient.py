@@ -11,7 +11,7 @@ from .error_frames import frames_of
 from .facts import Called
 from .names import named_in
 from .source import is_users, line_text
-from .stacks import local_variables
+from .variables import variable
 
 _GRADS = re.compile(r"([^\W\d][\w.]*)\.grad\b")
 _GROUPS = ("_parameters", "_buffers", "_modules")  # where a module keeps its own
@@ -24,8 +24,7 @@ def without_gradient(error: BaseException | None) -> tuple[Called, tuple[str, in
     users = [each for each in frames_of(error) if is_users(each[0].f_code.co_filename)]
     if not users:
         return None
-    frame, number = users[-1]
-    line = frame.f_code.co_filename, number
+    frame, line = users[-1]
     for written in _GRADS.findall(line_text(*line)):
         tensor = held_by(frame, written)
         if not is_any_tensor(tensor):
@@ -50,7 +49,7 @@ def is_any_tensor(thing: Any) -> bool:
 def held_by(frame: FrameType, written: str) -> Any:
     """What a name and its attributes hold in a frame, None where that is not known without running anything."""
     first, *attributes = written.split(".")
-    held: Any = {**frame.f_globals, **dict(local_variables(frame))}.get(first)
+    held: Any = variable(frame, first)
     for each in attributes:
         told: dict[str, Any] = getattr(held, "__dict__", {})
         groups: list[dict[str, Any]] = [told, *[told.get(group) or {} for group in _GROUPS]]

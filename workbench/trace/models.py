@@ -10,7 +10,7 @@ from typing import Any
 from .describer import Describer
 from .identity import ByIdentity, named_parts
 from .module_names import ModuleNames
-from .stacks import line_of, user_frame
+from .stacks import user_line
 from .values import distance
 
 _RANDOM = "Drop"  # in the class's name of what leaves out values while it is training
@@ -173,7 +173,7 @@ class ModelDescriber(Describer):
                 if is_moody(part)
             ]
         )
-        line = line_of(user_frame())
+        line = user_line()
         self._put_called(name, type(module).__name__, found, parameters, grad, bool(module.training), modes, line)
 
     def _tell_groups(self, optimizer: Any) -> None:
@@ -193,7 +193,7 @@ class ModelDescriber(Describer):
             (rate, tuple([self._met(tensor, found) for tensor in group["params"]]))
             for rate, group in zip(rates, groups, strict=True)
         ]
-        number, line = self._models.number_of(optimizer), line_of(user_frame())
+        number, line = self._models.number_of(optimizer), user_line()
         self._put_groups(type(optimizer).__name__, number, found, tuple(told), line)
 
     def _met(self, tensor: Any, found: dict[int, Any]) -> int:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from .describer import class_of
 from .identity import ByIdentity, named_parts
 from .listing import listing
-from .stacks import variables
+from .variables import variables
 
 _MOST = 2_000  # things that are looked at in the variables of one frame
 _ITEMS = 100  # of a list, a dict or an object

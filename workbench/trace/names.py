@@ -11,7 +11,7 @@ from .assignments import loops_of
 from .describer import class_of
 from .listing import listing
 from .module_names import OWNERS, parameters_of
-from .stacks import variables
+from .variables import variables
 from .workbench_engine import is_tensor, maker_of
 
 _ITEMS = 100  # of a list or a dict that are looked at

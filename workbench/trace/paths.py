@@ -281,7 +281,7 @@ class Paths:
     def _statement(self, frame: _Frame) -> tuple[int, str]:
         """The number of the statement that a frame is at, and its text if it has several lines."""
         line, text = frame.listing.statement(frame.offset)
-        place = frame.listing.code.co_filename, line
+        place = frame.listing.file, line
         return self._statements.setdefault(place, len(self._statements) + 1), text
 
     def _in_layer(self, place: int) -> list[tuple[Any, ...]]:

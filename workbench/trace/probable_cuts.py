@@ -7,13 +7,13 @@ it is applied to takes gradients, as the variables show; it is a question even t
 from __future__ import annotations
 
 import ast
-import linecache
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any, NamedTuple, cast
 
-from .source import is_users
-from .stacks import local_variables
+from .listing import begin_of
+from .source import is_users, tree_of
+from .variables import variables
 
 _MODES = ("no_grad", "inference_mode")
 _METHODS = frozenset("detach item tolist numpy argmax argmin argsort long int bool tensor as_tensor from_numpy".split())
@@ -34,10 +34,10 @@ class ProbableCut(NamedTuple):
     frozen: tuple[str, ...] = ()
 
 
-def probable_cut(frame: Any, number: int) -> ProbableCut | None:
+def probable_cut(frame: Any, line: tuple[str, int]) -> ProbableCut | None:
     """Return what probably cuts off the loss that a line of a frame differentiates; None where nothing shows it."""
-    code = frame.f_code
-    scope = _scope_at(code.co_filename, code.co_name, number)
+    file, number = line
+    scope = _scope_at(file, frame.f_code.co_name, number)
     call = None if scope is None else _backward_at(scope, number)
     if scope is None or call is None:
         return None
@@ -46,7 +46,7 @@ def probable_cut(frame: Any, number: int) -> ProbableCut | None:
     loss = next(iter(starts), None)
     if loss is None:
         return None
-    search = _Search(code.co_filename, {**frame.f_globals, **dict(local_variables(frame))})
+    search = _Search(file, dict(reversed(variables(frame))))
     name = ast.unparse(loss) if isinstance(loss, ast.Name) else ""
     word, line = search.behind(scope, loss, number, 0) or ("", None)
     return ProbableCut(word, line, name, () if word else tuple(search.frozen))
@@ -54,9 +54,7 @@ def probable_cut(frame: Any, number: int) -> ProbableCut | None:
 
 def _scope_at(file: str, name: str, number: int) -> ast.AST | None:
     """The function of a name around a line, or the whole file."""
-    try:
-        tree: ast.AST = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
+    if (tree := tree_of(file)) is None:
         return None
     around = [each for each in ast.walk(tree) if isinstance(each, _Function) and each.name == name]
     around = [each for each in around if _first(each) <= number <= (each.end_lineno or 0)]
@@ -123,7 +121,8 @@ class _Search:
         code = getattr(function, "__code__", None)
         if code is None or not is_users(code.co_filename):
             return None
-        scope = _scope_at(code.co_filename, code.co_name, code.co_firstlineno)
+        file, first = begin_of(code)
+        scope = _scope_at(file, code.co_name, first)
         if not isinstance(scope, _Function):
             return None
         given = [self._value_of(each) for each in call.args]
@@ -133,7 +132,7 @@ class _Search:
             given.insert(0, owner)
         named = dict(zip([each.arg for each in scope.args.args], given, strict=False))
         unknown = self._takes_gradients(call) or self.unknown
-        within = _Search(code.co_filename, {**function.__globals__, **named}, unknown)
+        within = _Search(file, {**function.__globals__, **named}, unknown)
         for each in ast.walk(scope):
             if isinstance(each, ast.Return) and each.value is not None:
                 if (found := within.behind(scope, each.value, each.lineno + 1, deep + 1)) is not None:

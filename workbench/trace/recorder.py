@@ -32,7 +32,7 @@ from .schema import (
     replaced,
     value_of,
 )
-from .stacks import Stack, line_of, outermost_module, spot_of, user_frame
+from .stacks import Stack, line_of, outermost_module, spot_of, user_frame, user_line
 from .values import LIMIT
 from .workbench_engine import grad_of, is_tensor, maker_of, version_of, zeros_of
 
@@ -280,7 +280,7 @@ class EventRecorder(WorkbenchDescriber):
 
     def on_entered(self, level: Any) -> None:
         if not self._pushing:
-            self._open.append(self._level(level, True, line_of(user_frame())))
+            self._open.append(self._level(level, True, user_line()))
 
     def on_left(self, level: Any) -> None:
         serial = tag(level)

@@ -13,6 +13,7 @@ import re
 import tokenize
 import warnings
 from functools import cache
+from itertools import count
 from threading import RLock
 from typing import Any
 
@@ -54,9 +55,35 @@ def is_users(file: str) -> bool:
     return not library and not file.startswith(OWN) and not file.startswith(_engines)
 
 
+_numbers = count()
+_KEPT = "\0"  # what a name of a text that is kept has between the file and a number
+_texts: dict[str, list[str]] = {}  # by such a name the lines
+_MOST_TEXTS = 1_000
+
+
+def keep_text(file: str, text: str) -> str:
+    """Keep the text of a code that no file has; return a name for it, which is shown as that of the file."""
+    lines = text.splitlines(keepends=True)
+    known = next((name for name, kept in _texts.items() if kept == lines and name.startswith(file + _KEPT)), None)
+    if known is None:
+        if len(_texts) >= _MOST_TEXTS:
+            del _texts[next(iter(_texts))]
+        known = f"{file}{_KEPT}{next(_numbers)}"
+        _texts[known] = lines
+    return known
+
+
+def lines_of(file: str) -> list[str]:
+    """All lines of a source; none where it is not known."""
+    if _KEPT in file:
+        return _texts.get(file, [])
+    return [] if file in NAMELESS else linecache.getlines(file)
+
+
 def line_text(file: str, number: int) -> str:
     """A line of the source; empty where that is not known."""
-    return "" if file in NAMELESS else linecache.getline(file, number)
+    lines = lines_of(file)
+    return lines[number - 1] if 1 <= number <= len(lines) else ""
 
 
 def text_between(file: str, begin: tuple[int, int], end: tuple[int, int]) -> str:
@@ -77,7 +104,7 @@ _parsing = RLock()
 
 def tree_of(file: str) -> ast.Module | None:
     """The syntax tree of a file or a cell; None where its source is not known."""
-    lines = [] if file in NAMELESS else linecache.getlines(file)
+    lines = lines_of(file)
     known = _trees.get(file)
     if known is None or known[0] is not lines:
         if len(_trees) >= _TREES:
@@ -117,6 +144,7 @@ def source(line: Line) -> SourceLine | None:
 
 def file_of(path: str) -> str:
     """A file by its base name; a notebook's cells are all called `cell`."""
+    path = path.partition(_KEPT)[0]
     cell = "ipykernel_" in path or path.startswith("<ipython-input")
     return "cell" if cell else ntpath.basename(path)
 

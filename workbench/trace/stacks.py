@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
-from .listing import Spot, listing, listings
-from .source import LAYERS, OWN, Line, is_users
+from .listing import Listing, Spot, listing, listings
+from .source import LAYERS, OWN, Line, is_users, line_text
+from .variables import COPIES, OPTIMIZED, local_variables
 
-_OPTIMIZED = inspect.CO_OPTIMIZED
-_COPIES = sys.version_info < (3, 13)
 _frame_at = sys._getframe  # pyright: ignore[reportPrivateUsage]  inspect has nothing as fast
 
 
@@ -38,12 +36,35 @@ def user_frames() -> Iterator[FrameType]:
 
 def line_of(frame: FrameType | None) -> Line:
     """The file and the line that a frame is at."""
-    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    return None if frame is None else _listing(frame).at(frame.f_lineno)
+
+
+def user_line() -> Line:
+    """The innermost line of the user's code whose text is known; if none is, the innermost."""
+    found: Line = None
+    for frame in user_frames():
+        line = line_of(frame)
+        if line is not None and line_text(*line):
+            return line
+        found = found or line
+    return found or line_of(user_frame())
 
 
 def spot_of(frame: FrameType | None) -> Spot:
     """Where a frame is, without what the frame holds."""
-    return None if frame is None else (frame.f_code, frame.f_lasti)
+    if frame is None:
+        return None
+    _listing(frame)  # while the text that it runs can be found
+    return frame.f_code, frame.f_lasti
+
+
+def _listing(frame: FrameType) -> Listing:
+    return listings.get(id(frame.f_code)) or listing(frame.f_code, _around(frame))
+
+
+def _around(frame: FrameType) -> Iterator[FrameType]:
+    while (outer := frame.f_back) is not None:
+        yield (frame := outer)
 
 
 # A stack as it was: how many frames were left out at its bottom, then of each frame its code and the instruction it was
@@ -78,7 +99,8 @@ class StackSampler:
         add = found.append
         while frame is not None:
             code, lasti = frame.f_code, frame.f_lasti
-            if (told := (listings.get(id(code)) or listing(code)).watched) is not None and (names := told[lasti]):
+            told = (listings.get(id(code)) or listing(code, _around(frame))).watched
+            if told is not None and (names := told[lasti]):
                 looping.append((len(found), names, _held(frame, names)))
             add(code)
             add(lasti)
@@ -100,36 +122,24 @@ class StackSampler:
 
 
 def line_in(stack: Stack) -> tuple[str, int] | None:
-    """The file and the line of the user's code; in a thread that runs nothing of the user's, of a library's."""
-    found = None
+    """The innermost line of the user's code whose text is known; if none is, the innermost; else a library's."""
+    found = library = None
     codes = stack[1]
     for at in range(0, len(codes), 2):
         file = codes[at].co_filename
         if is_users(file):
-            found = at
-            break
-        if found is None and not file.startswith(OWN):
-            found = at
-    if found is None:
-        return None
-    code_listing = listing(codes[found])
-    return codes[found].co_filename, code_listing.line(code_listing.start(codes[found + 1]))
+            line = _line_at(codes[at], codes[at + 1])
+            if line_text(*line):
+                return line
+            found = found or line
+        elif library is None and not file.startswith(OWN):
+            library = at
+    return found if found or library is None else _line_at(codes[library], codes[library + 1])
 
 
-def variables(frame: FrameType) -> list[tuple[str, Any]]:
-    """A frame's variables, the local ones first."""
-    return [*local_variables(frame), *frame.f_globals.items()]
-
-
-def local_variables(frame: FrameType) -> list[tuple[str, Any]]:
-    """The local variables of a frame."""
-    local = frame.f_locals
-    found = [*local.items()]
-    # Before Python 3.13 a function's f_locals is a copy that its frame keeps: it would keep every tensor alive.
-    # It is nobody else's if it has no reference but the frame's, ours and the counting's own.
-    if _COPIES and frame.f_code.co_flags & _OPTIMIZED and sys.getrefcount(local) <= 3:
-        local.clear()
-    return found
+def _line_at(code: CodeType, lasti: int) -> tuple[str, int]:
+    told = listing(code)
+    return told.file, told.line(told.start(lasti))
 
 
 def _held(frame: FrameType, names: tuple[str, ...]) -> tuple[int, ...]:
@@ -139,7 +149,7 @@ def _held(frame: FrameType, names: tuple[str, ...]) -> tuple[int, ...]:
     """
     local = frame.f_locals
     held = tuple([each if type(each) is int else id(each) for each in map(local.get, names)])
-    if _COPIES and frame.f_code.co_flags & _OPTIMIZED and sys.getrefcount(local) <= 3:
+    if COPIES and frame.f_code.co_flags & OPTIMIZED and sys.getrefcount(local) <= 3:
         local.clear()  # as above
     return held
 

@@ -23,6 +23,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from ...events import next_tag
 from ...trace.engine import ACCUMULATE
 from ...trace.facts import TensorSeen
+from ...trace.listing import begin_of
 from ...trace.models import ModelDescriber
 from ...trace.names import named_in
 from ...trace.reader import Reader
@@ -663,7 +664,7 @@ def _packing(hook: Any, kept: Any) -> tuple[Any, ...]:
     """Of what a hook packed: what unpacks it, where that is defined, and the type of what is kept."""
     code = getattr(hook, "__code__", None)
     checkpoint = getattr(hook, "__module__", "") == "torch.utils.checkpoint"
-    line = None if code is None or checkpoint else (code.co_filename, code.co_firstlineno)
+    line = None if code is None or checkpoint else begin_of(code)
     kind = "_Slot" if checkpoint and type(kept).__name__ == "_Holder" else type(kept).__name__
     return getattr(hook, "__name__", type(hook).__name__), line, kind, None
 

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import torch
 
 from ...trace.advised import known_error
-from ...trace.error_frames import blamed, called_in
+from ...trace.error_frames import blamed, called_in, frames_of
 from ...trace.facts import Called
 from ...trace.hooks import nodes_behind
 from ...trace.names import named_in
@@ -59,7 +59,7 @@ class Failure:
 
 def failure_of(error: BaseException) -> Failure | None:
     """What is known of an error; None where it is none of PyTorch's autograd."""
-    frames = _frames_of(error)
+    frames = frames_of(error)
     called_by_engine = called_in(error)
     raised = next((line for frame, line in reversed(frames) if is_users(line[0])), None)
     engines = [at for at, (f, _) in enumerate(frames) if f.f_code.co_name == "_engine_run_backward"]
@@ -104,19 +104,9 @@ def culprit_of(error: BaseException) -> Any:
 
 def _failed_in(error: BaseException) -> _Backward:
     """The backward that failed: the innermost, as the others wait for it."""
-    frames = [frame for frame, _ in _frames_of(error)]
+    frames = [frame for frame, _ in frames_of(error)]
     at = max(at for at, frame in enumerate(frames) if frame.f_code.co_name == "_engine_run_backward")
     return _Backward(frames[at:], str(error))
-
-
-def _frames_of(error: BaseException) -> list[tuple[FrameType, tuple[str, int]]]:
-    """The frames on an error's way, the outermost first, each with the line it was at."""
-    found = []
-    way = error.__traceback__
-    while way is not None:
-        found.append((way.tb_frame, (way.tb_frame.f_code.co_filename, way.tb_lineno)))
-        way = way.tb_next
-    return found
 
 
 class _GraphFinder(TorchRecorder):

@@ -1,0 +1,32 @@
+"""What the variables of a frame hold."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from types import FrameType
+from typing import Any
+
+OPTIMIZED = inspect.CO_OPTIMIZED
+COPIES = sys.version_info < (3, 13)
+
+
+def variables(frame: FrameType) -> list[tuple[str, Any]]:
+    """A frame's variables, the local ones first."""
+    return [*local_variables(frame), *frame.f_globals.items()]
+
+
+def variable(frame: FrameType, name: str) -> Any:
+    """What a variable of a frame holds, a local one first; None where it has none of that name."""
+    return next((value for each, value in variables(frame) if each == name), None)
+
+
+def local_variables(frame: FrameType) -> list[tuple[str, Any]]:
+    """The local variables of a frame."""
+    local = frame.f_locals
+    found = [*local.items()]
+    # Before Python 3.13 a function's f_locals is a copy that its frame keeps: it would keep every tensor alive.
+    # It is nobody else's if it has no reference but the frame's, ours and the counting's own.
+    if COPIES and frame.f_code.co_flags & OPTIMIZED and sys.getrefcount(local) <= 3:
+        local.clear()
+    return found
