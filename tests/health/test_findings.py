@@ -5,9 +5,12 @@ The whole sentences are kept in golden/: `WORKBENCH_WRITE_GOLDEN=1 pytest tests/
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import math
 import re
+import sys
+import warnings
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,8 @@ from corpus.numbers import activation
 from golden import check_golden
 
 import workbench
+from workbench.cli.first_steps import TorchSteps, WorkbenchSteps
+from workbench.cli.until_finding import UntilFinding
 from workbench.health.findings import Findings
 from workbench.health.training_run import TrainingRun
 
@@ -72,6 +77,24 @@ def test_nothing_is_found_in_a_healthy_program(engine: str, entry: Entry) -> Non
     if entry.unless:
         findings = [each for each in findings if each.rule == entry.unless or entry.unless == "certain" == each.certain]
     assert [str(each) for each in findings] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("engine", "entry"), chosen("practice", faulty=False))
+def test_in_no_step_of_a_healthy_training_is_anything_found(engine: str, entry: Entry) -> None:
+    kind = {"torch": TorchSteps, "workbench": WorkbenchSteps}[engine]
+    torch = corpus.engine_named(engine)
+    torch.manual_seed(0)
+    search = UntilFinding(2)
+    steps = kind(sys._getframe(), 1, None, False, lambda: None, search.took)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            entry.program(torch)()
+    finally:
+        steps.leave()
+    assert search.found is None, search.found
+    assert steps.steps >= 2 or "optim" not in inspect.getsource(inspect.unwrap(entry.program))
 
 
 def test_healthy_programs_are_a_test_set_of_their_own() -> None:

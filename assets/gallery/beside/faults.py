@@ -2,9 +2,9 @@
 
     python assets/gallery/beside/faults.py TOOL...
 
-runs these tools on the programs of tests/health/torch_bugs.py and torch_healthy.py, and writes both files; with no
-name it writes the page alone. It needs PyTorch; "histograms" needs tensorboard, and "torchlens" itself, which leaves
-its wrappers around PyTorch's functions and so runs in a process of its own. What counts as named stands on the page.
+runs these tools on the programs of planted/, and writes both files; with no name it writes the page alone. It needs
+PyTorch; "histograms" needs tensorboard, and "torchlens" itself, which leaves its wrappers around PyTorch's functions
+and so runs in a process of its own. What counts as named stands on the page.
 """
 
 from __future__ import annotations
@@ -75,11 +75,13 @@ FAULT = {
 
 
 def sets() -> tuple[list[Any], list[Any]]:
-    """The programs under PyTorch with a fault, and those without."""
-    sys.path[:0] = [str(CHECKOUT / "tests" / "health"), str(CHECKOUT / "tests" / "support")]
-    from planted import BUGS, HEALTHY
+    """The programs with a fault, and those without."""
+    sys.path.insert(0, str(HERE / "planted"))
+    import torch_bugs  # noqa: F401
+    import torch_healthy  # noqa: F401
+    from planted_entries import BUGS, HEALTHY
 
-    return tuple([entry for entry in entries if entry.engine == "torch"] for entries in (BUGS, HEALTHY))
+    return BUGS, HEALTHY
 
 
 def execute(entry: Any) -> Exception | None:
@@ -98,7 +100,7 @@ def execute(entry: Any) -> Exception | None:
 
 def findings(entry: Any) -> dict[str, Any]:
     """The first three sentences of ours."""
-    from planted import run
+    from planted_entries import run
 
     said = [(each.sentence, each.line and each.line.line) for each in run(entry)[0].findings()[:FIRST]]
     return {"said": [sentence for sentence, _ in said], "named": _is_named(entry, said)}
@@ -325,8 +327,9 @@ def measure(tool: str, facts: dict[str, Any]) -> None:
 INTRODUCTION = """\
 # Comparison with other tools
 
-We planted one bug in each of 25 small PyTorch training scripts (`tests/health/torch_bugs.py`) and ran five tools on
-them, as of {date}, with {versions}. `python assets/gallery/beside/faults.py TOOL...` measures it again.
+We planted one bug in each of 25 small PyTorch training scripts (`assets/gallery/beside/planted/torch_bugs.py`)
+and ran five tools on them, as of {date}, with {versions}.
+`python assets/gallery/beside/faults.py TOOL...` measures it again.
 
 | Mark | Meaning |
 |:-:|---|

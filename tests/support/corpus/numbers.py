@@ -184,6 +184,12 @@ def rounded(torch):
     return train(torch, None, loss_of=lambda: loss(head(torch.round(net(x))), y), given=weights(net, head))
 
 
+@fault("zero gradient", "tanh in ROOT/1", "passed on exact zeros", at="net(x)", asks=True, beside=QUESTIONS)
+def inputs_not_scaled(torch):
+    """Inputs so large that every tanh is saturated."""
+    return train(torch, mlp(torch, 3, 16, 1), 1e5 + 1e6 * torch.rand(16, 3), torch.randn(16, 1), lr=1e-3)
+
+
 def between(torch, what):
     """Zeros that no operation makes: a hook does on a tensor, a node or a module, or two gradients cancel."""
     net, head = torch.nn.Linear(6, 3), torch.nn.Linear(3, 3)

@@ -707,3 +707,16 @@ def sparse_experts(torch):
                 out = out.index_add(0, rows, expert(x[rows]) * top[rows, place][:, None])
         balance = 3 * (share.mean(dim=0) ** 2).sum()
         stepped(optimizer, torch.nn.functional.cross_entropy(out, y) + 0.01 * balance)
+
+
+@whole
+def hinge_of_triplets(torch):
+    """Triplets that are far enough apart give exactly zero."""
+    embed = mlp(torch, 6, 24, 4)
+    optimizer = torch.optim.SGD(embed.parameters(), lr=0.01, momentum=0.9)
+    centers = 0.5 * torch.randn(2, 6)
+    for _ in range(4):
+        anchor, positive = (embed(centers[0] + 0.5 * torch.randn(16, 6)) for _ in range(2))
+        negative = embed(centers[1] + 0.5 * torch.randn(16, 6))
+        near, far = (anchor - positive).square().sum(1), (anchor - negative).square().sum(1)
+        stepped(optimizer, torch.relu(near - far + 0.5).mean())

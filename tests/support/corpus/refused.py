@@ -287,6 +287,20 @@ def update_by_hand_between(torch):
     return run
 
 
+@fault("stopped", NO_GRAPH, "no_grad() at", "cuts it off from w", at="w = w - 0.1 * w.grad", asks=True)
+def update_by_hand_makes_a_new_tensor(torch):
+    def run():
+        w = torch.ones(3, requires_grad=True)
+        with contextlib.suppress(RuntimeError):
+            for _ in range(2):
+                loss = (w**3).sum()
+                loss.backward()
+                with torch.no_grad():
+                    w = w - 0.1 * w.grad
+
+    return run
+
+
 @fault("stopped", SECOND, "c and h carry the graph of an earlier round", "c = c.detach()", asks=True)
 def two_states_carried_along(torch):
     cell = torch.nn.LSTMCell(1, 4)

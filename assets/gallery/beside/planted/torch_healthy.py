@@ -1,4 +1,4 @@
-"""Trainings under PyTorch that are as their authors mean them; most hold something that looks like a fault."""
+"""Training runs under PyTorch that are as their authors mean them; most hold something that looks like a fault."""
 
 from __future__ import annotations
 

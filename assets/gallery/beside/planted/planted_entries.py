@@ -11,6 +11,8 @@ from inspect import cleandoc, isgeneratorfunction, unwrap
 from pathlib import Path
 from typing import Any
 
+import torch
+
 import workbench
 
 Steps = Callable[[], Any]
@@ -18,22 +20,12 @@ Steps = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Entry:
-    """A training of three to six steps under PyTorch's engine or the workbench's own."""
+    """A training run of three to six steps under PyTorch."""
 
     name: str
     program: Callable[[], Any]
     prepared: bool
     """Whether the program makes model and optimizer, and returns the function that trains."""
-
-    @property
-    def torch(self) -> Any:
-        """The engine of the program."""
-        return unwrap(self.program).__globals__["torch"]
-
-    @property
-    def engine(self) -> str:
-        """Which of both: "torch" or "workbench"."""
-        return self.torch.__name__
 
     @property
     def path(self) -> str:
@@ -43,7 +35,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Bug(Entry):
-    """A training in which one fault was planted."""
+    """A training run in which one fault was planted."""
 
     what: str
     """The fault in plain words."""
@@ -80,7 +72,7 @@ def _is_in(word: str, said: str) -> bool:
 
 @dataclass(frozen=True)
 class Healthy(Entry):
-    """A training that is as its author means it."""
+    """A training run that is as its author means it."""
 
     awkward: str
     """What in it looks like a fault and is meant; nothing if it is plain."""
@@ -135,30 +127,27 @@ def healthy(awkward: str = "") -> Callable[[Steps], Steps]:
 
 
 def take_step(optimizer: Any, loss: Any) -> None:
-    """Take a step of a training as it is written in any tutorial."""
+    """Take a training step as any tutorial writes it."""
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
 
 
 def run(entry: Entry) -> tuple[workbench.Trace, Exception | None]:
-    """The trace of a program, recorded with its engine, and the error with which it ended.
+    """The trace of a program, and the error with which it ended.
 
     Of a program that is prepared the training alone is recorded: the recording begins after model and optimizer were
-    made, as around a loop that somebody looks into.
+    made, as a user records a loop.
     """
     error = None
     train = entry.program() if entry.prepared else entry.program
-    torch = entry.torch
-    threads = torch.get_num_threads() if entry.engine == "torch" else 0
-    if threads:
-        torch.set_num_threads(1)  # small programs are faster so
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # small programs are faster so
     with warnings.catch_warnings(), workbench.record(torch) as trace:
         warnings.simplefilter("ignore")
         try:
             train()
         except Exception as caught:
             error = caught
-    if threads:
-        torch.set_num_threads(threads)
+    torch.set_num_threads(threads)
     return trace, error

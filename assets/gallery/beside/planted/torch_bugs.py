@@ -1,4 +1,4 @@
-"""Trainings under PyTorch with one planted fault each.
+"""Training runs under PyTorch with one planted fault each.
 
 A fault is in the line that ends in `# planted: <name>`, or that line is the first that shows it.
 """
@@ -508,7 +508,7 @@ class ClipLike(nn.Module):
 
 @planted(*NOT_UPDATED, places=("logit_scale",))
 def temperature_made_late() -> None:
-    """The temperature `logit_scale` is made in the first forward, so it is not in the optimizer, made before."""
+    """The temperature `logit_scale` is made in the first forward and so not in the optimizer, which was made before."""
     torch.manual_seed(14)
     model = ClipLike()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
