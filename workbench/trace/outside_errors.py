@@ -15,8 +15,8 @@ from .facts import Called
 from .listing import listing
 from .missing_gradient import held_by, is_any_tensor, without_gradient
 from .source import is_users
-from .stacks import local_variables, variables
 from .values import series, shortened
+from .variables import local_variables, variables
 
 # What such an error is called, by words that both engines raise it with.
 _KINDS = (
@@ -88,7 +88,7 @@ def outside(error: BaseException) -> Called:
 
 def _users_line(error: BaseException) -> tuple[str, int] | None:
     ways = [way for way in _ways(error) if is_users(way.tb_frame.f_code.co_filename)]
-    return (ways[-1].tb_frame.f_code.co_filename, ways[-1].tb_lineno) if ways else None
+    return listing(ways[-1].tb_frame.f_code).at(ways[-1].tb_lineno) if ways else None
 
 
 def _ways(error: BaseException) -> list[TracebackType]:
