@@ -1,7 +1,7 @@
-"""See automatic differentiation: an engine with PyTorch's names, its trace, and pictures of both.
+"""See automatic differentiation at work: an engine with PyTorch's names, recordings of it, and pictures of both.
 
-`import workbench as torch` runs PyTorch programs that stay inside what the workbench covers. `record()`, `show()` and
-what they draw load on first use, so importing costs little more than NumPy.
+`import workbench as torch` runs PyTorch programs that use only what the workbench covers. `record()`, `show()` and the
+pictures load on first use, so importing costs little more than importing NumPy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`why()`: why a tensor's `.grad` is None, zero, not finite or a sum, asked of the graph alone or of a recording."""
+"""`why()`: why a tensor's `.grad` is None, zero, not finite or a sum, from the graph or from a recording."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ _FLOATING = ("float", "bfloat", "complex")  # how dtypes begin that can have gra
 
 
 class Why:
-    """Why a gradient is what it is: prints as sentences, and in a notebook shows the way there with its cut.
+    """An explanation of a gradient: it prints as sentences, and in a notebook shows the gradient path and its cut.
 
-    The `verdict` is "none", "zero", "not finite", "sum" (of several backwards) or "there". The `sentences` are certain,
-    `possible` is what looks alike, and `advice` is what to do.
+    `verdict` is "none", "zero", "not finite", "sum" (of several backward passes) or "there". `sentences` are certain,
+    `possible` lists possible causes, and `advice` says what to do.
     """
 
     def __init__(self, trace: Trace, answer: Answer) -> None:
@@ -58,14 +58,14 @@ class Why:
         return self._answer.text
 
     def show(self) -> Picture:
-        """The way from the loss to the tensor as a picture, with the place where it is cut."""
+        """Return a picture of the gradient path from the loss to the tensor, with the place where it is cut."""
         from .recording import picture_of
         from .views.why import why_story
 
         return picture_of(self._trace, why_story(self._trace, self._answer))
 
     def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:
-        """Write the picture to a file, by its suffix, as `Picture.save` does."""
+        """Write the picture to a file, in the format of its suffix, as `Picture.save` does."""
         self.show().save(path, step, theme)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
@@ -73,15 +73,22 @@ class Why:
 
 
 def why(tensor: Any, loss: Any = None) -> Why:
-    """Why the `.grad` of a tensor is None, zero or not finite, of this engine or of PyTorch; nothing is changed by it.
+    """Explain why the `.grad` of a tensor is None, zero or not finite, from the graph only; nothing is changed.
 
-    Asked with a `loss` it follows the graph from there, as far as that tells; `trace.why(tensor)` asks a recording,
-    which also knows where a way was cut, and by which line::
+    The tensor may be one of this package or of PyTorch. `trace.why(tensor)` answers from a recording, which also
+    contains the line of a cut::
 
         h = torch.relu(x @ w)
         loss = (h.detach() * v).sum()
         loss.backward()
-        print(workbench.why(w, loss))   # w.grad is None: no way leads from loss to w. …
+        print(workbench.why(w, loss))
+
+    Args:
+        tensor: The tensor to ask about.
+        loss: Follow the graph from this tensor.
+
+    Raises:
+        TypeError: if an argument isn't a tensor.
     """
     from .recording import Trace
 
@@ -93,7 +100,7 @@ def why(tensor: Any, loss: Any = None) -> Why:
 
 
 def _inquirer_of(tensor: Any, loss: Any) -> Any:
-    """What asks the engine of these tensors."""
+    """Return the class that inspects graphs of the engine of these tensors."""
     for each, what in ((tensor, "about a tensor"), (loss, "with a tensor as loss")):
         if not (is_tensor(each) or is_of_torch(each) or (each is None and what != "about a tensor")):
             raise TypeError(_ASKED.format(what, type(each).__name__))
@@ -112,7 +119,7 @@ def _inquirer_of(tensor: Any, loss: Any) -> Any:
 
 
 def why_in(trace: Trace, tensor: Any, loss: Any = None) -> Why:
-    """Why the `.grad` of a tensor, or of what a variable of this name held, is what it is, as a trace tells."""
+    """Explain the `.grad` of a tensor, or of the tensor that a variable of this name held, from a trace."""
     now = trace.snapshot()
     if isinstance(now.events[0] if now.events else None, EngineUnseen):
         raise ValueError(f"{lost_said(now.events)}.")
@@ -125,7 +132,7 @@ def why_in(trace: Trace, tensor: Any, loss: Any = None) -> Why:
 def _asked_of(trace: Timeline, frame: Frame, thing: Any, what: str) -> Asked:
     if isinstance(thing, str):
         name = _known_name(thing, [state.name for state in frame.tensors.values() if state.name])
-        return _told(trace.events, frame, [state for state in frame.tensors.values() if state.name == name][-1])
+        return _facts_of(trace.events, frame, [state for state in frame.tensors.values() if state.name == name][-1])
     if not (is_tensor(thing) or is_of_torch(thing)):
         raise TypeError(_ASKED.format(what, type(thing).__name__))
     recorder: Any = trace._source
@@ -145,7 +152,11 @@ def _asked_of(trace: Timeline, frame: Frame, thing: Any, what: str) -> Asked:
 
 
 def _known_name(name: str, known: Iterable[str]) -> str:
-    """A name that a trace knows, or the one that is so without its root, or ends so; a ValueError has those like it."""
+    """Return the full name of a tensor in a trace; a partial name may lack its root.
+
+    Raises:
+        ValueError: if there is no such name, or several; it lists similar ones.
+    """
     names = list(dict.fromkeys(known))
     found = [each for each in names if each == name] or [each for each in names if each.partition(".")[2] == name]
     found = found or [each for each in names if each.endswith(f".{name}")]
@@ -163,8 +174,8 @@ def _listed(names: Sequence[str]) -> str:
     return series([*names[:_MOST_NAMES], *more]) or "no names at all"
 
 
-def _told(events: Sequence[Record], frame: Frame, state: TensorState) -> Asked:
-    """What a trace knows of a tensor in the end."""
+def _facts_of(events: Sequence[Record], frame: Frame, state: TensorState) -> Asked:
+    """Return what a trace contains about a tensor after the last event."""
     node, grad, retains = frame.nodes.get(state.node or ""), state.grad, False
     for event in events if node is not None else ():
         if isinstance(event, HookRan) and event.hook.kind == "retained" and event.hook.output_nr == state.output_nr:
@@ -186,7 +197,7 @@ def _name_of(thing: Any, frame: FrameType | None) -> str:
 
 
 def _inquire(tensor: Any, loss: Any, frame: FrameType | None) -> Inquiry:
-    """The records of a graph as it is, and what the engine says of a tensor; asking makes no node."""
+    """Return records of the graph and the facts about a tensor, without creating a node."""
     recorder = Recorder()
     held = [] if frame is None else named_in(frame)
     names = {id(thing): name for name, thing in reversed(held)}
@@ -221,7 +232,7 @@ def _inquire(tensor: Any, loss: Any, frame: FrameType | None) -> Inquiry:
 
 
 def _shared(tensor: Any, loss: Any, nodes: list[Any], held: list[tuple[str, Any]]) -> list[tuple[Any, str, Any]]:
-    """Of variables that take gradients the first node that has saved their memory (None: who takes none shows it)."""
+    """Return for each variable that requires grad the first node that saved its memory; None if none did."""
     memories: dict[int | None, dict[int, tuple[str, Any]]] = {}
     for name, each in held:
         if each.requires_grad:
@@ -237,7 +248,7 @@ def _shared(tensor: Any, loss: Any, nodes: list[Any], held: list[tuple[str, Any]
 
 
 def _subject(tensor: Any) -> Any:
-    """A tensor, or of a view whose memory was written what it is a view of: asked, the view would get a new node."""
+    """Return a tensor, or the base of a view whose memory was written: asking the view would create a node."""
     meta = tensor._meta
     if meta is None or meta.base is None or meta.attr_version == version_of(tensor):
         return tensor
@@ -257,7 +268,7 @@ def _asked(tensor: Any, id: str | None, name: str) -> Asked:
 
 
 def _memory(thing: Any) -> int | None:
-    """Which memory a tensor or an array shows."""
+    """Return an id of the memory of a tensor or an array."""
     array = thing if isinstance(thing, np.ndarray) else getattr(thing, "_array", None)
     while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
         array = array.base

@@ -1,8 +1,8 @@
-"""What an error of the engine is about: put on it as `explain` when it leaves the engine, and drawn when asked for.
+"""Explanations of the engine's errors: attached to an error as `explain`, and drawn only on request.
 
-The error itself stays what it was: its type, its words and its arguments. It keeps no graph alive: what it was about
-is remembered by weak references, and found again as long as somebody else holds it (the error's own traceback does).
-A trace that was being recorded is kept, which has copies of values only.
+The error itself keeps its type, message and arguments. An explanation keeps no graph alive: it holds weak references,
+which work as long as something else holds the graph (the error's traceback does). It holds a trace that was being
+recorded, which contains copies of values only.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MARK = "_workbench_shows_errors"  # on a notebook's shell
 
 
 class Explanation:
-    """Call it for the picture: the node that failed, what it had saved, the write that broke it, and what to do."""
+    """Call it for the picture: the failed node, its saved tensors, the write that broke it, and what to do."""
 
     def __init__(self, kind: str, words: str, node: str = "", tensor: str = "", marked: str = "") -> None:
         self.kind, self.words = kind, words
@@ -50,7 +50,7 @@ class Explanation:
         return Explanation, words  # the words alone go to another process
 
     def __call__(self) -> Picture:
-        """The picture of the error: of what was recorded, else of what is still there of the graph."""
+        """Return the picture of the error: from the recording, or from the part of the graph that still exists."""
         from .recording import Trace, picture_of
         from .views.error import error_story
 
@@ -60,7 +60,7 @@ class Explanation:
         return picture_of(trace, error_story(trace, *about))
 
     def _found(self) -> tuple[Sequence[Any], list[str]]:
-        """The records up to the error, and the ids of the tensors it is about."""
+        """Return the records up to the error, and the ids of the tensors it is about."""
         from .trace.recorder import ErrorRecorder
 
         numbers = self._serials if self._serial is None else [self._serial, *self._serials]
@@ -118,7 +118,7 @@ class Explanation:
 
 
 class _OfTorch(Explanation):
-    """The same of an error that a backward of PyTorch's raised."""
+    """An explanation of an error that a backward pass of PyTorch raised."""
 
     def __init__(self, error: BaseException, failure: Any) -> None:
         from .trace.error_frames import frames_of
@@ -134,7 +134,7 @@ class _OfTorch(Explanation):
 
 
 class _OfFrames(Explanation):
-    """The same of an error of the own engine that nobody was told of: of the frames that are on its way."""
+    """An explanation of an error that no listener saw, from the frames in its traceback."""
 
     def __init__(self, error: BaseException, called: Called | None) -> None:
         from .trace.error_frames import blamed, frames_of
@@ -154,10 +154,13 @@ class _OfFrames(Explanation):
 
 
 def explain(error: BaseException) -> Picture:
-    """Return the picture of an error: what failed, and what to do.
+    """Return a picture of an error: what failed, and what to do.
 
-    Of an error that autograd didn't raise, it shows which layer, call or line did, and the shapes that it was given.
-    Errors: TypeError for what is no exception.
+    The error may be one of this package or of PyTorch. If autograd didn't raise it, the picture shows which layer, call
+    or line did, and the shapes that it got.
+
+    Raises:
+        TypeError: if `error` isn't an exception.
     """
     from .trace.outside_errors import outside
 
@@ -167,7 +170,7 @@ def explain(error: BaseException) -> Picture:
 
 
 def explanation_of(error: BaseException | None) -> Explanation | None:
-    """What explains an error, if anything does."""
+    """Return the explanation of an error, if there is one."""
     known = getattr(error, "explain", None)
     if isinstance(known, Explanation) or error is None:
         return known
@@ -188,7 +191,7 @@ def explanation_of(error: BaseException | None) -> Explanation | None:
 
 
 def _gone() -> None:
-    """A weak reference to nothing."""
+    """Return None, as a dead weak reference does."""
 
 
 def _attach(error: BaseException, task: Any, node: Any, tensors: tuple[Any, ...]) -> None:
@@ -207,16 +210,16 @@ def _attach(error: BaseException, task: Any, node: Any, tensors: tuple[Any, ...]
 
 
 def in_notebook() -> None:
-    """From now on a notebook shows the picture of an error under its traceback."""
+    """Show the picture of an error below its traceback in notebooks from now on."""
     if "ipykernel" in sys.modules:
         with suppress(ImportError):
             show_errors()
 
 
 def show_errors() -> None:
-    """From now on this notebook shows the picture of each error that ends a cell, below the user's own lines.
+    """Show, in this notebook from now on, the picture of each error that ends a cell, below the lines of your code.
 
-    What the engine's frames say, the picture says better; they are still in the error's `__traceback__`.
+    The picture replaces the engine's frames; they remain in the error's `__traceback__`.
     """
     from IPython import get_ipython
 
@@ -229,7 +232,7 @@ def show_errors() -> None:
 
 
 def _show_traceback(shell: Any, kind: Any, error: Any, way: Any, tb_offset: int | None = None) -> Any:
-    """Show an error as the notebook does; of one that can be explained without the engine's frames."""
+    """Show an error as the notebook does, but without the engine's frames if there is an explanation."""
     if isinstance(getattr(error, "explain", None), Explanation) or hasattr(error, "_workbench_failure"):
         way = users_part(way) or way
     told = shell.InteractiveTB.structured_traceback(kind, error, way, tb_offset=tb_offset)
@@ -238,7 +241,7 @@ def _show_traceback(shell: Any, kind: Any, error: Any, way: Any, tb_offset: int 
 
 
 def users_part(way: TracebackType | None) -> TracebackType | None:
-    """A traceback without the frames of this package."""
+    """Return a traceback without the frames of this package."""
     from .trace.source import OWN
 
     frames = []
@@ -260,5 +263,5 @@ def _show(result: Any) -> None:
 
 
 def install() -> None:
-    """From now on every error of the engine can be explained."""
+    """Attach explanations to every error of the engine from now on."""
     events.explain = _attach

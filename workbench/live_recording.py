@@ -1,4 +1,4 @@
-"""`live()`: in a notebook the graph is drawn while the cell runs."""
+"""`live()`: draw the graph in a notebook while the cell runs."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ SHARE = 4  # times as long as a picture took the cell has for itself before the 
 
 
 class live(record):  # named as what a user writes: `with live() as trace:`
-    """Record as `record()` does, and in a notebook draw the graph as the lines of the cell run.
+    """Record as `record()` does, and in a notebook draw the graph while the lines of the cell run.
 
-    In the end the picture is that of the recording. Elsewhere than in a notebook it only records. It keeps everything:
-    a picture that grows cannot drop its beginning.
+    The final picture is that of the recording. Outside a notebook it only records. It keeps all events, because a
+    growing picture can't drop its start.
     """
 
     def __init__(self, limit: int = LIMIT, lines: bool = False) -> None:
@@ -68,10 +68,10 @@ _ALL = 100  # levels of groups
 
 
 class _Painter:
-    """Hears every event after the recorder, and shows what has come, not more often than the reader can see.
+    """A listener after the recorder that draws the events, no more often than a reader can see.
 
-    It shows one round at a time: with what joins a graph after a backward has freed the one before, another begins.
-    What a round has in common with the one before stands in the same places.
+    It shows one iteration at a time: a new one starts with a graph that is built after a backward pass freed the last
+    one. Common parts of two iterations keep their places.
     """
 
     def __init__(self, recorder: Recorder, growing: Any, display: Any) -> None:
@@ -123,7 +123,7 @@ class _Painter:
         self._growing.follow(still)
 
     def leave(self, trace: Trace) -> None:
-        """Put the recording's own picture in the place of the growing one."""
+        """Replace the growing picture by the one of the recording."""
         try:
             self._handle.update(trace.show())
         finally:
@@ -131,7 +131,7 @@ class _Painter:
 
 
 def _painter_for(recorder: Recorder) -> _Painter | None:
-    """What draws a recording as it grows, where there is a notebook to draw it in."""
+    """Return a painter for a recording, if there is a notebook to draw in."""
     ipython = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if getattr(ipython, "kernel", None) is None:
         return None

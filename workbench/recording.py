@@ -1,4 +1,4 @@
-"""What a user starts with: `record()` around any code, and `show()` for the graph of one tensor."""
+"""The entry points: `record()` around any code, and `show()` for the graph of one tensor."""
 
 from __future__ import annotations
 
@@ -31,50 +31,68 @@ if TYPE_CHECKING:
 
 
 class Trace(Timeline):
-    """What the engine did, event by event: `show()` plays it, `save()` keeps it."""
+    """A recording of the engine, event by event: `show()` plays it, `save()` writes it to a file."""
 
     def __repr__(self) -> str:
         return f"<Trace of {len(self.events):,} events in {len(self.steps):,} steps: show() plays it>"
 
     def show(self, view: str = "graph", **options: Any) -> Picture:
-        """The trace as a picture to step through, also in a notebook that is opened again with no kernel.
+        """Return the trace as a picture to step through; it also plays in a notebook reopened without a kernel.
 
-        `view` is "graph", "flow", "saved", "memory", "versions", "function", "error" or "health";
-        `show("memory", against=other)` draws another trace over this one. A graph opens as many of its groups (scopes,
-        and what repeats) as a screen has room for; `show(open=["layer1"])` opens these, `show(depth=2)` all of the two
-        outermost levels. The steps of a training loop take turns in the same places: a few of many, with the one that
-        is asked, as by `show(step=500)`, which is shown first.
-        `legend=False` leaves out the sentence that says how to read the picture.
+        A graph opens as many of its groups (scopes and repeated parts) as fit on a screen. The iterations of a training
+        loop share one place: a long run shows a few of them.
+
+        Args:
+            view: "graph", "flow", "saved", "memory", "versions", "function", "error" or "health".
+            options: Options of the view. For a graph: `open=["layer1"]` opens these groups, `depth=2` the two outer
+                levels, and `step=500` shows this training step first. For "memory": `against=other`
+                draws another trace over this one. For all: `legend=False` omits the sentence that explains the picture.
+
+        Raises:
+            ValueError: if there is no such view.
+            TypeError: if the view has no such option, or an option has the wrong type.
         """
         from .views import storyboard
 
         return picture_of(self, storyboard(self, view, **options))
 
     def findings(self) -> Findings:
-        """What is wrong in a recorded training: a list of sentences with their places, which prints as text.
+        """Return what is wrong with a recorded training run: a list of findings with their lines, which prints as text.
 
-        What is certain comes first, then what may be meant, as questions. Record three steps or more of a training.
+        Certain findings come first. Possible issues follow and end with a question. Record at least three training
+        steps.
         """
         from .health.findings import findings
 
         return findings(self)
 
     def why(self, tensor: Any, loss: Any = None) -> Why:
-        """Why the `.grad` of a tensor, or of what a variable of this name held, is None, zero, not finite or a sum.
+        """Explain why the `.grad` of a tensor is None, zero, not finite or a sum.
 
-        It is about the last backward that leads to the tensor, or that of the `loss`, and knows the lines: of a cut, of
-        what cleared it, of the backwards whose gradients it is the sum of, of what first made it zero or nan in the
-        training. A name may do without its root: "fc.weight" for "net.fc.weight", if no other tensor has it.
+        The answer is about the last backward pass that reaches the tensor. It names lines: of a cut, of a
+        `zero_grad()`, of the backward passes whose gradients were added, and of the first zero or nan.
+
+        Args:
+            tensor: A tensor, or the name of a variable that held one. "fc.weight" is enough for "net.fc.weight", if no
+                other tensor has that name.
+            loss: Answer for the backward pass of this loss instead.
+
+        Raises:
+            ValueError: if the trace contains no such tensor, or several of this name.
         """
         from .diagnosis import why_in
 
         return why_in(self, tensor, loss)
 
     def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:
-        """Write a file by its suffix: the trace itself as .json, else its picture, as `Picture.save` does.
+        """Write a file in the format of its suffix: .json for the trace, otherwise a picture, as `Picture.save` does.
 
-        A .json file of a large trace is compressed by gzip, and `load` reads both.
-        `step` counts from 0: what a player calls "5 / 7" is step 4.
+        A large .json file is compressed with gzip; `load` reads both.
+
+        Args:
+            path: Where to write.
+            step: The step to draw, counted from 0: the player's "5 / 7" is step 4.
+            theme: "light", "dark", "projector" or "print".
         """
         if _is_data(path, step, theme):
             from .scene.picture import write_whole
@@ -85,12 +103,12 @@ class Trace(Timeline):
 
 
 def _is_data(path: str | PathLike[str], step: int | None, theme: str | Theme | None) -> bool:
-    """Whether this saves the trace itself and no picture."""
+    """Return True if this saves the trace itself instead of a picture."""
     return Path(path).suffix.lower() == ".json" and step is None and theme is None
 
 
 def picture_of(trace: Trace, board: Storyboard) -> Picture:
-    """A picture whose data, saved as .json, are its trace, which `load` reads again."""
+    """Return a picture whose .json file is its trace, which `load` reads."""
     from .scene.picture import Picture
 
     class TracePicture(Picture):
@@ -104,20 +122,25 @@ def picture_of(trace: Trace, board: Storyboard) -> Picture:
 
 
 class record:  # named as what a user writes: `with record() as trace:`
-    """Record what the engine does in a `with` block; tensors are named after the variables that hold them.
+    """Record the engine in a `with` block; tensors are named after the variables that hold them.
 
-    Arrays of more than `limit` values are kept as a summary. With `lines` the lines of Functions' methods are recorded
-    too, for `show("function")`: what their variables hold, and what `ctx` has, at each of them.
+    `with workbench.record() as trace:` records this package, `with workbench.record(torch) as trace:` PyTorch.
 
-    With `last` about the last so many events are kept, at most `last` and never less than half of it once there were
-    that many, so that the recording of a long training run takes no more and more memory; the first step then says how
-    many were let go. What is kept begins with a whole step of the training, if two of them are within `last`: else
-    the nodes from before are known, but not the lines that made them. A graph or a backward that has more events than
-    that is kept whole until it is over.
+    Args:
+        limit: Arrays with more values than this are stored as a summary. Or `torch`, to record PyTorch.
+        lines: Also record every line of your Functions' methods for `show("function")`: variables, and `ctx`.
+        last: Keep only the most recent events, so that recording a long run uses bounded memory. Between `last / 2` and
+            `last` events are kept; the player's first step shows how many were dropped. The kept part starts with a
+            whole training step if two steps fit. Otherwise, nodes created earlier are included without their lines. A
+            graph or a backward pass with more events is kept whole until it has finished.
+
+    Raises:
+        TypeError: if `limit` is another package, or `last` isn't an int.
+        ValueError: if `last` is less than 1.
     """
 
     def __new__(cls, *args: Any, **options: Any) -> Any:
-        """`record(torch)` records a program of PyTorch's."""
+        """Return a recording of PyTorch for `record(torch)`, and otherwise one of this package."""
         if cls is record and args and isinstance(args[0], ModuleType) and args[0].__name__ != __package__:
             return recording_of(*args, **options)
         return super().__new__(cls)
@@ -180,7 +203,11 @@ class record:  # named as what a user writes: `with record() as trace:`
 
 
 def recording_of(engine: ModuleType, **options: Any) -> Any:
-    """What records the programs of another engine: of PyTorch; TypeError for any other."""
+    """Return a recording of another engine.
+
+    Raises:
+        TypeError: if the engine isn't PyTorch.
+    """
     if engine.__name__ != "torch":
         raise TypeError(
             "record() records the programs of this package, or record(torch) those of PyTorch, but "
@@ -199,14 +226,14 @@ prepare_for_forks(needed=True)  # every thread's events go to the same recorders
 
 @in_forked_children
 def _leave_those_of_other_threads() -> None:
-    """In a forked child their blocks never end."""
+    """Stop the recordings of other threads in a forked child, where their blocks never end."""
     for listener in tuple(listeners):
         if isinstance(listener, Recorder) and _threads.get(listener) != threading.get_ident():
             _leave(listener)
 
 
 def _leave(recorder: Recorder) -> None:
-    """Hear no more; whoever does this twice has done it once."""
+    """Stop recording; a second call has no effect."""
     if recorder in listeners:
         listeners.remove(recorder)
     recorder.watch(False)
@@ -215,9 +242,9 @@ def _leave(recorder: Recorder) -> None:
 
 
 def show(tensor: Any, view: str = "graph", **options: Any) -> Picture:
-    """The graph that made a tensor, with what it has saved; nothing needs to have been recorded.
+    """Return a picture of the graph that computed a tensor, with its saved tensors; no recording is needed.
 
-    `view` and its options are those of `Trace.show`.
+    The view and its options are those of `Trace.show`.
     """
     recorder: Any
     tensor = own_of(tensor)
@@ -236,5 +263,9 @@ def show(tensor: Any, view: str = "graph", **options: Any) -> Picture:
 
 
 def load(path: str | PathLike[str]) -> Trace:
-    """Read a trace that was saved as .json; a ValueError says what is wrong with the file."""
+    """Read a trace from a .json file.
+
+    Raises:
+        ValueError: if the file isn't a trace, with what is wrong in it.
+    """
     return Trace.load(path)

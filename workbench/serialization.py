@@ -1,7 +1,7 @@
-"""Tensors in files (torch.save, torch.load): NumPy's .npz, which holds arrays and a text, and never a pickle.
+"""Tensors in files (torch.save, torch.load): NumPy's .npz, with arrays and a text, and never a pickle.
 
-The member `structure` is JSON: how dictionaries, lists and numbers are nested, and where each tensor belongs; the
-members `tensor_0`, `tensor_1` … are the tensors. NumPy reads such a file without the workbench.
+The member `structure` is JSON: how dictionaries, lists and numbers are nested, and the place of each tensor. The
+members `tensor_0`, `tensor_1` … are the tensors. NumPy can read such a file without the workbench.
 """
 
 from __future__ import annotations
@@ -48,13 +48,20 @@ PROBLEMS += (UnicodeError, ValueError, struct.error, zipfile.BadZipFile)
 
 
 def save(obj: Any, f: str | PathLike[str] | IO[bytes]) -> None:
-    """Write a state dict, or any nest of tensors, numbers and text, to a file; it is there in full or not at all.
+    """Write tensors, numbers and text, nested in dicts, lists and tuples, to a file.
 
-    What one tensor is in two places is one tensor again after `load`. TypeError for anything else.
+    A write that fails leaves no partial file. A tensor that occurs twice is one tensor again after `load`.
+
+    Args:
+        obj: A state dict, or anything else made of these types.
+        f: A path, or a file opened for writing bytes.
+
+    Raises:
+        TypeError: if `obj` contains another type.
     """
     tensors: dict[int, Tensor] = {}
     try:
-        structure = _told(obj, tensors)
+        structure = _plain_values(obj, tensors)
     except RecursionError:
         raise TypeError(CIRCLE) from None
     arrays = {f"tensor_{i}": t._array for i, t in enumerate(tensors.values())}
@@ -67,8 +74,8 @@ def save(obj: Any, f: str | PathLike[str] | IO[bytes]) -> None:
         f.write(content.getvalue())
 
 
-def _told(thing: Any, tensors: dict[int, Tensor]) -> Any:
-    """A thing as JSON has it; its tensors are noted."""
+def _plain_values(thing: Any, tensors: dict[int, Tensor]) -> Any:
+    """Return an object as JSON values, and collect its tensors."""
     kind = type(thing)
     if isinstance(thing, Tensor) and not isinstance(thing, Lifted):
         place = list(tensors).index(id(thing)) if id(thing) in tensors else len(tensors)
@@ -81,17 +88,23 @@ def _told(thing: Any, tensors: dict[int, Tensor]) -> Any:
     if kind is dtypes.dtype:
         return {"dtype": thing.name}  # pyright: ignore[reportAttributeAccessIssue]  its type was just compared
     if kind.__name__ in SEQUENCES and kind is SEQUENCES[kind.__name__]:
-        return {kind.__name__: [_told(each, tensors) for each in thing]}
+        return {kind.__name__: [_plain_values(each, tensors) for each in thing]}
     if kind.__name__ in MAPPINGS and kind is MAPPINGS[kind.__name__]:
         pairs = thing.items()  # pyright: ignore[reportAttributeAccessIssue]  its type was just compared
-        return {kind.__name__: [[_told(key, tensors), _told(value, tensors)] for key, value in pairs]}
+        return {kind.__name__: [[_plain_values(key, tensors), _plain_values(value, tensors)] for key, value in pairs]}
     raise TypeError(NOT_SAVED.format(f"a {kind.__name__}"))
 
 
 def load(f: str | PathLike[str] | IO[bytes], map_location: Any = None, *, weights_only: bool | None = None) -> Any:
-    """What `save` wrote; a trace where the file is one. ValueError for any other file: nothing in it is ever run.
+    """Read a file that `save` wrote, or a trace; nothing in the file is ever run.
 
-    `map_location` and `weights_only` are there for programs that give them: there is one device, and no pickle.
+    Args:
+        f: A path, or a file opened for reading bytes.
+        map_location: Accepted for compatibility: there is only one device.
+        weights_only: Accepted for compatibility: there is no pickle.
+
+    Raises:
+        ValueError: if the file is anything else.
     """
     if isinstance(f, (str, PathLike)):
         with open(f, "rb") as file:
@@ -119,7 +132,7 @@ def _read(file: IO[bytes], name: str) -> Any:
 
 
 def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
-    """One member as an array, made only after its header and its size fit each other."""
+    """Return one member as an array, allocated only after its header and its size match."""
     if info.compress_type != zipfile.ZIP_STORED:
         raise ValueError(COMPRESSED)
     with archive.open(info) as member:
@@ -138,7 +151,7 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
 
 
 def _made(thing: Any, arrays: dict[str, np.ndarray], made: dict[int, Tensor]) -> Any:
-    """A thing from what JSON says of it."""
+    """Return the object that JSON values describe."""
     if not isinstance(thing, dict):
         if thing is None or isinstance(thing, (bool, int, float, str)):
             return thing

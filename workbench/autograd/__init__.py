@@ -1,4 +1,4 @@
-"""The engine, under torch.autograd's names."""
+"""The engine, under the names of torch.autograd."""
 
 import importlib as _importlib
 import sys as _sys
@@ -67,7 +67,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(_types.ModuleType):
-    """As in PyTorch, `autograd.gradcheck` is the function, although a module has the same name."""
+    """Make `autograd.gradcheck` the function, as PyTorch does, although a module has the same name."""
 
     def __setattr__(self, name: str, value: _Any) -> None:
         if name == "gradcheck" and isinstance(value, _types.ModuleType):

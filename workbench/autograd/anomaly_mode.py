@@ -1,4 +1,4 @@
-"""Anomaly mode: a backward that goes wrong names the forward line behind it (torch.autograd.anomaly_mode)."""
+"""Anomaly mode: a failing backward pass names the forward line that created its node (torch.autograd.anomaly_mode)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PARENT = "parent_"
 
 
 class Remembering(Protocol):
-    """A node, as far as it is asked here: its name, and what is put down of it."""
+    """The part of a node used here: its name, and where it was created."""
 
     @property
     def metadata(self) -> dict[str, Any]: ...
@@ -24,7 +24,12 @@ class Remembering(Protocol):
 
 
 class set_detect_anomaly:
-    """Switch anomaly mode on or off, at once; as a context manager, until its end."""
+    """Switch anomaly mode on or off at once; as a context manager, until its end.
+
+    Args:
+        mode: On or off.
+        check_nan: Raise RuntimeError when a node's gradient contains nan.
+    """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._before = (state.anomaly, state.check_nan)
@@ -42,7 +47,13 @@ class set_detect_anomaly:
 
 
 class detect_anomaly:
-    """Inside, every node remembers the lines that made it, and nan among gradients is an error."""
+    """Remember for every node created inside which lines created it, and raise an error at the first nan in a gradient.
+
+    PyTorch: torch.autograd.detect_anomaly.
+
+    Args:
+        check_nan: Raise RuntimeError when a node's gradient contains nan.
+    """
 
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
@@ -59,12 +70,12 @@ class detect_anomaly:
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on."""
+    """Return True if anomaly mode is on."""
     return state.anomaly
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly mode looks for nan."""
+    """Return True if anomaly mode checks for nan."""
     return state.check_nan
 
 
@@ -79,7 +90,7 @@ def _set(mode: bool, check_nan: bool) -> None:
 
 
 def remember(node: Remembering) -> None:
-    """Note the user's lines that are running now as the ones that made this node, and the node that runs meanwhile."""
+    """Store the running user lines as those that created this node, and the node that runs at the same time."""
     import traceback  # here, because importing it takes as long as a tenth of the engine
 
     summary = traceback.StackSummary.extract((f, f.f_lineno) for f in reversed(list(users_frames())))
@@ -90,7 +101,7 @@ def remember(node: Remembering) -> None:
 
 
 def warn_of_forward(node: Remembering | None) -> None:
-    """Warn which forward lines made the node whose backward failed, and then those of the nodes that made it."""
+    """Warn about the forward lines of a failed node, and then about those of the nodes that created it."""
     text = "Error detected in {}. Traceback of forward call that caused the error:\n{}"
     while node is not None:
         lines = node.metadata.get(TRACE)
@@ -114,7 +125,7 @@ def warn_of_forward(node: Remembering | None) -> None:
 
 
 def _warn(text: str) -> None:
-    """Warn; where warnings are errors, print this one, because the error on its way is another."""
+    """Warn; if warnings are errors, print this one instead, because another error is on its way."""
     try:
         warn(text)
     except UserWarning as warning:
@@ -124,7 +135,7 @@ def _warn(text: str) -> None:
 
 
 def refuse_nan(node: Remembering, grads: Any) -> None:
-    """RuntimeError if a gradient that a node gave has a nan."""
+    """Raise RuntimeError if a node's gradient contains nan."""
     for i, grad in enumerate(grads):
         if grad is not None and np.isnan(getattr(grad, "_array", grad)).any():
             raise RuntimeError(errors.ANOMALY_NAN.format(node.name(), i))

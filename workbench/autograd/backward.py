@@ -33,7 +33,7 @@ def _is_edge(value: Any) -> bool:
 
 
 def _inputs_in_tuple(inputs: Any, function: str) -> tuple[Any, ...]:
-    """The inputs as a tuple; the values of a dict."""
+    """Return the inputs as a tuple; of a dict, the values."""
     if isinstance(inputs, Mapping):
         if type(inputs) is not dict:
             raise TypeError(
@@ -48,7 +48,7 @@ def _inputs_in_tuple(inputs: Any, function: str) -> tuple[Any, ...]:
 
 
 def _facts(output: Any) -> tuple[Any, Any]:
-    """An output's shape and dtype, (None, None) where an edge does not know them."""
+    """Return an output's shape and dtype, (None, None) if an edge doesn't know them."""
     if isinstance(output, Tensor):
         return output._array.shape, output._array.dtype
     if not _is_edge(output):
@@ -58,7 +58,7 @@ def _facts(output: Any) -> tuple[Any, Any]:
 
 
 def seeds_of(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = False) -> list[Tensor | None]:
-    """The gradient to begin with at each output, in its dtype: the one given, or 1 for a single element."""
+    """Return the initial gradient of each output, in its dtype: the given one, or 1 for a single element."""
     seeds: list[Tensor | None] = []
     for i, (out, grad) in enumerate(zip(outputs, grads, strict=False)):
         shape, dtype = _facts(out)
@@ -112,7 +112,7 @@ def seeds_of(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = False
 
 
 def _target(t: Any, accumulate: bool) -> tuple[Node, int]:
-    """Where an input's gradient arrives."""
+    """Return where an input's gradient arrives."""
     if isinstance(t, Tensor):
         if accumulate:
             t.retain_grad()
@@ -134,9 +134,9 @@ def make_task(
     inputs: Sequence[Any] | None = None,
     accumulate: bool = False,
 ) -> GraphTask:
-    """A graph task from tensors or edges; a seed that is None is an undefined gradient.
+    """Return a graph task for tensors or edges; a seed of None is an undefined gradient.
 
-    RuntimeError for an output without history, and for an input that is none.
+    An output or an input without history raises RuntimeError.
     """
     if len(seeds) < len(outputs):
         raise events.failed(RuntimeError(errors.SEED_COUNT.format(len(outputs), len(seeds))), *outputs)
@@ -160,12 +160,13 @@ def backward(
     grad_variables: Any = None,
     inputs: Any = None,
 ) -> None:
-    """Compute the gradients of `tensors` and add them to the leaves' `.grad` (torch.autograd.backward).
+    """Compute the gradients of `tensors` and add them to the leaves' `.grad`.
 
-    `grad_tensors` has the shapes of `tensors`, and may be left out for single elements. The graph is freed unless
-    `retain_graph` (by default: unless `create_graph`). With `inputs` (tensors, edges, or a dict of them), only those
-    receive a gradient, whether leaves or not. On purpose this is not as in PyTorch 2.13: no `.grad` shares its memory
-    with another tensor (there the gradient of a view does, and the next backward writes into both).
+    `grad_tensors` are the gradients to start with, in the shapes of `tensors`; they may be omitted for single elements.
+    The graph is freed unless `retain_graph` (default: `create_graph`). With `inputs` (tensors, edges, or a dict of
+    them), only these receive a gradient, even if they aren't leaves. There is an intentional difference from PyTorch
+    2.13: no `.grad` shares its memory with another tensor. (In PyTorch the gradient of a view does, and the next
+    backward pass writes into both.) PyTorch: torch.autograd.backward.
     """
     plain = inputs is grad_variables is None and create_graph is False
     if plain and ran_without_task(tensors, grad_tensors, retain_graph):
@@ -182,7 +183,7 @@ def backward(
 
 
 def _flags(retain_graph: Any, create_graph: Any) -> tuple[bool, bool]:
-    """Whether to keep the graph, and to make one; TypeError for what is neither bool nor int."""
+    """Return whether to keep the graph, and whether to record one; raise TypeError for anything but bool and int."""
     create = bool(index(create_graph))
     return create if retain_graph is None else bool(index(retain_graph)), create
 
@@ -213,7 +214,7 @@ def _backward(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Compute the gradient of this tensor and add it to the leaves' `.grad` (torch.Tensor.backward)."""
+    """Compute this tensor's gradient and add it to the leaves' `.grad`; see autograd.backward."""
     if inputs is None and create_graph is False and ran_without_task(self, gradient, retain_graph):
         return
     if local.modes.levels:
@@ -232,11 +233,13 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> Any:
-    """Return the gradients of `outputs` with respect to `inputs`, touching no `.grad` (torch.autograd.grad).
+    """Return the gradients of `outputs` with respect to `inputs`, without changing any `.grad`.
 
-    A tuple in the order of `inputs`, or a dict with its keys; each has its input's shape and dtype. None for an unused
-    input if `allow_unused`, zeros if `materialize_grads`. With `is_grads_batched` every one of `grad_outputs`, and so
-    every result, has a further dimension in front: one backward runs for all of them, under vmap.
+    The result is a tuple in the order of `inputs`, or a dict with its keys; each gradient has its input's shape and
+    dtype. `grad_outputs` are the gradients to start with; they may be omitted for single elements. The gradient of an
+    unused input is None if `allow_unused`, and zeros if `materialize_grads`. With `is_grads_batched`, `grad_outputs`
+    and the results have a further first dimension: one backward pass, under vmap, runs for all rows. PyTorch:
+    torch.autograd.grad.
     """
     if not only_inputs:
         warn(
@@ -274,7 +277,7 @@ def grad(
 def gradients(
     outputs: Sequence[Any], inputs: Sequence[Any], seeds: Sequence[Tensor | None], keep_graph: bool, create_graph: bool
 ) -> list[Tensor | None]:
-    """The gradient of each input, None where none arrived; one that was passed on as it is stays the same tensor."""
+    """Return the gradient of each input, None if none arrived; an unchanged one stays the same tensor."""
     task = make_task(outputs, seeds, keep_graph, create_graph, inputs)
     task.run()
     if task.tensors:
@@ -289,7 +292,7 @@ def gradients(
 def gradients_batched(
     outputs: Sequence[Any], inputs: Sequence[Any], seeds: Sequence[Any], keep_graph: bool, create_graph: bool
 ) -> list[Tensor | None]:
-    """The gradients for each row of the seeds, by one backward for them all; each has the rows in front."""
+    """Return the gradients for each row of the seeds, by one backward pass; the rows come first in each result."""
     sizes = [len(seed._array) for seed in seeds]
     if len(set(sizes)) > 1:
         raise ValueError(errors.BATCH_SIZES.format(sizes))

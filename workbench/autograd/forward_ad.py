@@ -24,7 +24,7 @@ part: Any = None  # the part of a tensor that a geometry names, recorded; likewi
 
 
 class DualLevel:
-    """The one open level of `make_dual`: how many transforms surround it, and weakly what has tangents in it."""
+    """The open level of `make_dual`: the number of transforms around it, and weak references to holders of tangents."""
 
     __slots__ = ("depth", "marked", "_tag")
 
@@ -33,7 +33,7 @@ class DualLevel:
         self.marked: list[weakref.ref[Any]] = []
 
     def close(self) -> None:
-        """Take all tangents away."""
+        """Remove all tangents."""
         for mark in self.marked:
             holder = mark()
             if isinstance(holder, Tensor):
@@ -43,14 +43,14 @@ class DualLevel:
 
 
 class UnpackedDualTensor(NamedTuple):
-    """A dual tensor's value and its tangent, None where it has none."""
+    """A dual tensor's value and its tangent, None if there is none."""
 
     primal: Tensor
     tangent: Tensor | None
 
 
 def tangent_of(t: Any) -> Tensor | None:
-    """A tensor's tangent; that of a view of a dual tensor is the same view of its tangent."""
+    """Return a tensor's tangent; a view of a dual tensor has the same view of its tangent."""
     meta = t._meta if isinstance(t, Tensor) else None
     if meta is None:
         return None
@@ -62,9 +62,9 @@ def tangent_of(t: Any) -> Tensor | None:
 
 
 def set_tangent(t: Tensor, tangent: Tensor | None) -> None:
-    """Give a new tensor its tangent, for as long as the level is open.
+    """Set the tangent of a new tensor, for as long as the level is open.
 
-    It lies in memory as the tensor does, so that what can be viewed of one can be viewed of the other.
+    The tangent gets the tensor's memory layout, so that both have the same views.
     """
     if tangent is not None:
         meta = meta_of(t)
@@ -75,7 +75,7 @@ def set_tangent(t: Tensor, tangent: Tensor | None) -> None:
 
 
 def zero_tangent(t: Tensor, like: Tensor) -> Tensor:
-    """Zeros that lie as `t` does, in the dtype of `like`, for each sample of the batches that this stands for."""
+    """Return zeros with the layout of `t` and the dtype of `like`, for each sample of a batch that `t` stands for."""
     layout, kind = layout_of(t._array), like._array.dtype
     return made_for(like, lambda batch: wrap(blank(layout, kind, batch)))
 
@@ -85,20 +85,20 @@ def _laid_out(t: Tensor, tangent: Tensor) -> Tensor:
 
 
 def _steps(t: Tensor) -> list[tuple[int, int]]:
-    """The steps between a tensor's elements in memory, of dimensions that have any; those of no elements are none."""
+    """Return the strides of dimensions with more than one element; an empty tensor has none."""
     a = t._array
     size = a.itemsize
     return [(n, s // size) for n, s in zip(a.shape, a.strides, strict=True) if n > 1] if a.size else []
 
 
 def mark(holder: Any) -> None:
-    """Have the open level take the holder's tangent away when it ends."""
+    """Let the open level remove the holder's tangent when it ends."""
     if local.modes.dual is not None:
         local.modes.dual.marked.append(weakref.ref(holder))
 
 
 def unpushed(function: Callable[..., Any], *args: Any) -> Any:
-    """What a function returns when it computes without pushing tangents forward."""
+    """Return the result of a function that runs without pushing tangents forward."""
     modes = local.modes
     before, modes.paused = modes.paused, True
     try:
@@ -108,7 +108,7 @@ def unpushed(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def pushed_from(t: Tensor, function: Callable[..., Any], *args: Any) -> Any:
-    """What a function returns when it computes with the tangent of `t`."""
+    """Return the result of a function that runs with the tangent of `t`."""
     if type(t) is not Lifted or t._level.kind != "jvp":
         return unpushed(function, *args)
     with below(t._level):
@@ -116,7 +116,11 @@ def pushed_from(t: Tensor, function: Callable[..., Any], *args: Any) -> Any:
 
 
 def enter_dual_level() -> int:
-    """Open the level in which dual tensors live, and return its number; RuntimeError inside another."""
+    """Open the level for dual tensors, and return its number.
+
+    Raises:
+        RuntimeError: if a level is open already.
+    """
     modes = local.modes
     if modes.dual is not None or any([level.kind == "jvp" for level in modes.levels]):
         raise RuntimeError(errors.DUAL_NESTED)
@@ -126,7 +130,7 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Close the level: all tangents are gone."""
+    """Close the level and remove all tangents."""
     if level not in (None, 0 if state.dual else -1):
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
@@ -135,7 +139,10 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 
 class dual_level:
-    """Open a level for a `with` block, or for each call of a decorated function (torch.autograd.forward_ad)."""
+    """Open a level for a `with` block, or for each call of a decorated function.
+
+    PyTorch: torch.autograd.forward_ad.dual_level.
+    """
 
     def __enter__(self) -> int:
         return enter_dual_level()
@@ -164,9 +171,17 @@ class dual_level:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """A view of `tensor` that carries a tangent, which later operations push forward.
+    """Return a view of `tensor` that carries a tangent, which later operations push forward.
 
-    Both are floating point and of one shape. RuntimeError outside a level. In inference mode it carries none.
+    In inference mode it carries none. PyTorch: torch.autograd.forward_ad.make_dual.
+
+    Args:
+        tensor: The value, of floating point.
+        tangent: The direction, of floating point and of the same shape.
+        level: The number of the open level; None for the open one.
+
+    Raises:
+        RuntimeError: outside a level.
     """
     if (local.modes.dual is None) if level is None else level < 0:
         raise RuntimeError(errors.NO_DUAL_LEVEL)
@@ -200,14 +215,17 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def lying_as(tensor: Tensor, tangent: Tensor) -> Tensor:
-    """The tangent itself if it lies in memory as the tensor does, else a copy that does: of a part, it is a part."""
+    """Return `tangent` laid out in memory like `tensor`: the same object if the layouts match, otherwise a copy.
+
+    If `tensor` is a view of part of its storage, so is the copy.
+    """
     if not tensor._array.size or _place_of(tangent._array) == _place_of(tensor._array):
         return tangent
     return _laid_out(tensor, tangent)
 
 
 def _place_of(array: np.ndarray) -> tuple[Any, ...]:
-    """How large the memory is that an array lies in, and where and at which steps its elements are there."""
+    """Return the size of an array's memory, and the offset and strides of its elements there."""
     whole, size = array, array.itemsize
     while isinstance(whole.base, np.ndarray):
         whole = whole.base
@@ -215,13 +233,13 @@ def _place_of(array: np.ndarray) -> tuple[Any, ...]:
 
 
 def check_size(tensor: Tensor, tangent: Tensor) -> None:
-    """RuntimeError for a tangent of another shape."""
+    """Raise RuntimeError for a tangent of another shape."""
     if tensor._array.shape != tangent._array.shape:
         raise RuntimeError(errors.DUAL_SIZE.format(list(tensor.shape), list(tangent.shape)))
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """A view of the value, without tangent, and the tangent itself, which inference mode does not see."""
+    """Return a view of the value without tangent, and the tangent; None if there is none or in inference mode."""
     if (local.modes.dual is None) if level is None else level < 0:
         return UnpackedDualTensor(tensor, None)
     if not isinstance(tensor, Tensor):

@@ -26,14 +26,14 @@ from .tensor import InferenceTensor, Tensor, alias, wrap
 
 
 class FunctionCtx:
-    """What a Function's methods may say through `ctx`; on its own it only notes what it was told."""
+    """The methods of `ctx`; on its own, it only stores its arguments."""
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for backward; read them there as `ctx.saved_tensors`. A second call replaces the first."""
+        """Save tensors (or None) for backward, which reads `ctx.saved_tensors`; a second call replaces the first."""
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor) -> None:
-        """Keep tensors for jvp; AssertionError for anything else."""
+        """Save tensors (or None) for jvp, where `ctx.saved_tensors` returns them; AssertionError for anything else."""
         for t in tensors:
             assert isinstance(t, Tensor) or t is None, (
                 "save_for_forward expects all arguments to be tensors; you should save non-tensors "
@@ -42,15 +42,15 @@ class FunctionCtx:
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Say which inputs forward wrote in place; each must be returned as well."""
+        """Mark the inputs that forward modified in place; forward must return each of them."""
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Say which outputs have no gradient."""
+        """Mark outputs that have no gradient."""
         self.non_differentiable = args
 
     def mark_shared_storage(self, *pairs: Any) -> None:
-        """Does nothing: shared storage is seen without it."""
+        """Do nothing: the engine detects shared storage itself."""
         warn(
             (
                 "`mark_shared_storage` is deprecated. Tensors with shared storages are "
@@ -60,16 +60,16 @@ class FunctionCtx:
         )
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether missing gradients reach backward as zeros (the default) or as None."""
+        """Choose whether missing gradients reach backward as zeros (True, the default) or as None."""
         self.materialize_grads = value
 
 
 class BackwardCFunction(Node, FunctionCtx):
-    """The node of one application of a Function, and the `ctx` its methods see.
+    """The node of one application of a Function: the `ctx` of its methods.
 
-    What it remembers lies flat in a few tuples, because each tuple costs the cycle collector more than its making:
-    `_inputs` has (shape, dtype) after each other for every argument, None twice where it is no tensor; `_outputs`
-    the same for the outputs; `_saved` has (tensor, version) after each other.
+    Its records are flat tuples, because each nested tuple costs the cycle collector more than its creation: `_inputs`
+    has a shape and a dtype in turn for every argument, None twice for one that isn't a tensor; `_outputs` the same for
+    the outputs; `_saved` a tensor and a version in turn.
     """
 
     __slots__ = (
@@ -100,17 +100,17 @@ class BackwardCFunction(Node, FunctionCtx):
         return f"<torch.autograd.function.{type(self).__name__} object at 0x{id(self):x}>"
 
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
-        """Where each tensor argument's gradient goes."""
+        """Where the gradient of each tensor argument goes."""
         if self.arity == 1:
             return ((self.next0, self.nr0),)
         return self._parents
 
     def leads_to(self) -> Sequence[Node | None]:
-        """The nodes that the gradients go to."""
+        """Return the nodes that the gradients go to."""
         return (self.next0,) if self.arity == 1 else [parent for parent, _ in self._parents]
 
     def _connect(self, args: tuple[Any, ...], wanted: bool) -> bool:
-        """Note which arguments need a gradient and, if a node is wanted and one does, the edges; whether that is so."""
+        """Store which arguments need a gradient, and the edges if a node is wanted and one does; return True if so."""
         if len(args) == 1 and type(alone := args[0]) is Tensor:  # the same as below, in less time
             needed = alone._rg or (alone._meta is not None and alone.requires_grad)
             self.needs_input_grad = (needed,)
@@ -128,7 +128,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return True
 
     def _note_edges(self, args: tuple[Any, ...], needs: Sequence[bool]) -> None:
-        """Note the edge, shape and dtype of every tensor argument."""
+        """Store the edge, shape and dtype of every tensor argument."""
         inputs: list[Any] = []
         parents: list[tuple[Node | None, int]] = []
         for a, need in zip(args, needs, strict=True):
@@ -163,7 +163,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What save_for_backward kept, each checked against writes since; RuntimeError once freed."""
+        """The tensors of save_for_backward, each checked for writes since; RuntimeError once they are freed."""
         pairs = self._saved
         if not pairs:
             return self.saved_for_forward or ()  # until forward is over
@@ -194,7 +194,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return self.saved_tensors
 
     def _complete(self) -> None:
-        """Keep what forward saved in a node that is recorded, and note where the node was made."""
+        """Save the tensors in a recorded node, and store where the node was created."""
         if tensors := self.to_save:
             t = tensors[0] if len(tensors) == 1 and not local.modes.saved_hooks else None
             if type(t) is Tensor and t._fn is not self and (t._meta is None or t._meta.base is None):
@@ -207,7 +207,7 @@ class BackwardCFunction(Node, FunctionCtx):
             note_scope(self)
 
     def _pack(self, tensors: tuple[Any, ...]) -> None:
-        """Save what save_for_backward was given: inputs and others as themselves, own outputs by their array."""
+        """Save the tensors of save_for_backward: the node's own outputs as arrays, others as themselves."""
         hooks = local.modes.saved_hooks
         pairs: list[Any] = []
         for position, t in enumerate(tensors):
@@ -226,7 +226,7 @@ class BackwardCFunction(Node, FunctionCtx):
         self._saved = tuple(pairs)
 
     def check_not_saved(self, returned: Tensor) -> None:
-        """RuntimeError where setup_context saves an input that forward returned: it cannot tell it from the output."""
+        """Raise RuntimeError if setup_context saved an input that forward returned, as it looks like the output."""
         if self._forward_cls.setup_context is not no_setup_context:
             if any([returned is t for t in (*(self.to_save or ()), *(self.saved_for_forward or ()))]):
                 raise RuntimeError(
@@ -261,7 +261,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return tuple([f"saved_tensors[{i}]" for i in range(count)])
 
     def saved_items(self) -> list[tuple[str, Any, int]]:
-        """What is saved, as (name, tensor or array or None, version), without any check."""
+        """Return the saved tensors as (name, tensor or array or None, version), without any check."""
         if self._saved is FREED or self._saved is TAKEN:
             return []
         pairs = zip(self._saved[::2], self._saved[1::2], strict=True)
@@ -271,17 +271,17 @@ class BackwardCFunction(Node, FunctionCtx):
         ]
 
     def release(self) -> bool:
-        """Let the saved tensors go, if only of none: reading them is refused from now on; whether there were any."""
+        """Free the saved tensors, even if there are none, and refuse later reads; return True if there were any."""
         saved, self._saved = self._saved, FREED
         return type(saved) is tuple and len(saved) > 0
 
     def is_freed(self) -> bool:
-        """Whether its saved tensors are freed, and the user's backward speaks of them: it may do without."""
+        """Return True if the saved tensors are freed and the user's backward reads them; it may not need them."""
         code = getattr(inspect.unwrap(user_backward(self._forward_cls)), "__code__", None)
         return self._saved is FREED and code is not None and "saved_tensors" in code.co_names
 
     def vjp(self, grads: Any, needed: Container[Node] | None = None) -> Any:
-        """Run the user's backward on arrays wrapped as tensors; it asks `needs_input_grad` what is needed."""
+        """Run the user's backward on arrays wrapped as tensors; it reads `needs_input_grad`."""
         if self.multi:
             out = self.vjp_tensors([None if g is None else wrap(g) for g in grads])
         else:
@@ -291,7 +291,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return [None if g is None else g._array for g in out]
 
     def vjp_tensors(self, grads: Any, needed: Container[Node] | None = None) -> Any:
-        """One gradient per tensor argument (alone if there is one argument), checked against the inputs."""
+        """Return one gradient per tensor argument, checked against the inputs; a single one isn't in a tuple."""
         cls = self._forward_cls
         backward = cls.backward if cls.vjp is no_backward else user_backward(cls)
         boxed = cls.boxed_grads_call and type(self) is cls._backward_cls  # a transform's node takes them one by one
@@ -301,7 +301,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return gradients_of(self, backward(self, grads))
 
     def _materialized(self, grads: Any) -> list[Tensor | None]:
-        """Zeros for the gradients that did not arrive, if asked for."""
+        """Replace missing gradients by zeros, unless set_materialize_grads(False)."""
         if not self._materialize:
             return grads
         shapes, kinds = self._outputs[::2], self._outputs[1::2]
@@ -311,17 +311,17 @@ class BackwardCFunction(Node, FunctionCtx):
         ]
 
     def hands_zeros(self, nr: int) -> bool:
-        """Whether backward is given zeros where no gradient arrived for an output."""
+        """Return True if backward gets zeros when no gradient arrived for an output."""
         plain = () if self._materialize_non_diff_grads else getattr(self, "_plain", ())
         return bool(self._materialize) and self._outputs[2 * nr + 1] is not None and nr not in plain
 
     def apply(self, *grads: Any) -> Any:
-        """Run the user's backward and return what it returns."""
+        """Run the user's backward and return its result."""
         backward = user_backward(self._forward_cls)
         return backward(self, list(grads)) if self._forward_cls.boxed_grads_call else backward(self, *grads)
 
     def apply_jvp(self, *tangents: Any) -> Any:
-        """Run the user's jvp and return what it returns."""
+        """Run the user's jvp and return its result."""
         return self._forward_cls.jvp(self, *tangents)
 
     def apply_boxed(self, grads: list[Any]) -> Any:
@@ -338,17 +338,17 @@ def no_forward(*args: Any, **kwargs: Any) -> Any:
 
 
 def no_setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-    """Prepare `ctx` after a forward that does not take it."""
+    """Prepare `ctx` after a forward that doesn't take it."""
     raise NotImplementedError("setup_context is not implemented.")
 
 
 def _is_setup_context_defined(fn: Any) -> bool:
-    """Whether a `setup_context` is not the one of Function itself, which does nothing (PyTorch's own name)."""
+    """Return True if `setup_context` is overridden (PyTorch's own name)."""
     return fn != no_setup_context
 
 
 def no_backward(ctx: Any, *grad_outputs: Any) -> Any:
-    """Return one gradient per argument of forward, None where there is none."""
+    """Return one gradient per argument of forward, or None."""
     raise NotImplementedError(errors.NO_BACKWARD)
 
 
@@ -358,7 +358,7 @@ def no_jvp(ctx: Any, *grad_inputs: Any) -> Any:
 
 
 def no_vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-    """Return the output for a whole batch, and which dimension of it is the batch."""
+    """Return the output for a whole batch, and the batch dimension of the output."""
     raise NotImplementedError(
         "To use autograd.Function with vmap, you must either override the vmap "
         "staticmethod or set generate_vmap_rule=True."
@@ -366,7 +366,7 @@ def no_vmap(info: Any, in_dims: Any, *args: Any) -> Any:
 
 
 def user_backward(cls: Any) -> Callable[..., Any]:
-    """The class's backward, or its vjp; looked up again at every backward."""
+    """Return the class's backward, or its vjp; it is looked up for every backward pass."""
     backward, vjp = cls.backward, cls.vjp
     if vjp is no_backward:
         return backward
@@ -408,7 +408,7 @@ def __getattr__(name: str) -> Any:
 
 
 class FunctionMeta(type):
-    """Gives every Function class a node class of its own, named after it."""
+    """The metaclass of Functions: it gives each one a node class, named after it."""
 
     _backward_cls: Any
 
@@ -425,7 +425,7 @@ class FunctionMeta(type):
             cls._check_flags()
 
     def _check_flags(cls) -> None:
-        """Where a flag is neither True nor False no node can be made, which costs the others nothing."""
+        """Make node creation fail if a flag isn't True or False, at no cost for other classes."""
         odd = [flag for flag in FLAGS if type(getattr(cls, flag, False)) is not bool]
         if odd:
             sentence = f"{odd[0]} must be a bool, got {type(getattr(cls, odd[0])).__name__}"
@@ -441,7 +441,7 @@ class FunctionMeta(type):
 
 
 class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
-    """A Function that knows nothing of batches."""
+    """A Function without rules for batches."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warn(
@@ -454,7 +454,7 @@ class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: the way in is `apply` on the class."""
+        """Raise RuntimeError: call `apply` on the class instead."""
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use "
             "new-style autograd function with static forward method. (Example: "
@@ -509,21 +509,21 @@ class _SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
 class Function(_SingleLevelFunction):
     """A differentiable operation of your own: a static forward and backward, run by `apply`.
 
-    What `apply` does, and what the engine does later with the node, which the methods see as `ctx`::
+    What `apply` does, and what the engine does later with the node, which the methods get as `ctx`::
 
         apply(*args)   ctx = cls._backward_cls()              a new node
            |           ctx._connect(args)                     its edges: where each argument's gradient goes
-           |           forward(ctx, *args)                    recording is off; save_for_backward and marks are noted
+           |           forward(ctx, *args)                    recording is off; save_for_backward and marks are stored
            |           bind_outputs(ctx, args, output)        each output gets this node as its grad_fn
            |           ctx._complete()                        the saved tensors and their versions
-        backward()     ctx.vjp(grads)                         zeros for what did not arrive, then backward(ctx, *grads)
+        backward()     ctx.vjp(grads)                         zeros for missing gradients, then backward(ctx, *grads)
                        gradients_of(ctx, returned)            one for each argument, in its shape and dtype
                        ctx.release()                          the saved tensors are freed
 
-    `vjp` is another name for backward, `jvp` pushes tangents forward, `vmap` runs a whole batch. On purpose this is not
-    as in PyTorch 2.13: a jvp of a jvp is right (there 0), the transforms of `func` see `vjp` (there they ask for
-    backward), and a generated vmap rule takes what is marked dirty, and lists (there it is an error).
-    Source: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function
+    `vjp` is another name for backward, `jvp` pushes tangents forward, `vmap` runs a whole batch. There are intentional
+    differences from PyTorch 2.13: a jvp of a jvp is correct (PyTorch returns 0), the transforms of `func` use `vjp`
+    (PyTorch's require backward), and a generated vmap rule accepts lists and tensors marked dirty (PyTorch raises an
+    error). Source: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function
     """
 
     vmap = staticmethod(no_vmap)
@@ -555,9 +555,9 @@ _no_backward, _no_setup = Function.backward, Function.setup_context
 
 
 def _with_defaults(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """All of forward's parameters in their places, defaults included, for a Function with setup_context.
+    """Return all of forward's arguments in their places, defaults included, for a Function with setup_context.
 
-    Those that can be given by name alone are no inputs; only a rule of vmap's takes them.
+    Keyword-only arguments aren't inputs; only a rule for vmap takes them.
     """
     forward = cls.forward
     signature = inspect.signature(forward)
@@ -571,12 +571,12 @@ def _with_defaults(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> t
 
 
 def _names(signature: inspect.Signature) -> list[str]:
-    """The parameters that have a place."""
+    """Return the names of the positional parameters."""
     return [p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
 def _positional(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Keyword arguments put in their places, for a forward that takes ctx; omitted defaults stay omitted."""
+    """Move keyword arguments to their places for a forward that takes ctx; omitted defaults stay omitted."""
     names = _names(inspect.signature(forward))[1:]
     places = dict(zip(names, args, strict=False))
     for name, value in kwargs.items():
@@ -592,7 +592,7 @@ def _positional(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
 
 
 class Error(Node):
-    """Where a second derivative ends that was marked as not to be taken."""
+    """The node at the end of a second derivative that was marked as not available."""
 
     __slots__ = ("marked", "parents")
 
@@ -600,25 +600,25 @@ class Error(Node):
     takes_undefined = True
 
     def name(self) -> str:
-        """The node's name, as PyTorch says it."""
+        """Return the node's name as PyTorch prints it."""
         return "torch::autograd::Error"
 
     def __init__(self, parents: list[Any], marked: str) -> None:
         self.seq, self.extra, self.parents, self.marked = next(sequence), None, tuple(parents), marked
 
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
-        """Fresh leaves: nothing of the graph before is reached."""
+        """Return new leaves: the graph upstream isn't reached."""
         return self.parents
 
     def vjp(self, grad: Any, needed: Container[Node] | None = None) -> Any:
-        """Refused."""
+        """Raise the error."""
         raise RuntimeError(errors.TWICE)
 
     vjp_tensors = vjp
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator for a backward that cannot be differentiated again: trying to is an error, not a wrong number."""
+    """Decorate a backward that can't be differentiated again: trying to raises an error, not a wrong number."""
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:
@@ -646,5 +646,5 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def custom_function_call(autograd_function: type[Function], *args: Any, **kwargs: Any) -> Any:
-    """Apply a Function, as PyTorch's own code writes it."""
+    """Apply a Function, as PyTorch's own code does."""
     return autograd_function.apply(*args, **kwargs)

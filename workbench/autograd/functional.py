@@ -1,7 +1,7 @@
 """Jacobians, Hessians, and their products with vectors, of a function at a point (torch.autograd.functional).
 
-Inputs and results are a tensor or a tuple of tensors. The inputs need not require grad; the results are without history
-unless `create_graph`. What does not depend on an input gives zeros, or is refused with `strict`.
+Inputs and results are a tensor or a tuple of tensors. The inputs need not require grad. The results have no history
+unless `create_graph`. An output that doesn't depend on an input gives zeros, or an error with `strict`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Parts = list[list[Tensor]]
 
 
 def unit_vectors(tensors: Sequence[Tensor], chunk_size: int | None = None) -> Iterator[list[Tensor]]:
-    """For the elements of all tensors together, the unit vectors: row k of each tensor's array is its part of the k-th.
+    """Return the unit vectors for all elements of the tensors: row k of each array is its part of the k-th vector.
 
-    At most `chunk_size` rows at a time.
+    At most `chunk_size` rows come at a time.
     """
     sizes = [t.numel() for t in tensors]
     total = sum(sizes)
@@ -41,7 +41,7 @@ def unit_vectors(tensors: Sequence[Tensor], chunk_size: int | None = None) -> It
 
 
 def need_history(tensors: Sequence[Tensor | None], refusal: str, strict: bool) -> None:
-    """RuntimeError for a tensor without history, in strict mode."""
+    """Raise RuntimeError for a tensor without history, in strict mode."""
     for i, t in enumerate(tensors if strict else ()):
         if t is None:
             raise RuntimeError(errors.FUNCTIONAL_INDEPENDENT.format("output", i, ""))
@@ -52,7 +52,10 @@ def need_history(tensors: Sequence[Tensor | None], refusal: str, strict: bool) -
 def filled(
     grads: Sequence[Tensor | None], like: Sequence[Tensor], strict: bool, create_graph: bool, missing: str, flat: str
 ) -> tuple[Tensor, ...]:
-    """Zeros where there is no gradient; `strict` refuses that (`missing`), and a gradient without history (`flat`)."""
+    """Replace missing gradients by zeros.
+
+    `strict` refuses that (with the message `missing`), and a gradient without history (`flat`).
+    """
     for i, g in enumerate(grads if strict else ()):
         if g is None:
             raise RuntimeError(missing.format(i))
@@ -64,7 +67,7 @@ def filled(
 def rows_at_once(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], pull: Callable[..., Sequence[Tensor | None]]
 ) -> Parts:
-    """The Jacobian row by row; `pull(flat outputs, seeds)` runs a backward for a batch of seeds."""
+    """Return the Jacobian row by row; `pull(flat outputs, seeds)` runs a backward pass for a batch of seeds."""
     if not outputs:
         raise AssertionError("Expected at least one tensor")
     flat = [out.reshape(-1) for out in outputs]
@@ -82,7 +85,7 @@ def rows_at_once(
 
 
 def columns_at_once(run: Callable[..., tuple[Tensor, ...]], inputs: Sequence[Tensor]) -> Parts:
-    """The Jacobian column by column; `run` gives the outputs for dual tensors."""
+    """Return the Jacobian column by column; `run` returns the outputs for dual tensors."""
     (basis,) = unit_vectors(inputs)
     sizes = [t.numel() for t in inputs]
     with entered("vmap", sum(sizes), AUTOGRAD) as level:
@@ -101,7 +104,11 @@ def columns_at_once(run: Callable[..., tuple[Tensor, ...]], inputs: Sequence[Ten
 
 
 def _tuple(value: Any, name: str, function: str) -> tuple[bool, tuple[Tensor, ...]]:
-    """Whether it was a tuple, and it as one; TypeError where it holds anything but tensors."""
+    """Return whether the value was a tuple, and the value as one.
+
+    Raises:
+        TypeError: if it contains anything but tensors.
+    """
     several = isinstance(value, tuple)
     for i, t in enumerate(value if several else (value,)):
         if not isinstance(t, Tensor):
@@ -111,14 +118,14 @@ def _tuple(value: Any, name: str, function: str) -> tuple[bool, tuple[Tensor, ..
 
 
 def _arguments(inputs: tuple[Tensor, ...], create_graph: bool) -> tuple[Tensor, ...]:
-    """The inputs as the function sees them: leaves of its own, or a step away from the caller's graph."""
+    """Return the inputs for the function: new leaves, or one operation downstream of the caller's graph."""
     return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_() for t in inputs)
 
 
 def _vector(
     v: Any, like: tuple[Tensor, ...], several: bool, create_graph: bool, function: str, missing: str
 ) -> tuple[Tensor, ...] | None:
-    """The vector of a product, checked against what it is multiplied with; None stands for the number 1."""
+    """Return the vector of a product, checked against the other factor; None stands for the number 1."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             raise RuntimeError(f"The vector v can only be None if the {missing} a single Tensor with a single element.")
@@ -143,7 +150,7 @@ def _grads(
     retain_graph: bool | None = None,
     batched: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of those outputs that have history."""
+    """Return the gradients of the outputs that have history."""
     pairs = zip(outputs, seeds or (None,) * len(outputs), strict=True)
     differentiable = [(o, seed) for o, seed in pairs if o is not None and o.requires_grad]
     if not differentiable:
@@ -154,21 +161,31 @@ def _grads(
 
 
 def _seeds(like: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Gradients to begin with that can themselves be differentiated by; their values do not matter."""
+    """Return initial gradients that can be differentiated by; their values don't matter."""
     if any(not t.is_floating_point() for t in like):
         raise RuntimeError(errors.ONLY_FLOATS_CONSTRUCTOR)
     return tuple(wrap(np.zeros_like(t._array), requires_grad=True) for t in like)
 
 
 def _result(values: Any, several: bool, create_graph: bool) -> Any:
-    """A result in the form of what it belongs to, without history unless wanted."""
+    """Return a result as a tensor or a tuple, like its inputs, without history unless it is wanted."""
     results = tuple(values if create_graph else [t.detach() for t in values])
     return results if several else results[0]
 
 
 @enable_grad()
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """func's outputs, and `v` times its Jacobian: one backward with `v` to begin with."""
+    """Return func's outputs, and `v` times its Jacobian: one backward pass that starts with `v`.
+
+    PyTorch: torch.autograd.functional.vjp.
+
+    Args:
+        func: A function of the inputs.
+        inputs: A tensor, or a tuple of tensors.
+        v: A tensor or tuple of the outputs' shapes; may be omitted for a single number.
+        create_graph: Give the results history.
+        strict: Refuse an output that doesn't depend on an input.
+    """
     several, given = _tuple(inputs, "inputs", "vjp")
     given = _arguments(given, create_graph)
     many, outputs = _tuple(func(*given), errors.FUNCTIONAL_OUTPUTS, "vjp")
@@ -183,10 +200,17 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 @enable_grad()
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """func's outputs, and its Jacobian times `v`.
+    """Return func's outputs, and its Jacobian times `v`.
 
-    A backward is linear in the gradients it begins with, so the gradient of its result with respect to those, begun
-    with `v`, is the product: no forward rule is needed.
+    A backward pass is linear in the gradients it starts with. So the product is the gradient of its result by these,
+    started with `v`; no forward rule is needed. PyTorch: torch.autograd.functional.jvp.
+
+    Args:
+        func: A function of the inputs.
+        inputs: A tensor, or a tuple of tensors.
+        v: A tensor or tuple of the inputs' shapes; may be omitted for a single number.
+        create_graph: Give the results history.
+        strict: Refuse an output that doesn't depend on an input.
     """
     several, given = _tuple(inputs, "inputs", "jvp")
     given = _arguments(given, create_graph)
@@ -211,11 +235,18 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """The derivative of every element of func's outputs by every element of its inputs.
+    """Return the derivative of every element of func's outputs by every element of its inputs.
 
-    The shape is the output's followed by the input's; for tuples of outputs and inputs a tuple of tuples. One backward
-    runs for each output element, or one for all of them with `vectorize`; in "forward-mode" dual tensors go through
-    func instead, and the results keep what history they have.
+    The shape is the output's followed by the input's; several outputs or inputs give a tuple, both give a tuple of
+    tuples. PyTorch: torch.autograd.functional.jacobian.
+
+    Args:
+        func: A function of the inputs.
+        inputs: A tensor, or a tuple of tensors.
+        create_graph: Give the results history.
+        strict: Refuse an output that doesn't depend on an input.
+        vectorize: Run one backward pass for all elements of the output, not one for each.
+        strategy: "reverse-mode", or "forward-mode" to use dual tensors, where results keep their history.
     """
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
@@ -247,7 +278,7 @@ def jacobian(
 
 
 def _rows(i: int, out: Tensor, given: tuple[Tensor, ...], create_graph: bool, strict: bool) -> list[Tensor]:
-    """The Jacobian of one output by every input, one backward after another."""
+    """Return the Jacobian of one output by every input, one backward pass after another."""
     missing = errors.FUNCTIONAL_IGNORES.format(i, "{}")
     flat = errors.FUNCTIONAL_FLAT_JACOBIAN.format(i)  # PyTorch names the output there
     rows = []
@@ -266,7 +297,7 @@ def _rows(i: int, out: Tensor, given: tuple[Tensor, ...], create_graph: bool, st
 
 
 def _jacobian_forward(func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
-    """The same by dual tensors; where there are several inputs PyTorch gives lists."""
+    """Return the Jacobian by dual tensors; for several inputs PyTorch returns lists."""
     if create_graph:
         raise NotImplementedError(errors.FUNCTIONAL_NOT_TOGETHER.format("create_graph", *errors.FUNCTIONAL_FORWARD))
     if strict:
@@ -291,7 +322,7 @@ def _jacobian_forward(func: Callable[..., Any], inputs: Any, create_graph: bool,
 
 
 def _single(func: Callable[..., Any], given: tuple[Tensor, ...], function: str, strict: bool) -> Tensor:
-    """func's one output of one element."""
+    """Return func's only output, which has one element."""
     many, outputs = _tuple(func(*given), errors.FUNCTIONAL_OUTPUTS, function)
     need_history(outputs, errors.FUNCTIONAL_DETACHED, strict)
     if many:
@@ -309,7 +340,18 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The second derivatives of func, which returns one number: the Jacobian of its Jacobian."""
+    """Return the second derivatives of func, which returns one number: the Jacobian of its Jacobian.
+
+    The shape is the input's twice; several inputs give a tuple of tuples. PyTorch: torch.autograd.functional.hessian.
+
+    Args:
+        func: A function of the inputs.
+        inputs: A tensor, or a tuple of tensors.
+        create_graph: Give the results history.
+        strict: Refuse a gradient that doesn't depend on an input.
+        vectorize: Run one pass for all elements of the gradient, not one for each.
+        outer_jacobian_strategy: "reverse-mode", or "forward-mode" to push tangents through the backward pass.
+    """
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(errors.FUNCTIONAL_STRATEGY)
     several, given = _tuple(inputs, "inputs", "hessian")
@@ -332,7 +374,10 @@ def hessian(
 def _gradient_and_vector(
     func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool, function: str
 ) -> tuple[bool, tuple[Tensor, ...], tuple[Tensor, ...] | None, Tensor, tuple[Any, ...]]:
-    """For a product with a Hessian: whether inputs are several, these, the vector, func's output and its gradient."""
+    """Return the parts of a Hessian product.
+
+    These are whether there are several inputs, the inputs, the vector, func's output, and its gradient.
+    """
     several, given = _tuple(inputs, "inputs", function)
     given = _arguments(given, create_graph)
     vs = _vector(v, given, several, create_graph, function, "input to the user-provided function is")
@@ -344,7 +389,10 @@ def _gradient_and_vector(
 
 @enable_grad()
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """func's output, which is one number, and `v` times its Hessian: a backward through a backward."""
+    """Return func's output, which is one number, and `v` times its Hessian: a backward pass through a backward pass.
+
+    The arguments are those of vjp; `v` has the inputs' shapes. PyTorch: torch.autograd.functional.vhp.
+    """
     several, given, vs, output, gradient = _gradient_and_vector(func, inputs, v, create_graph, strict, "vhp")
     missing = errors.FUNCTIONAL_INDEPENDENT.format("jacobian", "{}", "")
     products = filled(
@@ -355,7 +403,11 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 @enable_grad()
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """func's output, which is one number, and its Hessian times `v`, as jvp does it: vhp is cheaper and as good."""
+    """Return func's output, which is one number, and its Hessian times `v`, computed as jvp does.
+
+    vhp is cheaper, and the same for a symmetric Hessian. The arguments are those of vjp; `v` has the inputs' shapes.
+    PyTorch: torch.autograd.functional.hvp.
+    """
     several, given, vs, output, gradient = _gradient_and_vector(func, inputs, v, create_graph, strict, "hvp")
     seeds = _seeds(given)
     pulled = _grads(gradient, given, seeds, create_graph=True)

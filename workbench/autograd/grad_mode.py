@@ -1,4 +1,4 @@
-"""Switching the recording of gradients off and on, per thread (torch.autograd.grad_mode)."""
+"""Switching gradient recording off and on, per thread (torch.autograd.grad_mode)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .state import inferring, local, off, set_grad, unusual
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations of this thread are recorded."""
+    """Return True if this thread records operations."""
     return local.modes.grad
 
 
 class _GradMode:
-    """A context manager that is a decorator too; one object may be entered again and again."""
+    """A context manager and decorator; one object can be entered again and again."""
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
@@ -64,7 +64,7 @@ class _GradMode:
 
 
 def _around_generator(mode: Callable[[], _GradMode], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Run a generator's body under `mode`, and its caller, at every yield, under the caller's own."""
+    """Run a generator's body under `mode`, and its caller, at every yield, under the caller's own mode."""
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
@@ -90,7 +90,7 @@ def _around_generator(mode: Callable[[], _GradMode], function: Callable[..., Any
 
 
 class no_grad(_GradMode):
-    """Record nothing inside: results do not require grad. Context manager, or decorator with or without `()`."""
+    """Record nothing inside: results don't require grad. A context manager, and a decorator with or without `()`."""
 
     _mode = False
 
@@ -106,13 +106,13 @@ class no_grad(_GradMode):
 
 
 class enable_grad(no_grad):
-    """Record inside, also within `no_grad`. Context manager, or decorator with or without `()`."""
+    """Record inside, even within `no_grad`. A context manager, and a decorator with or without `()`."""
 
     _mode = True
 
 
 class set_grad_enabled(_GradMode):
-    """Switch recording on or off, at once; as a context manager, until its end."""
+    """Switch recording on or off at once; as a context manager, until its end."""
 
     def __init__(self, mode: bool) -> None:
         check_bool(mode, "set_grad_enabled", "enabled")
@@ -142,12 +142,12 @@ _threads = threading.local()
 
 
 def is_multithreading_enabled() -> bool:
-    """Whether backward may use other threads in PyTorch. The engine runs in the calling thread in any case."""
+    """Return True if PyTorch's backward may use several threads; the workbench's always runs in the calling thread."""
     return getattr(_threads, "enabled", True)
 
 
 class set_multithreading_enabled(_GradMode):
-    """Say whether backward may use other threads, at once; as a context manager, until its end."""
+    """Choose at once whether PyTorch's backward may use several threads; as a context manager, until its end."""
 
     def __init__(self, mode: bool) -> None:
         check_bool(mode, "set_multithreading_enabled", "enabled")
@@ -158,14 +158,14 @@ class set_multithreading_enabled(_GradMode):
         return set_multithreading_enabled(self.mode)
 
     def __enter__(self) -> None:
-        """Nothing more: it is done already."""
+        """Do nothing: the constructor did it."""
 
     def __exit__(self, *exc: object) -> None:
         _threads.enabled = self.prev
 
 
 class inference_mode(_GradMode):
-    """Record nothing inside, not even versions: what is made here can take no part in autograd later."""
+    """Record nothing inside, not even versions: autograd can't use tensors created here."""
 
     def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
         if callable(mode):  # `@inference_mode` without brackets
@@ -198,5 +198,5 @@ class inference_mode(_GradMode):
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread is in inference mode."""
+    """Return True if this thread is in inference mode."""
     return local.modes.inference

@@ -2,7 +2,7 @@
 
 The slow mode compares whole Jacobians, element by element: a row for each element of an input, a column for each
 element of an output. The fast mode compares `u J v` for one random direction u of every input and one random weighting
-v of every output, which costs one backward instead of one per output element.
+v of every output. This costs one backward pass instead of one per output element.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Parts = list[list[Tensor]]  # for each input, of each output; with the history t
 
 
 class GradcheckError(RuntimeError):
-    """What gradcheck raises where a derivative is wrong."""
+    """The error of gradcheck for a wrong derivative."""
 
     __module__ = f"{__package__}.gradcheck"  # where users find it
 
@@ -57,15 +57,32 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Whether func's gradients agree with differences of its values `eps` to either side (torch.autograd.gradcheck).
+    """Check func's gradients against differences of its values; return True if they agree.
 
-    Checked are the inputs that require grad, best float64, and the outputs that do. Compared are the Jacobians
-    (`atol`, `rtol`), then two runs of backward (`nondet_tol`), then the Jacobians that dual tensors give and dual
-    tensors without tangent, then batches of tangents and of gradients, which two runs must confirm, then backward for
-    zero and for undefined gradients.
-    GradcheckError, or False with `raise_exception=False`, where one of these fails. The inputs keep their values and
-    their `.grad`, also if `func` raises. Gradients must have their input's dtype in any case, and no tensor is sparse:
-    `check_grad_dtypes` and `masked` change nothing.
+    It checks the inputs that require grad, best in float64, and the outputs that do. In turn it compares Jacobians, two
+    runs of backward, forward-mode Jacobians and tangents of zero, batches of tangents and of gradients, and backward
+    for zero and for undefined gradients. The inputs keep their values and their `.grad`, even if `func` raises.
+    PyTorch: torch.autograd.gradcheck.
+
+    Args:
+        func: A function of the inputs that returns a tensor, or several.
+        inputs: A tensor, or a sequence of arguments.
+        eps: The step to either side for the differences.
+        atol: The absolute tolerance: entries may differ by `atol + rtol * abs(numeric)`.
+        rtol: The relative tolerance.
+        raise_exception: Raise GradcheckError at the first failure, instead of returning False.
+        nondet_tol: How much two runs of backward may differ.
+        check_undefined_grad: Check backward for undefined gradients.
+        check_grad_dtypes: No effect: gradients must have their input's dtype in any case.
+        check_batched_grad: Check backward under vmap.
+        check_batched_forward_grad: Check forward mode under vmap.
+        check_forward_ad: Check forward mode.
+        check_backward_ad: Check backward.
+        fast_mode: Compare one random direction instead of whole Jacobians.
+        masked: No effect: there are no sparse tensors.
+
+    Raises:
+        GradcheckError: if a check fails and `raise_exception`.
     """
     _check_directions(check_forward_ad, check_backward_ad, check_batched_forward_grad, check_batched_grad)
     try:
@@ -98,7 +115,7 @@ def gradcheck(
 
 
 def _check_directions(forward: bool, backward: bool, batched_forward: bool, batched_backward: bool) -> None:
-    """AssertionError unless some direction is checked, and batches only of one that is."""
+    """Raise AssertionError unless some direction is checked, and batches only of a direction that is."""
     if not (forward or backward):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
     if batched_backward and not backward:
@@ -108,7 +125,7 @@ def _check_directions(forward: bool, backward: bool, batched_forward: bool, batc
 
 
 def _about(words: str, given: Sequence[Any]) -> tuple[Any, ...]:
-    """The inputs that are tensors, the one that the words name first."""
+    """Return the inputs that are tensors, first the one that the message names."""
     named = re.search(r"with respect to input (\d+)", words)
     tensors, wanted = [t for t in given if isinstance(t, Tensor)], _requiring(given)
     first = wanted[int(named[1])] if named and int(named[1]) < len(wanted) else None
@@ -134,10 +151,19 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """gradcheck of the gradients themselves, as a function of the inputs and of the gradients they begin with.
+    """Check func's second derivatives with gradcheck of its gradients; return True if they agree.
 
-    `grad_outputs` are random if not given. What is compared with differences is backward through backward, dual tensors
-    through backward (`check_fwd_over_rev`), or both (torch.autograd.gradgradcheck).
+    The gradients are a function of the inputs and of `grad_outputs`. PyTorch: torch.autograd.gradgradcheck.
+
+    Args:
+        func: A function of the inputs that returns a tensor, or several.
+        inputs: A tensor, or a sequence of arguments.
+        grad_outputs: The gradients to start with; None for random ones.
+        gen_non_contig_grad_outputs: Draw `grad_outputs` with gaps in memory.
+        check_fwd_over_rev: Check forward mode through backward.
+        check_rev_over_rev: Check backward through backward.
+
+    The other arguments are those of gradcheck.
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
@@ -183,7 +209,7 @@ def gradgradcheck(
 
 
 def _random_like(t: Tensor, random: np.random.Generator, gaps: bool) -> Tensor:
-    """A leaf of numbers from -1 to 1, with gaps between them in memory if asked for."""
+    """Return a leaf of numbers from -1 to 1, with gaps between them in memory if wanted."""
     shape = t._array.shape
     if gaps and t._array.size > 1:
         array = random.uniform(-1, 1, (*shape[:-1], 2 * shape[-1]))[..., ::2]
@@ -193,7 +219,7 @@ def _random_like(t: Tensor, random: np.random.Generator, gaps: bool) -> Tensor:
 
 
 def check_inputs(inputs: tuple[Any, ...], wants_double: bool = True) -> None:
-    """Something to differentiate by, each number in memory of its own; a warning of less than float64, if wanted."""
+    """Check that some input requires grad, and that each element has its own memory; warn below float64 if wanted."""
     wanted = [(i, t) for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
     for i, t in wanted:
         if wants_double and t._array.dtype != np.float64:
@@ -213,14 +239,14 @@ def check_inputs(inputs: tuple[Any, ...], wants_double: bool = True) -> None:
 
 
 def _check_multiplied(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
-    """Gradients of zero come out as zero."""
+    """Raise GradcheckError unless gradients of zero give zeros."""
     seeds = [wrap(np.zeros_like(o._array)) for o in outputs]
     if not _all_zero(gradients(outputs, inputs, seeds, False, False)):
         raise GradcheckError("backward not multiplied by grad_output")
 
 
 def _check_undefined(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
-    """Undefined gradients, all of them and then one among zeros, come out as undefined or zero."""
+    """Raise GradcheckError unless undefined gradients, all or one among zeros, give undefined ones or zeros."""
     which = [set(range(len(outputs)))] + [{i} for i in range(len(outputs)) if len(outputs) > 1]
     for undefined in which:
         seeds = [None if i in undefined else wrap(np.zeros_like(o._array)) for i, o in enumerate(outputs)]
@@ -239,7 +265,7 @@ def _all_zero(found: Sequence[Tensor | None]) -> bool:
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    """What a function takes or returns, as a tuple."""
+    """Return the arguments or results of a function as a tuple."""
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
@@ -248,15 +274,14 @@ def _differentiable(outputs: Any) -> tuple[Tensor, ...]:
 
 
 def _requiring(tensors: Any) -> list[Tensor]:
-    """Those that gradients are wanted for."""
+    """Return the tensors that require grad."""
     return [t for t in as_tuple(tensors) if isinstance(t, Tensor) and t.requires_grad]
 
 
 class Jacobians:
-    """A function at one point: how its outputs change with those inputs that require grad.
+    """A function at one point: how its outputs change with the inputs that require grad.
 
-    The inputs are written in place, behind the engine's back, and have their values again afterwards, also if the
-    function raises.
+    The inputs are written in place, unseen by the engine, and get their values back, even if the function raises.
     """
 
     def __init__(self, func: Callable[..., Any], inputs: tuple[Any, ...], eps: float, atol: float, rtol: float) -> None:
@@ -271,13 +296,13 @@ class Jacobians:
 
     @property
     def numerical(self) -> list[list[np.ndarray]]:
-        """For each input the Jacobian of every output."""
+        """Return for each input the Jacobian of every output."""
         if self._found is None:
             self._found = [self._numerical(t) for t in self.inputs]
         return self._found
 
     def compare(self, nondet_tol: float) -> None:
-        """GradcheckError unless the Jacobians agree, output by output."""
+        """Raise GradcheckError unless the Jacobians agree, output by output."""
         for i, output in enumerate(self.outputs):
             analytical = self._twice(lambda output=output: self._analytical(output), nondet_tol)
             for j, a in enumerate(analytical):
@@ -286,7 +311,7 @@ class Jacobians:
                     raise GradcheckError(errors.GRADCHECK_MISMATCH.format(i, j, wrap(n), wrap(a)))
 
     def compare_one_direction(self, nondet_tol: float) -> None:
-        """GradcheckError unless `u J v` agrees, u and v being random directions of each input and output."""
+        """Raise GradcheckError unless `u J v` agrees; u and v are random directions of each input and output."""
         random = np.random.default_rng(0)
         us, vs = ([direction(t, random) for t in tensors] for tensors in (self.inputs, self.outputs))
         numerical = [self.slopes(t._array, u) for t, u in zip(self.inputs, us, strict=True)]
@@ -303,7 +328,7 @@ class Jacobians:
                     raise GradcheckError(errors.GRADCHECK_MISMATCH.format(i, j, n.item(), a.item()) + comparison)
 
     def element_by_element(self, j: int, place: int, analytical: Tensor) -> str:
-        """What the whole Jacobians of one output by one input have to say of a mismatch in one direction."""
+        """Return what whole Jacobians of one output by one input add to a mismatch in one direction."""
         numerical = self._numerical(self.inputs[j])[place]
         worst = apart(numerical, analytical._array)
         text = (
@@ -332,7 +357,7 @@ class Jacobians:
         )
 
     def constant(self, fast: bool) -> bool:
-        """Whether no floating-point output changes at all."""
+        """Return True if no floating-point output changes at all."""
         random = np.random.default_rng(0)
         for t in self.inputs:
             slopes = self.slopes(t._array, direction(t, random)) if fast else self._numerical(t)
@@ -341,7 +366,7 @@ class Jacobians:
         return True
 
     def slopes(self, part: np.ndarray, direction: Any, where: str = "") -> list[np.ndarray]:
-        """The derivative of every output when part of an input moves in a direction; integers have none."""
+        """Return the derivative of every output when part of an input moves in a direction; integers have none."""
         before = part.copy()
         change = self.eps * np.asarray(direction, np.float64)
         try:
@@ -366,14 +391,14 @@ class Jacobians:
             return [(b - a) / (2 * self.eps) if a.dtype.kind == "f" else 0 * a for a, b in zip(low, high, strict=False)]
 
     def _numerical(self, t: Tensor) -> list[np.ndarray]:
-        """The Jacobian of every output by one input, element by element."""
+        """Return the Jacobian of every output by one input, element by element."""
         rows = [self.slopes(t._array[(*at, ...)], 1, f"on index {at} ") for at in np.ndindex(t._array.shape)]
         if not rows:
             return [np.zeros((0, out.size), out.dtype) for out in self.first]
         return [np.stack([slope.ravel() for slope in column]) for column in zip(*rows, strict=True)]
 
     def _analytical(self, output: Tensor) -> list[np.ndarray]:
-        """The Jacobian of one output by every input: one backward for each element."""
+        """Return the Jacobian of one output by every input, with one backward pass per element."""
         columns = []
         for at in np.ndindex(output._array.shape):
             seed = np.zeros(output._array.shape, output._array.dtype)
@@ -384,7 +409,7 @@ class Jacobians:
         return [np.stack(column, axis=1) for column in zip(*columns, strict=True)]
 
     def _pulled(self, output: Tensor, seed: np.ndarray) -> list[np.ndarray]:
-        """The gradients of the inputs, zero where none arrived."""
+        """Return the gradients of the inputs: zero where none arrived."""
         found = gradients((output,), self.inputs, [wrap(seed)], True, False)
         for g, t in zip(found, self.inputs, strict=True):
             if g is not None and g.dtype is not t.dtype:  # PyTorch says "size" of dtypes too
@@ -396,7 +421,7 @@ class Jacobians:
 
     @staticmethod
     def _twice(backward: Callable[[], list[Any]], nondet_tol: float) -> list[Any]:
-        """What a backward gives, after a second run gave the same."""
+        """Return the result of a backward pass, after a second run gave the same."""
         once, again = backward(), backward()
         for a, b in zip(once, again, strict=True):
             if np.size(a) and apart(a, b) > nondet_tol:
@@ -418,24 +443,24 @@ class Jacobians:
         return once
 
     def close(self, a: Any, n: Any, times: float = 1.0) -> bool:
-        """Whether what a formula gives is near enough to what differences give."""
+        """Return True if a formula's result is close enough to that of differences."""
         return nearly(a, n, self.rtol, self.atol * times)
 
 
 def nearly(a: Any, n: Any, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
-    """Whether numbers are near those that they should be."""
+    """Return True if numbers are close to the expected ones."""
     with np.errstate(all="ignore"):
         return bool(np.all((a == n) | (np.isfinite(n) & (np.abs(a - n) <= atol + rtol * np.abs(n)))))
 
 
 def dot(a: np.ndarray, b: np.ndarray) -> Any:
-    """The sum of all products."""
+    """Return the sum of all products."""
     with np.errstate(all="ignore"):
         return (a * b).sum()
 
 
 def apart(a: Any, b: Any) -> Any:
-    """The largest difference."""
+    """Return the largest difference."""
     with np.errstate(all="ignore"):
         return np.abs(a - b).max()
 
@@ -445,13 +470,13 @@ def _values(outputs: Any) -> list[np.ndarray]:
 
 
 def direction(t: Tensor, random: np.random.Generator) -> np.ndarray:
-    """Random numbers of length 1 in a tensor's shape and dtype."""
+    """Return random numbers of length 1 in a tensor's shape and dtype."""
     numbers = np.asarray(random.random(t._array.shape))
     return (numbers / (np.linalg.norm(numbers) or 1.0)).astype(t._array.dtype)
 
 
 def compare_forward(jacobians: Jacobians) -> None:
-    """GradcheckError unless dual tensors give the Jacobians that differences give, output by output."""
+    """Raise GradcheckError unless dual tensors and differences give the same Jacobians, output by output."""
     if not jacobians.outputs:
         if not jacobians.constant(False):
             raise GradcheckError(errors.GRADCHECK_CHANGES)
@@ -465,7 +490,7 @@ def compare_forward(jacobians: Jacobians) -> None:
 
 
 def compare_forward_direction(jacobians: Jacobians) -> None:
-    """GradcheckError unless `J u` agrees, u being a random direction of each input."""
+    """Raise GradcheckError unless `J u` agrees; u is a random direction of each input."""
     random = np.random.default_rng(0)
     us = [direction(t, random) for t in jacobians.inputs]
     numerical = [jacobians.slopes(t._array, u) for t, u in zip(jacobians.inputs, us, strict=True)]
@@ -480,7 +505,7 @@ def compare_forward_direction(jacobians: Jacobians) -> None:
 
 
 def numeric_columns(jacobians: Jacobians, directions: list[np.ndarray] | None = None) -> Parts:
-    """How the outputs change along each element of each input, or along one direction of each."""
+    """Return how the outputs change along each element of each input, or along one direction of each."""
     with dual_level():
         duals, moved = _duals(jacobians.given)
         found = []
@@ -500,7 +525,7 @@ def numeric_columns(jacobians: Jacobians, directions: list[np.ndarray] | None = 
 
 
 def check_undefined_tangents(func: Callable[..., Any], given: tuple[Any, ...]) -> None:
-    """GradcheckError unless an input whose tangent is zero gives the same as one that has none."""
+    """Raise GradcheckError unless an input with a zero tangent gives the same as one without a tangent."""
     random = np.random.default_rng(0)
     with dual_level():
         duals, moved = _duals(given)
@@ -520,7 +545,7 @@ def check_undefined_tangents(func: Callable[..., Any], given: tuple[Any, ...]) -
 
 
 def _duals(given: tuple[Any, ...]) -> tuple[list[Any], list[Tensor]]:
-    """The inputs, those that require grad as dual tensors, and the tangents of these: zeros, to be written."""
+    """Return the inputs, with dual tensors for those that require grad, and their tangents: zeros, to be written."""
     duals, moved = [], []
     for t in given:
         if isinstance(t, Tensor) and t.requires_grad:
@@ -531,7 +556,7 @@ def _duals(given: tuple[Any, ...]) -> tuple[list[Any], list[Tensor]]:
 
 
 def check_batched_backward(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
-    """GradcheckError unless one backward for two gradients of an output gives what two backwards give."""
+    """Raise GradcheckError unless one backward pass for two gradients of an output gives the same as two passes."""
     for i, output in enumerate(outputs):
 
         def pull(seed: Tensor, batched: bool = False, output: Tensor = output) -> list[np.ndarray]:
@@ -554,7 +579,7 @@ def check_batched_backward(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) 
 
 
 def check_batched_forward(func: Callable[..., Any], given: tuple[Any, ...]) -> None:
-    """GradcheckError unless func, run once for two tangents of an input, gives what two runs give."""
+    """Raise GradcheckError unless one run of func for two tangents of an input gives the same as two runs."""
     for place, t in enumerate(given):
         if not (isinstance(t, Tensor) and t.requires_grad and t.is_floating_point()):
             continue
@@ -582,7 +607,7 @@ def check_batched_forward(func: Callable[..., Any], given: tuple[Any, ...]) -> N
 
 
 def _two_like(t: Tensor) -> np.ndarray:
-    """Two arrays of random numbers in a tensor's shape and dtype."""
+    """Return two arrays of random numbers in a tensor's shape and dtype."""
     return np.random.default_rng(0).standard_normal((2, *t.shape)).astype(t._array.dtype)
 
 
@@ -603,9 +628,9 @@ def _check_old(name: str, grad_out: float) -> None:
 def get_numerical_jacobian(
     fn: Callable[[Any], Any], inputs: Sequence[Any], target: Any = None, eps: float = 1e-3, grad_out: float = 1.0
 ) -> tuple[Tensor, ...]:
-    """The Jacobian of the first output by each input that requires grad, or by each target, from differences.
+    """Return the Jacobian of the first output by each input that requires grad, or by each target, from differences.
 
-    `fn` takes the inputs as one tuple; a target is perturbed in place, and may be anything that `fn` reads.
+    `fn` takes the inputs as one tuple. A target is perturbed in place, and may be anything that `fn` reads.
     """
     _check_old("get_numerical_jacobian", grad_out)
     found = Jacobians(lambda *given: fn(given), tuple(inputs), eps, 0, 0)
@@ -621,7 +646,7 @@ def get_numerical_jacobian_wrt_specific_input(
     input: Tensor | None = None,
     is_forward_ad: bool = False,
 ) -> tuple[Tensor, ...]:
-    """The Jacobian of each output by one input, from differences."""
+    """Return the Jacobian of each output by one input, from differences."""
     perturbed = inputs[input_idx] if input is None else input
     if not perturbed.requires_grad:
         raise AssertionError("Expected input to have requires_grad=True")
@@ -637,7 +662,7 @@ def _get_numerical_jacobian(
     eps: float = 1e-3,
     is_forward_ad: bool = False,
 ) -> list[tuple[Tensor, ...]]:
-    """The Jacobians of every output by each input that requires grad, or by each target, from differences."""
+    """Return the Jacobians of every output by each input that requires grad, or by each target, from differences."""
     inputs = as_tuple(inputs)
     outputs = as_tuple(fn(*inputs)) if outputs is None else outputs
     return [
@@ -649,9 +674,10 @@ def _get_numerical_jacobian(
 def get_analytical_jacobian(
     inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0
 ) -> tuple[tuple[Tensor, ...], bool, bool, bool]:
-    """The Jacobian of an output by each input that requires grad, from its backward.
+    """Return the Jacobian of an output by each input that requires grad, from its backward pass.
 
-    Beside it: whether a second run gave the same, and whether the gradients had the inputs' sizes and dtypes.
+    With it come three bools: whether a second run gave the same, and whether the gradients had the inputs' sizes and
+    dtypes.
     """
     _check_old("get_analytical_jacobian", grad_out)
     wanted = _requiring(inputs)

@@ -1,4 +1,4 @@
-"""The graph itself: nodes, edges, and hooks on what is saved and on several gradients (torch.autograd.graph)."""
+"""The graph: nodes, edges, and hooks on saved tensors and on several gradients (torch.autograd.graph)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ GradientEdge.__doc__ = "A place in the graph where a gradient arrives: a node an
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The edge to which this tensor's gradient goes, as the tensor is now; holding it keeps the graph alive."""
+    """Return the edge to which this tensor's gradient goes now; the edge keeps the graph alive.
+
+    PyTorch: torch.autograd.graph.get_gradient_edge.
+    """
     if not tensor.requires_grad:
         raise failed(RuntimeError(errors.NO_GRADIENT_EDGE), tensor)
     node, nr = _node_of(tensor), tensor._nr
@@ -47,14 +50,21 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def _node_of(t: Tensor) -> Node | None:
-    """The node that takes a tensor's gradient; PyTorch finds a leaf's through a view, which inference mode lacks."""
+    """Return the node that takes a tensor's gradient.
+
+    PyTorch finds a leaf's node through a view, which isn't possible in inference mode.
+    """
     if (local.modes.inference or t.is_inference()) and t.is_leaf:
         raise AttributeError("'NoneType' object has no attribute 'next_functions'")
     return edge_of(t)
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Count a write that the engine could not see."""
+    """Count a write that the engine couldn't see.
+
+    Args:
+        tensor: A tensor, or several.
+    """
     if not isinstance(tensor, (Tensor, Iterable)):
         raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
@@ -67,7 +77,14 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 
 
 class saved_tensors_hooks:
-    """Send every tensor saved inside through `pack_hook`, and through `unpack_hook` when it is read."""
+    """Pass every tensor saved inside through `pack_hook`, and through `unpack_hook` when it is read.
+
+    PyTorch: torch.autograd.graph.saved_tensors_hooks.
+
+    Args:
+        pack_hook: Takes a tensor; returns anything, which is stored instead.
+        unpack_hook: Takes the result of `pack_hook`; returns a tensor of the same values.
+    """
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
@@ -94,14 +111,14 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Keep a copy of every saved tensor; the workbench has no other device to move it from."""
+    """Save a copy of every saved tensor; PyTorch moves it to the CPU, where the workbench's tensors already are."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda t: wrap(t._array.copy()), lambda t: t)
 
 
 class disable_saved_tensors_hooks(contextlib.ContextDecorator):
-    """Refuse saved-tensor hooks inside with RuntimeError(error_message)."""
+    """Make saved-tensor hooks raise RuntimeError(error_message) inside."""
 
     def __init__(self, error_message: str) -> None:
         self._message = error_message
@@ -121,7 +138,18 @@ class disable_saved_tensors_hooks(contextlib.ContextDecorator):
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
 ) -> RemovableHandle:
-    """Call `fn` in every backward once: with all gradients (None where there is none), or with the first ("any")."""
+    """Call `fn` once in every backward pass with the gradients of several tensors.
+
+    PyTorch: torch.autograd.graph.register_multi_grad_hook.
+
+    Args:
+        tensors: The tensors.
+        fn: In mode "all", takes a list of all gradients, None for a missing one; in mode "any", takes the first one.
+        mode: "all" or "any".
+
+    Returns:
+        A handle whose `remove()` removes the hook.
+    """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     tensors = [t for t in tensors if mode == "all" or t.requires_grad]
@@ -162,13 +190,13 @@ class _Handles(RemovableHandle):
         self.handles = handles
 
     def remove(self) -> None:
-        """Take all of them off."""
+        """Remove all of them."""
         for handle in self.handles:
             handle.remove()
 
 
 class _Handle:
-    """One saved tensor under allow_mutation_on_saved_tensors: the tensor, or its old values once it was written."""
+    """One saved tensor under allow_mutation_on_saved_tensors: the tensor, or its old values once it was modified."""
 
     __slots__ = ("tensor", "__weakref__")
 
@@ -184,13 +212,13 @@ class _Mutation:
         self.open = True
 
     def pack(self, t: Tensor) -> _Handle:
-        """Keep a tensor as it is, noting its storage."""
+        """Store a tensor as it is, with its storage."""
         handle = _Handle(t)
         self.handles.setdefault(handle.tensor._storage, weakref.WeakSet()).add(handle)
         return handle
 
     def unpack(self, handle: _Handle) -> Tensor:
-        """The tensor with the values it had when it was saved."""
+        """Return the tensor with the values it had when it was saved."""
         if not self.open:
             raise AssertionError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin "
@@ -199,13 +227,13 @@ class _Mutation:
         return handle.tensor
 
     def before_write(self, t: Tensor) -> None:
-        """Copy what is saved of a storage that is about to be written."""
+        """Copy the saved tensors of a storage that is about to be modified."""
         for handle in self.handles.pop(t._storage, ()) if t._storage is not None else ():
             handle.tensor = wrap(np.array(handle.tensor._array))
 
 
 class allow_mutation_on_saved_tensors(contextlib.ContextDecorator):
-    """Let saved tensors be written inside: backward, inside too, sees the values they had when they were saved."""
+    """Allow in-place writes to saved tensors inside; a backward pass inside reads the values from before the writes."""
 
     def __enter__(self) -> _Mutation:
         modes = local.modes

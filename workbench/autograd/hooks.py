@@ -1,7 +1,7 @@
-"""Hooks on tensors and nodes: functions of the user's that see, and may replace, gradients on their way.
+"""Hooks on tensors and nodes: functions that see gradients during a backward pass, and may replace them.
 
-On one tensor: its tensor hooks, then what retain_grad keeps, then the pre-hooks of the node the gradient arrives at,
-the node itself, its post-hooks. The order of registration matters only within one kind.
+The order for one tensor: its tensor hooks, then retain_grad, then the pre-hooks of the node that takes the gradient,
+the node itself, and its post-hooks. The order of registration matters only within one kind.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _ids = itertools.count()
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook off again, as does leaving a `with` block."""
+    """The handle of a registered hook: `remove()` removes the hook, and so does leaving a `with` block."""
 
     def __init__(self, hooks: dict[int, Any]) -> None:
         self.hooks = hooks
         self.id = next(_ids)
 
     def remove(self) -> None:
-        """Take the hook off; doing so twice is fine."""
+        """Remove the hook; a second call has no effect."""
         self.hooks.pop(self.id, None)
 
     def __enter__(self) -> RemovableHandle:
@@ -47,7 +47,16 @@ def _register(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
 
 
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-    """Call `hook` with the gradient of this tensor, once all its uses have delivered; what it returns replaces it."""
+    """Call `hook` with the gradient of this tensor, once all its uses have contributed.
+
+    The result of the hook replaces the gradient. PyTorch: torch.Tensor.register_hook.
+
+    Args:
+        hook: Takes the gradient; returns None, or a tensor that replaces it.
+
+    Returns:
+        A handle whose `remove()` removes the hook.
+    """
     if not self.requires_grad:
         raise failed(RuntimeError(errors.HOOK_WITHOUT_GRAD), self)
     extra = extra_of(target_of(self))
@@ -57,7 +66,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
 
 
 def retain_grad(self: Tensor) -> None:
-    """Keep this non-leaf tensor's gradient in its `.grad` too, as it is after all tensor hooks."""
+    """Store this non-leaf tensor's gradient in its `.grad` too, after all tensor hooks."""
     if not self.requires_grad:
         raise failed(RuntimeError(errors.RETAIN_WITHOUT_GRAD), self)
     if not all([level.own for level in local.modes.levels]):
@@ -138,7 +147,7 @@ def _called(hook: Any) -> str:
 
 
 def check_value(hook: Any, before: Tensor | None, after: Any) -> None:
-    """TypeError or RuntimeError where what a hook returned cannot take the place of what it was given."""
+    """Raise TypeError or RuntimeError if the result of a hook can't replace its argument."""
     if after is not None and not isinstance(after, Tensor):
         raise TypeError(errors.HOOK_KIND.format("Variable", type(after).__name__))
     if after is None:
@@ -155,7 +164,7 @@ def check_value(hook: Any, before: Tensor | None, after: Any) -> None:
 
 
 def _replaced(hook: Any, grads: list[Tensor | None], returned: Any) -> list[Tensor | None]:
-    """A hook's answer in place of several gradients, checked."""
+    """Return the gradients after a hook, with its result checked."""
     if not isinstance(returned, tuple):
         raise TypeError(errors.HOOK_KIND.format("tuple", type(returned).__name__))
     if len(returned) != len(grads):
@@ -166,7 +175,7 @@ def _replaced(hook: Any, grads: list[Tensor | None], returned: Any) -> list[Tens
 
 
 def run_tensor_hooks(node: Node, extra: Extra, grad: Any, task: Any) -> Any:
-    """A gradient as the hooks of the tensors it belongs to leave it."""
+    """Return a gradient after the hooks of its tensors."""
     grads = _tensors(grad if node.multi else [grad])
     if extra.cast is not None:
         grads = [g if g is None or i not in extra.cast else g.to(extra.cast[i]) for i, g in enumerate(grads)]
@@ -187,7 +196,7 @@ def run_tensor_hooks(node: Node, extra: Extra, grad: Any, task: Any) -> Any:
 
 
 def run_pre_hooks(node: Node, extra: Extra, grad: Any, task: Any) -> Any:
-    """The gradients that come in at a node, as its pre-hooks leave them."""
+    """Return a node's incoming gradients after its pre-hooks."""
     grads = _tensors(grad if node.multi else [grad])
     for hook in list((extra.pre_hooks or {}).values()):
         given = tuple(grads)
@@ -199,7 +208,7 @@ def run_pre_hooks(node: Node, extra: Extra, grad: Any, task: Any) -> Any:
 
 
 def run_post_hooks(node: Node, extra: Extra, out: Any, grad: Any, task: Any) -> Any:
-    """The gradients a node gave, as its post-hooks leave them."""
+    """Return a node's outgoing gradients after its post-hooks."""
     alone = node.arity == 1
     outs = [] if node.arity == 0 else _tensors([out] if alone else out)
     incoming = tuple(_tensors(grad if node.multi else [grad]))

@@ -1,4 +1,4 @@
-"""Saved tensors: freed ones, stale ones, a node's own outputs, and those that went through hooks."""
+"""Saved tensors: freed ones, modified ones, a node's own outputs, and those that went through hooks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .views import history_of_result, own_fn
 
 
 class _Freed:
-    """Stands where a saved tensor was."""
+    """The placeholder of a freed saved tensor."""
 
     def __repr__(self) -> str:
         return "<freed>"
@@ -31,7 +31,7 @@ FREED = _Freed()
 def stale(
     node: Node, saved: Tensor | np.ndarray | LiftedOutput, storage: Storage, expected: int, output: int = 0
 ) -> RuntimeError:
-    """The error of a saved tensor that was written after it was saved."""
+    """Return the error for a saved tensor that was modified after it was saved."""
     fn = saved.grad_fn if isinstance(saved, Tensor) else own_fn(node, expected)
     array = saved if isinstance(saved, np.ndarray) else saved._array
     name = "" if fn is None else re.sub(r"Backward0?(\d*)$", r"\1", fn.name())  # RsubBackward1 is spoken of as Rsub1
@@ -57,7 +57,7 @@ def stale(
 
 
 class LiftedOutput:
-    """A node's own output that it saved where transforms run: its value one level below, or its array and tangent."""
+    """A node's own saved output under transforms: its value one level below, or its array and tangent."""
 
     __slots__ = ("_array", "value", "level", "tangent", "__weakref__")
 
@@ -68,7 +68,7 @@ class LiftedOutput:
         self.tangent = None if output._meta is None else output._meta.tangent
 
     def tensor(self) -> Tensor:
-        """The output without its history."""
+        """Return the output without its history."""
         out = wrap(self._array, requires_grad=True) if self.level is None else lift(self.value, self.level, True)
         if self.tangent is not None:
             meta_of(out).tangent = self.tangent
@@ -76,14 +76,14 @@ class LiftedOutput:
 
 
 def saved_as_result(output: Tensor) -> np.ndarray | LiftedOutput:
-    """What a node keeps of its own output: never the tensor, which would be a reference cycle."""
+    """Return what a node stores of its own output: never the tensor, which would be a reference cycle."""
     if type(output) is Lifted or (output._meta is not None and output._meta.tangent is not None):
         return LiftedOutput(output)
     return output._array
 
 
 def saved_output(node: Node, saved: np.ndarray | LiftedOutput, storage: Storage | None, nr: int) -> Tensor:
-    """A node's own saved output as a new tensor: same memory and version counter, history through the node."""
+    """Return a node's own saved output as a tensor of the same memory and version counter, with the node as history."""
     out = saved.tensor() if isinstance(saved, LiftedOutput) else wrap(saved, requires_grad=True)
     array = out._array
     out._fn, out._nr = history_of_result(node, nr, array)
@@ -97,7 +97,7 @@ Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
 
 
 class Packed:
-    """What a pack hook returned, with the history that the unpacked tensor gets back."""
+    """The result of a pack hook, with the history for the unpacked tensor."""
 
     __slots__ = ("value", "hook", "unpack", "fn", "nr", "requires_grad", "leaf", "kind")
     fn: Any  # the grad_fn to be, OWN, or None
@@ -121,9 +121,9 @@ class Packed:
             )
 
     def tensor(self, own: Node) -> Tensor:
-        """Unpack into a new tensor; for the node's own output the history is the node itself.
+        """Unpack into a new tensor; for the node's own output, the history is the node itself.
 
-        What had no gradient when it was packed comes as the hook returned it.
+        A tensor that had no gradient when it was packed is returned as the hook returned it.
         """
         unpacked = with_grad(False, self.unpack, self.value)
         if not isinstance(unpacked, Tensor):
@@ -146,7 +146,7 @@ OWN = object()  # stands for the node that holds the packed value: naming it wou
 
 
 def packed(t: Tensor, node: Node, hooks: Hooks | None = None) -> Packed:
-    """A tensor packed by the innermost hooks of this thread, or by those given."""
+    """Return a tensor packed by this thread's innermost hooks, or by the given ones."""
     pack = Packed(t, hooks or local.modes.saved_hooks[-1])
     if pack.fn is node:
         pack.fn = OWN
@@ -154,7 +154,7 @@ def packed(t: Tensor, node: Node, hooks: Hooks | None = None) -> Packed:
 
 
 def pack_saved(node: Any, outs: tuple[Tensor, ...]) -> None:
-    """Send everything a built-in node saved through the innermost hooks."""
+    """Pass all saved tensors of a built-in node through the innermost hooks."""
     for name in node.saved_names:
         saved = getattr(node, f"saved_{name}")
         if name == "result" and node.keeps_result:
@@ -168,7 +168,7 @@ def pack_saved(node: Any, outs: tuple[Tensor, ...]) -> None:
 
 
 class SavedOutput:
-    """An output that its own node saved: the array, not the tensor, which would be a reference cycle."""
+    """An output that its own node saved: the array, because the tensor would be a reference cycle."""
 
     __slots__ = ("array", "storage", "nr")
 
@@ -177,7 +177,7 @@ class SavedOutput:
 
 
 def save_results(node: Any, outs: tuple[Tensor, ...]) -> None:
-    """Save what a built-in node with several results reads of them."""
+    """Save the results that a built-in node with several results reads in backward."""
     for name, out in zip(node.op.results, outs, strict=True):
         if name in node.saved_names:
             setattr(node, f"saved_{name}", SavedOutput(out))
@@ -185,7 +185,7 @@ def save_results(node: Any, outs: tuple[Tensor, ...]) -> None:
 
 
 def unpacked(node: Node, saved: Any, version: int) -> Any:
-    """A saved tensor, or None, as backward reads it: through its hook, or as it is if nobody wrote to it since."""
+    """Return a saved tensor, or None, as backward reads it: through its hook, or checked for writes since."""
     if type(saved) is Packed:
         return saved.tensor(node)
     if type(saved) is SavedOutput:
@@ -200,7 +200,7 @@ def unpacked(node: Node, saved: Any, version: int) -> Any:
 
 
 class SavedTensor:
-    """One saved tensor of a node, where hooks can be put on it alone (`grad_fn._raw_saved_self`)."""
+    """One saved tensor of a node, on which hooks can be registered (`grad_fn._raw_saved_self`)."""
 
     def __init__(self, *parts: Callable[..., Any]) -> None:
         if len(parts) != 3:
@@ -208,24 +208,24 @@ class SavedTensor:
         self._get, self._put, self._read = parts
 
     def unpack(self) -> Tensor | None:
-        """What is saved, read as a backward reads it."""
+        """Return the saved tensor as a backward pass reads it."""
         if self._get() is FREED:
             raise RuntimeError(errors.SECOND_BACKWARD)
         return self._read()
 
     @property
     def data(self) -> Tensor | None:
-        """The same, and None once it is freed."""
+        """Return the saved tensor; None once it is freed."""
         return None if self._get() is FREED else self._read()
 
     @property
     def unpack_hook(self) -> Callable[[Any], Tensor] | None:
-        """The hook that unpacks it, if there is one."""
+        """Return the hook that unpacks it, if there is one."""
         saved = self._get()
         return saved.unpack if type(saved) is Packed else None
 
     def register_hooks(self, *hooks: Callable[[Any], Any], **named: Any) -> None:
-        """Pack this saved tensor now by the first of two hooks, and unpack it by the second whenever it is read."""
+        """Pack this saved tensor now with the first of two hooks, and unpack it with the second whenever it is read."""
         errors.check_hooks("register_hooks", *hooks, of=self, named=named)
         pack_hook, unpack_hook = hooks
         saved = self._get()

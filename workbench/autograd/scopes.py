@@ -1,7 +1,7 @@
-"""Naming a part of the graph: every node made inside `with scope("layer1"):` remembers where it was made.
+"""Scopes: every node created inside `with scope("layer1"):` stores this name.
 
-A node is given its scope when it is made (`in_scope` in node.py), for which its maker asks only while a thread has one
-open (`scoped` in state.py). Modules open a scope at every call (nn/modules/module.py).
+A node gets its scope when it is created (`in_scope` in node.py). Its creator asks for one only while a thread has a
+scope open (`scoped` in state.py). Modules open a scope at every call (nn/modules/module.py).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Entry(tuple):  # type: ignore[type-arg]
-    """One time that a scope was entered; a module that is called twice has two of them.
+    """One entering of a scope; a module that is called twice has two.
 
-    While somebody listens it tells which frames entered it: of the innermost few the code and the instruction they were
-    at, and how many frames there were.
+    If there is a listener, it stores the frames that entered it: for the innermost few the code and the instruction,
+    and the number of frames.
     """
 
     __slots__ = ()  # to write a class out is quicker to load than NamedTuple
@@ -39,7 +39,7 @@ class Entry(tuple):  # type: ignore[type-arg]
 
 
 class Stack:
-    """The open scopes of one thread: the entry of the innermost, and the innermost module that is being called."""
+    """The open scopes of one thread: the innermost entry, and the innermost module that is being called."""
 
     __slots__ = ("entry", "module", "open")
 
@@ -49,9 +49,9 @@ class Stack:
         self.open = 0
 
     def enter(self, name: str, module: Any, kind: str = "", up: int = 1) -> None:
-        """Open a scope inside the others; the caller keeps `entry` and `module` as they were, and restores them.
+        """Open a scope inside the others; the caller stores `entry` and `module`, and restores them.
 
-        It is a call of a module of this `kind`, or of none; the frame that enters it is so many `up`.
+        `kind` is the class of a called module, or "". The frame that enters the scope is `up` frames above.
         """
         outer = self.entry
         frames, depth = place(up + 1) if listeners else _NOWHERE
@@ -69,7 +69,7 @@ _FRAMES = 4  # a context manager of the user's may enter a scope, and what conte
 
 
 def place(up: int) -> tuple[tuple[Any, ...], int]:
-    """The code of some frames and the instruction they are at, and how many frames there are."""
+    """Return the code and the instruction of some frames, and the number of frames."""
     frame: FrameType | None = sys._getframe(up)
     frames: list[Any] = []
     depth = 0
@@ -95,7 +95,10 @@ _SETTINGS = (
 
 
 def settings_of(module: Any) -> str:
-    """The numbers that tell a module from others of its class: `stride 2, padding 1`, `4 heads`, `p 0.1`."""
+    """Return the numbers that distinguish a module from others of its class.
+
+    Examples are `stride 2, padding 1`, `4 heads`, `p 0.1`.
+    """
     own = getattr(module, "__dict__", {})
     weighted = "weight" in own.get("_parameters", ())  # whose shape tells the kernel
     settings: list[str] = []
@@ -109,7 +112,7 @@ def settings_of(module: Any) -> str:
 
 
 def _setting(given: Any) -> str:
-    """A number, or one for each dimension: `2`, `2×1`; nothing for anything else."""
+    """Return a number, or one per dimension, as text: `2`, `2×1`; "" for anything else."""
     if type(given) in (int, float):
         return f"{given:g}"
     if type(given) is tuple and given and all([type(each) is int for each in given]):
@@ -128,17 +131,23 @@ local = state.scopes = _Local()  # `local.stack` is one slow look-up; what hangs
 
 @in_forked_children
 def _forget_other_threads() -> None:
-    """A child process has the scopes of the thread that forked, and no others."""
+    """Drop the scopes of other threads in a child process, which has only the thread that forked."""
     scoped.clear()
     if local.stack.open:
         scoped[local.stack] = True
 
 
 class scope:  # named as what a user writes: `with scope("layer1"):`
-    """Give the nodes made inside a `with` block a name; scopes inside each other are joined: "encoder/layer1".
+    """Name the nodes created inside a `with` block; nested scopes are joined: "encoder/layer1".
 
-    Each thread has its own scopes. A leaf's AccumulateGrad belongs to none, as a leaf may be used in many. Errors:
-    TypeError unless `name` is a string, ValueError if it is empty.
+    Each thread has its own scopes. AccumulateGrad nodes belong to none, because a leaf may be used in several.
+
+    Args:
+        name: The name of the scope.
+
+    Raises:
+        TypeError: if `name` isn't a string.
+        ValueError: if `name` is empty.
     """
 
     def __init__(self, name: str) -> None:
@@ -166,11 +175,11 @@ class scope:  # named as what a user writes: `with scope("layer1"):`
 
 
 def current_scope() -> str | None:
-    """The names of this thread's open scopes, joined by "/"; None outside all."""
+    """Return the names of this thread's open scopes, joined by "/"; None outside all scopes."""
     entry = local.stack.entry
     return None if entry is None else entry.path
 
 
 def scope_of(node: Node) -> str | None:
-    """The scope in which a node was made."""
+    """Return the scope in which a node was created."""
     return None if node.extra is None or node.extra.scope is None else node.extra.scope.path

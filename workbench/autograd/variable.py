@@ -19,7 +19,7 @@ from .tensor import Tensor, alias, wrap
 
 class _Engine:
     def queue_callback(self, callback: Callable[[], None]) -> None:
-        """Call `callback` when the backward that is running is over, leaves included."""
+        """Call `callback` when the running backward pass has finished, including the leaves."""
         task = local.modes.task
         if task is None:
             raise events.failed(RuntimeError(errors.NO_CALLBACK))
@@ -32,17 +32,17 @@ class _VariableMeta(type):
 
 
 class Variable(metaclass=_VariableMeta):
-    """A tensor, as it was called before tensors could require gradients."""
+    """The old name of a tensor that requires grad."""
 
     _execution_engine = _Engine()
 
     def __new__(cls, data: Tensor, requires_grad: bool = False) -> Tensor:
-        """A tensor over the same memory, without history."""
+        """Return a tensor over the same memory, without history."""
         return alias(data).requires_grad_(requires_grad)
 
 
 class _HookMixin:
-    """Putting a hook into a dictionary, which is made for the first one."""
+    """A method to put a hook into a dictionary, which the first hook creates."""
 
     @staticmethod
     def _register_hook(backward_hooks: Any, hook: Callable[..., Any]) -> tuple[Any, RemovableHandle]:
@@ -53,7 +53,7 @@ class _HookMixin:
 
 
 class InplaceFunction(Function):
-    """A Function with a flag that says whether it should work in place."""
+    """A Function with a flag for working in place."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ def _unknown(obj: Any, accepted: str | None) -> ValueError:
 def _nested_map(
     condition: Callable[[Any], bool], fn: Callable[[Any], Any], condition_msg: str | None = None
 ) -> Callable[[Any], Any]:
-    """A function that replaces each value that `condition` takes, in nested lists, tuples and dicts, by `fn` of it."""
+    """Return a function that applies `fn` to the values that `condition` accepts, in nested lists, tuples and dicts."""
 
     def mapped(obj: Any) -> Any:
         if condition(obj):
@@ -95,7 +95,7 @@ def _iter_filter(
     condition_msg: str | None = None,
     conversion: Callable[[Any], Any] | None = None,
 ) -> Callable[[Any], Iterator[Any]]:
-    """A function that gives the values that `condition` takes, out of nested lists, tuples and dicts, one by one."""
+    """Return a function that yields the values that `condition` accepts, from nested lists, tuples and dicts."""
 
     def walk(obj: Any) -> Iterator[Any]:
         if conversion is not None:
@@ -114,7 +114,7 @@ def _iter_filter(
 
 
 def _unflatten(input: Sequence[Any], proto: Any) -> Any:
-    """The values of a flat sequence in the nesting of `proto`, in which None stays None."""
+    """Return the values of a flat sequence in the nesting of `proto`, in which None stays None."""
     taken = itertools.count()
 
     def filled(part: Any) -> Any:
@@ -138,7 +138,7 @@ _map_tensor_data = _nested_map(_is_tensor, lambda o: wrap(o._array), condition_m
 class NestedIOFunction(Function):
     """A Function over nested lists of tensors, in forward_extended and backward_extended.
 
-    Its methods flatten and nest; neither a call nor `apply` reaches them any more, in PyTorch either.
+    Its methods flatten and nest; neither a call nor `apply` reaches them any longer, in PyTorch either.
     """
 
     def _parent(self) -> Any:
@@ -153,43 +153,43 @@ class NestedIOFunction(Function):
         return self._parent()._do_backward(gradients, retain_variables)
 
     def __call__(self, *input: Any) -> Any:
-        """AttributeError: no engine calls instances any more."""
+        """Raise AttributeError: no engine calls instances any longer."""
         return self._do_forward(*input)
 
     def forward(self, *args: Any) -> Any:
-        """What forward_extended makes of the nested input, as a flat tuple of tensors."""
+        """Return the result of forward_extended for the nested input, as a flat tuple of tensors."""
         nested = _map_tensor_data(self._nested_input)
         self._nested_output = self.forward_extended(*nested)
         del self._nested_input
         return tuple(_iter_tensors(self._nested_output))
 
     def backward(self, *gradients: Any) -> Any:
-        """What backward_extended makes of gradients nested as the outputs are, as a flat tuple."""
+        """Return the result of backward_extended for gradients nested like the outputs, as a flat tuple."""
         nested = _unflatten(gradients, self._nested_output)
         return tuple(_iter_None_tensors(self.backward_extended(*nested)))
 
     def save_for_backward(self, *args: Any) -> None:
-        """Note the tensors to be kept, and how they were nested."""
+        """Store the tensors to save, and how they were nested."""
         self.to_save = tuple(_iter_tensors(args))
         self._to_save_nested = args
 
     @property
     def saved_tensors(self) -> Any:
-        """What was saved, nested as it was given; an instance is no node, so nothing ever was."""
+        """The saved tensors, nested as given; an instance isn't a node, so there never are any."""
         return _unflatten((), self._to_save_nested)
 
     def mark_dirty(self, *args: Any, **kwargs: Any) -> None:
-        """Note the tensors that forward writes in place."""
+        """Store the tensors that forward modifies in place."""
         self.dirty_tensors = tuple(_iter_tensors((args, kwargs)))
 
     def mark_non_differentiable(self, *args: Any, **kwargs: Any) -> None:
-        """Note the outputs that have no gradient."""
+        """Store the outputs that have no gradient."""
         self.non_differentiable = tuple(_iter_tensors((args, kwargs)))
 
     def forward_extended(self, *input: Any) -> Any:
-        """Compute the nested outputs; to be overridden."""
+        """Compute the nested outputs; a subclass overrides it."""
         raise NotImplementedError
 
     def backward_extended(self, *grad_output: Any) -> Any:
-        """Compute the nested gradients; to be overridden."""
+        """Compute the nested gradients; a subclass overrides it."""
         raise NotImplementedError

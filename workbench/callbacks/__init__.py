@@ -1,5 +1,5 @@
-"""Callbacks that watch a training which another library runs: Lightning's, and the Trainer of Hugging Face.
+"""Callbacks that watch a training run of another library: Lightning, and the Trainer of Hugging Face.
 
-Nothing is imported until one is asked for: `workbench.callbacks.lightning.WatchCallback`, and the same of
-`transformers`.
+Nothing is imported before you use one: `workbench.callbacks.lightning.WatchCallback`, or
+`workbench.callbacks.transformers.WatchTrainerCallback`.
 """

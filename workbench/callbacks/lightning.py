@@ -16,10 +16,10 @@ except ImportError:
 
 
 class WatchCallback(Watches, Callback):  # pyright: ignore[reportGeneralTypeIssues]  it comes from one of two libraries
-    """Watches a training as `workbench.watch` does, with its `every`, `path` and `keep`.
+    """Watch a training run as `workbench.watch` does, with its `every`, `path` and `keep`.
 
-    The steps `record_steps` (from 1, as in that file) are recorded as a whole, in `run.step-1.json` beside the
-    file. Of several optimisers the first is watched. `callback.watched.show()` shows what there is up to now.
+    The steps in `record_steps`, counted from 1 as in that file, are recorded as a whole, in `run.step-1.json` next to
+    the file. With several optimizers, the first is watched. `callback.watched.show()` shows the run so far.
     """
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:

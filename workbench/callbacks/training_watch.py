@@ -1,4 +1,4 @@
-"""What both callbacks do: watch a training, and record some of its steps into files beside the watch's own."""
+"""The common part of both callbacks: watch a training run, and record some of its steps into files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..watching import watch
 
 
 class TrainingWatch:
-    """What a callback is told: how a training is watched, and which of its steps, counted from 1, are recorded."""
+    """How a training run is watched, and which of its steps, counted from 1, are recorded."""
 
     def __init__(
         self, every: int, path: str | os.PathLike[str], keep: int, record_steps: Collection[int], name: str
@@ -28,32 +28,32 @@ class TrainingWatch:
         self.watched: watch | None = None
 
     def begin(self, model: Any, optimizer: Any) -> None:
-        """The training begins."""
+        """Start watching a training run."""
         self.end()
         self.watched = watch(model, optimizer, **self._options)
 
     def begin_step(self, step: int) -> None:
-        """A step begins."""
+        """Start recording if this step is one to record."""
         if step in self._steps and self._recording is None and self.watched is not None:
             path = self.watched.path.with_name(f"{self.watched.path.stem}.step-{step}.json")
             recording = record(sys.modules["torch"])
             self._recording = recording, recording.__enter__(), path
 
     def end_step(self) -> None:
-        """A step is over: its recording is saved."""
+        """End the recording of a step, and save it."""
         if self._recording is not None:
             (recording, trace, path), self._recording = self._recording, None
             recording.__exit__(Ended, Ended(), None)
             trace.save(path)
 
     def end(self) -> None:
-        """The training is over, or has failed."""
+        """Stop watching: training finished or failed."""
         self.end_step()
         if self.watched is not None:
             self.watched.remove()
 
     def end_untold(self) -> None:
-        """The program ends, or the callback is gone, and nobody has told of an end: an error has stopped it."""
+        """Stop watching when the program ends or the callback is deleted before training was reported to end."""
         self.end_step()
         if self.watched is not None:
             error = getattr(sys, "last_value", None) or RuntimeError("the training did not come to its end")
@@ -61,7 +61,7 @@ class TrainingWatch:
 
 
 class Watches:
-    """What a user gives a callback, and gets of it; the library's own base class stands behind it."""
+    """The arguments and results of a callback; the library's base class comes after it."""
 
     def __init__(
         self,
@@ -75,5 +75,5 @@ class Watches:
 
     @property
     def watched(self) -> watch | None:
-        """The watch of the training, once that has begun."""
+        """The watch of the training run, once it started."""
         return self._watch.watched

@@ -13,13 +13,13 @@ except ImportError:
 
 
 class WatchTrainerCallback(Watches, TrainerCallback):  # pyright: ignore[reportGeneralTypeIssues]  it takes this file for the library
-    """Watches a training as `workbench.watch` does, with its `every`, `path` and `keep`.
+    """Watch a training run as `workbench.watch` does, with its `every`, `path` and `keep`.
 
-    The steps `record_steps` (from 1, as in that file) are recorded as a whole, in `run.step-1.json` beside the
-    file. `callback.watched.show()` shows what there is up to now.
+    The steps in `record_steps`, counted from 1 as in that file, are recorded as a whole, in `run.step-1.json` next to
+    the file. `callback.watched.show()` shows the run so far.
 
-    When a training raises, the Trainer tells nobody. Each line is in the file by then; the last one, which says that it
-    has ended, comes when the program ends, the trainer is gone, or trains again.
+    When training raises an error, the Trainer doesn't notify callbacks. Every line is in the file by then. The last
+    line, which marks the end of the run, is written when the program ends, the trainer is deleted, or it trains again.
     """
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:

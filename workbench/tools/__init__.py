@@ -1,4 +1,4 @@
-"""Tools that run a function themselves and draw what came of it, and what they refuse."""
+"""Tools that run a function themselves and draw the result, and the errors they raise."""
 
 NO_MODE = "There is no mode {!r}; choose 'reverse' or 'forward'."
 JACOBIAN_BY = "jacobian() differentiates by one Tensor, but got {}."

@@ -1,4 +1,4 @@
-"""`explore()`: a function runs again while sliders move its inputs, and its picture follows."""
+"""`explore()`: rerun a function while sliders move its inputs, and update its picture."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _REFUSED = (RuntimeError, TypeError, ValueError)  # what is raised where f gives
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """An input that a slider moves."""
+    """An input with a slider."""
 
     name: str
     low: float
@@ -69,13 +69,13 @@ class Input:
 
     @property
     def step(self) -> float:
-        """How far the slider moves at once."""
+        """The slider's step size."""
         return (self.high - self.low) / _STEPS
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The function at one place: its result, the slope by each input (None where no gradient arrives), the graph."""
+    """One run of the function: its result, its slope by each input (None if no gradient arrives), and its graph."""
 
     result: float
     slopes: Mapping[str, float | None]
@@ -83,18 +83,25 @@ class Evaluation:
 
     @property
     def graph(self) -> object:
-        """What two runs have in common whose pictures differ in values alone."""
+        """The structure that two runs share if their pictures differ only in values."""
         boxes = [(box.id, box.kind, box.holder, box.region) for box in self.scene.boxes.values()]
         return tuple(boxes), tuple((arrow.id, arrow.source, arrow.target) for arrow in self.scene.arrows.values())
 
 
 def explore(f: Callable[..., Tensor], /, **inputs: Any) -> Exploration:
-    """A picture of f's graph with a slider for each input: values, gradients and the tangent follow the sliders.
+    """Return a picture of f's graph with a slider for each input: values, gradients and the tangent follow the sliders.
 
-    A number is where its slider starts; a pair (low, high) is a slider's range, which starts in its middle, or where
-    that is 0 a little further on; a tensor or an array stays as it is. f takes tensors by these names, and returns a
-    tensor with one element. In a saved notebook the first slider's positions play, the other inputs being where they
-    start. Errors: TypeError and ValueError for inputs and results that are none of these, RuntimeError where f fails.
+    In a saved notebook, the first slider plays while the other inputs keep their start values.
+
+    Args:
+        f: A function that takes tensors by these names, and returns a tensor with one element.
+        inputs: A number is the start of a slider. A pair (low, high) is the range of a slider; it starts in the middle,
+            or a little to the right if that is 0. A tensor or an array stays as it is.
+
+    Raises:
+        TypeError: if f isn't callable, or an input or the result has another type.
+        ValueError: if a range is empty or not finite, or the result has several elements.
+        RuntimeError: if f fails.
     """
     if not callable(f):
         raise TypeError(EXPLORE_KIND.format(type(f).__name__))
@@ -141,9 +148,9 @@ def _slider(name: str, given: Any) -> Input:
 
 
 class Exploration(Picture):
-    """A function at the place its sliders say; a Picture of it plays the positions of its first slider.
+    """A function at the place that its sliders show; its picture plays the positions of the first slider.
 
-    `values` are the inputs that move, `result` and `slopes` what f makes of them; `move(x=1.0)` moves sliders.
+    `values` are the inputs with sliders, `result` and `slopes` the outcome of f; `move(x=1.0)` moves sliders.
     """
 
     def __init__(
@@ -164,21 +171,21 @@ class Exploration(Picture):
 
     @property
     def result(self) -> float:
-        """What f returns there."""
+        """The result of f at this place."""
         return self._run.result
 
     @property
     def slopes(self) -> dict[str, float | None]:
-        """The gradient of the result by each input that moves; None where none arrives."""
+        """The gradient of the result by each input with a slider; None if no gradient arrives."""
         return dict(self._run.slopes)
 
     @property
     def sentence(self) -> str:
-        """What f does there."""
+        """A sentence with the result of f at this place."""
         return self._said(self.values, self._run)
 
     def move(self, /, **values: float) -> None:
-        """Move sliders, and run f there: if it fails, nothing moves. Errors: as of explore()."""
+        """Move sliders, and run f there; if f fails, nothing moves. The errors are those of explore()."""
         for name, value in values.items():
             if name not in self.inputs:
                 raise TypeError(NO_SLIDER.format(name, series(list(self.inputs))))
@@ -195,7 +202,7 @@ class Exploration(Picture):
             each()
 
     def board(self) -> Storyboard:
-        """The picture of this place, as a still one."""
+        """Return the still picture of this place."""
         board = Storyboard(self._drawn(self._run, self.values, self.moved), title=self.storyboard.title)
         with suppress(LayoutUnavailable):  # it can still be told in words
             board.layout = self._all.layout
@@ -216,7 +223,7 @@ class Exploration(Picture):
     # Running it.
 
     def _called(self, values: Mapping[str, float]) -> tuple[Tensor, dict[str, Tensor]]:
-        """What f returns, and the leaves it was given: fresh ones, so that nothing of the user's gets a gradient."""
+        """Return the result of f and the new leaves it was called with, so that your tensors get no gradient."""
         leaves = {name: tensor(value, requires_grad=True) for name, value in values.items()}
         leaves |= {name: each.detach().requires_grad_(each.requires_grad) for name, each in self._fixed.items()}
         before = get_rng_state()
@@ -233,7 +240,7 @@ class Exploration(Picture):
         return result, leaves
 
     def _ran(self, values: Mapping[str, float]) -> Evaluation:
-        """Run f and its backward, and draw how that ends; what it prints was seen the first time."""
+        """Run f and its backward pass, and draw the result; drop what f prints, which was seen the first time."""
         recorder = Recorder()
         recorder.sampler.begin(sys._getframe())
         listeners.append(recorder)
@@ -262,19 +269,19 @@ class Exploration(Picture):
             raise RuntimeError(sentence) from error
 
     def _call(self, values: Mapping[str, float]) -> str:
-        return f"{self.name}({', '.join([f'{name}={_told(value)}' for name, value in values.items()])})"
+        return f"{self.name}({', '.join([f'{name}={_brief(value)}' for name, value in values.items()])})"
 
     def _said(self, values: Mapping[str, float], run: Evaluation) -> str:
-        slopes = [f"{_told(slope)} by {name}" for name, slope in run.slopes.items()]
-        return f"{self._call(values)} is {_told(run.result)}; its slope is {series(slopes)}."
+        slopes = [f"{_brief(slope)} by {name}" for name, slope in run.slopes.items()]
+        return f"{self._call(values)} is {_brief(run.result)}; its slope is {series(slopes)}."
 
     # Drawing it.
 
     def _drawn(self, run: Evaluation, values: Mapping[str, float], over: str) -> Scene:
-        """The graph, with the plot of the result over one input, the others being where they are."""
+        """Return the graph, with a plot of the result over one input."""
         at, slope = values[over], run.slopes[over]
-        line = f"at {_told(at)}: {_told(run.result)}, slope {_told(slope)}"
-        tangent = f"y = {_told(run.result)} + ({_told(slope)}) · ({over} − ({_told(at)}))"
+        line = f"at {_brief(at)}: {_brief(run.result)}, slope {_brief(slope)}"
+        tangent = f"y = {_brief(run.result)} + ({_brief(slope)}) · ({over} − ({_brief(at)}))"
         details = () if slope is None else (Detail("Tangent", "text", tangent),)
         plot = _plot(self.inputs[over], self._curve(values, over), at, run.result, slope)
         box = Box(_PLOT, "plot", f"{self.name} over {over}", (line,), details=details, plot=plot)
@@ -285,7 +292,7 @@ class Exploration(Picture):
         return Scene(there.title, there.boxes | here.boxes, there.arrows | here.arrows)
 
     def _meet(self, graph: Any, drawn: Scene) -> None:
-        """Lay out a picture whose graph is new, in the place where those of the others are."""
+        """Lay out the picture of a new graph in the place of the earlier ones."""
         prefix = self._graphs[graph] = f"{len(self._graphs)}." if self._graphs else ""
         before = self._all
         hidden = _renamed(drawn, prefix)
@@ -303,7 +310,7 @@ class Exploration(Picture):
             )
 
     def _curve(self, values: Mapping[str, float], over: str) -> list[tuple[float, float]]:
-        """Points of the result over one input; where f fails there is none."""
+        """Return points of the result over one input, without those where f fails."""
         key = over, tuple([value for name, value in values.items() if name != over])
         if key != self._curved[0]:
             points = []
@@ -317,9 +324,9 @@ class Exploration(Picture):
         return self._curved[1]
 
     def _sample(self) -> list[tuple[int, str, str, Scene]]:
-        """The first input at every position, the others where they start: its number, what f does there, the picture.
+        """Return number, sentence and picture for every position of the first slider, without those where f fails.
 
-        Where f fails there is none.
+        The other inputs keep their start values.
         """
         over, found = self.moved, []
         for nth, at in enumerate(_positions(self.inputs[over], POSITIONS)):
@@ -331,7 +338,7 @@ class Exploration(Picture):
         return found
 
     def _story(self) -> Storyboard:
-        """The positions one after the other."""
+        """Return the positions in order."""
         samples = self._sample()  # every graph is met before the first is told
         boxes, arrows = self._all.scene.boxes, self._all.scene.arrows
         before: tuple[dict[str, Any], dict[str, Any]] = boxes, arrows
@@ -347,7 +354,7 @@ class Exploration(Picture):
             steps.append(StoryStep(sentence, "position", None, focus, changes[0], changes[1]))
             before = now
         first = next(iter(self.inputs.values()))
-        others = [f"{each.name} = {_told(each.start)}" for each in self.inputs.values() if each is not first]
+        others = [f"{each.name} = {_brief(each.start)}" for each in self.inputs.values() if each is not first]
         title = f"{self.name} over {first.name}" + (f", with {series(others)}" if others else "")
         board = Storyboard(Scene(title, boxes, arrows), steps, start=start)
         with suppress(LayoutUnavailable):  # it can still be told in words
@@ -356,9 +363,9 @@ class Exploration(Picture):
 
 
 def _slopes_alone(scene: Scene) -> Scene:
-    """A graph without what is saved, which its nodes' details tell of: values and gradients are what changes.
+    """Return a graph without its saved tensors, which the nodes' details list: only values and gradients change.
 
-    What is -0.0 by the way it was computed is 0.0 to a reader.
+    A computed -0.0 becomes 0.0.
     """
     boxes = {
         id: replace(box, lines=tuple([_NEGATIVE_ZERO.sub("0.0", line) for line in box.lines]))
@@ -373,19 +380,19 @@ def _slopes_alone(scene: Scene) -> Scene:
     return Scene(scene.title, boxes, arrows)
 
 
-def _told(value: float | None) -> str:
+def _brief(value: float | None) -> str:
     return "none" if value is None else number(value + 0.0, ".0")  # and -0.0 is 0.0
 
 
 def _positions(slider: Input, count: int) -> list[float]:
-    """So many places of a slider, all equally far apart; the one nearest to where it starts is there."""
+    """Return evenly spaced positions of a slider; the start replaces the nearest one."""
     found = [slider.low + (slider.high - slider.low) * n / (count - 1) for n in range(count)]
     found[_starting(slider, count)] = slider.start
     return found
 
 
 def _starting(slider: Input, count: int) -> int:
-    """Which of so many places of a slider is the one where it starts."""
+    """Return the number of the position where the slider starts."""
     return round((slider.start - slider.low) / (slider.high - slider.low) * (count - 1))
 
 
@@ -401,7 +408,7 @@ def _plot(slider: Input, curve: list[tuple[float, float]], at: float, result: fl
             runs[-1].append((round((x - slider.low) / wide, 4), round((y - low) / tall, 4)))
         elif runs[-1]:
             runs.append([])
-    ends = _told(slider.low), _told(slider.high), _told(low), _told(high)
+    ends = _brief(slider.low), _brief(slider.high), _brief(low), _brief(high)
     point = ((at - slider.low) / wide, (result - low) / tall) if math.isfinite(result) else None
     tangent = ()
     if point is not None and slope is not None and not math.isnan(slope):
@@ -410,7 +417,7 @@ def _plot(slider: Input, curve: list[tuple[float, float]], at: float, result: fl
 
 
 def _tangent(x: float, y: float, slope: float) -> tuple[tuple[float, float], ...]:
-    """The part of a tangent that lies in the unit square, and a little of it around."""
+    """Return the part of a tangent in and near the unit square."""
     wide, high = _BEYOND
     if math.isinf(slope):
         return (x, -high), (x, 1 + high)

@@ -1,4 +1,4 @@
-"""Jacobians: one as it is computed, row by row or column by column, and one beside what differences say (`check`)."""
+"""Jacobians: computed row by row or column by column, and compared with differences (`check`)."""
 
 from __future__ import annotations
 
@@ -39,10 +39,17 @@ _WAYS = {"reverse": "a backward for each element of an output", "forward": "a ta
 
 
 def jacobian(f: Callable[[Tensor], Tensor], x: Tensor, mode: Mode = "reverse", *, legend: bool = True) -> Picture:
-    """The derivative of every element of f(x) by every element of x, as each pass of the engine finds it.
+    """Return a picture of the Jacobian of f at x, which grows with each pass of the engine.
 
-    In the mode "reverse" a backward gives a row, in "forward" a pass with a tangent gives a column. The
-    `legend` is the sentence that says how to read it.
+    Args:
+        f: A function of one tensor.
+        x: The point, a tensor.
+        mode: "reverse" computes one row per backward pass, "forward" one column per pass with a tangent.
+        legend: Show the sentence that explains the picture.
+
+    Raises:
+        TypeError: if x or f(x) isn't a tensor.
+        ValueError: if there is no such mode.
     """
     if mode not in ("reverse", "forward"):
         raise ValueError(NO_MODE.format(mode))
@@ -56,7 +63,7 @@ def jacobian(f: Callable[[Tensor], Tensor], x: Tensor, mode: Mode = "reverse", *
 
 
 def by_rows(f: Callable[..., Any], x: Tensor) -> tuple[tuple[int, ...], np.ndarray]:
-    """The shape of f(x), and the Jacobian from one backward for each of its elements (as many as are shown)."""
+    """Return the shape of f(x), and its Jacobian from one backward pass per element, for the elements shown."""
     leaf = x.detach().requires_grad_()
     y = _one(f(leaf))
     rows = [pulled_back(y, [leaf], at)[0].ravel() for at in range(min(math.prod(y.shape), SHOWN))]
@@ -64,7 +71,7 @@ def by_rows(f: Callable[..., Any], x: Tensor) -> tuple[tuple[int, ...], np.ndarr
 
 
 def pulled_back(y: Tensor, leaves: Sequence[Tensor], at: int) -> list[np.ndarray]:
-    """The gradients of one element of y, zeros where none arrive."""
+    """Return the gradients of one element of y: zeros where none arrive."""
     seed = np.zeros(tuple(y.shape), y._array.dtype)
     seed[np.unravel_index(at, seed.shape)] = 1
     found = gradients((y,), leaves, [wrap(seed)], True, False) if y.requires_grad else [None] * len(leaves)
@@ -73,7 +80,7 @@ def pulled_back(y: Tensor, leaves: Sequence[Tensor], at: int) -> list[np.ndarray
 
 
 def by_columns(f: Callable[..., Any], x: Tensor) -> tuple[tuple[int, ...], np.ndarray]:
-    """The same from one tangent for each element of x."""
+    """Return the shape of f(x), and its Jacobian from one tangent per element of x."""
     shape, found = tuple(_one(f(x.detach())).shape), []
     for at in range(min(math.prod(x.shape), SHOWN)):
         direction = np.zeros(tuple(x.shape), x._array.dtype)
@@ -91,7 +98,7 @@ def _one(y: Any) -> Tensor:
 
 
 def variables_of(f: Callable[..., Any], count: int) -> list[str]:
-    """What a function, or the forward of a Function, calls its arguments, as far as that can be known."""
+    """Return the names of the arguments of a function, or of a Function's forward, as far as they are known."""
     try:
         found = list(inspect.signature(getattr(_function(f), "forward", f)).parameters.values())
     except (TypeError, ValueError):  # of a function written in C, say
@@ -103,7 +110,7 @@ def variables_of(f: Callable[..., Any], count: int) -> list[str]:
 
 
 def function_name(f: Callable[..., Any]) -> str:
-    """A function's name, or a Function's; `f` where it has none of its own."""
+    """Return the name of a function or a Function; `f` if it has none."""
     owner = getattr(f, "__self__", None)
     is_applied = isinstance(owner, type) and getattr(f, "__name__", "") == "apply"  # of PyTorch's Functions too
     name = getattr(owner if is_applied else f, "__name__", "f")
@@ -111,13 +118,13 @@ def function_name(f: Callable[..., Any]) -> str:
 
 
 def _function(f: Callable[..., Any]) -> type | None:
-    """The Function that an `apply` is of."""
+    """Return the Function to which an `apply` belongs."""
     owner = getattr(f, "__self__", None)
     return owner if isinstance(owner, type) and issubclass(owner, Function) else None
 
 
 def largest_of(values: np.ndarray) -> float:
-    """The largest finite number, without its sign."""
+    """Return the largest absolute value among the finite ones."""
     finite = np.abs(values[np.isfinite(values)])
     return float(finite.max(initial=0.0)) or 1.0
 
@@ -141,7 +148,7 @@ class _Painting:
         self.largest = largest_of(values)
 
     def board(self) -> Storyboard:
-        """A step for each pass, one before them and one after."""
+        """Return a step for each pass, one before them and one after."""
         matrix, title = self.matrix, f"Jacobian of {self.function}, {self.phase[:-1]} by {self.phase[:-1]}"
         steps = [self._opening(), *(self._pass(k) for k in range(self.passes)), self._end()]
         before: dict[str, Any] = {}
@@ -204,12 +211,24 @@ def check(
     rtol: float = 1e-3,
     legend: bool = True,
 ) -> Picture:
-    """The Jacobians that gradcheck compares, side by side: by f's derivatives and by differences `eps` to either side.
+    """Compare the Jacobians of f from its derivatives with those from differences, and return them side by side.
 
-    Entries further apart than `atol + rtol * abs(numeric)` are outlined. Inputs that require grad are checked. The
-    differences are those of f in float64, whatever the inputs are; entries that differ are wrong unless f's derivatives
-    in float64 agree with them. Where f itself computes in less, the picture says so, and which entries may differ by
-    rounding alone. The `legend` is the sentence that says how to read it.
+    Inputs that require grad are checked. Differences are computed in float64 for any dtype of the inputs. Entries that
+    differ are wrong unless f's derivatives in float64 agree with the differences. If f itself computes in a smaller
+    dtype, the picture shows which entries may differ only by rounding.
+
+    Args:
+        f: A function of the inputs.
+        inputs: A tensor, or a sequence of arguments.
+        mode: "reverse" checks backward passes, "forward" checks tangents.
+        eps: The step to either side for the differences.
+        atol: The absolute tolerance: entries may differ by `atol + rtol * abs(numeric)`.
+        rtol: The relative tolerance.
+        legend: Show the sentence that explains the picture.
+
+    Raises:
+        TypeError: if no input requires grad, or an output isn't a tensor.
+        ValueError: if there is no such mode.
     """
     if mode not in _WAYS:
         raise ValueError(NO_MODE.format(mode))
@@ -229,9 +248,10 @@ def check(
 
 
 class _Pair:
-    """One output by one input: the two Jacobians, with a row for each element of the output, and their places.
+    """One output by one input: the two Jacobians, one row per element of the output, and their places.
 
-    `blur` names the dtype whose rounding may make them differ; `doubtful` are the entries where it may be that alone.
+    `blur` names the dtype whose rounding may make them differ; `doubtful` are the entries that rounding alone may
+    explain.
     """
 
     def __init__(
@@ -246,7 +266,7 @@ class _Pair:
         self._compare()
 
     def _compare(self) -> None:
-        """How far the two are apart, and what is shown of both."""
+        """Compute how far the two Jacobians are apart, and what to show of both."""
         with np.errstate(all="ignore"):
             apart = np.abs(self.analytic - self.numeric)
         self.apart = np.where(self.analytic == self.numeric, 0.0, np.where(np.isnan(apart), np.inf, apart))
@@ -257,18 +277,18 @@ class _Pair:
 
     @property
     def worst(self) -> float:
-        """The largest difference; infinite where one of them is no number."""
+        """The largest difference; infinite if a Jacobian contains nan or inf."""
         return float(self.apart.max(initial=0.0))
 
     @property
     def sure(self) -> np.ndarray:
-        """Where they differ, and by more than rounding."""
+        """Where the Jacobians differ by more than rounding."""
         return self.wrong & ~self.doubtful
 
     def look_closer(self, steps: Sequence[np.ndarray]) -> None:
-        """Given two more differences, over steps that suit the dtype: where these agree, they say what is wrong.
+        """Mark as wrong the entries where differences over two more step sizes agree; the steps suit the dtype.
 
-        Of what is wrong they are shown: those over short steps have fewer right digits than are written.
+        Show the longer steps' differences there: short steps leave fewer correct digits than are written.
         """
         one, other = steps
         with np.errstate(all="ignore"):
@@ -279,9 +299,9 @@ class _Pair:
         self._compare()
 
     def settle(self, analytic: np.ndarray, steps: Sequence[np.ndarray], near: Callable[[Any, Any], bool]) -> None:
-        """Given the derivatives in float64, where all differences were taken, and differences over two other steps.
+        """Mark as wrong what differs, given the derivatives in float64 and differences over two other steps.
 
-        What differs is wrong, unless these derivatives do not, or another step gives other differences: then f rounds.
+        It isn't wrong if these derivatives agree, or if another step gives other differences: then f rounds.
         """
         alike = np.vectorize(near, otypes=[bool])
         steady = alike(steps[0], self.numeric) & alike(steps[1], self.numeric)
@@ -289,7 +309,7 @@ class _Pair:
         self.unsteady = bool((self.doubtful & ~steady).any())
 
     def verdict(self) -> str:
-        """Whether they agree, and where they do so least."""
+        """Return the sentence on whether the Jacobians agree, and on where they differ most."""
         if not self.apart.size:
             return "Nothing to compare."
         shown = self.sure if self.sure.any() else self.wrong
@@ -308,7 +328,7 @@ class _Pair:
         return f"{', '.join(parts)}: the largest difference is {number_text(self.apart[i, j])}, at {place}: {two}"
 
     def placed(self, y: float) -> tuple[list[Box], float]:
-        """Its boxes from there down, and where they end."""
+        """Return its boxes, starting at this height, and where they end."""
         left, right = self.sides
         left.y = right.y = y + 2 * ROW
         cell = max(left.cell, right.cell)
@@ -328,7 +348,7 @@ class _Pair:
         return boxes, end + ROW + _APART
 
     def painted(self, side: int) -> dict[str, dict[str, Any]]:
-        """All of one side."""
+        """Return the marks of all entries on one side."""
         matrix = self.sides[side]
         cells = [(i, j) for i in range(len(matrix.rows)) for j in range(len(matrix.columns))]
         found: dict[str, dict[str, Any]] = {}
@@ -339,7 +359,7 @@ class _Pair:
         return found
 
     def outlined(self) -> dict[str, dict[str, Any]]:
-        """The entries that disagree, on both sides, and the verdict."""
+        """Return the marks of the entries that disagree, on both sides, and the verdict."""
         found: dict[str, dict[str, Any]] = {f"{self.id}v": {"title": self.verdict()}}
         for i, j in np.argwhere(self.wrong[:SHOWN, :SHOWN]).tolist():
             two = f"analytic {number_text(self.analytic[i, j])}, numeric {number_text(self.numeric[i, j])}"
@@ -350,7 +370,7 @@ class _Pair:
 
 
 class _Checking:
-    """The pairs of one check, and its steps."""
+    """The pairs of one check, and the steps of its picture."""
 
     def __init__(self, f: Callable[..., Any], found: Jacobians, exact: Jacobians | str | None, mode: Mode) -> None:
         self.mode: Mode = mode
@@ -377,7 +397,7 @@ class _Checking:
             self._look_closer(f, found)
 
     def _look_closer(self, f: Callable[..., Any], found: Jacobians) -> None:
-        """Say of the entries that differ which are wrong."""
+        """Decide which of the differing entries are wrong."""
         whole = self.exact or found
         lengths = [each * self.eps for each in _OTHERS] if self.exact else [self.step, self.step / 2]
         others = [Jacobians(f, whole.given, step, found.atol, found.rtol) for step in lengths]
@@ -391,7 +411,7 @@ class _Checking:
                     pair.look_closer(steps)
 
     def board(self) -> Storyboard:
-        """By derivatives, by differences, and compared."""
+        """Return the steps: by derivatives, by differences, and compared."""
         title = f"Check of {self.function}, {'backward' if self.mode == 'reverse' else 'tangents'} against differences"
         boxes: list[Box] = []
         y = 0.0
@@ -415,7 +435,7 @@ class _Checking:
         return Storyboard(Scene(title, {box.id: box for box in boxes}), steps, legend=CHECK_LEGEND)
 
     def _rounded(self) -> str:
-        """Why entries may differ at this dtype, and what to do where nothing says that they are wrong."""
+        """Return why entries may differ at this dtype, and what to do if it's open whether they are wrong."""
         doubtful = any(pair.doubtful.any() for pair in self.pairs)
         if not self.blur or self.exact and not doubtful:
             return ""
@@ -428,7 +448,7 @@ class _Checking:
         return f"{why}: check with float64 inputs." if doubtful and not self._sure() else f"{why}."
 
     def _sure(self) -> list[_Pair]:
-        """The pairs with entries that are wrong, and by more than rounding."""
+        """Return the pairs with entries that are wrong by more than rounding."""
         return [pair for pair in self.pairs if pair.sure.any()]
 
     def _result(self) -> str:
@@ -457,18 +477,18 @@ class _Checking:
 
 
 def _coarsest(*arrays: np.ndarray) -> str:
-    """The dtype with the fewest digits of these, if it has fewer than float64."""
+    """Return the dtype with the fewest digits among these arrays, if it has fewer than float64."""
     coarse = max([each for each in arrays if each.dtype.kind == "f"], key=lambda each: np.finfo(each.dtype).eps)
     return coarse.dtype.name if coarse.itemsize < 8 else ""
 
 
 def _differences(found: Jacobians, j: int, place: int) -> np.ndarray:
-    """The Jacobian of an output by an input as differences give it, with a row for each of the output's elements."""
+    """Return the Jacobian of an output by an input from differences, one row per element of the output."""
     return np.asarray(found.numerical[j][place].T, np.float64)
 
 
 def _exact(f: Callable[..., Any], found: Jacobians) -> Jacobians | str | None:
-    """The same function at float64 inputs, or why it cannot be had; None where all is float64 already."""
+    """Return the same function at float64 inputs, or why it can't be computed; None if all is float64 already."""
     places = found.positions or found.floating
     arrays = [*[t._array for t in found.inputs], *[found.first[place] for place in places]]
     if not any(_coarsest(each) for each in arrays if each.dtype.kind == "f"):
@@ -492,14 +512,14 @@ def _exact(f: Callable[..., Any], found: Jacobians) -> Jacobians | str | None:
 
 
 def _blur(found: Jacobians, *arrays: np.ndarray) -> str:
-    """The dtype, less than float64, whose rounding moves these values by more than the tolerance of a difference."""
+    """Return the dtype below float64 whose rounding changes these values by more than the tolerance."""
     coarse = max([each for each in arrays if each.dtype.kind == "f"], key=lambda each: np.finfo(each.dtype).eps)
     error = np.finfo(coarse.dtype).eps * max([1.0, *(largest_of(each) for each in arrays if each.size)])
     return coarse.dtype.name if coarse.itemsize < 8 and error > found.rtol * found.eps else ""
 
 
 def _derivatives(found: Jacobians, places: list[int], mode: Mode) -> list[list[np.ndarray]]:
-    """For each output the Jacobian by every input, with a row for each of the output's elements."""
+    """Return for each output the Jacobian by every input, one row per element of the output."""
     if mode == "forward":
         parts = pushed(found)
         return [[np.array(of_input[place]._array).T for of_input in parts] for place in places]

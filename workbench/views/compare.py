@@ -39,7 +39,13 @@ _READ = 10_000  # nodes, arrows and saved tensors of a trace, most of them in cl
 
 
 def compare(first: Timeline, second: Timeline) -> Picture:
-    """The graphs of two traces as they ended, and, one step each, what differs: values, structure, saved, order."""
+    """Return a picture of two traces side by side as they ended, with a step for each difference.
+
+    Differences are those of values, structure, saved tensors and order.
+
+    Raises:
+        ValueError: if the graphs are too large to draw.
+    """
     for trace in (first, second):
         if not isinstance(trace, Timeline):
             raise TypeError(f"compare() takes two traces, as record() gives them, but got {type(trace).__name__}.")

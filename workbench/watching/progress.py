@@ -1,4 +1,4 @@
-"""One line below a notebook's cell that says how far a training is, written over itself."""
+"""A progress line below a notebook's cell, which overwrites itself."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _PAUSE = 0.5  # seconds between two updates: a reader sees no more, and a notebo
 
 
 class ProgressLine:
-    """Tells the step, the norm of all gradients and what was found; outside of a notebook it does nothing.
+    """Show the step, the norm of all gradients and the findings; outside a notebook, do nothing.
 
-    It is one output of its cell, however long the training is.
+    It is a single output of its cell, regardless of how long the run is.
     """
 
     def __init__(self, name: str) -> None:
@@ -24,21 +24,21 @@ class ProgressLine:
         self._handle = _handle(f"{name}: no step yet")
 
     def tell(self, steps: int) -> None:
-        """So many steps were taken."""
+        """Show the number of steps taken."""
         if self._handle is not None and time.monotonic() >= self._next:
             self._write(f"step {steps:,}")
 
     def watched(self, step: int, norm: float) -> None:
-        """The norm of all gradients in a step that was watched."""
+        """Show the norm of all gradients in a watched step."""
         if self._handle is not None:
             self._norm = f" · norm of all gradients {norm:.3g} in step {step:,}"
 
     def found(self, sentence: str) -> None:
-        """What was found."""
+        """Show a finding."""
         self._found, self._last, self._next = self._found + 1, sentence, 0.0
 
     def end(self, steps: int) -> None:
-        """Nothing is watched any more, after so many steps."""
+        """Show that watching ended after this number of steps."""
         if self._handle is not None:
             self._write(f"ended after step {steps:,}")
 
@@ -49,7 +49,7 @@ class ProgressLine:
 
 
 class _Line:
-    """A line of text, in a page in a font whose digits keep their places."""
+    """A line of text, on a page in a font whose digits keep their places."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -62,7 +62,7 @@ class _Line:
 
 
 def _handle(text: str) -> Any:
-    """What writes over an output of the cell that runs; None outside of a notebook."""
+    """Return a handle that overwrites an output of the running cell; None outside a notebook."""
     ipython: Any = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     if shell is None or getattr(shell, "kernel", None) is None:

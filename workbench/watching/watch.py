@@ -1,4 +1,4 @@
-"""`watch()` itself: its hooks, and the lines that they make."""
+"""`watch()`: its hooks, and the lines it writes."""
 
 from __future__ import annotations
 
@@ -29,35 +29,40 @@ _WITH_UNITS = ("ReLU", "ReLU6")  # layers whose units are dead where they give z
 
 
 class watch:  # named as what a user writes: `with watch(model, optimizer):`
-    """Watch a training of hours: a line of statistics is added to a file in every so many steps.
+    """Watch a long training run: every so many steps, append a line of statistics to a file.
 
-    A step is a call of `optimizer.step()`, the first is step 1. Of each `every`-th step, from the first on, the file
-    has the norm of each parameter's gradient, of the parameter itself and of its update, the norm of each layer's
-    output, the learning rates, and the share of units that are zero for the whole batch: of each ReLU that is a module,
-    and of a function `relu` whose result goes straight into a layer (of another nothing is seen). Each line is written
-    at once, so that a crash loses none; a file that is there is added to.
+    A step is a call of `optimizer.step()`; the first is step 1. Each line has the norms of every parameter, its
+    gradient and its update, the norm of every layer's output, the learning rates, and the share of units that are zero
+    for the whole batch. These units are those of ReLU modules, and of `relu` calls whose result is the direct input of
+    a layer. Each line is written immediately, so a crash loses none. An existing file is continued.
 
-    When a norm is not finite, all gradients together are ten times as large as usual, a ReLU's units are dead, a
-    parameter of the optimiser has had no gradient in three watched steps, or the learning rate was 0 in three, a
-    sentence on the standard error output says so, and a step is recorded in a trace beside the file, which
-    `workbench.load` reads. At most `keep` steps are recorded. Where it is the output of a layer that is not finite,
-    and the model's own call is seen, what is recorded is that same step from the end of the forward on: its backward,
-    and what the forward has saved for it, but no line of the forward. Else the step is over when it is told, and the
-    next one is recorded as a whole.
+    A message on standard error, and a recorded step in a trace next to the file, report these problems: a norm that
+    isn't finite, gradients ten times as large as usual, a dead ReLU, a parameter in the optimizer without a gradient in
+    three watched steps, and a learning rate of 0 in three. If a layer's output isn't finite and the model itself is
+    called, the recording starts at the end of this forward pass: it has its backward pass and its saved tensors, but no
+    forward lines. Otherwise the next step is recorded as a whole. `workbench.load` reads these files.
 
-    Where several processes train, as `torchrun` starts them, each has a file of its own, `run.rank0.jsonl`, and
-    `workbench health run.rank*.jsonl` shows them side by side. Where DistributedDataParallel averages gradients, the
-    norms from before are in the file too. In a notebook one line below the cell says how far the training is.
+    With several processes, such as those of `torchrun`, each writes a file, `run.rank0.jsonl`; `workbench health
+    run.rank*.jsonl` shows them side by side. With DistributedDataParallel, the file also has the norms before
+    averaging. In a notebook, one line below the cell shows the progress.
 
-    `model` and `optimizer` are both of PyTorch, or both of this package. It ends with the `with` block, or by
-    `remove()`:
+    It ends with the `with` block, or with `remove()`:
 
         with workbench.watch(model, optimizer, every=50) as watched:
             train(model, optimizer)
-        watched.show()  # a row for each layer and parameter; also while the training runs
+        watched.show()  # a row for each layer and parameter; also while training runs
 
-    Errors: TypeError for what is no model or no optimiser, ValueError unless `every` is at least 1 and `keep` at least
-    0, OSError if the file cannot be written.
+    Args:
+        model: A module of PyTorch or of this package.
+        optimizer: An optimizer of the same package.
+        every: Watch every so many steps, starting with the first.
+        path: The file to write.
+        keep: The maximum number of steps to record after a problem.
+
+    Raises:
+        TypeError: if `model` isn't a module, or `optimizer` isn't an optimizer.
+        ValueError: if `every` is less than 1, or `keep` less than 0.
+        OSError: if the file can't be written.
     """
 
     def __init__(
@@ -102,7 +107,7 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
         self._end("" if kind is None else shortened(" ".join(f"{kind.__name__}: {error}".split()), _WORDS))
 
     def remove(self) -> None:
-        """Watch no longer, and close the file."""
+        """Stop watching, and close the file."""
         self._end("")
 
     def _end(self, error: str) -> None:
@@ -118,7 +123,7 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
             self._progress.end(self._steps)
 
     def show(self, **options: Any) -> Picture:
-        """What the file has up to now, as the view of health: also while the training runs, and after it."""
+        """Return the "health" picture of the file so far; this works while training runs, and afterwards."""
         return show_log(self.path, **options)
 
     # A step that is watched.
@@ -132,7 +137,7 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
         self._before: tuple[Any, ...] | None = None  # what was summed up before the optimiser's step
 
     def _hook_model(self) -> None:
-        """Look at layers in this step, if it is watched, and not in others."""
+        """Add hooks to the layers if this step is watched, and remove them otherwise."""
         for hook in self._hooks:
             hook.remove()
         self._hooks = []
@@ -174,7 +179,7 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
         return hook
 
     def _after_forward(self, model: Any, args: Any, output: Any) -> None:
-        """Record the backward of this step, if the output of a layer is not finite."""
+        """Record the backward pass of this step if the output of a layer isn't finite."""
         statistics, news = self._statistics, self._outputs[self._looked_at :]
         self._looked_at = len(self._outputs)
         with statistics.unobserved():
@@ -186,7 +191,7 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
         self.sum_up_before_step()
 
     def sum_up_before_step(self) -> None:
-        """Sum up gradients and weights as they are now: for who runs the backward within `optimizer.step()`."""
+        """Store statistics of gradients and weights now, for a loop that calls backward inside `optimizer.step()`."""
         if self._steps % self._every:
             return
         statistics = self._statistics
@@ -207,7 +212,7 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
         self._hook_model()
 
     def _sum_up(self) -> tuple[list[str], bool]:
-        """Write the line of this step; what is wrong, and whether to record a step for it."""
+        """Write the line of this step; return what is wrong, and whether to record a step for it."""
         assert self._before is not None
         grads, weights, copies, rates = self._before
         own, outputs, dead = self._own, self._outputs, [each for each in self._dead if each[2] is not None]
@@ -235,7 +240,7 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
         return self._judge.wrong(line)
 
     def _tell(self, found: list[str], more: bool, recorded: str) -> None:
-        """Say what is wrong, and record the next step, if more is to be seen than was recorded of this one."""
+        """Print what is wrong, and record the next step if it shows more than this one's recording."""
         step = self._steps
         if more and not recorded and self._keep > 0:
             recorded = f" Step {step + 1} is recorded in {self._record()}."
@@ -245,7 +250,7 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
         print(f"watch: {said}", file=sys.stderr, flush=True)
 
     def _record(self, is_late: bool = False) -> str:
-        """From now on record, up to the end of the step that goes on; the name of the file that will be written."""
+        """Record until the end of the current step; return the name of the file that will be written."""
         self._keep -= 1
         path = self.path.with_name(f"{self.path.stem}.step-{self._steps + 1}.json")
         recording = record(*self._engine)
@@ -253,7 +258,7 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
         return path.name
 
     def _save_recording(self) -> str:
-        """End the recording of a step, and save it; what is to be said of it, unless that was said already."""
+        """End the recording of a step and save it; return the message about it, unless it was printed already."""
         if self._recording is None:
             return ""
         (recording, trace, path, is_late), self._recording = self._recording, None
@@ -284,15 +289,21 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
 
 
 def show_log(path: str | os.PathLike[str], open: Collection[str] | None = None, depth: int | None = None) -> Picture:
-    """The last run of a file that `watch` has written, or is writing, as the view of health.
+    """Return the "health" picture of the last run in a file that `watch` writes.
 
-    Of a large model it shows the modules `open`, or all down to a `depth`. Errors: ValueError for what is no such file.
+    Args:
+        path: The file.
+        open: The modules to open.
+        depth: Open all modules down to this depth.
+
+    Raises:
+        ValueError: if the file isn't one of `watch`.
     """
     return Picture(health_of_log(read_log(path), open, depth))
 
 
 def _plain(value: Any) -> Any:
-    """Numbers to four significant digits; those that are not finite as text, which JSON has no number for."""
+    """Round numbers to four significant digits; those that aren't finite become text, as JSON has no such numbers."""
     if isinstance(value, list):
         return [_plain(each) for each in value]
     if isinstance(value, float):
@@ -301,7 +312,7 @@ def _plain(value: Any) -> Any:
 
 
 def _engine_of(model: Any, optimizer: Any) -> tuple[tuple[Any, ...], Any]:
-    """What `record` takes to record this model's engine, and what sums up its tensors."""
+    """Return the arguments that make `record` record this model's engine, and the statistics of its tensors."""
     torch = sys.modules.get("torch")
     if isinstance(model, Module) and isinstance(optimizer, Optimizer):
         return (), WorkbenchStatistics()
