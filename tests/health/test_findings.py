@@ -161,12 +161,23 @@ def test_it_is_said_which_backward_was_compared_with_differences(engine: str) ->
                 x, w = ctx.saved_tensors
                 return grad @ w, x.t() @ grad  # w is not transposed
 
-        x, w = torch.randn(12, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True)
-        return lambda: Product.apply(Cube.apply(x), w).sum().backward()
+        class Rows(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x.cumsum(0)
 
-    said = corpus.recorded(engine, program).findings().functions
-    assert "backward of Cube was compared" in said and "backward of Product was not compared" in said
-    assert "gradcheck(Product.apply, inputs)" in said
+            @staticmethod
+            def backward(ctx, grad):
+                return grad.flip(0).cumsum(0).flip(0)
+
+        x, w = torch.randn(12, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True)
+        return lambda: Rows.apply(Product.apply(Cube.apply(x), w)).sum().backward()
+
+    found = corpus.recorded(engine, program).findings()
+    assert "backward of Cube was compared" in found.functions
+    assert "backward of Product was compared with that of `x @ w`" in found.functions
+    assert "backward of Rows was not compared" in found.functions and "gradcheck(Rows.apply" in found.functions
+    assert [each.rule for each in found] == ["not the derivative"] and "the gradient of x is not" in str(found[0])
 
 
 COUNTS = {

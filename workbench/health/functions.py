@@ -9,6 +9,8 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
+from ..trace.values import Value, said
+from .equals import Equal, equal_of
 from .finding import Finding, listed, told
 from .graph import RecordedNode
 from .training_run import TrainingRun
@@ -45,6 +47,9 @@ def not_the_derivative(run: TrainingRun) -> Iterator[Finding]:
         if _are_apart(pairs := _pairs(nodes)):
             yield _told_pairs(nodes[0], pairs)
             continue
+        if (unlike := _unlike(nodes)) is not None:
+            yield _told_equal(*unlike)
+            continue
         for node in nodes[:_CALLS]:
             slopes = _slopes(node)
             if slopes and _differs(node, slopes):
@@ -53,19 +58,22 @@ def not_the_derivative(run: TrainingRun) -> Iterator[Finding]:
 
 
 def compared(run: TrainingRun) -> str:
-    """Say which Functions' backwards were compared with how their results rise, and which were not."""
+    """Say which Functions' backwards were compared, with a formula or how their results rise, and which were not."""
     functions = {name: nodes for name, nodes in _functions(run).items() if nodes[0].made.code}  # no library's
     whole = [
         name
         for name, nodes in functions.items()
-        if _are_apart(_pairs(nodes)) or any(len(_slopes(node)) >= _POINTS for node in nodes[:_CALLS])
+        if _are_apart(_pairs(nodes)) or any(_are_smooth(_slopes(node)) for node in nodes[:_CALLS])
     ]
-    left = [name for name in functions if name not in whole]
+    equal = {name: each for name, nodes in functions.items() if name not in whole and (each := equal_of(nodes[0]))}
+    left = [name for name in functions if name not in (*whole, *equal)]
     said = [f"The backward of {listed(whole)} was compared with how the recorded results rise"] * bool(whole)
+    said += [f"The backward of {name} was compared with that of `{each.text}`" for name, each in equal.items()]
     if left:
         said.append(
             f"The backward of {listed(left)} was not compared with differences, which takes {_POINTS} numbers that "
-            f"each have a result of their own: `torch.autograd.gradcheck({left[0]}.apply, inputs)` does that"
+            "each have a result of their own, a plain product or sum of the inputs, or steps in which these change "
+            f"little: `torch.autograd.gradcheck({left[0]}.apply, inputs)` compares it"
         )
     return ". ".join(said)
 
@@ -210,9 +218,35 @@ def _told_pairs(node: RecordedNode, pairs: Sequence[_Pair]) -> Finding:
     )
 
 
+def _unlike(nodes: Sequence[RecordedNode]) -> tuple[RecordedNode, Equal] | None:
+    """The first call if the gradients of all are others than those of the formula that its result equals."""
+    equal = [(node, equal_of(node)) for node in nodes[:_CALLS]]
+    if all(each is not None and each.wrong for _, each in equal) and (first := equal[0][1]) is not None:
+        return nodes[0], first
+    return None
+
+
+def _told_equal(node: RecordedNode, equal: Equal) -> Finding:
+    name, wrong = node.made.operation, listed(equal.wrong)
+    sent = " and ".join([f"{said(Value.of(each))} to {to}" for to, each in zip(equal.wrong, equal.sent, strict=True)])
+    asked = " and ".join([said(Value.of(each)) for each in equal.expected])
+    return Finding(
+        "not the derivative",
+        False,
+        f"Is the backward of {name} meant to be something else than its derivative? The result of {told(node)} equals "
+        f"`{equal.text}`, but the gradient of {wrong} is not that of this formula: backward sent {sent}, and the "
+        f"formula gives {asked}.",
+        "Look for a transpose, a sign, a factor, or the order of the gradients that it returns; check it in float64: "
+        f"`torch.autograd.gradcheck({name}.apply, inputs)`.",
+        node.line,
+        node.finished[0],
+        (node.id,),
+    )
+
+
 def _differs(node: RecordedNode, slopes: Sequence[_Slope]) -> bool:
     """Whether both are smooth, as of a derivative, and differ; not where another gradient is meant for a step."""
-    if len(slopes) < _POINTS:
+    if not _are_smooth(slopes):
         return False
     most = max(max(abs(each.rise), abs(each.said)) for each in slopes)
     flat = median([abs(each.rise) for each in slopes]) <= _FLAT * most
@@ -220,11 +254,19 @@ def _differs(node: RecordedNode, slopes: Sequence[_Slope]) -> bool:
     passes = all(abs(each.said - 1) < _WRONG for each in slopes)  # straight through
     if flat or same or passes:
         return False
+    wrong = [abs(each.rise - each.said) > _WRONG * most for each in slopes]
+    return sum(wrong) >= _OFTEN * len(wrong)
+
+
+def _are_smooth(slopes: Sequence[_Slope]) -> bool:
+    """Whether there are enough, and both change little from one to the next: each number has a result of its own."""
+    if len(slopes) < _POINTS:
+        return False
+    most = max(max(abs(each.rise), abs(each.said)) for each in slopes)
     smooth = [
         abs(one.rise - other.rise) <= _SMOOTH * most and one.step <= _SMOOTH * most for one, other in pairwise(slopes)
     ]
-    wrong = [abs(each.rise - each.said) > _WRONG * most for each in slopes]
-    return sum(smooth) >= _MOST * len(smooth) and sum(wrong) >= _OFTEN * len(wrong)
+    return sum(smooth) >= _MOST * len(smooth)
 
 
 def _told(node: RecordedNode, slopes: Sequence[_Slope]) -> Finding:

@@ -442,3 +442,66 @@ fault("not the derivative", *SAID, at="Product.apply", asks=True)(product, "tran
 fault("not the derivative", *SAID, at="Product.apply", asks=True)(product, "reversed")
 healthy()(product, "right")
 healthy("the signs of weights, straight through")(product, "signs")
+
+
+# A forward of one or several tensors, and its backward: right, and with what is often forgotten.
+FORMULAS = {
+    "linear": (lambda x, w: x @ w.t(), lambda g, x, w: (g @ w, g.t() @ x)),
+    "linear without a transpose": (lambda x, w: x @ w.t(), lambda g, x, w: (g @ w.t(), g.t() @ x)),
+    "linear with the weight's transposed": (lambda x, w: x @ w.t(), lambda g, x, w: (g @ w, (g.t() @ x).t())),
+    "linear with a bias": (lambda x, w, b: x @ w.t() + b, lambda g, x, w, b: (g @ w, g.t() @ x, g.sum(0))),
+    "linear with the mean for a bias": (
+        lambda x, w, b: x @ w.t() + b,
+        lambda g, x, w, b: (g @ w, g.t() @ x, g.mean(0)),
+    ),
+    "scores": (lambda x, w: x @ w, lambda g, x, w: (g @ w.t(), x.t() @ g)),
+    "scores in the wrong order": (lambda x, w: x @ w, lambda g, x, w: (x.t() @ g, g @ w.t())),
+    "difference": (lambda x, w: x - w, lambda g, x, w: (g, -g)),
+    "difference without the sign": (lambda x, w: x - w, lambda g, x, w: (g, g)),
+    "softmax": (lambda x: x.softmax(1), lambda g, x: (x.softmax(1) * (g - (g * x.softmax(1)).sum(1, keepdim=True)),)),
+    "softmax by itself": (lambda x: x.softmax(1), lambda g, x: (g * x.softmax(1),)),
+    "average": (lambda x: x.mean(), lambda g, x: (g / x.numel() + 0 * x,)),
+    "average as a sum": (lambda x: x.mean(), lambda g, x: (g + 0 * x,)),
+    "signs": (lambda x, w: x @ w.sign(), lambda g, x, w: (g @ w.sign().t(), x.t() @ g)),
+    "copy": (lambda x: x * 1.0, lambda g, x: (-0.5 * g,)),
+}
+
+
+def formula(torch, kind):
+    """One call of a Function of square matrices, each with its own numbers."""
+    ahead, back = FORMULAS[kind]
+
+    class Formula(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *given):
+            ctx.save_for_backward(*given)
+            return ahead(*given)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return back(grad, *ctx.saved_tensors)
+
+    shapes = [(4, 4), (4, 4), (4,)][: ahead.__code__.co_argcount]
+    given = [torch.randn(shape, requires_grad=True) for shape in shapes]
+
+    def run():
+        Formula.apply(*given).square().sum().backward()
+
+    return run
+
+
+UNLIKE = ("the backward of Formula", "the formula gives", "gradcheck(Formula.apply, inputs)")
+for kind, gradient in {
+    "linear without a transpose": "equals `a @ b.t()`, but the gradient of a is not",
+    "linear with the weight's transposed": "equals `a @ b.t()`, but the gradient of b is not",
+    "linear with the mean for a bias": "equals `a @ b.t() + c`, but the gradient of c is not",
+    "scores in the wrong order": "equals `a @ b`, but the gradient of a and b is not",
+    "difference without the sign": "equals `a - b`, but the gradient of b is not",
+    "softmax by itself": "equals `softmax(a, -1)`",
+    "average as a sum": "equals `a.mean()`",
+}.items():
+    fault("not the derivative", *UNLIKE, gradient, at="Formula.apply", asks=True)(formula, kind)
+for kind in ("linear", "linear with a bias", "scores", "difference", "softmax", "average"):
+    healthy()(formula, kind)
+healthy("the signs of weights, straight through")(formula, "signs")
+healthy("a gradient of another factor and sign on purpose")(formula, "copy")
