@@ -74,10 +74,12 @@ class Wheel(BuildHookInterface[Any]):
 
 
 class Readme(MetadataHookInterface):
-    """The text that a package index shows."""
+    """The text that a package index shows, and the project's address, to which findings link."""
 
     def update(self, metadata: dict[str, Any]) -> None:
         text = (Path(self.root) / "README.md").read_text("utf-8")
         project = tomllib.loads((Path(self.root) / "pyproject.toml").read_text("utf-8"))
-        text = elsewhere(text, project["tool"]["autograd-workbench"]["repository"])
+        repository = project["tool"]["autograd-workbench"]["repository"]
+        text = elsewhere(text, repository)
+        metadata["urls"] = {"Repository": repository} if repository else {}
         metadata["readme"] = {"content-type": "text/markdown", "text": text}

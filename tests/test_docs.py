@@ -35,6 +35,7 @@ from workbench.absent import names
 from workbench.classroom import registry
 from workbench.cli import parser
 from workbench.diagnosis import Why
+from workbench.health.entries import anchor_of
 from workbench.scene.picture import Picture
 from workbench.views import VIEWS
 
@@ -152,6 +153,15 @@ def test_every_rule_of_the_findings_has_its_entry() -> None:
                 rules |= {node.args[0].value} if isinstance(node.args[0], ast.Constant) else set()
     entries = re.findall(r"^### `(.+)`$", (DOCS / "manual" / "findings.md").read_text("utf-8"), flags=re.M)
     assert sorted(entries) == sorted(rules)
+
+
+def test_every_entry_of_the_findings_has_an_anchor_of_its_own() -> None:
+    page = (DOCS / "manual" / "findings.md").read_text("utf-8")
+    headings = re.findall(r"^#+ `?(.+?)`?$", re.sub(r"^```.*?^```", "", page, flags=re.M | re.S), flags=re.M)
+    anchors = [re.sub(r"[^a-z0-9_]+", "-", each.lower()) for each in headings]
+    assert len({*anchors}) == len(anchors)
+    entries = re.findall(r"^### `(.+)`$", page, flags=re.M)
+    assert {anchor_of(each) for each in entries} < {*anchors}
 
 
 def test_every_view_and_every_command_has_its_entry() -> None:

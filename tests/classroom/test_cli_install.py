@@ -13,6 +13,7 @@ from email import message_from_bytes
 from email.message import Message
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from lab import CHECKOUT
@@ -152,6 +153,16 @@ def test_an_index_shows_the_pictures_once_the_project_has_an_address(hook: Modul
         words = re.sub(r"^!\[.*\n", "", text, flags=re.M)
         bare = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", words).split()
         assert bare == re.sub(r"!?\[([^\]]+)\]\([^)]*\)", r"\1", re.sub(r"^!\[.*\n", "", readme, flags=re.M)).split()
+
+
+def test_a_package_names_the_address_that_findings_link_to(hook: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("A page.", "utf-8")
+    for address in ("https://example.org/workbench", ""):
+        text = f'[tool.autograd-workbench]\nrepository = "{address}"\n'
+        (tmp_path / "pyproject.toml").write_text(text, "utf-8")
+        metadata: dict[str, Any] = {}
+        hook.Readme(str(tmp_path), {}).update(metadata)
+        assert metadata["urls"] == ({"Repository": address} if address else {})
 
 
 def test_a_package_says_whose_it_is_and_where_it_runs(described: Message) -> None:

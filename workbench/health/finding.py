@@ -10,6 +10,7 @@ from ..trace.assignments import sides_of
 from ..trace.facts import SourceLine
 from ..trace.source import without_comment
 from ..trace.values import Value, number, series, shortened
+from .entries import address_of
 from .graph import RecordedNode
 from .measures import size_of
 from .training_run import TrainedParameter
@@ -42,6 +43,11 @@ class Finding:
     def fix(self) -> str:
         """The next step, marked as the fix unless it depends on what was intended."""
         return self.next_step if self.next_step.startswith("If ") else f"Fix: {self.next_step}"
+
+    @property
+    def entry(self) -> str:
+        """The address of the documentation's entry about this rule; empty while the project has no address."""
+        return address_of(self.rule)
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as JSON's own types."""

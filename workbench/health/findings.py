@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from html import escape
 from typing import Any
 
 from ..trace.records import lost_said
@@ -120,6 +121,22 @@ class Findings(list[Finding]):
         return "\n".join([*lines, *last])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str | None:
+        """Return the same sentences with a link from each finding to its entry, or None where there are no links."""
+        if not any(each.entry for each in self):
+            return None
+        items = [
+            f"<li>{escape(each.sentence)}<br>{escape(each.fix)} "
+            f'<a href="{escape(each.entry)}" target="_blank" rel="noopener">More about “{escape(each.rule)}”</a></li>'
+            for each in self
+        ]
+        if questions := [at for at, each in enumerate(self) if not each.certain]:
+            start = questions[0]
+            items.insert(start, f'</ol><p>Possibly intentional:</p><ol start="{start + 1}">')
+        first = f"<p>{escape(self.lost)}.</p>" if self.lost else ""
+        last = f"<p>{escape(self.functions)}.</p>" if self.functions else ""
+        return f"{first}<ol>{''.join(items)}</ol>{last}".replace("<ol></ol>", "")
 
     def to_list(self) -> list[dict[str, Any]]:
         """The findings as JSON's own types."""

@@ -57,11 +57,11 @@ VERSION = 1
 
 @dataclass(slots=True)
 class Detail:
-    """One section of what a click on a box shows: a heading over code, a sentence or an array's value."""
+    """One section of what a click on a box shows: a heading over code, a sentence, a link or an array's value."""
 
     heading: str
-    kind: Literal["code", "text", "value"]
-    body: Any  # str, or for "value" {"name", "shape", "dtype", "text", "norm"}
+    kind: Literal["code", "text", "link", "value"]
+    body: Any  # str, or for "link" {"text", "href"}, for "value" {"name", "shape", "dtype", "text", "norm"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,13 @@ def health_of_log(log: WatchLog, open: Collection[str] | None = None, depth: int
     return board
 
 
+def _entry(found: Finding) -> Detail:
+    """Say which entry of the documentation explains the finding, as a link where the project has an address."""
+    if found.entry:
+        return Detail("Explained under", "link", {"text": found.rule, "href": found.entry})
+    return Detail("Explained under", "text", f"{found.rule}, on the page Findings of the documentation")
+
+
 class HealthChart:
     """Places the findings, the rows and the cells; several steps are one column where there are too many.
 
@@ -147,7 +154,7 @@ class HealthChart:
         for at, each in enumerate(self.found[:_FINDINGS]):
             first, *more = _wrapped(each.sentence, _LINES)
             more += _wrapped(f"→ {each.next_step}", _NEXT)
-            details = (Detail("Look next", "text", each.next_step),)
+            details = (Detail("Look next", "text", each.next_step), _entry(each))
             place = (_SIDE + 4.0, y, _RIGHT - _SIDE - 4.0, 20.0 + 16 * len(more))
             step, row = self.column_of(each.event), next(iter(self._about[at]), None)
             looks = {"lines": tuple(more), "alt": each.sentence, "details": details, "goto": step}

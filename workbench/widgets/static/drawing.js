@@ -1,7 +1,7 @@
 /**
  * How the boxes and arrows of a storyboard look, and the picture that they make.
  *
- * @typedef {{heading: string, kind: "code"|"text"|"value", body: any}} Detail
+ * @typedef {{heading: string, kind: "code"|"text"|"link"|"value", body: any}} Detail
  * @typedef {{id: string, kind: string, holder: string|null, x: number, y: number, w: number, h: number,
  *            title: string, lines: string[], state: string, alt: string, details: Detail[]}} Box
  * @typedef {{id: string, kind: string, source: string, target: string, d: string, lx: number, ly: number,

@@ -79,6 +79,8 @@ function section({ heading, kind, body }) {
     const spans = facts.filter(Boolean).map((fact) => html("span", {}, fact));
     parts.push(html("div.wb-facts", {}, ...spans));
     parts.push(html("pre", { tabindex: 0 }, words(body.text)));
+  } else if (kind === "link" && words(body?.href).split(":")[0] === "https") {
+    parts.push(html("p", {}, html("a", { href: body.href, target: "_blank", rel: "noopener" }, words(body.text))));
   } else if (kind === "code") parts.push(html("pre", { tabindex: 0 }, html("code", {}, words(body))));
   else parts.push(html("p", {}, words(body)));
   return html("div.wb-section", { role: "group", "aria-label": words(heading) }, ...parts);
