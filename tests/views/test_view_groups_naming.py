@@ -134,3 +134,47 @@ def test_modules_that_one_variable_calls_are_told_by_it():
         x.sum().backward()
     told = {box.title for box in trace.show().storyboard.scene.boxes.values() if "layer" in box.title}
     assert {"round 1: layer › Sequential", "round 2: layer › Sequential"} <= told
+
+
+def titles_of_checkpoints(torch, checkpoint, recording, program, reentrant):
+    """Return the titles of the boxes around what a checkpoint computes again."""
+    net, head = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh()), torch.nn.Linear(3, 1)
+
+    def part(t):
+        return (t * 2).sin().exp()
+
+    def outer(t):
+        return checkpoint(part, t, use_reentrant=reentrant).cos()
+
+    x = torch.ones(2, 3, requires_grad=True)
+    with recording() as trace:
+        for _ in range(2 if program == "in a loop" else 1):
+            h = checkpoint({"a function": part, "within another": outer}.get(program, net), x, use_reentrant=reentrant)
+            h = checkpoint(part, h, use_reentrant=reentrant) if program == "a second" else h
+            head(h).sum().backward()
+    boxes = trace.show(depth=9).storyboard.scene.boxes.values()
+    return [box.title for box in boxes if box.kind == "group" and box.title.startswith("checkpoint ›")] or [
+        box.title for box in boxes if box.kind == "group" and box.title == "checkpoint"
+    ]
+
+
+CHECKPOINTED = ["a module", "a function", "within another", "in a loop", "a second"]
+
+
+@pytest.mark.parametrize("program", CHECKPOINTED)
+def test_what_a_checkpoint_computes_again_has_a_box_of_its_own(program):
+    found = titles_of_checkpoints(workbench, workbench.utils.checkpoint.checkpoint, record, program, True)
+    of_module = program in ("a module", "in a loop", "a second")
+    assert found == ["checkpoint › Sequential" if of_module else "checkpoint"]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("program", CHECKPOINTED)
+def test_what_a_checkpoint_of_pytorch_computes_again_has_a_box_of_its_own(program):
+    torch = pytest.importorskip("torch", reason=absent.TORCH)
+    for reentrant, module in ((False, "net.0 › Linear"), (True, "net › Sequential")):
+        found = titles_of_checkpoints(
+            torch, torch.utils.checkpoint.checkpoint, lambda: workbench.record(torch), program, reentrant
+        )
+        of_module = program in ("a module", "in a loop") or (program == "a second" and reentrant)
+        assert found == [f"checkpoint › {module}" if of_module else "checkpoint"]

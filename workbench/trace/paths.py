@@ -14,6 +14,8 @@ from .source import OWN
 from .stacks import Stack
 
 _MOST_PARTS = 64  # parts of one path: of a deeper recursion the calls further in are left out
+# What runs a checkpointed part again in backward, in either engine.
+_AGAIN = ("recompute_fn", "CheckpointFunction.backward")
 # Whose frames are those of the listening.
 _OURS = tuple([f"{OWN[0]}{name}" for name in ("events.py", "trace", "bridges")])
 
@@ -255,7 +257,7 @@ class Paths:
             frame = frames[place]
             source, number = frame.listing, frame.number
             loops = [*source.place(frame.offset).loops]
-            forward = False
+            forward, again = False, next((at for at in range(place + 1, after) if _runs_again(frames[at])), None)
             while waiting and waiting[0][2] < after:
                 scope, serial, inside, lasti, unnamed, *module = waiting.pop(0)
                 calls = [each.listing.code.co_name for each in frames[place + 1 : inside + 1]]
@@ -264,12 +266,17 @@ class Paths:
                 entry = () if inside > place or lasti is None else source.place(source.start(lasti)).loops
                 while loops and (inside > place or loops[0] in entry):
                     rows += _round(frame, loops.pop(0))
+                if again is not None and inside > again:
+                    rows.append(_checkpoint(frames[again]))
+                    again = None
                 called = _CALLED.match(source.text(frame.offset)) if unnamed else None
                 scope = module[0] if called else scope  # a call tells best what it calls
                 statement = self._statement(frame)[0] if inside > place else 0
                 rows.append(("scope", serial, 0, scope, statement, called[1] if called else "", *module))
             for loop in loops:
                 rows += _round(frame, loop)
+            if again is not None:
+                rows.append(_checkpoint(frames[again]))
             if after == len(frames):
                 rows.append(("expression", number, frame.offset, source.text(frame.offset), *self._statement(frame)))
                 rows += self._in_layer(max([place, *[scope[2] for scope in entered]]))
@@ -308,3 +315,14 @@ def _round(frame: _Frame, loop: Loop) -> list[tuple[Any, ...]]:
     count = frame.rounds.setdefault(loop, 1)
     around = ("loop", frame.number, loop, loop.title, 0)
     return [around, ("round", (frame.number, loop), count, f"round {count:,}", count)]
+
+
+def _runs_again(frame: _Frame) -> bool:
+    code = frame.listing.code
+    name = code.co_qualname.rpartition("<locals>.")[2]
+    return name in _AGAIN and code.co_filename.replace("\\", "/").endswith("/utils/checkpoint.py")
+
+
+def _checkpoint(frame: _Frame) -> tuple[Any, ...]:
+    """The scope of what a checkpoint runs again."""
+    return "scope", -frame.number, 0, "checkpoint", 0, "", "", ""

@@ -48,8 +48,8 @@ def probable_cut(frame: Any, line: tuple[str, int]) -> ProbableCut | None:
         return None
     search = _Search(file, dict(reversed(variables(frame))))
     name = ast.unparse(loss) if isinstance(loss, ast.Name) else ""
-    word, line = search.behind(scope, loss, number, 0) or ("", None)
-    return ProbableCut(word, line, name, () if word else tuple(search.frozen))
+    word, cut = search.behind(scope, loss, number, 0) or ("", None)
+    return ProbableCut(word, cut, name, () if word else tuple(search.frozen))
 
 
 def _scope_at(file: str, name: str, number: int) -> ast.AST | None:
