@@ -343,6 +343,33 @@ def test_hooks_of_an_accumulating_node_end_with_it(torch: Any) -> Any:
 
 
 @same
+def test_any_graph_keeps_the_hooks_of_an_accumulating_node(torch: Any) -> Any:
+    def node(p: Any) -> Any:
+        return p.expand_as(p).grad_fn.next_functions[0][0]
+
+    seen: list[str] = []
+    p = torch.ones(2, requires_grad=True)
+    graphs = [(p * 2).sum() for _ in range(2)]
+    node(p).register_prehook(lambda given: seen.append("before"))
+    node(p).register_hook(lambda *given: seen.append(f"behind {[len(each) for each in given]}"))
+    p.register_post_accumulate_grad_hook(lambda p: seen.append(f"after {p.grad.tolist()}"))
+    p.register_hook(lambda g: seen.append("tensor"))
+    graphs[0].backward(retain_graph=True)
+    torch.autograd.grad(graphs[1], p, retain_graph=True)
+    seen.append("graph 2")
+    del graphs[0]
+    p.requires_grad_(False).requires_grad_(True)
+    graphs[0].backward()
+    graphs.clear()
+    seen.append("no graph")
+    (p * 2).sum().backward()
+    kept = node(p)
+    kept.register_hook(lambda *given: seen.append("held"))
+    (p * 2).sum().backward()
+    return seen, kept is node(p), kept.variable is p, p.grad
+
+
+@same
 def test_another_memory_has_another_accumulating_node(torch: Any) -> Any:
     seen: list[str] = []
     p = torch.ones(2, requires_grad=True)
