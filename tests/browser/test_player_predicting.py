@@ -72,10 +72,16 @@ def test_predicting_hides_what_comes_next_until_it_is_typed(page):
         page.locator("[name=guess]").fill(guess)
         press(page, "check")
         assert said.inner_text() == answer
-    for guess, answer in (("4", "another shape: it has 3 numbers"), ("[8, 20, 38]", "off by 5 %")):
+    place, told = position(page), "Your prediction of what mul sends to Square: another shape: it has 3 numbers."
+    for nr, (to, guess) in enumerate((("Square", "4"), ("w", "7")), 1):  # each of what a step gives, by name
+        assert position(page) == place and ask.inner_text() == f"Predict what mul sends to {to} ({nr} of 2):"
+        assert page.locator("[name=guess]").input_value() == ""
         page.locator("[name=guess]").fill(guess)
         page.keyboard.press("Enter")
-        assert said.inner_text().endswith(f"{answer}.")
+        assert said.inner_text() == (told if nr == 1 else f"{told} {told.replace('Square', 'w')}")
+    page.locator("[name=guess]").fill("[8, 20, 38]")
+    page.keyboard.press("Enter")
+    assert said.inner_text().endswith("off by 5 %.")
     assert position(page) == "7 / 8" and ask.inner_text() == "Predict what comes next:"
     press(page, "last")
     assert position(page) == "7 / 8"

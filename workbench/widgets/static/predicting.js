@@ -26,43 +26,51 @@ function closeness(mine, truth) {
   return times < 10 ? `off by ${Math.round(100 * times)} %` : `off by a factor of ${+times.toPrecision(2)}`;
 }
 
-/** What a step brings: in words, and in numbers where it brings some. @param {Step|undefined} step @param {Items} items */
+/** What a step brings, each result in words, and in numbers where it has some. @param {Step|undefined} step @param {Items} items */
 function news(step, { boxes, arrows }) {
   const box = boxes.get(step?.focus), change = step?.boxes?.[step.focus] ?? {}, title = (id) => words(boxes.get(id)?.title);
-  for (const [id, { label, state }] of entries(step?.arrows ?? {})) {
+  const sent = entries(step?.arrows ?? {}).map(([id, { label, state }]) => {
     const arrow = arrows.get(id), truth = numbersOf(words(label).replace(/\s*(‖|norm )[\s\S]*$/, ""));
-    if (truth && arrow && state === "flowing") return { what: `what ${title(arrow.target)} sends to ${title(arrow.source)}`, truth };
-  }
+    return truth && arrow && state === "flowing" && { from: arrow.target, what: `what ${title(arrow.target)} sends to ${title(arrow.source)}`, truth };
+  }).filter(Boolean);
+  if (sent.length) return sent.filter(({ from }) => from === sent[0].from);
   const lines = change.lines ?? (box?.state === "future" && box.lines) ?? [], last = list(lines).at(-1) ?? "";
   const truth = box && numbersOf(words(last).replace(/^grad /, ""));
-  if (!truth) return { what: "what comes next" };
-  return { what: last.startsWith("grad ") ? `${title(box.id)}.grad` : `the value of ${title(box.id)}`, truth };
+  if (!truth) return [{ what: "what comes next" }];
+  return [{ what: last.startsWith("grad ") ? `${title(box.id)}.grad` : `the value of ${title(box.id)}`, truth }];
 }
 
-/** The question about the next step: `reveal` takes that step. */
+/** The questions about the next step, one after the other: `reveal` takes that step. */
 export function prediction(items, reveal) {
   const field = html("input", { type: "text", name: "guess", placeholder: "0.5 or [1, 2]" });
   const what = html("span"), said = html("p.wb-said", { role: "status" });
   const row = html("div.wb-row", { role: "group", "aria-label": "Prediction" }, html("label", {}, what, field),
-    button("check", "Check", check, "Check"), button("reveal", "Reveal", () => asked && reveal(), "Reveal"));
+    button("check", "Check", check, "Check"), button("reveal", "Reveal", () => asked.length && reveal(), "Reveal"));
   const element = html("div.wb-predict", {}, said, row);
-  let asked = null;
+  let asked = [], answers = [];
   function check() {
     const text = field.value.trim();
     if (!text) return field.focus();
-    const { what, truth } = asked, mine = numbersOf(text);
+    const { what, truth } = asked[answers.length], mine = numbersOf(text);
     if (truth && !mine) return fill(said, "Type a number such as 0.5, or [1, 2].");
-    const answer = truth ? `Your prediction of ${what}: ${closeness(mine, truth)}.` : `You predicted: ${words(text)}`;
-    reveal();
-    fill(said, answer);
+    const told = [...answers, truth ? `Your prediction of ${what}: ${closeness(mine, truth)}.` : `You predicted: ${words(text)}`];
+    if (told.length < asked.length) put(told);
+    else reveal();
+    fill(said, told.join(" "));
+  }
+  /** Put the question behind these answers. */
+  function put(told) {
+    answers = told;
+    const place = asked.length > 1 ? ` (${told.length + 1} of ${asked.length})` : "";
+    fill(what, asked.length ? `Predict ${asked[told.length].what}${place}:` : "");
+    field.value = "";
   }
   /** Ask about this step, the next one; nothing where there is none. */
   const ask = (step) => {
-    asked = step && news(step, items);
+    asked = step ? news(step, items) : [];
     row.hidden = !step;
-    fill(what, asked ? `Predict ${asked.what}:` : "");
+    put([]);
     fill(said);
-    field.value = "";
   };
   return { element, ask, check, focus: () => field.focus() };
 }
