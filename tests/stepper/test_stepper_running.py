@@ -153,33 +153,6 @@ def test_watching_a_tensor() -> None:
         s.watch(leaf(1.0))
 
 
-def test_where_it_stands_in_words() -> None:
-    weight, bias = leaf(1.0, 2.0), leaf(0.5, 0.25)
-    with w.scope("layer1"):
-        h = (weight * weight + bias).tanh()
-    loss = (h * bias).sum()
-    s = w.step(loss).step(2)
-    s.edit("tanh", 0, 1.0)
-    assert repr(s) == (
-        "Stepper on main: 2 of 7 nodes run\n"
-        "ran:     SumBackward0, MulBackward0\n"
-        "ready:   TanhBackward0 in layer1\n"
-        "waiting: AccumulateGrad of bias for 1 more\n"
-        "edited:  TanhBackward0 in layer1[0] = [1. 1.], was [0.5 0.25]\n"
-        "no grad: bias, weight"
-    )
-    s.run()
-    assert repr(s) == (
-        "Stepper on main: 7 of 7 nodes run\n"
-        "ran:     2 more, then TanhBackward0 in layer1, AddBackward0 in layer1, AccumulateGrad of bias, "
-        "MulBackward0 in layer1, AccumulateGrad of weight\n"
-        "ready:   nothing, the backward is over\n"
-        "edited:  TanhBackward0 in layer1[0] = [1. 1.], was [0.5 0.25]\n"
-        "grad:    bias: [1.086 1.]\n"
-        "grad:    weight: [0.3614 0.003254]"
-    )
-
-
 @pytest.mark.parametrize(
     ("text", "last", "stopped"),
     [

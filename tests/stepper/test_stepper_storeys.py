@@ -52,24 +52,6 @@ def test_nodes_that_the_backward_records_appear_as_in_a_trace() -> None:
     assert titles["a"].lines[-1] == "grad -1.746" and titles["CosBackward0"].lines == ("cos  -0.1455",)
 
 
-def test_what_is_taken_back_is_no_longer_there_and_comes_again() -> None:
-    _, y = program()
-    s = torch.step(y, create_graph=True)
-    stage = Stage(s)
-    s.step(2)
-    stage.follow(s)
-    before = storey(stage.scene.boxes)
-    s.back()
-    stage.follow(s)
-    assert storey(stage.scene.boxes) == before[:2]
-    s.step()
-    stage.follow(s)
-    assert storey(stage.scene.boxes) == before
-    s.back(2)
-    stage.follow(s)
-    assert storey(stage.scene.boxes) == [] and SECOND not in [box.title for box in stage.scene.boxes.values()]
-
-
 def test_the_gradient_of_the_gradient_is_still_right() -> None:
     a, y = program()
     s = torch.step(y, inputs=[a], create_graph=True)

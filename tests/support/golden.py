@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 import os
 import re
+from difflib import unified_diff
 from pathlib import Path
+
+import pytest
 
 WRITING = os.environ.get("WORKBENCH_WRITE_GOLDEN") == "1"
 LINE = re.compile(r"((?:line\s|\.py:)\s*)\d+")  # of a program in a file, which moves
+MOST = 60  # lines of what differs
 NUMBER = re.compile(r"\d+\.?\d*(?:e[+-]\d+)?")
 
 
@@ -19,9 +23,25 @@ def check_golden(path: Path, texts: dict[str, str]) -> None:
         path.parent.mkdir(exist_ok=True)
         path.write_text(now, encoding="utf-8")
     then = path.read_text(encoding="utf-8")
-    assert NUMBER.sub("0", now) == NUMBER.sub("0", then)
+    if NUMBER.sub("0", now) != NUMBER.sub("0", then):
+        news = [*unified_diff(then.splitlines(), now.splitlines(), "kept", "now", n=2, lineterm="")]
+        pytest.fail("\n".join([f"{path.name}: what is told is not what is kept", *news[:MOST]]), pytrace=False)
     pairs = zip(NUMBER.findall(now), NUMBER.findall(then), strict=True)
     assert [pair for pair in pairs if not alike(*pair)] == []
+
+
+def programs(path: Path) -> dict[str, str]:
+    """Return the programs in such a file, by their names: the lines that begin with `> `."""
+    entries = re.split(r"^=== (.*)\n", path.read_text(encoding="utf-8"), flags=re.M)[1:]
+    return {
+        name: "\n".join([line[2:] for line in text.splitlines() if line[:2] == "> "])
+        for name, text in zip(entries[::2], entries[1::2], strict=True)
+    }
+
+
+def quoted(program: str) -> str:
+    """Return the lines of a program as `programs` finds them."""
+    return "\n".join([f"> {line}" for line in program.splitlines()])
 
 
 def alike(one: str, other: str) -> bool:

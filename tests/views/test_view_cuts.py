@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from made_functions import function
-from text_programs import recorded
 
 import workbench as torch
 from workbench.recording import Trace, load
@@ -92,33 +90,6 @@ def test_a_target_that_a_network_computes_is_joined_to_the_network():
         loss = ((net(torch.zeros(4, 2)) - target) ** 2).mean()
         loss.backward()
     assert cuts(trace, open=[]) == [("net › Sequential", "target", "no_grad")]
-
-
-H = "h = w * 3"
-Double = function("Double", lambda x: x * 2, lambda grad: grad * 2)
-# A program, where its arrows with a mark lead and what is at them, and the line that cut one of its tensors.
-CUTS = [
-    ("loss = (w * x.detach() * (x + 1)).sum()", [], None),
-    ("with torch.no_grad():\n    a = (h * 2).exp()\nloss = (w * a).sum()", [(H, "a", "no_grad")], "a = (h * 2).exp()"),
-    ("with torch.no_grad():\n    a = Double.apply(h)\nloss = (w * a).sum()", [(H, "a", "no_grad")], None),
-    ("a = h > 3\nloss = (w * a).sum()", [(H, "a", "bool")], None),
-    ("a = h.argmax()\nloss = (w * a).sum()", [(H, "a", "int64")], None),
-    ("a = h.data\na.mul_(2.0)  # unseen by h\nloss = (a * w).sum()", [(H, "a", "data")], "a = h.data"),
-    ("s = h.sum()\nh.detach_()\nloss = (h * w).sum() + s", [(H, "h * w", "detach_")], None),
-    (
-        "t = h.detach()\nfirst = t[0]\na = torch.stack([first * 2 + 1, first])\nloss = (w * a).sum() * t[1]",
-        [(H, "a", "detach"), (H, "view of h", "detach")],
-        "t = h.detach()",
-    ),
-]
-
-
-@pytest.mark.parametrize(("program", "found", "line"), CUTS)
-def test_an_arrow_with_a_mark_joins_both_sides_of_a_cut(program, found, line):
-    trace = recorded(f"{H}\n{program}\nloss.backward()", w=leaf(), x=torch.ones(2), Double=Double)
-    assert cuts(trace) == found
-    assert bool(found) == ("cut" in str(trace.show()))
-    assert line is None or told(trace, "a").source.text == line
 
 
 def test_where_the_other_side_is_not_known_the_word_is_told_all_the_same():

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import re
-from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from math import inf
@@ -23,8 +21,7 @@ from workbench.scene.model import Box
 from workbench.scene.picture import MOST_OF_FILM, playing
 from workbench.scene.shortening import LEFT_OUT, Plan, cut
 from workbench.scene.storyboard import Storyboard
-from workbench.scene.text import to_text
-from workbench.trace.compare import Aligner, rounds_of
+from workbench.trace.compare import Aligner
 from workbench.trace.frame import Frame
 from workbench.trace.records import NodeCreated
 from workbench.views import storyboard
@@ -80,18 +77,6 @@ def test_all_steps_stand_in_the_same_places(view):
     assert board.layout.width < 700
 
 
-def test_what_is_cleared_written_and_changed_is_told():
-    board = storyboard(Losing(3).trace)
-    _, steps = parts(board)[1]
-    told = [board.steps[at].caption for at in steps]
-    phases = [board.steps[at].phase for at in steps]
-    assert told[0] == "Step 2 of 3. w.grad is cleared."
-    assert told[-1] == "sub_ writes into w: now 1.28, version 2; in this step w has changed from 1.6 by -0.32."
-    assert phases == sorted(phases, key=["forward", "backward", "update"].index)
-    assert "was 1.6, changed by -0.32" in named(board, steps[-1], "w").lines
-    assert not any("was" in line for line in named(board, steps[0], "w").lines)
-
-
 @pytest.mark.parametrize("clear", ["first", "last", "never"])
 def test_parameters_are_right_in_every_step(clear):
     losing = Losing(6, clear)
@@ -103,53 +88,6 @@ def test_parameters_are_right_in_every_step(clear):
         assert number(end) == pytest.approx(before[n + 1], rel=1e-3)
         grad = [line for line in begin.lines if line.startswith("grad")]
         assert bool(grad) == (clear == "never" and n > 0)  # what is not cleared is carried on
-
-
-def test_of_large_parameters_the_change_is_summed_up():
-    w, v = torch.full((4, 4), 1 / 3, requires_grad=True), torch.ones(3000, requires_grad=True)
-    with record() as trace:
-        for _ in range(2):
-            w.grad = v.grad = None
-            loss = (w * w).sum() + v.sum()
-            loss.backward()
-            with torch.no_grad():
-                for p in (w, v):
-                    p -= 0.5 * p.grad
-    board = storyboard(trace)
-    first, last = (steps[-1] for _, steps in parts(board))
-    assert "changed by ‖1.33‖" in named(board, first, "w").lines
-    assert "changed: its norm was 54.8" in named(board, first, "v").lines
-    assert not any("changed" in line for line in named(board, last, "w").lines)  # its gradient was 2 w: now it is 0
-    assert "changed: its norm was 27.4" in named(board, last, "v").lines
-    assert board.chapter() == "step 2 of 2" and board.still == board.start == last
-
-
-@pytest.mark.parametrize("clear", ["first", "last"])
-def test_a_step_begins_and_ends_where_the_loops_round_does(clear):
-    board = storyboard(Losing(4, clear).trace)
-    clears = [[at - steps[0] for at in steps if "is cleared" in board.steps[at].caption] for _, steps in parts(board)]
-    last = len(parts(board)[1][1]) - 1
-    assert clears == ([[], [0], [0], [0]] if clear == "first" else [[last]] * 4)
-
-
-def test_a_helper_above_the_loop_updates_at_the_end_of_its_step():
-    w, b = leaf(2.0), leaf(1.0)
-
-    def update():
-        with torch.no_grad():
-            for p in (w, b):
-                p -= 0.1 * p.grad
-
-    with record() as trace:
-        for _ in range(3):
-            w.grad = b.grad = None
-            loss = (w * b) ** 2
-            loss.backward()
-            update()
-    board = storyboard(trace)
-    for n, (_, steps) in enumerate(parts(board)):
-        assert ["writes into" in board.steps[at].caption for at in steps][-2:] == [True, True]
-        assert ("w.grad and b.grad are cleared" in board.steps[steps[0]].caption) == (n > 0)
 
 
 @pytest.mark.parametrize("count", [200, pytest.param(1000, marks=pytest.mark.slow)])
@@ -295,22 +233,6 @@ def test_a_step_is_told_with_others_by_their_loops(program, said):
     assert said in " ".join(step.caption for step in board.steps)
 
 
-NO_FILMS = [
-    "for _ in range(5):\n    y = w * 2",
-    "h = w\nfor _ in range(5):\n    h = h * 2\nh.backward()",
-    "for _ in range(1):\n    (w * 2).backward()",
-    "y = w * 2\nfor _ in range(3):\n    y.backward(retain_graph=True)",
-]
-LEVELS = "for _ in range(2):\n    torch.func.grad(lambda v: v * v)(w)\n    (w * 2).backward()"
-
-
-@pytest.mark.parametrize("program", [*NO_FILMS, LEVELS])
-def test_what_is_no_training_loop_is_no_film(program):
-    trace = recorded(program, w=leaf(1.0))
-    assert rounds_of(trace.events) == [] or program is LEVELS
-    assert not any(step.chapter for step in storyboard(trace).steps)
-
-
 END = "    with torch.no_grad():\n        w -= 0.1 * w.grad\n    w.grad = None"
 # Loops, what the parts of their films are called, and which nodes each of their steps has, and how many of them.
 ONCE = [
@@ -348,34 +270,6 @@ def test_steps_that_hang_together_are_told_together():
         storyboard(trace, step=2)
 
 
-def test_what_comes_after_the_loop_takes_the_places_of_the_same_model():
-    net, x = torch.nn.Linear(2, 1), torch.ones(3, 2)
-    with record() as trace:
-        for _ in range(3):
-            net.zero_grad()
-            loss = (net(x) ** 2).mean()
-            loss.backward()
-        out = net(x)
-    board = storyboard(trace)
-    assert [title for title, _ in parts(board)][-1] == "after step 3"
-    at = parts(board)
-    assert there(board, at[-1][1][-1]).keys() < there(board, at[2][1][-1]).keys()
-    assert out.requires_grad
-
-
-def test_a_leaf_that_each_step_makes_anew_keeps_its_place():
-    w = leaf(2.0)
-    with record() as trace:
-        for _ in range(3):
-            loss = w**2
-            loss.backward()
-            w = (w - 0.1 * w.grad).detach().requires_grad_()
-    board = storyboard(trace)
-    values = [number(named(board, steps[1], "w")) for _, steps in parts(board)]
-    assert values == [2.0, 1.6, 1.28]
-    assert sum(box.kind == "leaf" for box in board.scene.boxes.values()) == 1
-
-
 def test_of_the_last_events_the_steps_keep_their_numbers():
     w = leaf(1.0)
     with record(last=120) as trace:
@@ -393,40 +287,6 @@ def test_of_the_last_events_the_steps_keep_their_numbers():
 def test_of_many_steps_the_first_the_last_and_even_places_between_are_told():
     titles = [title for title, _ in parts(storyboard(Losing(60).trace))]
     assert titles == [f"step {n} of 60" for n in (1, 2, 3, 12, 19, 27, 34, 42, 49, 58, 59, 60)]
-
-
-def test_a_step_that_fails_is_the_last():
-    w = leaf(1.0)
-    with pytest.raises(RuntimeError), record() as trace:
-        for n in range(3):
-            h = w.exp()
-            loss = h * h
-            if n == 2:
-                h.mul_(2)
-            loss.backward()
-    board = storyboard(trace)
-    assert [title for title, _ in parts(board)] == [f"step {n} of 3" for n in range(1, 4)]
-    assert "fails with RuntimeError" in board.steps[-1].caption
-    assert any(box.state == "error" for box in there(board, len(board.steps) - 1).values())
-
-
-def test_what_an_earlier_step_freed_is_freed_in_the_next_before_it_fails_there():
-    w = leaf(1.0)
-    with pytest.raises(RuntimeError, match="a second time"), record() as trace:
-        h = w.exp()
-        for _ in range(3):
-            w.grad = None
-            loss = h * 2
-            loss.backward()
-    board = storyboard(trace)
-    (_, before), (_, first), (_, second) = parts(board)
-    (made,) = [id for id, box in there(board, before[-1]).items() if box.title.startswith("h = ")]
-
-    def saved(at: int) -> list[object]:
-        return [detail.body for detail in board.at(at).boxes[made].details if detail.heading == "Saved"]
-
-    freed = ["What was saved is freed: this node cannot run again."]
-    assert saved(first[0]) != freed and saved(first[-1]) == saved(second[0]) == saved(second[1]) == freed
 
 
 def test_a_notebook_keeps_the_first_and_last_steps_of_a_long_film():
@@ -583,32 +443,6 @@ def test_what_a_backward_records_lies_in_one_region_in_every_step(view):
     assert [title for title, _ in parts(board)] == ["step 1 of 3", "step 2 of 3", "step 3 of 3"]
 
 
-def trained(clears: bool) -> Trace:
-    with record() as trace:
-        w, b, x = leaf(1.0, 2.0), leaf(0.5), torch.tensor([3.0, -1.0])
-        for _ in range(3):
-            if clears:
-                w.grad = b.grad = None
-            ((w * x + b) ** 2).sum().backward()
-            with torch.no_grad():
-                w -= 0.01 * w.grad
-                b -= 0.01 * b.grad
-    return trace
-
-
-def test_a_film_says_that_gradients_were_not_cleared_and_opens_where_that_is_seen():
-    board = storyboard(trained(clears=False))
-    first = {step.chapter: step.caption for step in board.steps if step.chapter}
-    assert "Gradients were not cleared" not in first["step 1 of 3"]
-    kept = "Gradients were not cleared: backward adds to what w.grad and b.grad have of step"
-    assert first["step 2 of 3"].startswith(f"Step 2 of 3. {kept} 1. ")
-    assert first["step 3 of 3"].startswith(f"Step 3 of 3. {kept}s 1 to 2. ")
-    assert board.chapter(board.start) == board.chapter(board.still) == "step 2 of 3"
-    boxes = {box.title: box for box in board.at(board.still).boxes.values()}
-    assert all("grad adds to that of step 1" in boxes[name].lines for name in "wb")
-    assert "grad adds to that of step 1" in to_text(board)
-
-
 @pytest.mark.parametrize("view", ["graph", "flow"])
 @pytest.mark.parametrize("opened", [None, []])
 def test_a_net_whose_gradients_were_not_cleared_says_so_where_the_film_opens_though_its_layers_are_closed(view, opened):
@@ -628,57 +462,6 @@ def test_a_net_whose_gradients_were_not_cleared_says_so_where_the_film_opens_tho
     after = board.at(next(last for _, last, said in reversed(board.stops) if "SGD changes" in said))
     changed = [box.lines[-1] for box in after.boxes.values() if box.title in closed]
     assert len(changed) == len(closed) and all(re.fullmatch(r"changed by ‖[\d.]+‖", line) for line in changed)
-
-
-@pytest.mark.parametrize("view", ["graph", "flow"])
-def test_a_layer_of_one_parameter_says_that_its_gradient_was_not_cleared_too(view):
-    layer, x = torch.nn.Linear(4, 1, bias=False), torch.ones(3, 4)
-    with record() as trace:
-        for _ in range(2):
-            layer(x).sin().sum().backward()
-    board = storyboard(trace, view, open=[])
-    (box,) = [box for box in board.at().boxes.values() if box.title == "layer › Linear" or box.title == "Linear"]
-    assert "grad adds to that of step 1" in box.lines
-
-
-def test_where_gradients_were_not_cleared_an_error_is_told_first():
-    w = leaf(2.0)
-    with record() as trace, suppress(RuntimeError):
-        for step in range(2):
-            loss = (w * w).exp()
-            if step:
-                loss.backward()
-            loss.backward(retain_graph=not step)
-    failed = [step.caption for step in storyboard(trace).steps if "RuntimeError" in step.caption]
-    assert failed and not any("not cleared" in caption for caption in failed)
-
-
-@pytest.mark.parametrize("view", ["graph", "flow"])
-def test_where_gradients_are_cleared_the_net_is_there(view):
-    board = storyboard(learning(2, batches=3), view)
-    cleared = [last for _, last, said in board.stops if "are cleared" in said]
-    assert len(cleared) == 5
-    for k in cleared:
-        layers = [box for box in there(board, k).values() if box.kind == "group"]
-        rows = ["weight (8, 4), bias (8,)", "weight (1, 8), bias (1,)"]  # without a norm: there is no gradient
-        assert [box.lines for box in layers] == [(row,) for row in rows]
-        assert all(box.state == "idle" for box in layers)
-    closed = board.with_open([])
-    for k in cleared:
-        (net,) = [box for box in there(closed, k).values() if box.kind == "group"]
-        assert (net.title, net.lines, net.state) == ("net › Sequential", ("49 parameters",), "idle")
-
-
-def test_a_film_whose_gradients_are_cleared_opens_at_the_end_of_its_last_step_and_says_nothing_of_adding():
-    board = storyboard(trained(clears=True))
-    assert board.chapter() == "step 3 of 3" and board.start == board.still == len(board.steps) - 1
-    ((_, one), *_) = reversed(parts(board))
-    for name in "wb":
-        lines = named(board, board.start, name).lines
-        assert any(line.startswith("grad ") for line in lines) and any("changed by" in line for line in lines)
-        assert not any("changed by" in line for line in named(board, one[0], name).lines)
-    assert "not cleared" not in " ".join(step.caption for step in board.steps)
-    assert "adds to" not in "".join("".join(box.lines) for box in board.at(len(board.steps) - 1).boxes.values())
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
@@ -825,26 +608,3 @@ def test_two_steps_and_losses_of_several_numbers_make_no_curve():
         for _ in range(4):
             (w * w).backward(torch.ones(2))
     assert trace.show().storyboard.curves is None
-
-
-def test_a_loss_that_is_not_finite_is_told_as_such():
-    w = torch.tensor(2.0, requires_grad=True)
-    with torch.record() as trace:
-        for factor in (1.0, math.inf, math.nan, 0.0):
-            loss = w * factor
-            loss.backward()
-    assert curve_lines(trace) == ["loss of steps 1 to 4: 2, inf, nan, 0"]
-    assert trace.show().storyboard.to_dict()["curves"]["numbers"] == [[2.0, "inf", "nan", 0.0]]
-
-
-def test_several_losses_in_one_step_have_their_own_curves_and_gradients_inside_have_none():
-    a, b = (torch.tensor(each, requires_grad=True) for each in (1.0, 2.0))
-    with torch.record() as trace:
-        for factor in (1.0, 2.0, 3.0):
-            (slope,) = torch.autograd.grad(a * a, a, create_graph=True)
-            loss_d = (slope - 1.0) * factor
-            loss_d.backward()
-            loss_g = b * factor
-            loss_g.backward()
-    numbers = trace.show().storyboard.curves.numbers
-    assert dict(numbers) == {"loss_d": (1.0, 2.0, 3.0), "loss_g": (2.0, 4.0, 6.0)}

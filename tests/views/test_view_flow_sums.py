@@ -7,7 +7,6 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from text_programs import recorded
 
 import workbench as torch
 from workbench.recording import Trace
@@ -41,46 +40,6 @@ def kept(trace: Trace) -> dict[str, float]:
             sums[box.title] += 0.0 if gone else sum(map(float, numbers))
             sums[box.title] += sum(float(number) for number in re.findall(r"(-?[\d.]+) earlier", arrow.label))
     return sums
-
-
-def said(trace: Trace) -> list[str]:
-    """What stands on the arrows from leaves at the end, in order."""
-    board = storyboard(trace, "flow", depth=9)
-    scene = board.at(len(board.steps) - 1)
-    leaves = {box.id for box in scene.boxes.values() if box.kind == "leaf"}
-    return [arrow.label.replace("\n", ", ") for arrow in scene.arrows.values() if arrow.source in leaves]
-
-
-HANDED = "y = x**3\n(g,) = torch.autograd.grad(y, x, create_graph=True)\ng.sum().backward()"
-CLEARED = "def step(number):\n    x.grad = None\n    (x * number**2).backward()\nstep(1.0)\nstep(2.0)\nstep(3.0)"
-KEEPS = "y.backward(retain_graph=True)"
-AGAIN = f"y = x * 3\n{KEEPS}\n{KEEPS}"
-LATER = f"y = x * 3\n{KEEPS}\nx.grad = None\n{KEEPS}\ntorch.autograd.grad(y, x)"
-# A program, what is said at the arrows from x, and the sum of those that are part of its grad.
-ARROWS = [
-    (HANDED, ["12.0, handed to the caller", "12.0"], 12.0),
-    (CLEARED, ["1.0, cleared since", "4.0, cleared since", "9.0"], 9.0),
-    (AGAIN, ["3.0, + 3.0 earlier"], 6.0),
-    (LATER, ["3.0, handed to the caller, + 3.0 earlier"], 3.0),
-]
-
-
-@pytest.mark.parametrize(("program", "arrows", "total"), ARROWS)
-def test_an_arrow_says_why_it_is_no_part_of_grad(program, arrows, total):
-    trace = recorded(program, x=leaf(2.0))
-    assert said(trace) == arrows and kept(trace) == {"x": total}
-
-
-def test_what_no_arrow_brought_is_told_at_the_leaf():
-    x = leaf(2.0)
-    x.grad = torch.tensor(4.0)
-    with torch.record() as trace:
-        (x * 7).backward()
-        with torch.no_grad():
-            x.grad.mul_(0.5)
-        (x * 2).backward()
-    assert said(trace) == ["7.0, mul_ changed grad since", "2.0"]
-    assert kept(trace) == {"x": 7.5}
 
 
 @pytest.mark.parametrize("opens", [True, False])

@@ -16,17 +16,6 @@ from workbench.autograd.function import once_differentiable
 from workbench.trace.call_records import LineReached, MethodCalled, MethodEnded
 
 
-class Outer(torch.Function):
-    @staticmethod
-    def forward(ctx, x):
-        inner = Scaled.apply(x, 2)
-        return inner + 1
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad * 5
-
-
 def recorded(program, *args):
     with torch.record(lines=True) as trace:
         program(*args)
@@ -58,28 +47,6 @@ def test_the_running_line_is_lit_and_no_other():
     code = ["ctx.save_for_backward(x)", "y = x * x", "ctx.k = k", "return y * k", None]
     code += ["(x,) = ctx.saved_tensors", "g = 2 * x * grad", "return g * ctx.k, None", None, None]
     assert lit == [[line] if line else [] for line in code]
-
-
-def test_ctx_fills_and_empties():
-    trace = recorded(scaled)
-    ctx = [next(box for title, box in state_at(trace, k).items() if title.startswith("ctx")) for k in range(10)]
-    assert ctx[0].lines == ("needs_input_grad = (True, False)",)
-    assert ctx[1].lines[0] == "saved x = [1. 2.]  (2,) float32"
-    assert ctx[3].lines[1] == "k = 3"
-    assert (ctx[9].lines[0], ctx[9].state) == ("saved x: freed", "freed")
-
-
-def test_a_function_inside_another_waits_for_it():
-    def program():
-        Outer.apply(torch.tensor([1.0], requires_grad=True)).backward()
-
-    trace = recorded(program)
-    told = captions(trace)
-    begins = next(i for i, each in enumerate(told) if each.startswith("Scaled.forward begins"))
-    states = {box.state for box in state_at(trace, begins).values() if box.kind == "line"}
-    assert states == {"idle", "running", "pending"}
-    assert "Outer.forward: inner is now [2.]" in told[begins + 5]
-    assert not any("Scaled.backward" in each for each in told)
 
 
 class Two(torch.Function):
@@ -252,15 +219,6 @@ def test_variables_are_not_asked_to_print_themselves():
     trace = recorded(lambda: Taking.apply(torch.ones(1), Loud(), "\u202e" + "x" * 10_000))
     text = str(trace.show("function"))
     assert "thing = a Loud" in text and "\u202e" not in text and max(map(len, text.splitlines())) < 350
-
-
-def test_a_repeated_call_is_counted():
-    def program():
-        x = torch.ones(1)
-        for _ in range(3):
-            x = Scaled.apply(x, 2)
-
-    assert any(each.startswith("Scaled.forward (run 3) begins") for each in captions(recorded(program)))
 
 
 def test_code_of_which_no_line_was_recorded_keeps_its_indentation():

@@ -7,7 +7,6 @@ import re
 
 import pytest
 from boxes import there
-from made_functions import function, raising
 
 import workbench as torch
 from workbench.recording import Trace
@@ -129,23 +128,6 @@ def test_a_long_chain_is_one_box_that_says_what_is_inside() -> None:
     assert "for _ in range(times): 300 rounds (group, done): (2,) → (2,), 900 operations" in repr(picture)
 
 
-def test_what_happens_inside_is_one_step_each_way() -> None:
-    trace = chain(100)
-    board = trace.show(open=[]).storyboard
-    assert len(board.stops) == 7
-    forward, backward = captions(board)[0], captions(board)[4]
-    assert forward.startswith("`for _ in range(times)`: 300 operations join the graph: mul 100, add 100, sin 100")
-    assert backward.startswith("`for _ in range(times)` runs backward: it receives the gradient [1. 1.]; 300 nodes run")
-    assert backward.endswith("to x.")
-    group = next(id for id, box in there(board).items() if box.kind == "group")
-    states = ["idle", "idle", "idle", "ready", "running", "done", "done"]
-    assert [after(board, stop)[group].state for stop in range(7)] == states
-    last = after(board, 6)[group]
-    assert last.lines == ("(2,) → (2,)", "300 operations, saved 1.562 KiB: freed")
-    assert gradient(last).startswith("in ‖1.41‖, out ‖")
-    assert after(board, 6)["t1"].lines[-1].startswith("grad [")  # what the chain did to x
-
-
 def test_in_open_scopes_what_repeats_is_closed() -> None:
     boxes = there(layers(4, 30).show(depth=1).storyboard)
     frames = {id: box.title for id, box in boxes.items() if box.kind == "region"}
@@ -191,35 +173,6 @@ def test_an_empty_open_closes_a_small_graph_too() -> None:
     assert not [box for box in there(board).values() if box.region is not None]
     inside = {box.title for box in board.scene.boxes.values() if box.region == "g1" and box.kind == "op"}
     assert inside == {"x * w", "(x * w).sin()", "h = norm"}
-
-
-def two_scopes():
-    x = torch.tensor([1.0], requires_grad=True)
-    with torch.record() as trace:
-        with torch.scope("a"):
-            parts = [x * float(n + 1) for n in range(5)]
-        with torch.scope("b"):
-            total = parts[0] * parts[0] + parts[1]
-            for part in parts[2:]:
-                total = total + part
-        total.backward()
-    return trace
-
-
-def test_between_two_closed_groups_one_arrow_tells_how_many_gradients_it_brings() -> None:
-    board = two_scopes().show("graph", open=[]).storyboard
-    a, b = (id for id, box in there(board).items() if box.kind == "group")
-
-    def between(k=None):
-        return [(x.label, x.state) for x in board.at(k).arrows.values() if (x.source, x.target) == (a, b)]
-
-    end = len(board.steps) - 1
-    assert between(after_forward(board)) == [("", "idle")]
-    # Gradients for five values, of which the first is used twice inside: no norm is that of all of them.
-    assert between() == between(end) == [("5 gradients", "done")]
-    assert gradient(there(board, end)[a]) == "in 5 gradients, out ‖16‖"
-    inside = board.with_open([a])
-    assert sorted(x.label for x in inside.at(end).arrows.values() if x.target == b) == [*["[1.]  ‖1‖"] * 4, "‖2‖"]
 
 
 @pytest.mark.slow
@@ -274,39 +227,6 @@ def test_groups_lie_in_groups_and_hold_all_that_they_stand_for() -> None:
     assert ("t1", first.id) in arrows and any(
         a == "n9" and b.startswith("g") for a, b in arrows
     )  # into the one beside it
-
-
-def test_a_failure_inside_is_told_and_shown() -> None:
-    Breaks = function("Breaks", lambda x: x * 2, raising(ValueError("no way")))
-    x = torch.tensor([1.0], requires_grad=True)
-    with torch.record() as trace:
-        with torch.scope("deep"):
-            y = Breaks.apply(x.sin()).cos()
-        with pytest.raises(ValueError):
-            y.backward()
-    board = trace.show("graph", open=[]).storyboard
-    assert "no way" in captions(board)[-1]
-    (group,) = [box for box in there(board, len(board.steps) - 1).values() if box.kind == "group"]
-    assert group.state == "error" and "no way" in group.details[0].body
-
-
-def test_gradient_flow_is_grouped_too() -> None:
-    board = chain(100).show("flow", open=[]).storyboard
-    arrow = next(arrow for arrow in board.at(len(board.steps) - 1).arrows.values() if arrow.source.startswith("g"))
-    assert arrow.weight and arrow.tone == "plus"
-    assert not any(box.kind == "saved" for box in board.scene.boxes.values())
-
-
-def test_a_closed_group_says_what_it_gives() -> None:
-    with torch.record() as trace:
-        out, _ = torch.nn.RNN(3, 4)(torch.ones(2, 3))
-        loss = (out**2).sum()
-        loss.backward()
-    number = float(loss)
-    rnn, loss = [box for box in there(trace.show(open=[]).storyboard).values() if box.kind == "group"]
-    assert rnn.title == "RNN" and rnn.lines[0] == "(2, 3), (1, 4) → (2, 4)"  # the input, and the state at the beginning
-    assert loss.title == "loss = (out**2).sum()" and loss.lines[0].startswith("(2, 4) → ")
-    assert float(loss.lines[0].rpartition(" ")[2]) == pytest.approx(number, rel=1e-3)
 
 
 def test_a_caption_counts_what_joined_in_its_step_alone(monkeypatch: pytest.MonkeyPatch) -> None:

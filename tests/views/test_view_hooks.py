@@ -7,14 +7,12 @@ import weakref
 
 import numpy as np
 import pytest
-from boxes import before_backward, details
 from boxes import box_named as box
 from golden_programs import hooked
 from trace_samples import leaf
 
 import workbench as torch
 from workbench.recording import Trace, load, record
-from workbench.scene.labels import box_fields
 from workbench.trace.call_records import HookRan, HooksFound
 from workbench.views import storyboard
 
@@ -42,17 +40,6 @@ def product(*set_up):
     return trace
 
 
-def test_it_has_a_badge_before_the_backward_and_its_line_in_the_details():
-    board = storyboard(product(lambda x, w, y: y.register_hook(double)))
-    node = box(board.at(), "MulBackward0")
-    assert node.lines[-1] == "↪ hook: double" and "↪ hook: double" in box_fields(node)["alt"]
-    (said,) = details(node, "Hook")
-    assert said.startswith("hook double, test_view_hooks.py, line ") and said.endswith(": def double(grad):")
-    assert details(box(board.at(len(board.steps) - 1), "MulBackward0"), "What a hook did") == [
-        "hook double on y made [1. 1.] into [2. 2.]."
-    ]
-
-
 def test_every_kind_has_a_badge_where_gradients_flow_too():
     for title in ("MulBackward0", "x", "w", "SumBackward0"):
         graph, flow = (box(storyboard(hooked(), view).at(), title).lines for view in ("graph", "flow"))
@@ -63,27 +50,6 @@ def test_every_kind_has_a_badge_where_gradients_flow_too():
         ]
 
 
-def test_the_leaf_has_the_grad_that_the_hook_left():
-    def empty(tensor):
-        tensor.grad = None
-
-    board = storyboard(product(lambda x, w, y: x.register_post_accumulate_grad_hook(empty)))
-    assert not any(line.startswith("grad") for line in box(board.at(len(board.steps) - 1), "x").lines)
-    assert any(
-        "x.grad becomes [3. 4.]; post-accumulate hook empty of x made x's grad" in s.caption for s in board.steps
-    )
-
-
-def test_several_outputs_say_on_which_it_is():
-    with record() as trace:
-        x = leaf(1.0, 2.0)
-        a, b = x.unbind()
-        b.register_hook(double)
-        (a * b).backward()
-    assert box(storyboard(trace).at(), "UnbindBackward0").lines[-1] == "↪ hook on b: double"
-    assert "hook double on b made 1.0 into 2.0" in "\n".join(captions(trace))
-
-
 def test_show_has_the_badges_too():
     x = leaf(1.0, 2.0)
     y = (x * 2).exp()
@@ -91,37 +57,6 @@ def test_show_has_the_badges_too():
     y.grad_fn.next_functions[0][0].register_prehook(lambda grads: None)
     told = repr(torch.show(y))
     assert "↪ pre-hook: <lambda>" in told and "↪ hook: double" in told
-
-
-def test_a_removed_hook_has_no_badge_any_more():
-    with record() as trace:
-        x = leaf(1.0, 2.0)
-        y = x.exp()
-        handle = y.register_hook(double)
-        y.sum().backward(retain_graph=True)
-        handle.remove()
-        y.sum().backward()
-    board = storyboard(trace)
-    assert box(before_backward(board), "ExpBackward0").lines[-1] == "↪ hook: double"
-    first = next(k for k, step in enumerate(board.steps) if step.caption == "The backward pass is over.")
-    assert box(board.at(first), "ExpBackward0").lines[-1] == "↪ hook: double"
-    assert "↪" not in " ".join(box(board.at(len(board.steps) - 1), "ExpBackward0").lines)
-    assert sum("hook double" in caption for caption in captions(trace)) == 1
-
-
-def test_what_was_packed_says_by_which_hook_and_in_place_of_what():
-    def half(tensor):
-        return tensor.to(torch.float16)
-
-    with record() as trace, torch.autograd.graph.saved_tensors_hooks(half, lambda packed: packed.to(torch.float64)):
-        x = leaf(1.0, 2.0)
-        x.sin()
-    scene = storyboard(trace).at()
-    chip = box(scene, "saved self")
-    assert chip.lines[-1] == "↪ packed by half" and chip.note == "in place of x"
-    (said,) = details(chip, "Hook")
-    assert said.startswith("pack hook half, test_view_hooks.py, line ")
-    assert said.endswith(": def half(tensor):; it keeps a Tensor in place of x.")
 
 
 def test_a_saved_trace_has_them_and_an_old_one_is_read(tmp_path):
@@ -154,43 +89,6 @@ def test_a_recording_keeps_no_hook_alive():
     del hook
     gc.collect()
     assert gone() is None and any(isinstance(event, HookRan) for event in trace.events)
-
-
-def test_a_hook_that_fails_is_no_end_of_the_recording():
-    def fail(grad):
-        raise ValueError("no")
-
-    recording = record()
-    with pytest.raises(ValueError, match="no"), recording as trace:
-        x = leaf(1.0, 2.0)
-        y = x.exp()
-        y.register_hook(fail)
-        y.sum().backward()
-    assert captions(trace)[-1] == "ExpBackward0 fails with ValueError: no."
-    assert not any(isinstance(event, HookRan) for event in trace.events)
-
-
-def test_a_backward_inside_a_hook_is_told_before_what_the_hook_made():
-    def inner(grad):
-        with torch.enable_grad():
-            w = leaf(5.0)
-            (w * w).backward()
-        return grad * w.grad
-
-    trace = product(lambda x, w, y: y.register_hook(inner))
-    told = captions(trace)
-    ran = next(k for k, caption in enumerate(told) if "hook inner on y made [1. 1.] into [10. 10.]" in caption)
-    assert ran > told.index("The backward pass is over.")
-    assert "`x * w` receives the gradient [10. 10.]" in told[ran]
-
-
-def test_lines_of_functions_and_hooks_are_recorded_together():
-    with record(lines=True) as trace:
-        x = leaf(1.0, 2.0)
-        y = x.exp()
-        y.register_hook(double)
-        y.sum().backward()
-    assert "hook double on y made [1. 1.] into [2. 2.]" in "\n".join(captions(trace))
 
 
 def test_gradients_with_hooks_are_the_same_with_and_without_a_recording():
@@ -228,31 +126,6 @@ def test_a_hook_that_fails_after_the_accumulation_leaves_the_gradient(answer):
     (told,) = [each for each in trace.frame(len(trace.events)).tensors.values() if each.name == "x"]
     assert x.grad.tolist() == [0.5, 0.5] and told.grad.values == (0.5, 0.5)
     assert "x.grad becomes" in captions(trace)[-2] and captions(trace)[-1].startswith("x fails with")
-
-
-def test_the_flow_says_at_a_leaf_what_a_hook_made_of_the_gradients_that_its_grad_holds():
-    w, v = (torch.tensor(1.0, requires_grad=True) for _ in "wv")
-    w.register_hook(lambda grad: grad * 2)
-    v.register_post_accumulate_grad_hook(lambda leaf: setattr(leaf, "grad", leaf.grad * 10))
-
-    def told(trace):
-        boxes = storyboard(trace, "flow").at().boxes.values()
-        return {box.title: [line for line in box.lines if "hook made" in line] for box in boxes if box.kind == "leaf"}
-
-    with torch.record() as trace:
-        (w * 3 + w + v * 3).backward()
-    assert told(trace) == {"w": ["a hook made 8.0 of 4.0"], "v": ["a hook made 30.0 of 3.0"]}
-    with torch.record() as trace:
-        w.grad = None
-        (w * 3).backward()
-        torch.autograd.grad(w * 5, w)  # which is no part of w.grad
-        (w * 4).backward()
-    assert told(trace) == {"w": ["a hook made 6.0 of 3.0", "a hook made 8.0 of 4.0"]} and w.grad == 14
-    with torch.record() as trace:
-        (w * 3).backward()
-        w.grad = None
-        (w * 4).backward()
-    assert told(trace) == {"w": ["a hook made 8.0 of 4.0"]}
 
 
 def test_what_a_hook_records_in_a_loop_stays_in_its_group():

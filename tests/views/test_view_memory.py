@@ -30,55 +30,6 @@ def bars(board, kind="bar"):
     return [box.alt.partition(": ")[2] for id, box in board.scene.boxes.items() if id[: len(kind)] == kind]
 
 
-def small_net(wide=2):
-    """A model whose modules have long names, and its input."""
-
-    class Layer(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.attention_projection = torch.nn.Linear(wide, wide)
-
-        def forward(self, x):
-            return torch.relu(self.attention_projection(x)) * 2
-
-    return torch.nn.Sequential(*(Layer() for _ in range(3))), torch.ones(3, wide)
-
-
-def test_rows_are_named_by_modules_and_parameters_and_no_two_the_same():
-    encoder, x = small_net()
-    with record() as trace:
-        encoder(x).sum().backward()
-    boxes = storyboard(trace, "memory").scene.boxes
-    names = {id.removesuffix(".name"): box.title for id, box in boxes.items() if id.endswith(".name")}
-    anyway = {
-        id: box.alt.partition(":")[0] for id, box in boxes.items() if id.endswith(".0") and "alive anyway," in box.alt
-    }
-    weights = {told: names[id[:-2]] for id, told in anyway.items() if told != "x"}
-    assert len(weights) == len({*weights.values()}) == 2  # of the first no gradient goes further
-    assert [weights[f"encoder.{n}.attention_projection.weight"] for n in (1, 2)] == [
-        "…1.atten…ojection.weight",
-        "…2.atten…ojection.weight",
-    ]
-    kept = [box.alt.partition(" (")[0] for id, box in boxes.items() if id.endswith(".0") and " keeps " in box.alt]
-    assert {"encoder.0 · relu", "encoder.1 · relu", "encoder.2 · relu"} <= {*kept}
-    assert "encoder.2.attention_projection" in kept
-    assert max(len(name) for name in names.values()) <= 24
-
-
-def test_what_a_loop_keeps_in_each_round_is_one_row():
-    encoder, x = small_net()
-    with record() as trace:
-        for _ in range(4):
-            encoder(x).sum().backward()
-    boxes = storyboard(trace, "memory").scene.boxes
-    names = [box.title for id, box in boxes.items() if id.endswith(".name")]
-    assert names.count("encoder.0 · relu") == 1 and "sum" not in boxes
-    (y,) = {box.place[1] for box in boxes.values() if box.alt.startswith("encoder.0 · relu")}
-    assert len([box for box in boxes.values() if box.kind == "bar" and box.place[1] == y]) == 4
-    told = str(trace.show("memory"))
-    assert "\n4 times: encoder.0 · relu (ReluBackward0) keeps 24 bytes until it has run: the result of relu\n" in told
-
-
 def test_a_bar_of_a_holder_goes_from_its_birth_to_its_end():
     board = storyboard(exp_of_product(), "memory")
     curve = [box.place for id, box in board.scene.boxes.items() if id.startswith("bar")]
@@ -133,28 +84,6 @@ def runs():
         halfway = checkpoint(chain, start, use_reentrant=False)
         checkpoint(chain, halfway, use_reentrant=False).sum().backward()
     return plain, checkpointed
-
-
-def test_a_checkpoint_holds_its_argument_and_fills_up_again_in_backward(runs):
-    held = [bar.removesuffix(" kept") for bar in bars(storyboard(runs[1], "memory"))]
-    kib = [float(each.split()[0]) / 7.8125 if "KiB" in each else 0 for each in held]
-    assert [round(each) for each in kib] == [
-        *(0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1),
-        *(1, 1, 2, 3, 4, 3, 2, 1, 1, 1, 2, 3, 4, 3, 2, 1, 1, 0),
-    ]
-
-
-def test_what_two_nodes_save_of_a_part_that_runs_again_counts_once():
-    def part(x, w):
-        h = x * w
-        return h * h.sigmoid()  # the sigmoid and the product save the same tensor
-
-    x, w = leaf(1.0, 2.0, 3.0), leaf(1.0, 2.0, 3.0)
-    with record() as trace:
-        checkpoint(part, x, w, use_reentrant=False).sum().backward()
-    board = storyboard(trace, "memory")
-    assert board.scene.boxes["peak"].title == "Kept for backward: 48 bytes at most, in backward"  # h, sigmoid
-    assert bars(board)[-1] == "0 bytes kept"
 
 
 def test_two_runs_lie_over_each_other_with_backward_at_the_same_place(runs):

@@ -8,7 +8,6 @@ import pytest
 import trace_samples as samples
 from boxes import box_named as box
 from boxes import details, last, name_of
-from made_functions import function
 from trace_samples import Square, graph_of, leaf
 
 import workbench as torch
@@ -25,22 +24,6 @@ def line():
 
 
 # Other programs.
-
-
-def test_a_gradient_that_is_none_is_said():
-    Stop = function("Stop", lambda x: x * 2, lambda grad: None)
-    with record() as trace:
-        x = leaf(1.0)
-        Stop.apply(x).backward()
-    board = storyboard(trace)
-    assert last(board).arrows["n1.0"].label == "no gradient"
-    captions = [step.caption for step in board.steps]
-    assert "StopBackward receives the gradient 1.0; it sends no gradient to x." in captions
-    assert box(last(board), "x").lines == ("float64  1.0",)
-
-
-def test_a_norm_that_is_not_finite_is_none():
-    assert details(box(last(storyboard(samples.one_target())), "b"), "Gradient in")[0]["norm"] is None
 
 
 def test_an_error_is_an_error_in_the_picture():

@@ -9,7 +9,6 @@ from trace_samples import leaf
 import workbench as torch
 from workbench.recording import Trace, record
 from workbench.scene.labels import box_fields
-from workbench.utils.checkpoint import checkpoint
 from workbench.views import storyboard
 from workbench.views.value_display import grid_of, pages_of
 
@@ -29,15 +28,6 @@ class Careless(torch.Function):
         return grad * ctx.factor, None
 
 
-def program() -> Trace:
-    with record() as trace:
-        x, y = leaf(0.1, -0.2, 0.3), leaf(1.0, 2.0, 3.0)
-        product = x * y
-        grown = (product + 1).exp()
-        grown.sum().backward()
-    return trace
-
-
 def at(trace, k):
     """What stands in the picture after step k: by id."""
     scene = storyboard(trace, "saved").at(k)
@@ -50,70 +40,6 @@ def captions(trace):
 
 def cells(boxes, slot="slot0"):
     return [(box.title, box.shade) for id, box in boxes.items() if box.kind == "cell" and id.startswith(slot)]
-
-
-def test_the_chosen_node_shows_its_line_and_its_values_as_a_heat_map():
-    boxes = at(program(), 0)
-    assert boxes["chosen"].title == "MulBackward0" and boxes["chosen"].lines[0].endswith("product = x * y")
-    assert (boxes["slot0"].title, boxes["slot1"].title) == ("other (y)", "self (x)")
-    assert boxes["slot1"].lines == ("(3,) float64", "at version 0 when saved and now")
-    (low, first), (below, second), (high, third) = cells(boxes, "slot1")
-    assert (low, below, high) == ("0.1", "-0.2", "0.3") and second < 0 < first < third == 4
-    assert boxes["slot1"].alt == "self (x); (3,) float64, [0.1 -0.2 0.3]; at version 0 when saved and now"
-
-
-def test_what_was_read_and_freed_has_no_values_any_more():
-    boxes = at(program(), 8)
-    assert (
-        boxes["slot0"].title == "other (y) (freed)" and boxes["slot0"].lines[-1] == "read at step 9 and freed at step 9"
-    )
-    assert not cells(boxes)
-    assert boxes["list.1"].alt == "MulBackward0 (chosen): 2 freed: other (y), self (x)"
-
-
-def test_it_opens_at_the_node_that_keeps_the_most_which_is_the_first_of_the_list():
-    board = storyboard(program(), "saved")
-    boxes = at(program(), board.start)
-    assert board.steps[board.start].caption == "Of all that is kept now, ExpBackward0 keeps the most: 24 bytes."
-    assert boxes["chosen"].title == "ExpBackward0" and len(cells(boxes)) == 3
-    assert [box.title.strip() for box in rows(boxes)] == [
-        "→ ExpBackward0 · 24 bytes",
-        "MulBackward0 · alive anyway",
-        "2 nodes keep nothing",
-    ]
-    assert rows(boxes)[1].alt == "MulBackward0: 2 kept, alive anyway: other (y), self (x)"
-
-
-def test_of_a_training_it_opens_at_the_most_of_the_last_step_or_of_the_asked_one_and_lists_no_other_steps():
-    with record() as trace:
-        w = leaf(1.0, 2.0)
-        for _ in range(3):
-            w.grad = None
-            (w.exp() * 2).sum().backward()
-            with torch.no_grad():
-                w -= 0.1 * w.grad
-    for asked, told in ((None, "step 3 of 3"), (2, "step 2 of 3")):
-        board = storyboard(trace, "saved", step=asked)
-        assert board.chapter(board.start) == told
-        boxes = at(trace, board.start)
-        assert boxes["chosen"].title == "ExpBackward0"
-        titles = [box.title.strip() for box in rows(boxes)]
-        assert titles == ["→ ExpBackward0 · 16 bytes", "MulBackward0 · 8 bytes", "1 node keeps nothing"]
-
-
-def test_the_list_names_nodes_by_their_modules():
-    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
-    with record() as trace:
-        net(torch.ones(5, 3)).sum().backward()
-    board = storyboard(trace, "saved")
-    boxes = at(trace, board.start)
-    assert [box.title.strip() for box in rows(boxes)[:3]] == [
-        "→ net.1 · 80 bytes",
-        "net.0 · 60 bytes",
-        "net.2 · adds nothing",
-    ]
-    assert rows(boxes)[0].alt.startswith("net.1 (TanhBackward0) (chosen): 1 kept, 80 bytes: ")
-    assert boxes["chosen"].title == "TanhBackward0"
 
 
 def test_the_still_shows_all_that_was_ever_kept_each_tensor_counted_once():
@@ -151,50 +77,6 @@ def spoiled() -> Trace:
         with pytest.raises(RuntimeError):
             y.sum().backward()
     return trace
-
-
-def test_a_write_chooses_the_node_whose_tensor_is_out_of_date():
-    trace = spoiled()
-    told = captions(trace)
-    step = next(n for n, caption in enumerate(told) if caption.startswith("mul_ writes into y"))
-    boxes = at(trace, step)
-    assert boxes["chosen"].title == "ExpBackward0" and boxes["slot0"].title == "result (y) (out of date)"
-    assert "at version 0 when saved, at version 1 now" in boxes["slot0"].lines
-    assert at(trace, len(told) - 1)["list.0"].state == "error"
-    assert told[-1].endswith(").") and not any(".." in each for each in told)
-
-
-def test_attributes_on_ctx_say_what_is_wrong_with_them():
-    with record() as trace:
-        x = leaf(1.0, 2.0)
-        y = Careless.apply(x, 3)
-    assert y.grad_fn is not None
-    assert captions(trace)[0].endswith(", and has ctx.x and ctx.y as an attribute, which is unsafe.")
-    told = {box.title: " ".join(box.lines) for id, box in at(trace, 0).items() if id.startswith("ctx.")}
-    assert list(told) == ["! ctx.x = x, (2,) float64", *list(told)[1:]] and len(told) == 4
-    words = list(told.values())
-    assert "without an error" in words[0] and "not freed" in words[0] and "circle" in words[1]
-    assert words[2] == "This is the right place for it: it is no tensor." and "until the whole graph goes" in words[3]
-    assert at(trace, 0)["ctx"].title == "Attributes on ctx"
-    assert at(trace, 0)["slot0"].lines[1] == "saved by ctx.save_for_backward(x)"
-
-
-def test_hooks_and_checkpoints_say_how_it_is_kept():
-    def pack(t):
-        return t.to(torch.float16)
-
-    with record() as trace:
-        x = leaf(1.0, 2.0)
-        with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
-            x.exp()
-        checkpoint(lambda t: t.sin(), x, use_reentrant=False)
-    packed, slot = at(trace, 0)["slot0"], at(trace, 1)["slot0"]
-    assert packed.lines[0] == "(2,) float16" and packed.lines[1].startswith(
-        "packed by the hook pack (test_view_saved.py"
-    )
-    assert slot.title == "self (x)" and slot.lines == (
-        "not kept: a checkpoint will compute it again from its arguments",
-    )
 
 
 def test_large_arrays_have_pages_and_summaries_say_so():
@@ -295,17 +177,6 @@ def test_the_ends_of_a_long_list_lead_on(board):
     assert rows(there(board, board.start))[0].state == "running"  # all keep the same: the first of them
 
 
-def test_nodes_from_before_the_recording_lead_to_where_they_run():
-    x = leaf(1.0, 2.0)
-    loss = x.exp().sin().sum()
-    with record() as trace:
-        loss.backward()
-    first = rows(at(trace, 0))
-    assert {row.alt.partition(" (")[0].partition(":")[0]: row.goto for row in first} == {
-        "ExpBackward0": 0, "SinBackward0": 2, "1 node keeps nothing": 1,
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize("array", [np.linspace(-1, 1, 30), np.ones((9, 30)) * -1.234e-5, np.ones((2, 3, 4))])
 def test_it_fits_the_width_that_jupyterlab_has_for_it(array):
     with record() as trace:
@@ -332,14 +203,6 @@ def test_nothing_covers_what_failed():
         inside = u >= x + 6 and v >= y + 6 and u + wide <= x + w - 6 and v + high <= y + h - 6
         apart = u + wide <= x - 6 or u >= x + w + 6 or v + high <= y - 6 or v >= y + h + 6
         assert box is failed or inside or apart, box.id
-
-
-def test_views_of_one_tensor_are_told_by_what_took_them():
-    with record() as trace:
-        q = torch.ones(2, 3, requires_grad=True)
-        (q[:, 0] * q[:, 1]).sum().backward()
-    titles = {box.title for box in storyboard(trace).scene.boxes.values() if box.kind == "saved"}
-    assert titles == {"saved self (q[:, 0])", "saved other (q[:, 1])"}
 
 
 def test_a_trace_that_ends_anywhere_is_shown():

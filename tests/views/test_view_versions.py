@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from text_programs import recorded
 from trace_samples import leaf
 
 import workbench as torch
@@ -37,28 +36,6 @@ def marks(board):
             owner = board.scene.boxes[f"{id.rpartition('.')[0]}.name"].title
             found[owner].append(box.title)
     return found
-
-
-def captions(trace):
-    return [step.caption for step in board_of(trace).steps]
-
-
-def test_a_read_that_fails_is_joined_to_the_write_that_caused_it():
-    board = board_of(spoiled())
-    assert marks(board) == {"y": ["save 0", "write 1", "read 0 ×"]}
-    boxes = board.at().boxes
-    (arrow,) = board.at().arrows.values()
-    assert arrow.state == "idle"
-    assert (boxes[arrow.source].title, boxes[arrow.target].title) == ("write 1", "read 0 ×")
-    assert {id for id, box in boxes.items() if box.state == "error"} == {arrow.source, arrow.target}
-    (callout,) = [box for box in boxes.values() if box.kind == "line"]
-    assert callout.title.endswith(": y.mul_(2) spoiled what ExpBackward0 had saved")
-    assert callout.place[0] == boxes[arrow.source].place[0] + 6
-    details = {each.heading: each.body for each in boxes[arrow.target].details}
-    assert (
-        details["The write"].endswith("y.mul_(2)  # writes over what exp had saved")
-        and "clone" in details["What to do"]
-    )
 
 
 def test_nothing_is_there_before_it_happens():
@@ -94,40 +71,6 @@ def test_no_mark_and_no_word_is_covered():
     assert line.y >= backward.y + backward.h - 4
 
 
-# A program, and the marks of its storages.
-ORDER = [
-    (
-        "y = (x * m).sum() + (x * x).sum()\ny.backward()\nm.add_(1)",
-        {"m": ["save 0", "read 0", "write 1"], "x": ["save 0", "read 0"]},
-    ),
-    ("y = x.exp()\ny.add_(1)", {"y": ["save 0", "write 1"]}),
-]
-
-
-@pytest.mark.parametrize(("program", "marked"), ORDER)
-def test_writes_and_reads_are_in_order_and_nothing_fails(program, marked):
-    m, w = torch.ones(2, dtype=torch.float64), torch.ones(2, 2, dtype=torch.float64, requires_grad=True)
-    trace = recorded(program, x=leaf(1.0, 2.0), m=m, w=w)
-    board = board_of(trace)
-    assert marks(board) == marked and not board.scene.arrows
-    assert all(box.state != "error" for box in board.scene.boxes.values())
-
-
-def test_a_write_through_a_view_spoils_its_base():
-    with record() as trace:
-        w = torch.ones(2, 2, dtype=torch.float64, requires_grad=True)
-        h = w * 1.0
-        square = h * h
-        first_row = h[0]
-        first_row.mul_(10)
-        with pytest.raises(RuntimeError):
-            square.sum().backward()
-    board = board_of(trace)
-    assert marks(board) == {"h": ["save 0", "write 1", "read 0 ×"]}
-    assert "also as first_row" in board.scene.boxes[next(iter(board.scene.arrows)).split(".")[0] + ".name"].lines
-    assert ["through first_row" in each for each in captions(trace)].index(True) == 1
-
-
 def test_a_long_history_shows_its_ends_and_what_failed():
     with record() as trace:
         x, buffer = leaf(1.0, 2.0), torch.ones(2, dtype=torch.float64)
@@ -152,20 +95,6 @@ def test_many_storages_show_those_that_were_written():
     text = str(trace.show("versions"))
     assert len(told) < 12 and all(marks for marks in told.values())
     assert f"… and {41 - text.count(': (2,) float64')} more storages, none of which was written" in text
-
-
-def test_what_a_line_makes_anew_whenever_it_runs_has_one_row():
-    with record() as trace:
-        t = leaf(1.0, 2.0)
-        for _ in range(40):
-            t = t.sin()
-        u = t.exp()
-        u.mul_(2)
-    told = marks(board_of(trace))
-    assert told == {"an unnamed leaf": ["save 0"], "the result of sin": ["save 0"], "u": ["save 0", "write 1"]}
-    names = {box.title: box.lines for box in board_of(trace).scene.boxes.values() if box.kind == "name"}
-    assert names["the result of sin"] == ("(2,) float64, 39 tensors",)
-    assert len(board_of(trace).steps) == 16 + 1 + 1  # in one column, the first and the last of them
 
 
 def trained(optimizer, steps):
@@ -219,23 +148,6 @@ def test_a_chart_fits_into_a_window_and_no_mark_lies_over_a_name_or_another_mark
     assert all(box_fields(box)["title"] == box.title for box in boxes.values() if box.kind in ("event", "tick"))
 
 
-def test_a_training_has_a_column_for_each_line_of_its_first_and_last_steps():
-    board = board_of(trained(torch.optim.SGD, 10))
-    told = marks(board)
-    assert told["the result of tanh"] == ["save 0", "read 0"] * 2 + ["read 0"] + ["save 0", "read 0"]
-    assert told["net.0.weight"] == ["write 2", "write 10", "write 11"]
-    assert told["net.2.weight"] == [
-        *("save 1", "read 1", "write 2", "save 2", "read 2"),
-        *("read 9", "write 10", "save 10", "read 10", "write 11"),
-    ]
-    phases = [box.title for id, box in board.scene.boxes.items() if id.startswith("phase")]
-    assert phases == [
-        *["forward", "backward", "update", "forward", "backward"],
-        *["backward", "update"],
-        *["forward", "backward", "update"],
-    ]
-
-
 def test_rows_with_the_same_story_are_one_where_there_is_no_room_for_all():
     def grown(layers):
         net = nn.Sequential(*[nn.Linear(2, 2) for _ in range(layers)])
@@ -250,27 +162,3 @@ def test_rows_with_the_same_story_are_one_where_there_is_no_room_for_all():
     (row,) = [box for box in board.scene.boxes.values() if box.kind == "name" and "bias" in box.title]
     assert row.title.startswith("net.0.weight, net.0.bias, ") and row.title.endswith("…")
     assert row.lines[0] == "several shapes, 10 tensors"
-
-
-def test_nothing_saved_and_nothing_written_says_so():
-    with record() as trace:
-        leaf(1.0) + 1
-    assert "Nothing was saved for a backward" in str(trace.show("versions"))
-
-
-def test_what_nobody_can_write_into_has_no_version_to_follow():
-    with record() as trace:
-        x = leaf(1.0, 2.0)
-        (x * 2).sum().backward()
-    (told,) = captions(trace)
-    assert told == (
-        "MulBackward0 saved other, a number or a copy of its own: nothing that somebody else could write into, so "
-        "there is no version to follow."
-    )
-    with record() as trace, torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
-        for _ in range(4):
-            x.sin()
-    (told,) = captions(trace)
-    assert told.startswith(
-        "SinBackward0 saved self, SinBackward0 saved self and 2 more nodes did so, as hooks packed it:"
-    )

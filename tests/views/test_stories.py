@@ -1,0 +1,146 @@
+"""What pictures say of small programs, step by step: golden/story_*.txt has each program, and below it what is told.
+
+The name of a program says what is to be seen in its story; after a `|` come options of `record()`. To add one, write
+its name and its lines, each after `> `, and let `WORKBENCH_WRITE_GOLDEN=1 pytest tests/views/test_stories.py` write
+the rest. Where words of a picture change, do that, too, and read the diff.
+"""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from golden import check_golden, programs, quoted
+from made_functions import function, raising
+from text_programs import recorded, story
+from trace_samples import Halved, Split, Square
+
+import workbench as torch
+import workbench.nn.functional as F
+from workbench import nn
+from workbench.utils.checkpoint import checkpoint
+from workbench.views import storyboard
+
+FOLDER = Path(__file__).parent / "golden"
+# By the name of a golden file: a view, its options, and whether it tells what a click shows, too.
+STORIES: dict[str, tuple[str, dict[str, Any], bool]] = {
+    **{view: (view, {}, False) for view in ("graph", "flow", "saved", "memory", "versions", "function")},
+    "closed": ("graph", {"open": []}, False),
+    "details": ("graph", {}, True),
+    "film": ("graph", {}, False),
+}
+
+
+class Careless(torch.Function):
+    """Keeps an input, an output, a number and an array as attributes."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, factor: float) -> Any:
+        y = x * factor
+        ctx.x, ctx.y, ctx.factor, ctx.ones = x, y, factor, np.ones(2)
+        ctx.save_for_backward(x)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * ctx.factor, None
+
+
+class Outer(torch.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        inner = Square.apply(x)
+        return inner + 1
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * 5
+
+
+class Wrongly(torch.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        x = x + 1
+        raise ValueError("</script> no")
+
+
+class Set(torch.Function):
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x**3
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 3 * x**2 * grad
+
+
+def double(grad: Any) -> Any:
+    return grad * 2
+
+
+def half(tensor: Any) -> Any:
+    return tensor.to(torch.float16)
+
+
+def empty(tensor: Any) -> None:
+    tensor.grad = None
+
+
+def fail(grad: Any) -> None:
+    raise ValueError("no")
+
+
+def inner(grad: Any) -> Any:
+    with torch.enable_grad():
+        w = torch.tensor(5.0, requires_grad=True)
+        (w * w).backward()
+    return grad * w.grad
+
+
+def descend(w: Any, x: float) -> None:
+    w.grad = None
+    loss = (w * x) ** 2
+    loss.backward()
+    with torch.no_grad():
+        w.sub_(0.01 * w.grad)
+
+
+def ones(module: nn.Module) -> nn.Module:
+    """The module, whose parameters no machine rounds in another way."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.fill_(0.5)
+    return module
+
+
+NAMES = {
+    each.__name__: each for each in (Careless, Outer, Set, Wrongly, double, half, empty, fail, inner, descend, ones)
+}
+NAMES |= {each.__name__: each for each in (Halved, Split, Square, checkpoint, suppress)} | {"F": F, "nn": nn}
+NAMES |= {
+    "Bare": function("Bare", lambda x: x.clone(), lambda grad: grad),
+    "Breaks": function("Breaks", lambda x: x * 2, raising(ValueError("no way"))),
+    "Stop": function("Stop", lambda x: x * 2, lambda grad: None),
+    "Wrong": function("Wrong", lambda x: x**3, lambda grad: grad * 5),
+}
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_a_picture_tells_its_story(name: str) -> None:
+    view, options, details = STORIES[name]
+    told = {}
+    for title, program in programs(FOLDER / f"story_{name}.txt").items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            board = storyboard(recorded(program, title.partition(" | ")[2], **NAMES), view, **options)
+        told[title] = f"{quoted(program)}\n{story(board, details)}"
+    check_golden(FOLDER / f"story_{name}.txt", told)
