@@ -1,9 +1,8 @@
-"""PyTorch's public names, and what to say about one that the workbench doesn't implement.
+"""PyTorch's public names, and the message about one that the workbench doesn't implement.
 
-`absent.txt` lists the names of PyTorch 2.13, a section for each module; nothing of PyTorch is needed to read it. A
-module that the workbench has no file for, such as torch.nn.modules.conv, is made when asked for, of what the package
-has.
-`instead.txt` says what there is instead, in the same sections: for several names at once, or as for a function of
+`absent.txt` lists the names of PyTorch 2.13, a section per module; reading it doesn't need PyTorch. A module that the
+workbench has no file for, such as torch.nn.modules.conv, is created on request from the package's parts.
+`instead.txt` lists replacements in the same sections: for several names at once, or as for a function of
 torch.nn.functional.
 """
 
@@ -24,13 +23,13 @@ INSTEAD_IN_PLACE = "{}; {}, and copy_ that into the tensor."
 
 @functools.cache
 def names() -> dict[str, tuple[str, ...]]:
-    """The public names of PyTorch's modules and of its tensors, by where they are."""
+    """Return the public names of PyTorch's modules and of its tensors, by place."""
     return {place: tuple(listed.split()) for place, listed in _sections("absent.txt")}
 
 
 @functools.cache
 def instead() -> dict[str, str]:
-    """What there is instead, by the full name of what is absent."""
+    """Return the replacements, by the full name of what is absent."""
     found = {}
     for place, listed in _sections("instead.txt"):
         for several, _, text in [line.partition(": ") for line in listed.split("\n") if line]:
@@ -46,13 +45,13 @@ def _sections(file: str) -> list[tuple[str, str]]:
 
 
 def refusal(owner: str, place: str, name: str) -> AttributeError:
-    """The error for an attribute that is not there; it says so where PyTorch has it, and what there is instead."""
+    """Return the error for a missing attribute; it says whether PyTorch has it, and what to use instead."""
     said = _said(place, name)
     return AttributeError(NO_ATTRIBUTE.format(owner, name) + (said and f": {said}"), name=name)
 
 
 def _said(place: str, name: str) -> str:
-    """The sentence about a name that PyTorch has at a place; nothing if it has not."""
+    """Return the message about a name that PyTorch has at a place; "" if it has none there."""
     if name not in names().get(place, ()):
         return ""
     told = NOT_HERE.format(place, name)
@@ -68,12 +67,12 @@ def _said(place: str, name: str) -> str:
 
 
 def _torch(module: str) -> str:
-    """What PyTorch calls a module of the workbench."""
+    """Return PyTorch's name of a module of the workbench."""
     return "torch" + module.removeprefix(str(__package__))
 
 
 def fill(module: Any) -> None:
-    """Give a module what PyTorch has in its module of that name and the workbench has elsewhere in the package."""
+    """Add to a module the names that PyTorch has in it and the workbench has elsewhere in the package."""
     own, package, place = vars(module), module.__name__.rpartition(".")[0], _torch(module.__name__)
     beside = [name for name in sys.modules if "." in package and name.rpartition(".")[0] == package]
     for name in names()[place]:
@@ -90,7 +89,7 @@ def fill(module: Any) -> None:
 
 
 def part(module: str, name: str) -> Any:
-    """A module that PyTorch has within another one; the error for an attribute that is not there if it has none."""
+    """Return a module that PyTorch has inside another one, or raise the error for a missing attribute."""
     if f"{_torch(module)}.{name}" in names():
         from importlib import import_module
 
@@ -99,12 +98,12 @@ def part(module: str, name: str) -> Any:
 
 
 class AbsentModules:
-    """Refuses the import of what only PyTorch has: `from workbench import fft`, `import workbench.sparse`.
+    """A finder that refuses to import what only PyTorch has: `from workbench import fft`, `import workbench.sparse`.
 
-    Python asks for a module before it says that a name cannot be imported, and it asks this finder because each of our
-    packages names `absent.txt` in its `__path__`: other imports never come here. A plain ImportError passes through
-    `from ... import`, which would hide a ModuleNotFoundError. It has no base class: to load `importlib.abc` takes a
-    tenth of `import workbench`.
+    Python looks for a module before it reports that a name can't be imported. It asks this finder because each package
+    here names `absent.txt` in its `__path__`; other imports never reach it. A plain ImportError passes through `from
+    ... import`, which would hide a ModuleNotFoundError. The class has no base: loading `importlib.abc` takes a tenth of
+    `import workbench`.
     """
 
     @classmethod
@@ -125,7 +124,7 @@ class AbsentModules:
 
     @staticmethod
     def create_module(spec: Any) -> None:
-        """Leave it to Python."""
+        """Let Python create the module."""
 
     @staticmethod
     def exec_module(module: Any) -> None:
@@ -142,7 +141,7 @@ for _name, _module in [*sys.modules.items()]:  # the packages that were loaded b
 
 
 class Absent:
-    """A place in a class for a name that PyTorch has and the workbench has not."""
+    """A placeholder in a class for a name that PyTorch has and the workbench doesn't."""
 
     __slots__ = ("name",)
 

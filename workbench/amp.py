@@ -1,7 +1,7 @@
-"""Automatic mixed precision, as far as it is off: it is nowhere on in the workbench (torch.amp).
+"""Automatic mixed precision, which is always off in the workbench (torch.amp).
 
-PyTorch's autocast chooses dtypes for a device. There is one device here, the CPU, and its autocast computes in
-bfloat16, which the workbench has not. So autocast can be asked for everywhere, but is refused where it would compute.
+PyTorch's autocast chooses dtypes for a device. The only device here is the CPU, whose autocast computes in bfloat16,
+which the workbench doesn't implement. So autocast can be used everywhere, but is refused where it would compute.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ OLD = "torch.{} is deprecated. Please use torch.{} instead."
 
 
 class _Asked(threading.local):
-    """What was asked of autocast in a thread: it computes nothing by it."""
+    """The autocast settings of a thread, which have no effect."""
 
     def __init__(self) -> None:
         self.enabled: dict[str, bool] = {}
@@ -47,23 +47,27 @@ def __getattr__(name: str) -> Any:
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether PyTorch has an autocast for such a device; RuntimeError for what is none."""
+    """Return True if PyTorch has an autocast for this type of device.
+
+    Raises:
+        RuntimeError: if there is no such type.
+    """
     return _kind("is_autocast_available", device_type) in SUPPORTED
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether autocast is on for a device: on the cpu it never is."""
+    """Return True if autocast is on for a device; on the CPU it never is."""
     return _asked.enabled.get(_kind("is_autocast_enabled", device_type), False)
 
 
 def is_autocast_cpu_enabled() -> bool:
-    """The same as `is_autocast_enabled("cpu")`, by its old name."""
+    """Return `is_autocast_enabled("cpu")`, under its old name."""
     warn(OLD.format("is_autocast_cpu_enabled()", "is_autocast_enabled('cpu')"), DeprecationWarning)
     return is_autocast_enabled("cpu")
 
 
 def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
-    """Note that autocast is on or off for a device, for "cuda" if none is named; it is refused on the cpu."""
+    """Store whether autocast is on for a device, by default "cuda"; on the CPU it is refused."""
     check_bool(
         device_type if enabled is None else enabled, "set_autocast_enabled", "enabled", 1 + (enabled is not None)
     )
@@ -75,7 +79,11 @@ def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
 
 
 def get_autocast_dtype(device_type: str) -> Dtype:
-    """The dtype that autocast on a device would compute in; NotImplementedError where that is bfloat16."""
+    """Return the dtype in which autocast on a device would compute.
+
+    Raises:
+        NotImplementedError: if that is bfloat16.
+    """
     kind = _kind("get_autocast_dtype", device_type)
     if kind not in _asked.dtypes:
         raise NotImplementedError(NO_BFLOAT16.format(kind))
@@ -83,7 +91,7 @@ def get_autocast_dtype(device_type: str) -> Dtype:
 
 
 def set_autocast_dtype(device_type: str, dtype: Dtype) -> None:
-    """Note which dtype autocast on a device would compute in."""
+    """Store the dtype in which autocast on a device would compute."""
     if not isinstance(dtype, Dtype):
         raise TypeError(
             f"set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not {kind_of(dtype)}"
@@ -92,38 +100,38 @@ def set_autocast_dtype(device_type: str, dtype: Dtype) -> None:
 
 
 def get_autocast_gpu_dtype() -> Dtype:
-    """The same as `get_autocast_dtype("cuda")`, by its old name."""
+    """Return `get_autocast_dtype("cuda")`, under its old name."""
     warn(OLD.format("get_autocast_gpu_dtype()", "get_autocast_dtype('cuda')"), DeprecationWarning)
     return get_autocast_dtype("cuda")
 
 
 def get_autocast_cpu_dtype() -> Dtype:
-    """The same as `get_autocast_dtype("cpu")`, by its old name."""
+    """Return `get_autocast_dtype("cpu")`, under its old name."""
     warn(OLD.format("get_autocast_cpu_dtype()", "get_autocast_dtype('cpu')"), DeprecationWarning)
     return get_autocast_dtype("cpu")
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether autocast would keep casts of weights."""
+    """Return True if autocast would cache casts of weights."""
     return _asked.cache
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Note whether autocast would keep casts of weights."""
+    """Store whether autocast would cache casts of weights."""
     if not isinstance(enabled, bool):
         raise TypeError(f"enabled must be a bool (got {kind_of(enabled)})")
     _asked.cache = enabled
 
 
 def clear_autocast_cache() -> None:
-    """Let go the casts that autocast has kept: there are none."""
+    """Clear the casts that autocast has cached: there are none."""
 
 
 class autocast:
-    """A region in which PyTorch chooses dtypes for a device; as a context manager or as a decorator.
+    """A region in which PyTorch chooses dtypes for a device; a context manager and decorator.
 
     On "cuda" it warns that there is no such device and does nothing, as PyTorch does. On "cpu" it does nothing with
-    `enabled=False`, and is refused otherwise. Source: torch.amp.autocast.
+    `enabled=False`, and is refused otherwise. PyTorch: torch.amp.autocast.
     """
 
     def __init__(
@@ -179,9 +187,9 @@ class autocast:
 def custom_fwd(
     fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: Dtype | None = None
 ) -> Callable[..., Any]:
-    """Decorator for the forward of a Function that is to run under autocast.
+    """Decorate the forward of a Function that should run under autocast.
 
-    `cast_inputs` casts nothing where autocast is off, as it is here. Source: torch.amp.custom_fwd.
+    `cast_inputs` casts nothing while autocast is off, as it always is here. PyTorch: torch.amp.custom_fwd.
     """
     _check_name(device_type)
     if fwd is None:
@@ -198,7 +206,10 @@ def custom_fwd(
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
-    """Decorator for the backward of a Function whose forward has `custom_fwd`. Source: torch.amp.custom_bwd."""
+    """Decorate the backward of a Function whose forward has `custom_fwd`.
+
+    PyTorch: torch.amp.custom_bwd.
+    """
     _check_name(device_type)
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)
@@ -212,10 +223,10 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
 
 
 class GradScaler:
-    """Scales a loss so that small gradients in float16 do not become zero; off where there is no such device.
+    """Scale a loss so that small float16 gradients don't become zero; off if there is no such device.
 
-    On "cuda" it warns that it is off, and is then left out: `scale(loss)` is the loss, and `step(optimizer)` the step
-    of the optimiser. On "cpu" it is refused unless `enabled=False`. Source: torch.amp.GradScaler.
+    On "cuda" it warns that it is off, and then has no effect: `scale(loss)` returns the loss, and `step(optimizer)` is
+    the step of the optimizer. On "cpu" it is refused unless `enabled=False`. PyTorch: torch.amp.GradScaler.
     """
 
     def __init__(
@@ -238,43 +249,43 @@ class GradScaler:
             )
 
     def scale(self, outputs: Any) -> Any:
-        """The outputs themselves."""
+        """Return the outputs unchanged."""
         return outputs
 
     def unscale_(self, optimizer: Any) -> None:
         """Leave the gradients as they are."""
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """What `optimizer.step(*args, **kwargs)` returns."""
+        """Return the result of `optimizer.step(*args, **kwargs)`."""
         return optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: Any = None) -> None:
         """Leave the scale as it is."""
 
     def get_scale(self) -> float:
-        """1.0: nothing is scaled."""
+        """Return 1.0: nothing is scaled."""
         return 1.0
 
     def is_enabled(self) -> bool:
-        """False."""
+        """Return False."""
         return False
 
     def state_dict(self) -> dict[str, Any]:
-        """Nothing: an empty dict."""
+        """Return an empty dict."""
         return {}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take nothing."""
+        """Ignore a state."""
 
 
 def _kind(function: str, device_type: Any) -> str:
-    """The type of a device by its name."""
+    """Return a device's type from its name."""
     if not isinstance(device_type, str):
         raise TypeError(f"{function}(): argument 'device_type' (position 1) must be str, not {kind_of(device_type)}")
     return device(device_type).type
 
 
 def _check_name(device_type: Any) -> None:
-    """ValueError for a device that is not named by a string."""
+    """Raise ValueError for a device that isn't given as a string."""
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")

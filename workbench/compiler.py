@@ -1,4 +1,4 @@
-"""The compiler's names for programs that use them: functions and modules run as they are (torch.compiler)."""
+"""The compiler's names, for programs that use them: functions and modules run as they are (torch.compiler)."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def compile(
     options: dict[str, Any] | None = None,
     disable: bool = False,
 ) -> Any:
-    """The function or module itself, which PyTorch compiles; without one, a decorator that returns what it is given.
+    """Return the function or module itself, which PyTorch compiles; without one, return a decorator that does so.
 
-    PyTorch wraps a module in another, whose parameters have longer names; here the names stay as they are.
-    Source: torch.compile.
+    PyTorch wraps a module in another one, whose parameters have longer names; here the names stay the same.
+    PyTorch: torch.compile.
     """
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
@@ -48,45 +48,45 @@ def compile(
 
 
 def _as_it_is(model: Any) -> Any:
-    """What is given, unless it cannot be called."""
+    """Return the argument; refuse one that can't be called."""
     if not callable(model):
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
     return model
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """The function itself, which PyTorch leaves out when it compiles; without one, a decorator that returns it."""
+    """Return the function itself, which PyTorch doesn't compile; without one, return a decorator that does so."""
     return _as_it_is if fn is None else fn
 
 
 def allow_in_graph(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function itself, which PyTorch takes as a whole when it compiles."""
+    """Return the function itself, which PyTorch's compiler treats as one operation."""
     return fn
 
 
 def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function itself, which PyTorch runs once when it compiles."""
+    """Return the function itself, which PyTorch's compiler runs only once."""
     return fn
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Say that a step begins: nothing is done."""
+    """Mark the start of a step; this has no effect."""
 
 
 def reset() -> None:
-    """Forget what is compiled: there is nothing."""
+    """Clear the compiled code: there is none."""
 
 
 def is_compiling() -> bool:
-    """False: nothing is compiled."""
+    """Return False: nothing is compiled."""
     return False
 
 
 def is_dynamo_compiling() -> bool:
-    """False: nothing is compiled."""
+    """Return False: nothing is compiled."""
     return False
 
 
 def is_exporting() -> bool:
-    """False: nothing is exported."""
+    """Return False: nothing is exported."""
     return False

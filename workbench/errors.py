@@ -1,6 +1,6 @@
-"""What the workbench refuses with or warns of in several places, word for word PyTorch's where it has them (2.13).
+"""Errors and warnings used in several places, with PyTorch's exact messages where it has them (2.13).
 
-Constants are whole sentences; those with `{}` are filled in where they are raised.
+Constants are whole messages; those with `{}` are filled in where they are raised.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ _SHAPES = re.compile(r"operands could not be broadcast together with shapes \(([
 
 
 class LinAlgError(RuntimeError):
-    """A matrix that has no inverse, no Cholesky factor or no singular values. Source: torch.linalg.LinAlgError."""
+    """A matrix without an inverse, a Cholesky factor or singular values. PyTorch: torch.linalg.LinAlgError."""
 
 
 LinAlgError.__module__, LinAlgError.__qualname__, LinAlgError.__name__ = "torch._C", "_LinAlgError", "_LinAlgError"
 
 
 def is_users(frame: FrameType) -> bool:
-    """Whether a frame runs code outside the package."""
+    """Return True if a frame runs code outside the package."""
     return frame.f_globals.get("__name__", "").partition(".")[0] != __package__
 
 
 def users_frames() -> Iterator[FrameType]:
-    """The frames that run now, the innermost first, without the package's own."""
+    """Return the running frames, innermost first, without those of the package."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if is_users(frame):
@@ -46,7 +46,7 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
 
 
 def check_installed(what: str, *packages: str, extra: str = "lab") -> None:
-    """ModuleNotFoundError unless what an extra brings is there; its sentence says what to type."""
+    """Raise ModuleNotFoundError, with the command to type, unless the packages of an extra are installed."""
     for name in packages:
         if find_spec(name) is None:
             package = {"PIL": "Pillow"}.get(name, name)
@@ -54,13 +54,13 @@ def check_installed(what: str, *packages: str, extra: str = "lab") -> None:
 
 
 def check_bool(given: Any, function: str, argument: str, position: int = 1) -> None:
-    """TypeError unless an argument is True or False."""
+    """Raise TypeError unless an argument is True or False."""
     if not isinstance(given, bool):
         raise TypeError(BOOL_KIND.format(function, argument, position, kind_of(given)))
 
 
 def check_hooks(function: str, *hooks: Any, of: Any = None, named: dict[str, Any] | None = None) -> None:
-    """TypeError unless there are two hooks that can be called, none by name; `of` is the saved tensor they are for."""
+    """Raise TypeError unless there are two callable positional hooks; `of` is their saved tensor."""
     if len(hooks) != 2 or named or not all(map(callable, hooks)):
         given = hooks if of is None else (of, *hooks)
         kind = "" if of is None else "self: torch._C._autograd.SavedTensor, "
@@ -83,16 +83,16 @@ def did_you_mean(given: Any, names: Iterable[str]) -> str:
 
 
 def kind_of(given: Any) -> str:
-    """What a refused argument is called."""
+    """Return the name of a rejected argument's type."""
     kind = type(given)
     package = kind.__module__.partition(".")[0]
     return f"{package}.{kind.__name__}" if package in ("numpy", "torch") else kind.__name__
 
 
 def of_shapes(error: BaseException) -> RuntimeError | None:
-    """NumPy's error for two shapes that cannot be broadcast together as PyTorch says it; None for another error.
+    """Return NumPy's error for two shapes that can't be broadcast in PyTorch's words; None for another error.
 
-    None too for one that the user's own code raised, in a hook perhaps.
+    It is also None for an error that the user's own code raised, for example in a hook.
     """
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -104,7 +104,7 @@ def of_shapes(error: BaseException) -> RuntimeError | None:
 
 
 def no_broadcast(a: Sequence[int], b: Sequence[int]) -> RuntimeError | None:
-    """The error for two shapes that cannot be broadcast together, which names the last dimension that differs."""
+    """Return the error for two shapes that can't be broadcast, which names the last dimension that differs."""
     for back, (m, n) in enumerate(zip(reversed(a), reversed(b), strict=False), 1):
         if m != n and 1 not in (m, n):
             return RuntimeError(

@@ -1,8 +1,8 @@
-"""What the engine says while it works: bare tuples to whoever listens, nothing when nobody does.
+"""The engine's events: bare tuples for its listeners, and nothing if there are none.
 
 The engine writes `if listeners: emit((kind, ...))` with its live objects, in the order of the fields that the schema
-below gives an event of this kind; `read(event)` gives them their names. A tuple costs the hot path a tenth of what a
-readable record does; `workbench.trace` makes the records when they are read.
+below defines for this kind; `read(event)` adds their names. A tuple costs the hot path a tenth of what a readable
+record does; `workbench.trace` makes the records when they are read.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ Event = tuple[Any, ...]  # its kind, and what the schema says of that
 
 
 class EventFields:
-    """An event with the names of its fields, in their order; what a class gives a value may be left out.
+    """An event with named fields, in their order; a field with a default value may be omitted.
 
-    No NamedTuple, which takes ten times as long to make: a twentieth of `import workbench` for all of them.
+    It isn't a NamedTuple, which takes ten times as long to create: a twentieth of `import workbench` for all events.
     """
 
     fields: ClassVar[tuple[str, ...]] = ()
@@ -33,7 +33,7 @@ class EventFields:
 
 
 class Created(EventFields):
-    """A graph node was born; `args` are as given, `outputs` its Tensors."""
+    """A graph node was created; `args` are as given, `outputs` its Tensors."""
 
     node: Any
     args: tuple[Any, ...]
@@ -41,7 +41,7 @@ class Created(EventFields):
 
 
 class Backward(EventFields):
-    """A graph task begins, with `.roots`, `.seeds`, `.keep_graph`, `.create_graph`."""
+    """A graph task starts, with `.roots`, `.seeds`, `.keep_graph`, `.create_graph`."""
 
     task: Any
 
@@ -69,7 +69,7 @@ class Freed(EventFields):
 
 
 class Accumulated(EventFields):
-    """`variable.grad` is new."""
+    """`variable.grad` has a new value."""
 
     task: Any
     node: Any
@@ -77,7 +77,7 @@ class Accumulated(EventFields):
 
 
 class Regraded(EventFields):
-    """`tensor.grad` is another tensor, or None: somebody set it."""
+    """`tensor.grad` was set to another tensor, or None."""
 
     tensor: Any
 
@@ -92,7 +92,7 @@ class Captured(EventFields):
 
 
 class Finished(EventFields):
-    """The task is over."""
+    """The task has finished."""
 
     task: Any
 
@@ -113,7 +113,7 @@ class Shares(EventFields):
 
 
 class Unrecorded(EventFields):
-    """The operation `name` gave `outputs` without a node: no gradient goes through it, whatever `args` ask for."""
+    """The operation `name` returned `outputs` without a node: no gradient passes it, whatever `args` require."""
 
     name: str
     args: tuple[Any, ...]
@@ -121,59 +121,59 @@ class Unrecorded(EventFields):
 
 
 class Returned(EventFields):
-    """A module that no other one calls was called, and has returned; `grad` is whether operations are recorded."""
+    """A module that no other module called has returned; `grad` is whether operations are recorded."""
 
     module: Any
     grad: bool
 
 
 class Stepping(EventFields):
-    """An optimiser begins a step."""
+    """An optimizer starts a step."""
 
     optimizer: Any
 
 
 class Stepped(EventFields):
-    """It has done so."""
+    """The optimizer has finished the step."""
 
     optimizer: Any
 
 
 class Keeps(EventFields):
-    """A checkpoint keeps (name, tensor, version) for backward, with `node` in no graph."""
+    """A checkpoint saves (name, tensor, version) for backward, with `node` in no graph."""
 
     node: Any
     items: Any
 
 
 class Drops(EventFields):
-    """It frees the one of this name; all, if that is None."""
+    """The checkpoint frees the tensor of this name; all, if that is None."""
 
     node: Any
     name: Any
 
 
 class Repeats(EventFields):
-    """It runs its function again, or has done so; what that makes is in no graph."""
+    """The checkpoint runs its function again, or has done so; the nodes created then are in no graph."""
 
     node: Any
     begins: bool
 
 
 class Entered(EventFields):
-    """A function transform begins, with `.kind`, `.number` and the `.size` of its batch."""
+    """A function transform starts, with `.kind`, `.number` and the `.size` of its batch."""
 
     level: Any
 
 
 class Left(EventFields):
-    """It is over."""
+    """The function transform has finished."""
 
     level: Any
 
 
 class Pushing(EventFields):
-    """Tangents of `outputs` are about to be computed (no level: of dual tensors)."""
+    """Tangents of `outputs` are about to be computed (without a level: of dual tensors)."""
 
     op: Any
     args: tuple[Any, ...]
@@ -182,7 +182,7 @@ class Pushing(EventFields):
 
 
 class Pushed(EventFields):
-    """They are; `moved` are the tangents of `operands`."""
+    """The tangents are computed; `moved` are the tangents of `operands`."""
 
     op: Any
     outputs: tuple[Any, ...]
@@ -213,7 +213,7 @@ class Asks(EventFields):
 
 
 class Asked(EventFields):
-    """It returned."""
+    """The hook returned."""
 
     task: Any
     node: Any
@@ -222,7 +222,7 @@ class Asked(EventFields):
 
 
 class Failed(EventFields):
-    """An error leaves the engine, at a task and a node or at None; it is about `tensors`, the first before all."""
+    """An error leaves the engine, at a task and a node or at None; it is about `tensors`, most about the first."""
 
     task: Any
     node: Any
@@ -246,7 +246,7 @@ next_tag = itertools.count(1).__next__
 
 
 def emit(event: Event) -> None:
-    """Tell every listener; one that raises loses this event, with a warning, and never breaks the engine."""
+    """Call every listener; one that raises misses this event, with a warning, and never breaks the engine."""
     if len(listeners) > 1:  # most of the time there is but one, and going through a copy would take half as long again
         for listener in tuple(listeners):
             _tell(listener, event)
@@ -259,9 +259,10 @@ def emit(event: Event) -> None:
 
 
 def ask(kind: str, task: Any, node: Any, output_nr: int, hook: Callable[..., Any], *args: Any) -> Any:
-    """What a hook returns, listeners being told of it before and after.
+    """Return the result of a hook, and notify listeners before and after.
 
-    It is on a "tensor" (the gradient of output `output_nr`), "before" or "after" the node, or on an "accumulated" leaf.
+    The hook is on a "tensor" (the gradient of output `output_nr`), "before" or "after" the node, or on an "accumulated"
+    leaf.
     """
     emit(("asks", task, node, kind, output_nr, hook, args[0]))
     returned = hook(*args)
@@ -270,12 +271,12 @@ def ask(kind: str, task: Any, node: Any, output_nr: int, hook: Callable[..., Any
 
 
 def modes_now() -> Any:
-    """What this thread records: its `.grad` and `.inference`."""
+    """Return whether this thread records, as `.grad` and `.inference`."""
     return local.modes
 
 
 def read(event: Event) -> Any:
-    """An event with the names of its fields."""
+    """Return an event with its named fields."""
     return SCHEMA[event[0]](*event[1:])
 
 
@@ -295,7 +296,7 @@ def _lost(event: Event, error: Exception) -> None:
 
 
 def failed(error: Error, *tensors: Any, task: Any = None, node: Any = None) -> Error:
-    """An error about to leave the engine, after listeners and who explains it were told; its words stay as they are."""
+    """Return an error about to leave the engine, after notifying listeners; its message stays the same."""
     if listeners:
         emit(("failed", task, node, error, tensors))
     if explain is not None:
@@ -307,7 +308,7 @@ def failed(error: Error, *tensors: Any, task: Any = None, node: Any = None) -> E
 
 
 def tag(thing: Any) -> int:
-    """The serial number of a Tensor, Node or task, given at first asking and, unlike `id()`, never reused."""
+    """Return the serial number of a Tensor, node or task, assigned on first use and, unlike `id()`, never reused."""
     try:
         return thing._tag  # type: ignore[no-any-return]
     except AttributeError:
@@ -316,7 +317,7 @@ def tag(thing: Any) -> int:
 
 
 def tag_of_new(thing: Any) -> int:
-    """The same of what is likely to have none: in half the time then, and in twice the time if it has one."""
+    """Return the serial number of an object that probably has none: faster then, and slower if it has one."""
     serial: int | None = getattr(thing, "_tag", None)
     if serial is None:
         thing._tag = serial = next_tag()

@@ -1,4 +1,4 @@
-"""TorchScript's names for programs that use them: nothing is compiled (torch.jit)."""
+"""TorchScript's names, for programs that use them: nothing is compiled (torch.jit)."""
 
 from __future__ import annotations
 
@@ -40,43 +40,44 @@ def script(
     _rcb: Any = None,
     example_inputs: Any = None,
 ) -> Any:
-    """The function, module or class itself, which PyTorch would compile; it warns that the name is old, as there."""
+    """Return the function, module or class itself, and warn that the name is old, as PyTorch does."""
     warn(OLD.format("script"), DeprecationWarning)
     return obj
 
 
 def trace(func: Callable[..., Any], example_inputs: Any = None, **options: Any) -> Any:
-    """The function or module itself: PyTorch compiles what it does on `example_inputs`, here it goes on to decide anew.
+    """Return the function or module itself, and warn that the name is old, as PyTorch does.
 
-    A branch or a loop that the inputs decide is thus run each time. It warns that the name is old, as PyTorch does.
+    PyTorch compiles the operations that it runs for `example_inputs`. Here, branches and loops depend on the inputs of
+    each call.
     """
     warn(OLD.format("trace"), DeprecationWarning)
     return func
 
 
 def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function itself: nothing is traced."""
+    """Return the function itself: nothing is traced."""
     return fn
 
 
 def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The method itself; it warns that the name is old, as PyTorch does."""
+    """Return the method itself, and warn that the name is old, as PyTorch does."""
     warn(OLD.format("script_method"), DeprecationWarning)
     return fn
 
 
 def export(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The method itself, which PyTorch would compile too."""
+    """Return the method itself, which PyTorch would compile too."""
     return fn
 
 
 def unused(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The method itself, which PyTorch would not compile."""
+    """Return the method itself, which PyTorch would not compile."""
     return fn
 
 
 def ignore(drop: Any = False, **options: Any) -> Any:
-    """The function itself, which PyTorch would not compile; called with options, a decorator that returns it."""
+    """Return the function itself, which PyTorch would not compile; with options, return a decorator that does so."""
     if callable(drop):
         return drop
     if drop:
@@ -89,24 +90,24 @@ def ignore(drop: Any = False, **options: Any) -> Any:
 
 
 def annotate(the_type: Any, the_value: Any) -> Any:
-    """The value itself, whose type PyTorch is told."""
+    """Return the value itself; PyTorch also uses its type."""
     return the_value
 
 
 def is_scripting() -> bool:
-    """False: no compiled code runs."""
+    """Return False: no compiled code runs."""
     return False
 
 
 def is_tracing() -> bool:
-    """False: nothing is traced."""
+    """Return False: nothing is traced."""
     return False
 
 
 class ScriptModule(Module):
-    """A module whose methods PyTorch compiles when it is made; here a module like others.
+    """A module whose methods PyTorch compiles when it is created; here it is an ordinary module.
 
-    What `script` returns is none: it is the module itself. Source: torch.jit.ScriptModule.
+    The result of `script` isn't one: it is the module itself. PyTorch: torch.jit.ScriptModule.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Where the random numbers are that functions draw which are given no generator (torch.random)."""
+"""The state of the random numbers of functions called without a generator (torch.random)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ def __getattr__(name: str) -> Any:
 def fork_rng(
     devices: Iterable[Any] | None = None, enabled: bool = True, device_type: str | None = None
 ) -> Iterator[None]:
-    """Inside a `with`, or in a function that it decorates, draw as ever; afterwards go back to where numbers were.
+    """Restore the state of the random numbers at the end of a `with` block, or of a call of a decorated function.
 
-    AssertionError for a device other than the cpu.
+    Raises:
+        AssertionError: for a device other than the CPU.
     """
     if not enabled:
         yield

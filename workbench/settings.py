@@ -1,4 +1,4 @@
-"""Settings of PyTorch's that programs make at their start; most are kept and change nothing here."""
+"""PyTorch settings that programs make when they start; most are stored and have no effect here."""
 
 from __future__ import annotations
 
@@ -15,38 +15,46 @@ MODES = {"default": 0, "warn": 1, "error": 2}
 
 
 def get_default_device() -> device:
-    """The device of tensors for which none is named: the cpu."""
+    """Return the device of tensors created without one: the CPU."""
     return CPU
 
 
 def set_default_device(device: Any) -> None:
-    """Make tensors on a device from now on; AssertionError unless it is the cpu, or None for what it was."""
+    """Set the device of new tensors: the CPU, or None for the default.
+
+    Raises:
+        AssertionError: for another device.
+    """
     if device is not None:
         check_device(device)
 
 
 def get_num_threads() -> int:
-    """How many threads were asked for, else how many cores there are; NumPy decides how many compute."""
+    """Return the number of threads that was set, otherwise the number of cores; NumPy decides how many compute."""
     return _threads["num"] or os.cpu_count() or 1
 
 
 def set_num_threads(num: int) -> None:
-    """Keep a number of threads, which changes nothing: NumPy's threads are set by the variable OMP_NUM_THREADS."""
+    """Store a number of threads, which has no effect: set NumPy's threads with the variable OMP_NUM_THREADS."""
     _threads["num"] = _number_of("num", num)
 
 
 def get_num_interop_threads() -> int:
-    """How many threads between operations were asked for, else how many cores there are: operations run in one."""
+    """Return the number of threads between operations that was set, otherwise that of cores; operations use one."""
     return _threads["interop"] or os.cpu_count() or 1
 
 
 def set_num_interop_threads(num: int) -> None:
-    """Keep a number of threads between operations, which changes nothing."""
+    """Store a number of threads between operations, which has no effect."""
     _threads["interop"] = _number_of("num_interop", num)
 
 
 def _number_of(which: str, given: Any) -> int:
-    """The number of threads; RuntimeError unless it is one."""
+    """Return the number of threads.
+
+    Raises:
+        RuntimeError: if it isn't a positive int.
+    """
     if type(given) is not int:
         raise RuntimeError(f"set_{which}_threads expects an int, but got {kind_of(given)}")
     if given <= 0:
@@ -55,12 +63,12 @@ def _number_of(which: str, given: Any) -> int:
 
 
 def get_float32_matmul_precision() -> str:
-    """How exactly products of float32 were asked to be computed."""
+    """Return the precision that was set for float32 products."""
     return _precision
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Keep "highest", "high" or "medium", which changes nothing: products of float32 are computed in float32."""
+    """Store "highest", "high" or "medium", which has no effect: float32 products are computed in float32."""
     global _precision
     if not isinstance(precision, str):
         raise RuntimeError(f"set_float32_matmul_precision expects a str, but got {kind_of(precision)}")
@@ -74,28 +82,28 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Keep whether every operation is to give the same each time, which changes nothing: every one does."""
+    """Store whether operations must be deterministic, which has no effect: all of them are."""
     check_bool(mode, "_set_deterministic_algorithms", "mode")
     set_deterministic_debug_mode((1 if warn_only else 2) if mode else 0)
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether `use_deterministic_algorithms` was asked for; operations give the same each time in any case."""
+    """Return whether `use_deterministic_algorithms` was set; operations are deterministic in any case."""
     return _deterministic > 0
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether it was asked for with `warn_only`."""
+    """Return whether `use_deterministic_algorithms` was set with `warn_only`."""
     return _deterministic == 1
 
 
 def get_deterministic_debug_mode() -> int:
-    """0, 1 or 2: the same as "default", "warn" or "error" of `set_deterministic_debug_mode`."""
+    """Return 0, 1 or 2, for "default", "warn" or "error" of `set_deterministic_debug_mode`."""
     return _deterministic
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """The same as `use_deterministic_algorithms`, by "default", "warn" or "error", or by 0, 1 or 2."""
+    """Do the same as `use_deterministic_algorithms`, for "default", "warn" or "error", or 0, 1 or 2."""
     global _deterministic
     if not isinstance(debug_mode, (int, str)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
@@ -111,5 +119,5 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """False: NumPy cannot be told to take the smallest numbers for 0, as PyTorch can on some processors."""
+    """Return False: NumPy can't replace the smallest numbers by 0, as PyTorch can on some processors."""
     return False

@@ -1,4 +1,4 @@
-"""What this is the version of, and what it was built with (torch.version)."""
+"""The version, and what it was built with (torch.version)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Switches of what PyTorch computes with; they can be set, and change nothing (torch.backends)."""
+"""Switches of PyTorch's backends; they can be set, and have no effect (torch.backends)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The switches of products on CUDA, which is not there: they can be set, and change nothing (torch.backends.cuda)."""
+"""Switches of matrix products on CUDA; they can be set, and have no effect (torch.backends.cuda)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["is_built"]
 
 
 class _Products:
-    """How products of matrices would be computed on such a device."""
+    """How matrix products would be computed on such a device."""
 
     def __init__(self) -> None:
         self.allow_tf32 = False
@@ -19,5 +19,5 @@ matmul = _Products()
 
 
 def is_built() -> bool:
-    """False: the workbench computes with NumPy."""
+    """Return False: the workbench computes with NumPy."""
     return False

@@ -1,4 +1,4 @@
-"""The switches of cuDNN, which is not there: they can be set, and change nothing (torch.backends.cudnn)."""
+"""Switches of cuDNN; they can be set, and have no effect (torch.backends.cudnn)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ allow_tf32 = True
 
 
 def is_available() -> bool:
-    """False: there is no such device."""
+    """Return False: there is no such device."""
     return False
 
 
 def version() -> int | None:
-    """None: there is no such library."""
+    """Return None: there is no such library."""
     return None
 
 
@@ -32,7 +32,7 @@ def flags(
     deterministic: bool = False,
     allow_tf32: bool = True,
 ) -> Iterator[None]:
-    """Set the switches inside a `with`; afterwards they are as before."""
+    """Set the switches inside a `with` block, and restore them afterwards."""
     given = {"enabled": enabled, "benchmark": benchmark, "benchmark_limit": benchmark_limit}
     given |= {"deterministic": deterministic, "allow_tf32": allow_tf32}
     switches = vars(sys.modules[__name__])

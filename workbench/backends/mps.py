@@ -1,4 +1,4 @@
-"""What there is of Apple's devices: nothing (torch.backends.mps)."""
+"""Apple's devices, of which there are none (torch.backends.mps)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ __all__ = ["is_available", "is_built"]
 
 
 def is_available() -> bool:
-    """False: tensors are always in the computer's own memory."""
+    """Return False: tensors are always in the computer's main memory."""
     return False
 
 
 def is_built() -> bool:
-    """False: the workbench computes with NumPy."""
+    """Return False: the workbench computes with NumPy."""
     return False

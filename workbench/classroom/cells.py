@@ -1,6 +1,6 @@
-"""Tables of an answer's numbers in which the wrong cells are marked, as a picture and in text.
+"""Tables of an answer's numbers with the wrong cells marked, as a picture and as text.
 
-A mark says that a number is not right, and never which one would be.
+A mark shows that a number is wrong, and never gives the right one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _WIDE = 940  # px of the picture, at most
 
 @dataclass(frozen=True)
 class Table:
-    """The numbers of an array in rows and columns; `wrong` marks cells, and is None where nothing can be judged."""
+    """The numbers of an array in rows and columns; `wrong` marks cells, and is None if nothing can be judged."""
 
     title: str
     numbers: np.ndarray
@@ -59,7 +59,7 @@ class Table:
         ]
 
     def to_text(self) -> str:
-        """The title, and below it the rows, with a sign before each number that is judged."""
+        """Return the title and the rows below it, with a sign before each judged number."""
         signed = [[f"{_IN_TEXT[wrong]}{text}" for text, wrong in row] for row in self.rows]
         wide = max(len(each) for row in signed for each in row)
         lines = ["  " + "  ".join(each.ljust(wide) for each in row).rstrip() for row in signed]
@@ -70,9 +70,9 @@ _IN_TEXT = {None: "", False: "✓ ", True: "× "}
 
 
 def table(title: str, array: np.ndarray, wrong: np.ndarray | None = None, given: bool = False) -> Table | None:
-    """A table of an array: a list is one row, and of more than two dimensions the last ones are the columns.
+    """Return a table of an array: a list is one row, and the last dimensions of more than two are the columns.
 
-    None says that there is nothing to draw, or too much.
+    None means that there is nothing to draw, or too much.
     """
     if not array.size:
         return None
@@ -84,12 +84,12 @@ def table(title: str, array: np.ndarray, wrong: np.ndarray | None = None, given:
 
 
 def to_text(tables: Sequence[Table]) -> str:
-    """The tables of an answer, one below the other."""
+    """Return the tables of an answer, one below the other."""
     return "\n".join(each.to_text() for each in tables if not each.given)
 
 
 def to_html(says: str, tables: Sequence[Table]) -> str:
-    """What is said, and under it the picture of the tables: an image is what an untrusted notebook keeps."""
+    """Return the message, and below it the picture of the tables: an untrusted notebook keeps only images."""
     image = base64.b64encode(to_svg(tables).encode()).decode()
     told = escape("\n".join(each.to_text() for each in tables))
     said = f"<pre>{escape(says)}</pre>" if says else ""
@@ -97,7 +97,7 @@ def to_html(says: str, tables: Sequence[Table]) -> str:
 
 
 def to_svg(tables: Sequence[Table]) -> str:
-    """The tables from left to right, in a new line where there is no more room; those of the answer stay together."""
+    """Return the tables from left to right, wrapped into lines; the tables of the answer stay together."""
     parts: list[str] = []
     x, y, tallest, widest = _EDGE, 12.0, 0.0, 0.0
     laid = [_drawn(each) for each in tables]
@@ -118,7 +118,7 @@ def to_svg(tables: Sequence[Table]) -> str:
 
 
 def _drawn(each: Table) -> tuple[float, float, str]:
-    """How wide and high a table is, and its parts."""
+    """Return a table's width, height and parts."""
     rows = each.rows
     sign = 0 if each.wrong is None else _SIGN
     wide = max(40.0, max(len(text) for row in rows for text, _ in row) * _LETTER + 14 + sign)

@@ -1,7 +1,7 @@
-"""What a teacher hands out of a lesson: the student's copy, the solved copy, assignments for graders, and paper.
+"""What a teacher releases from a lesson: the student version, the solved version, assignments for graders, and paper.
 
-All copies are derived from the markers in the lesson's exercise cells, and nothing is kept twice; points come from the
-file that registers the exercises. On paper the few steps that matter are printed in place of a player, one image each.
+All versions are derived from the markers in the lesson's exercise cells, so nothing is stored twice; points come from
+the exercise file. On paper, the few steps that matter are printed instead of a player, one image each.
 """
 
 from __future__ import annotations
@@ -42,29 +42,29 @@ NOT_CHECKED = "the exercise {0} is not checked by check({0!r}, ...) after its so
 
 
 class MarkerError(Exception):
-    """An exercise's cell whose markers do not fit together; the text says which."""
+    """An exercise cell whose markers don't match; the text names it."""
 
 
 def name_of(cell: Any) -> str | None:
-    """The name of the exercise in a cell, if there is one."""
+    """Return the name of the exercise in a cell, if there is one."""
     found = _EXERCISE.search(cell.source) if cell.cell_type == "code" else None
     return found[1] if found else None
 
 
 def solution(cell: Any) -> str:
-    """The code of an exercise's cell with its solution, without the markers and what checks it."""
+    """Return the code of an exercise cell with its solution, without the markers and the check."""
     return _SOLUTION.sub(r"\2", _halves(cell.source)[0])
 
 
 def is_note(cell: Any) -> bool:
-    """Whether a cell of text is for the presenter alone: Jupyter's slide type "Notes" says so."""
+    """Return True if a text cell is for the presenter only, by Jupyter's slide type "Notes"."""
     return cell.cell_type == "markdown" and cell.metadata.get("slideshow", {}).get("slide_type") == "notes"
 
 
 def student(notebook: Any) -> Any:
-    """A copy to work in: no solutions, no hidden tests, and no output of any cell.
+    """Return the version to work in: no solutions, no hidden tests, and no outputs.
 
-    An output may answer a question that stands above it, and a question can be asked in any words: none is kept.
+    No output is kept, because any of them may answer a question above it.
     """
     made = unsolved(notebook)
     _clear(made)
@@ -72,7 +72,7 @@ def student(notebook: Any) -> Any:
 
 
 def unsolved(notebook: Any) -> Any:
-    """A copy to run and then show: no solutions, no hidden tests, no outputs of either, and no notes of a presenter."""
+    """Return the version to run and then show: no solutions, no hidden tests and their outputs, no presenter notes."""
     made = copy.deepcopy(notebook)
     made.cells = [cell for cell in made.cells if not is_note(cell)]
     for cell in _marked(made):
@@ -82,7 +82,7 @@ def unsolved(notebook: Any) -> Any:
 
 
 def solved(notebook: Any) -> Any:
-    """A copy to read: with the solutions, without the markers and the hidden tests."""
+    """Return the version to read: with the solutions, without the markers and the hidden tests."""
     made = copy.deepcopy(notebook)
     for cell in _marked(made):
         cell.source = _HIDDEN.sub("", _SOLUTION.sub(r"\2", cell.source)).rstrip()
@@ -90,22 +90,22 @@ def solved(notebook: Any) -> Any:
 
 
 def unregistered(notebook: Any, known: Mapping[str, Exercise]) -> list[str]:
-    """The names that exercises of the notebook are checked by and that are not among the known ones."""
+    """Return the names of the notebook's checked exercises that aren't among the known ones."""
     names = [(name, cell.source) for cell in notebook.cells if (name := name_of(cell))]
     return [name for name, source in names if name not in known and _given(name, source)]
 
 
 def registered_in_cells(notebook: Any) -> set[str]:
-    """The names that cells of the notebook give to `exercise`, as they are written: no cell runs."""
+    """Return the names that cells of the notebook pass to `exercise`, as written; no cell runs."""
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     return {name for source in cells for name in _REGISTERED.findall(source)}
 
 
 def nbgrader(notebook: Any, known: Mapping[str, Exercise]) -> Any:
-    """The source of an nbgrader assignment: each exercise as a cell to fill in and a locked cell that gives points.
+    """Return the source of an nbgrader assignment: each exercise as a cell to fill in and a locked, graded cell.
 
-    Hidden tests are those of the exercise's own cell, or else the whole judgement, which also says
-    why. No cell has an output: nbgrader runs them all.
+    The hidden tests are those of the exercise's own cell, or else the whole verdict with its explanation. No cell has
+    an output: nbgrader runs them all.
     """
     made = copy.deepcopy(notebook)
     list(_marked(made))
@@ -115,7 +115,7 @@ def nbgrader(notebook: Any, known: Mapping[str, Exercise]) -> Any:
 
 
 def _clear(notebook: Any) -> None:
-    """Take away all that running a notebook has left in it."""
+    """Remove everything that running a notebook left in it."""
     notebook.metadata.pop("widgets", None)  # their states hold what the pictures showed
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -123,9 +123,9 @@ def _clear(notebook: Any) -> None:
 
 
 def otter(notebook: Any, known: Mapping[str, Exercise], files: Sequence[str] = ()) -> Any:
-    """The master notebook of an otter assignment: each exercise as a question, with a hidden test.
+    """Return the master notebook of an Otter assignment: each exercise as a question, with a hidden test.
 
-    `files` are the names of those beside it that go with it.
+    `files` are the names of the files that belong to it.
     """
     made = copy.deepcopy(notebook)
     made.metadata.setdefault("kernelspec", _KERNEL)  # without one otter stops
@@ -168,7 +168,7 @@ def _raw(notebook: Any, *lines: str) -> Any:
 
 
 def _marked(notebook: Any) -> Iterator[Any]:
-    """The cells with markers, each of which fits together."""
+    """Return the cells with markers, after checking that these match."""
     names: set[str] = set()
     for number, cell in enumerate(notebook.cells, 1):
         if cell.cell_type != "code":
@@ -206,7 +206,7 @@ def _for_nbgrader(cell: Any, known: Mapping[str, Exercise]) -> list[Any]:
 
 
 def _halves(source: str) -> tuple[str, str]:
-    """What a student fills in, and what comes after the last solution, which tests it."""
+    """Return the part that a student fills in, and the part after the last solution, which tests it."""
     *_, last = [0, *(found.end() for found in _SOLUTION.finditer(source))]
     begins = re.compile(r"^(?=[^\s])", re.M).search(source, last)
     end = begins.start() if begins else len(source)
@@ -214,13 +214,13 @@ def _halves(source: str) -> tuple[str, str]:
 
 
 def _graded(name: str, test: str) -> str:
-    """A hidden test that gives the points of the answer that is checked here."""
+    """Return a hidden test that gives the points of the answer checked here."""
     lines = ["### BEGIN HIDDEN TESTS", "from workbench.classroom import grade", ""]
     return "\n".join([*lines, f'grade("{name}", {_checked(name, test)})', "### END HIDDEN TESTS"])
 
 
 def _checked(name: str, code: str) -> str:
-    """What `check` is given for this exercise."""
+    """Return the arguments of `check` for this exercise."""
     answer = answer_of(name, code)
     if answer is None:
         raise MarkerError(NOT_CHECKED.format(name))
@@ -228,7 +228,7 @@ def _checked(name: str, code: str) -> str:
 
 
 def answer_of(name: str, source: str) -> str | None:
-    """What the cell of an exercise gives to `check`, if it does: an expression."""
+    """Return the expression that an exercise cell passes to `check`, if it does."""
     found = _given(name, source)
     return found and found[1].strip()
 
@@ -245,7 +245,7 @@ def _metadata(name: str, solution: bool = False, points: float | None = None) ->
 
 
 def on_paper() -> None:
-    """From now on this kernel shows each picture as stills."""
+    """Show every picture in this kernel as stills from now on."""
     from IPython.core.getipython import get_ipython
 
     shell = get_ipython()
@@ -255,9 +255,9 @@ def on_paper() -> None:
 
 
 def stills(picture: Picture, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-    """What a printed page shows of a picture: where its first backward begins, and the ends of what comes after.
+    """Return the steps to print of a picture: the start of its first backward pass, and the ends of all later parts.
 
-    Without a backward it is the step that the picture opens at.
+    Without a backward pass it is the step at which the picture opens.
     """
     story = picture.storyboard
     if not story.steps:
@@ -280,7 +280,7 @@ def stills(picture: Picture, include: Any = None, exclude: Any = None) -> dict[s
 
 
 def matter(story: Storyboard) -> Sequence[int]:
-    """The steps at which a part of the story is over: forward, backward, an update, a step of a training."""
+    """Return the steps that end a part of the story: forward, backward, an update, a training step."""
     steps = story.steps
     ends = [number for number in range(1, len(steps)) if _begins(steps[number - 1], steps[number])]
     return [number - 1 for number in ends] + [len(steps) - 1]
@@ -290,10 +290,10 @@ def _begins(before: Any, step: Any) -> bool:
     return bool(step.phase != before.phase or step.chapter)
 
 
-def _figure(story: Storyboard, k: int | None, said: str, kind: str) -> str:
+def _figure(story: Storyboard, k: int | None, title: str, kind: str) -> str:
     drawn = to_svg(story, k, "print")
     image = base64.b64encode(drawn.encode()).decode()
-    said = escape(said if len(said) <= _CAPTION else f"{said[:_CAPTION]}…")
-    shown = f'<img alt="{said}" src="data:image/svg+xml;base64,{image}">'
+    title = escape(title if len(title) <= _CAPTION else f"{title[:_CAPTION]}…")
+    shown = f'<img alt="{title}" src="data:image/svg+xml;base64,{image}">'
     wide = ' style="flex-basis: 100%"' if float(drawn.partition('width="')[2].partition('"')[0]) > _NARROW else ""
-    return f'<figure class="{kind}"{wide}>{shown}<figcaption>{said}</figcaption></figure>'
+    return f'<figure class="{kind}"{wide}>{shown}<figcaption>{title}</figcaption></figure>'

@@ -1,8 +1,8 @@
-"""How an answer is judged: run on the probes of its exercise, compared with the solution and with each misconception.
+"""Judging answers: run them on the probes of their exercise, and compare with the solution and each misconception.
 
-A probe takes an answer, runs it and returns what came of it: numbers, words, tensors, lists and dicts of these. An
-answer is right, and gets the points, if all probes find what they find in the solution; a part that is right earns
-nothing. An answer in which all probes find what they find in a misconception gets its hint.
+A probe takes an answer, runs it and returns what it found: numbers, words, tensors, lists and dicts of these. An answer
+is right, and gets the points, if all probes find what they find in the solution; a partly right answer earns nothing.
+An answer in which all probes find what they find in a misconception gets its hint.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class AnswerKind:
-    """Of which kind the right answer is: what is told of an answer of another kind, or of one not yet written."""
+    """The kind of the right answer, with the messages for answers of another kind and for missing ones."""
 
     kind: str  # value, function or class
     is_function: bool  # a class made from torch.autograd.Function
@@ -132,7 +132,7 @@ class AnswerKind:
 
     @classmethod
     def of(cls, solution: Any) -> AnswerKind:
-        """The kind of this answer."""
+        """Return the kind of this answer."""
         names = frozenset(vars(solution)) if isinstance(solution, type) else frozenset[str]()
         return cls(_kind(solution), _is_function(solution), _is_empty(solution), names)
 
@@ -200,7 +200,7 @@ class Exercise:
         return f"{NOT_YET.format(counted(self.points))}{sentence}"
 
     def _tables(self, found: dict[str, Any], right: set[str]) -> tuple[Table, ...]:
-        """The first case in which a number is wrong; if there is none, the first of which the arguments are drawn."""
+        """Return the first case with a wrong number; if there is none, the first whose arguments are drawn."""
         for aspect, probe in self.probes.items():
             if isinstance(probe, Cases) and (aspect not in right or (probe.names and len(right) == len(found))):
                 if drawn := probe.tables(aspect, found[aspect], self._expected[aspect], aspect in right):
@@ -229,7 +229,7 @@ def counted(points: float) -> str:
 
 
 def _value_compared(mine: Any, right: Any) -> str:
-    """How a wrong value differs from the right one, without telling the right one."""
+    """Describe how a wrong value differs from the right one, without giving the right one away."""
     if isinstance(right, str | dict | list):  # words: no distance
         is_same_kind = type(mine) is type(right)
         return "That's not it." if is_same_kind else EXPECTED.format(_kind_in_words(right), "something else")
@@ -252,7 +252,7 @@ def _listed(words: list[str]) -> str:
 
 
 def _lacks(found: Any, right: Any) -> bool:
-    """Whether None stands where the solution has something."""
+    """Return True if there is None where the solution has a value."""
     many = isinstance(right, list) or (isinstance(right, np.ndarray) and right.ndim > 0)
     if isinstance(found, list) and many and len(found) == len(right):
         return any(map(_lacks, found, right))
@@ -260,7 +260,7 @@ def _lacks(found: Any, right: Any) -> bool:
 
 
 def _is_empty(answer: Any, asked: Collection[str] = ()) -> bool:
-    """Whether nobody has written this answer yet, or a method of it that is asked for."""
+    """Return True if this answer, or a method that it must have, isn't written yet."""
     if answer is None or answer is ...:
         return True
     if isinstance(answer, type):
@@ -275,7 +275,7 @@ def _is_empty(answer: Any, asked: Collection[str] = ()) -> bool:
 
 
 def _says_return(answer: FunctionType) -> bool:
-    """Whether a function whose code does nothing says so itself: `return None` is an answer, `...` is none."""
+    """Return True if a function whose code does nothing returns explicitly: `return None` is an answer, `...` isn't."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(answer)))
     except (OSError, SyntaxError):
@@ -339,7 +339,7 @@ def compared(prediction: Any, truth: Any, tolerance: float) -> str:
 
 
 def _folded(value: bool | str) -> bool | str:
-    """A word without what makes it no other word: capitals, and blanks around it."""
+    """Return a word without differences that don't count: capitals, and spaces around it."""
     return value.strip().casefold() if isinstance(value, str) else value
 
 
@@ -358,7 +358,7 @@ def _numbers_compared(mine: np.ndarray, right: np.ndarray, tolerance: float) -> 
 
 
 def _close(mine: np.ndarray, right: np.ndarray, tolerance: float) -> np.ndarray:
-    """For each element whether it is right, up to a part of its own size, or up to the rounding of the largest."""
+    """Return for each element whether it is right, up to a part of its own size or the rounding of the largest."""
     largest = float(np.max(np.abs(right[np.isfinite(right)]), initial=0.0))
     with np.errstate(invalid="ignore"):
         close = np.abs(mine - right) <= np.maximum(tolerance * np.abs(right), _ROUNDING * largest + _ZERO)
@@ -366,7 +366,7 @@ def _close(mine: np.ndarray, right: np.ndarray, tolerance: float) -> np.ndarray:
 
 
 def _read(value: Any) -> bool | str | np.ndarray:
-    """A word, a truth value, or numbers as an array; whatever is none of these raises."""
+    """Return a word, a boolean, or numbers as an array; raise an error for anything else."""
     array = np.asarray(_detached(value))
     if not array.ndim and array.dtype.kind in "Ub":
         return array.item()
@@ -415,9 +415,9 @@ def _side(mine: np.ndarray, right: np.ndarray) -> str:
 
 @dataclass(frozen=True)
 class Cases:
-    """A probe that runs the answer on each case; where it finds arrays, wrong cells of them can be marked.
+    """A probe that runs the answer on each case; if it returns arrays, their wrong cells can be marked.
 
-    With `names`, of the gradient that arrives and of the arguments, these are drawn, too.
+    With `names` for the incoming gradient and the arguments, these are drawn too.
     """
 
     run: Callable[[Any, _Case], Any]
@@ -428,7 +428,7 @@ class Cases:
         return [self.run(answer, case) for case in self.cases]
 
     def tables(self, aspect: str, found: Any, expected: Any, right: bool) -> tuple[Table, ...]:
-        """The tables of the first case in which the answer found something else, or of the first if it is right."""
+        """Return the tables of the first case with a wrong result, or of the first case if all are right."""
         if not all(isinstance(each, list | np.ndarray) and len(each) == len(self.cases) for each in (found, expected)):
             return ()
         for case, mine, wanted in zip(self.cases, found, expected, strict=True):
@@ -442,7 +442,7 @@ class Cases:
         return tuple(each for each in drawn if each)
 
     def _judged(self, aspect: str, mine: Any, wanted: Any, right: bool) -> tuple[Table, ...]:
-        """The answer's own numbers, each marked as right or wrong."""
+        """Return the answer's own numbers, each marked as right or wrong."""
         several = isinstance(wanted, list) or bool(self.names)
         pairs = list(zip(mine, wanted, strict=False)) if several else [(mine, wanted)]
         moving = [name for name, each in zip(self.names, self.cases[0], strict=False) if isinstance(each, float | list)]
@@ -462,7 +462,7 @@ class Cases:
 
 
 class Marked:
-    """Numbers beside the right ones: the tables mark which are wrong."""
+    """Numbers with the right ones: the tables mark the wrong numbers."""
 
     def __init__(self, tables: Sequence[Table]) -> None:
         self.tables = tuple(tables)
@@ -676,7 +676,7 @@ def _backward_alone(answer: Any, case: _Case) -> list[Any]:
 
 @dataclass(frozen=True)
 class Raised:
-    """That an answer raised an error instead of giving a result.
+    """The error that an answer raised instead of returning a result.
 
     `line` is the answer's own line that raised it: empty without its text, None if it was raised afterwards.
     """
@@ -773,7 +773,7 @@ _MEANINGS = (
 
 @dataclass(frozen=True)
 class Odd:
-    """A result of which no numbers can be made; `kind` says what it is, in words."""
+    """A result that can't be converted to numbers; `kind` describes it in words."""
 
     kind: str
 
@@ -804,12 +804,12 @@ def alike(one: Any, other: Any) -> bool:
 
 
 def _anonymous(text: str) -> str:
-    """An error's text without the name that a learner gave to a Function."""
+    """Return an error's text without the name that a learner gave to a Function."""
     return re.sub(r"\w*Backward\w*", "Backward", text)
 
 
 class _Sink(StringIO):
-    """Takes what an answer prints, up to an end: a loop that only prints is stopped."""
+    """A place for an answer's output with a limit, so that a loop that only prints is stopped."""
 
     def write(self, text: str) -> int:
         if self.tell() > _LONGEST:
@@ -819,7 +819,7 @@ class _Sink(StringIO):
 
 @contextmanager
 def _aside() -> Iterator[None]:
-    """What a probe runs finds the modes as they are at first, and leaves nothing behind."""
+    """Run probes with the initial modes, and restore everything afterwards."""
     dtype, random, deepest = torch.get_default_dtype(), torch.get_rng_state(), sys.getrecursionlimit()
     try:
         torch.set_default_dtype(torch.float64)  # that of the probes' numbers
@@ -834,7 +834,7 @@ def _aside() -> Iterator[None]:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """A result as truth values, words, None, arrays of numbers, and lists and dicts of these."""
+    """Return a result as booleans, words, None, arrays of numbers, and lists and dicts of these."""
     if value is None or isinstance(value, str | bool | np.bool_):
         return bool(value) if isinstance(value, np.bool_) else value
     if depth > _DEEPEST or (isinstance(value, list | tuple | dict | range) and len(value) > _MOST):
@@ -855,7 +855,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
 
 
 def _own_line(error: BaseException, answer: Any) -> str | None:
-    """The last line of the answer's own code on the way to an error: None without one, empty without its text."""
+    """Return the last line of the answer's own code in a traceback: None without one, empty without its text."""
     functions = vars(answer).values() if isinstance(answer, type) else [answer]
     codes = [getattr(getattr(each, "__func__", each), "__code__", None) for each in functions]
     files = {code.co_filename for code in codes if code}

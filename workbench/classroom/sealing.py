@@ -104,7 +104,7 @@ def sealed(text: str, path: Path, is_tested: bool = False) -> str:
 
 
 class _Cut(ast.NodeTransformer):
-    """Puts a name in place of each answer: those that are given to `exercise` and `Misconception`, or these nodes."""
+    """Replace each answer by a name: the arguments of `exercise` and `Misconception`, or the given nodes."""
 
     def __init__(self, name: str, rights: Iterable[ast.AST] = (), wrongs: Iterable[ast.AST] = ()) -> None:
         self._name = name
@@ -171,7 +171,7 @@ class _Cut(ast.NodeTransformer):
 
 
 def _free_name(text: str) -> str:
-    """A name that the file does not have."""
+    """Return a name that the file doesn't use."""
     used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
     name = "SEALED"
     while name in used:
@@ -180,7 +180,7 @@ def _free_name(text: str) -> str:
 
 
 def _prune(tree: ast.Module) -> None:
-    """Take out what the file defines and nothing in it uses."""
+    """Remove what the file defines but doesn't use."""
     needed: set[str] = set()
     kept: set[ast.stmt] = set()
     waiting = [each for each in tree.body if not _given_by(each)]
@@ -197,7 +197,7 @@ def _prune(tree: ast.Module) -> None:
 
 
 def _given_by(statement: ast.stmt) -> set[str]:
-    """The names for whose sake alone a statement is there; none where it does something else."""
+    """Return the names that a statement only exists to define; none if it does something else."""
     if isinstance(statement, _Definition):
         return {statement.name}
     if isinstance(statement, ast.Import | ast.ImportFrom):
@@ -214,7 +214,7 @@ def _imported(name: ast.alias) -> str:
 
 
 def _roots(target: ast.expr) -> set[str]:
-    """The names of what is assigned to, or into."""
+    """Return the names of what is assigned to, or into."""
     if isinstance(target, ast.Tuple | ast.List):
         return set().union(*map(_roots, target.elts))
     while isinstance(target, ast.Attribute | ast.Subscript | ast.Starred):
@@ -226,7 +226,7 @@ def _roots(target: ast.expr) -> set[str]:
 
 
 def _nodes_of(answer: Any, tree: ast.Module, functions: Sequence[ast.AST], names: Mapping[str, Any]) -> set[ast.AST]:
-    """The parts of the file that define a function or a class: none of a value."""
+    """Return the parts of the file that define a function or a class; none for a value."""
     if not isinstance(answer, type):
         return _nodes_of_code(answer, functions, names)
     held = {node for node in tree.body if isinstance(node, ast.ClassDef) and names.get(node.name) is answer}
@@ -260,7 +260,7 @@ def _encloses(node: Any, code: CodeType) -> bool:
 
 
 def _check_cut(tree: ast.Module, found: Mapping[str, Exercise], right: Mapping[str, set[ast.AST]], cut: _Cut) -> None:
-    """Refuse a file in which a solution still stands."""
+    """Refuse a file that still contains a solution."""
     held = {*ast.walk(tree)}
     for name, exercise in found.items():
         given = cut.given.get(name)
@@ -273,7 +273,7 @@ def _check_cut(tree: ast.Module, found: Mapping[str, Exercise], right: Mapping[s
 
 
 def _user_of(tree: ast.Module, nodes: set[ast.AST], given: str = "") -> str:
-    """What uses a definition, in words."""
+    """Return what uses a definition, in words."""
     held = [each for each in tree.body if any(node in nodes for node in ast.walk(each)) or given in _given_by(each)]
     own = {given}.union(*map(_given_by, held))
     users = [each for each in tree.body if each not in held and own & _names_in(each)]
@@ -290,7 +290,7 @@ def _names_in(statement: ast.stmt) -> set[str]:
 
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
-    """Begin all random numbers so, and go on afterwards as before."""
+    """Seed all random numbers, and restore their states afterwards."""
     own, numpys, pythons = torch.get_rng_state(), np.random.get_state(), random.getstate()
     try:
         torch.manual_seed(seed)
@@ -304,7 +304,7 @@ def _seeded(seed: int) -> Iterator[None]:
 
 
 def _recorded(exercise: Exercise) -> dict[str, Any]:
-    """What the probes find in the answers of an exercise, to be packed."""
+    """Return what the probes find in the answers of an exercise, to be packed."""
     asked, right = AnswerKind.of(exercise.solution), exercise.found_in(exercise.solution)
     for aspect, each in right.items():
         if odd := _odd_in(each):
@@ -323,7 +323,7 @@ def _recorded(exercise: Exercise) -> dict[str, Any]:
 
 
 def _odd_in(found: Any) -> str:
-    """What stands in an outcome that is like nothing else, not even like itself; empty without it."""
+    """Return the part of a result that is like nothing else, not even like itself; empty if there is none."""
     if isinstance(found, Odd):
         return found.kind
     parts = found.values() if isinstance(found, dict) else found if isinstance(found, list) else ()
@@ -331,7 +331,7 @@ def _odd_in(found: Any) -> str:
 
 
 def _check_same(made: str, found: Mapping[str, Exercise], path: Path) -> None:
-    """Refuse a file whose probes do not find again what was recorded, whatever numbers chance gives."""
+    """Refuse a file whose probes don't reproduce what was recorded, for any random numbers."""
     try:
         again, _ = run(made, path)
     except Exception as error:
@@ -358,7 +358,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _unparsed(tree: ast.Module, name: str, outcomes: Mapping[str, Any], path: Path) -> str:
-    """The text of the file, with what was found in place of the docstring's end."""
+    """Return the text of the file, with the results at the end of the docstring."""
     body = tree.body
     if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
         body = body[1:]

@@ -155,16 +155,16 @@ def _lesson(lesson: Assignment, answers: _Answers, unread: Sequence[str]) -> str
     return f'<section><h2>{_text(lesson.name)}</h2><div class="wide" {label}>{table}</div>{told}</section>'
 
 
-def _row(student: str, names: Sequence[str], said: Mapping[str, Verdict]) -> str:
-    cells = "".join(_cell(said[name]) for name in names)
-    points, most = (sum(each) for each in zip(*((one.points, one.most) for one in said.values()), strict=True))
+def _row(student: str, names: Sequence[str], verdicts: Mapping[str, Verdict]) -> str:
+    cells = "".join(_cell(verdicts[name]) for name in names)
+    points, most = (sum(each) for each in zip(*((one.points, one.most) for one in verdicts.values()), strict=True))
     return f'<tr><th scope="row">{_text(student)}</th>{cells}<td>{points:g} of {most:g}</td></tr>'
 
 
-def _cell(said: Verdict) -> str:
-    state = state_of(said)
-    told = None if said.right or not said.answered or said.misconception else _TOLD.search(said.says)
-    error = f"{told[1]}: {told[2]}" if told else ""
+def _cell(verdict: Verdict) -> str:
+    state = state_of(verdict)
+    raised = None if verdict.right or not verdict.answered or verdict.misconception else _TOLD.search(verdict.says)
+    error = f"{raised[1]}: {raised[2]}" if raised else ""
     error = error if len(error) <= _IN_ROW else f"{error[:_IN_ROW]}…"
     small = f"<small>{_text(error)}</small>" if error else ""
     return f'<td class="{state.replace(" ", "-")}">{STATES[state][0]} {state}{small}</td>'
@@ -205,11 +205,11 @@ def _exercise(exercise: Exercise, answers: _Answers) -> str:
     )
 
 
-def _listed(title: str, said: Mapping[str, str]) -> str:
+def _listed(title: str, by_student: Mapping[str, str]) -> str:
     """List messages with the number of students that got each, and their names, folded."""
     items = []
-    for sentence, many in Counter(said.values()).most_common():
-        who = ", ".join(f"<bdi>{_text(student)}</bdi>" for student in said if said[student] == sentence)
+    for sentence, many in Counter(by_student.values()).most_common():
+        who = ", ".join(f"<bdi>{_text(student)}</bdi>" for student in by_student if by_student[student] == sentence)
         items.append(f"<li><b>{many} ×</b> {_text(sentence)}<details><summary>Who</summary>{who}</details></li>")
     return f"<h4>{title}</h4><ul>{''.join(items)}</ul>" if items else ""
 

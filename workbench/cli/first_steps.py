@@ -1,6 +1,6 @@
-"""Records some steps of a program that knows nothing of it, of whichever engine it uses.
+"""Record some steps of a program that doesn't know about it, for either engine.
 
-Nothing is imported for that: the workbench's own engine is listened to from the beginning, and PyTorch is recorded once
+Nothing is imported for that: the workbench's own engine is listened to from the start, and PyTorch is recorded once
 the program has imported it.
 """
 
@@ -29,7 +29,7 @@ LOST = "workbench: the recording was lost: {}: {}"
 
 
 def guarded(action: Callable[[], None]) -> None:
-    """Do this within the program, which is not to know of an error in it."""
+    """Run this inside the program, and hide its errors from the program."""
     try:
         action()
     except Exception as error:
@@ -37,10 +37,10 @@ def guarded(action: Callable[[], None]) -> None:
 
 
 class EngineSteps:
-    """The steps of one engine's program, and its trace from the step `first` to the step `last`, both counted from 0.
+    """The steps of one engine's program, and its trace from step `first` to step `last`, both counted from 0.
 
-    A step is an optimiser's, of which the program may have several. Where it has none, it is a backward. After each
-    step that is recorded `took` is told of it.
+    A step is that of an optimizer; a program may have several. Without an optimizer it is a backward pass. After each
+    recorded step, `took` is called with it.
     """
 
     name = ""  # of the engine
@@ -74,16 +74,16 @@ class EngineSteps:
 
     @property
     def steps(self) -> int:
-        """How many were taken."""
+        """The number of steps taken."""
         return self._updates or (0 if self._optimizes() else self._backwards)
 
     @property
     def has_backward(self) -> bool:
-        """Whether a backward was recorded."""
+        """True if a backward pass was recorded."""
         return self.trace is not None and any(isinstance(event, BackwardStarted) for event in self.trace.events)
 
     def updated(self, *_: Any) -> None:
-        """An optimiser has taken a step."""
+        """Count a step of an optimizer."""
         if not self._is_on or is_nested_step():
             return
         if threading.get_ident() != self._thread:
@@ -93,7 +93,7 @@ class EngineSteps:
             self._reached(self._updates)
 
     def ran_backward(self) -> None:
-        """A backward is over."""
+        """Count a backward pass that has finished."""
         self._backwards += 1
         self._waited += 1
         if self._is_on and self._took is not None and self._waited > PATIENCE:
@@ -118,26 +118,26 @@ class EngineSteps:
             guarded(lambda: self._outside(lambda: took(self)))
 
     def _optimizes(self) -> bool:
-        """Whether the program has an optimiser."""
+        """Return True if the program has an optimizer."""
         kind = self._optimizer()
         return any(issubclass(type(each), kind) for each in gc.get_objects())
 
     def _has_optimizer(self) -> bool:
-        """The same where each backward asks: all objects are looked at in the first ones, and then less and less."""
+        """Return True if there is an optimizer; asked at each backward pass, it looks less and less often."""
         count = self._backwards
         if not self._known_optimizer and (count - self._first <= LOOKED_FOR or not count & (count - 1)):
             self._known_optimizer = self._optimizes()
         return self._known_optimizer
 
     def begin_anew(self) -> None:
-        """Forget what was recorded, and record on."""
+        """Drop the recording so far, and start again."""
         if self._is_on and self.trace is not None:
             self._stop()
             self.recorded = self._waited = 0
             self._begin()
 
     def end(self) -> None:
-        """Record and count no longer."""
+        """Stop recording and counting."""
         if self._is_on:
             self._is_on = False
             if self.trace is not None:
@@ -146,23 +146,23 @@ class EngineSteps:
     # What an engine has of its own.
 
     def _optimizer(self) -> type:
-        """The class of all its optimisers."""
+        """Return the base class of all optimizers."""
         raise NotImplementedError
 
     def _begin(self) -> None:
-        """Begin to record."""
+        """Start recording."""
         raise NotImplementedError
 
     def _stop(self) -> None:
-        """Record no longer."""
+        """Stop recording."""
         raise NotImplementedError
 
     def _outside(self, action: Callable[[], None]) -> None:
-        """Do this where nothing is going on that is being recorded."""
+        """Run this where nothing that is being recorded is in progress."""
         action()
 
     def leave(self) -> None:
-        """Leave nothing behind."""
+        """Remove every trace of the recorder."""
         self.end()
 
 
@@ -180,7 +180,7 @@ class _StepsRecord(record):
 
 
 class WorkbenchSteps(EngineSteps):
-    """Those of a program of the workbench's own engine."""
+    """The steps of a program of the workbench's own engine."""
 
     name = "the workbench"
 
@@ -217,7 +217,7 @@ class WorkbenchSteps(EngineSteps):
         self._recording.end(self._frame)
 
     def leave(self) -> None:
-        """Leave nothing behind."""
+        """Remove every trace of the recorder."""
         super().leave()
         self._hook.remove()
         if self._hear in listeners:
@@ -225,7 +225,7 @@ class WorkbenchSteps(EngineSteps):
 
 
 class TorchSteps(EngineSteps):
-    """Those of a program of PyTorch's."""
+    """The steps of a PyTorch program."""
 
     name = "PyTorch"
 
@@ -256,16 +256,16 @@ class TorchSteps(EngineSteps):
         self._recording.end(self._frame)
 
     def leave(self) -> None:
-        """Leave nothing behind."""
+        """Remove every trace of the recorder."""
         super().leave()
         self._watch.remove()
         self._hook.remove()
 
 
 class FirstSteps:
-    """The steps of a program from `first` to `last`, of the engine that takes most of them; `done` is told of the last.
+    """The steps of a program from `first` to `last`, of the engine that takes most; `done` is called after the last.
 
-    A `last` of None is the end of the program. `took` is told of each step that was recorded.
+    If `last` is None, it is the end of the program. `took` is called after each recorded step.
     """
 
     def __init__(
@@ -276,7 +276,7 @@ class FirstSteps:
         done: Callable[[], None] | None = None,
         took: Callable[[EngineSteps], None] | None = None,
     ) -> None:
-        self._told = first, last, lines, self.finish, took
+        self._options = first, last, lines, self.finish, took
         self._when_done = done
         self._process = os.getpid()
         self.engines: list[EngineSteps] = []
@@ -285,7 +285,7 @@ class FirstSteps:
         self._looks: Any = None
 
     def begin_with(self, is_outermost: Callable[[FrameType], bool]) -> None:
-        """Begin with the program's outermost frame, of which it is told whether a frame is it."""
+        """Start at the program's outermost frame, which the given function recognizes."""
         self._before = before = sys.getprofile()
 
         def look(frame: FrameType, event: str, given: Any) -> None:
@@ -298,17 +298,17 @@ class FirstSteps:
 
     def _begin(self, frame: FrameType) -> None:
         _running.append(self)
-        self.engines.append(WorkbenchSteps(frame, *self._told))
-        self._import = _ImportWatch("torch", lambda: self.engines.append(TorchSteps(frame, *self._told)))
+        self.engines.append(WorkbenchSteps(frame, *self._options))
+        self._import = _ImportWatch("torch", lambda: self.engines.append(TorchSteps(frame, *self._options)))
 
     def finish(self) -> None:
-        """Record no longer, and tell so."""
+        """Stop recording, and call `done`."""
         guarded(self.end)
         if self._when_done is not None:
             guarded(self._when_done)
 
     def end(self) -> None:
-        """Record no longer."""
+        """Stop recording."""
         for each in self.engines:
             each.end()
 
@@ -325,12 +325,12 @@ class FirstSteps:
 
     @property
     def is_of_this_process(self) -> bool:
-        """Whether this is no forked child."""
+        """Return True unless this is a forked child."""
         return self._process == os.getpid()
 
     @property
     def most(self) -> EngineSteps | None:
-        """The engine of which a backward was recorded, the one that took most steps if both were."""
+        """Return the engine with a recorded backward pass; if both have one, the engine that took most steps."""
         found = [each for each in self.engines if each.has_backward]
         return max(found, key=lambda each: each.steps, default=None)
 
@@ -339,7 +339,7 @@ _running: list[FirstSteps] = []
 
 
 def _leave_all() -> None:
-    """A forked child, as one that loads data, is not recorded."""
+    """Stop recording in a forked child, such as one that loads data."""
     for each in tuple(_running):
         each.leave()
 
@@ -349,7 +349,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _ImportWatch:
-    """Calls an action once a module is imported, before who imports it goes on."""
+    """Call a function once a module is imported, before the importing code continues."""
 
     def __init__(self, name: str, action: Callable[[], None]) -> None:
         self._name, self._action = name, action
@@ -359,7 +359,7 @@ class _ImportWatch:
             sys.meta_path.insert(0, self)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """What finds the module, made to tell of it."""
+        """Return the spec of the module, with a loader that reports the import."""
         if name != self._name:
             return None
         self.remove()
@@ -378,6 +378,6 @@ class _ImportWatch:
         return spec
 
     def remove(self) -> None:
-        """Tell of nothing."""
+        """Report nothing any longer."""
         if self in sys.meta_path:
             sys.meta_path.remove(self)

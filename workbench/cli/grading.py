@@ -158,9 +158,9 @@ def shown(line: str) -> str:
     return "".join([each if each.isprintable() else ascii(each)[1:-1] for each in line])
 
 
-def _summed_up(said: Sequence[Verdict]) -> str:
-    points = f"{sum(each.points for each in said):g} of {counted(sum(each.most for each in said))}"
-    missed = ", ".join(each.exercise for each in said if not each.right)
+def _summed_up(verdicts: Sequence[Verdict]) -> str:
+    points = f"{sum(each.points for each in verdicts):g} of {counted(sum(each.most for each in verdicts))}"
+    missed = ", ".join(each.exercise for each in verdicts if not each.right)
     return f"{points}; not right: {missed}" if missed else points
 
 

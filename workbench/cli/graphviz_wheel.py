@@ -1,7 +1,7 @@
-"""The wheel that brings Graphviz to Python in a browser, made of npm's package @viz-js/viz when a site is built.
+"""The wheel with Graphviz for Python in a browser, made from npm's package @viz-js/viz when a site is built.
 
-That package begins its WebAssembly with promises, which are kept only when Python gives way to the browser: too late
-for a picture in the first cell. A worker may begin it at once, so the words that wait are taken out of its JavaScript.
+That package starts its WebAssembly with promises, which complete only when Python yields to the browser: too late for a
+picture in the first cell. A worker may start it immediately, so the words that wait are removed from its JavaScript.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ return dot => viz.renderString(dot, {format: "json0"});
 
 
 def graphviz_wheel(package: Path, folder: Path) -> Path:
-    """Make the wheel in a folder, of the file (`.tgz`) that npm has for @viz-js/viz; its path.
+    """Write the wheel into a folder, from npm's file (`.tgz`) of @viz-js/viz, and return its path.
 
-    Errors: ValueError if the file is no such package, or of a version that begins otherwise.
+    Raises:
+        ValueError: if the file isn't this package, or is of a version that starts differently.
     """
     try:
         with tarfile.open(package) as archive:
@@ -46,9 +47,10 @@ def graphviz_wheel(package: Path, folder: Path) -> Path:
 
 
 def javascript(module: str) -> str:
-    """JavaScript whose value is a function, from DOT to JSON, of the ES module that @viz-js/viz is.
+    """Return JavaScript for a function from DOT to JSON, made from the ES module of @viz-js/viz.
 
-    Errors: ValueError if the module begins otherwise than the versions that are known.
+    Raises:
+        ValueError: if the module starts differently from the known versions.
     """
     body, exports, _ = module.rpartition("export {")
     parts = ("function Module(", "class Viz", _BEGIN, "import.meta.url")

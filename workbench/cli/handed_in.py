@@ -206,16 +206,16 @@ def _said(ran: Any) -> Iterable[tuple[str, Any]]:
             stopped = next(((each.ename, each.evalue) for each in errors), None)
 
 
-def _with_error(said: dict[str, Any], stopped: tuple[str, str] | None) -> dict[str, Any]:
+def _with_error(entry: dict[str, Any], stopped: tuple[str, str] | None) -> dict[str, Any]:
     """Return the verdict on an answer; if its cell stopped before the answer was made, that error replaces it."""
     if stopped is None:
-        return said
-    is_made = said.get("is_read", True) and not said.get("is_old")
-    if is_made and (said.get("points") or stopped[0] not in BROKEN):
-        return said
+        return entry
+    is_made = entry.get("is_read", True) and not entry.get("is_old")
+    if is_made and (entry.get("points") or stopped[0] not in BROKEN):
+        return entry
     kind, text = stopped
     why = STOPPED.format(kind, _PLACE.sub(r", in line \1", text) or "no message")
-    return said | {"says": why, "points": 0, "misconception": None, "partly": False}
+    return entry | {"says": why, "points": 0, "misconception": None, "partly": False}
 
 
 def _unjudged(ran: Any, exercise: Exercise) -> Verdict:

@@ -1,7 +1,7 @@
-"""A site of static files in which the lessons run: JupyterLite, whose kernel is Python in the reader's browser.
+"""A static site in which the lessons run: JupyterLite, whose kernel is Python in the reader's browser.
 
-JupyterLite builds the site; what is added is the readers' copies, the workbench with what it needs as wheels, Graphviz,
-and a module that starts the kernel with all of it.
+JupyterLite builds the site. The workbench adds the readers' copies, wheels of itself and its dependencies, Graphviz,
+and a module that starts the kernel with all of this.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _PAGE = """<!doctype html>
 
 
 def lite(out: Path, lessons: Path | None, pyodide: Path | None, graphviz: Path | None) -> None:
-    """Write the site into the folder `out`, which is new or empty; where the build fails, nothing is left of it."""
+    """Write the site into the folder `out`, which is new or empty; if the build fails, nothing is left of it."""
     home = checkout()
     source = lessons or (SHIPPED if home is None else home / "notebooks")
     opened = first_lesson(source)
@@ -106,7 +106,7 @@ def _check_place(out: Path) -> None:
 
 
 def _built(place: Path, source: Path, graphviz: Path | None) -> Path:
-    """The site as JupyterLite makes it in a folder of its own, with the lessons and the wheels in it."""
+    """Return the site as JupyterLite builds it in a temporary folder, with the lessons and the wheels in it."""
     contents, exercises, wheels = place / "contents", place / "exercises", place / "wheels"
     for folder in (contents, exercises, wheels):
         folder.mkdir()
@@ -128,7 +128,7 @@ def _built(place: Path, source: Path, graphviz: Path | None) -> Path:
 
 
 def _fetched_graphviz(place: Path) -> Path:
-    """Graphviz for a browser, as npm has it in the version that is named here."""
+    """Return Graphviz for a browser, from npm in the version named here."""
     npm = shutil.which("npm")
     if npm is None:
         raise CommandError(errors.NO_NPM.format(_GRAPHVIZ))
@@ -144,7 +144,7 @@ def _fetched_graphviz(place: Path) -> Path:
 
 
 def _copy(path: Path) -> NotebookNode:
-    """A reader's copy of a lesson; above one that needs PyTorch, a cell says so."""
+    """Return a reader's copy of a lesson; if it needs PyTorch, with a first cell that says so."""
     made = copied(student, read(path), path)
     if any(cell.cell_type == "code" and _TORCH.search(cell.source) for cell in made.cells):
         made.cells.insert(min(1, len(made.cells)), new_markdown_cell(_NO_TORCH, id="no-torch-here"))
@@ -195,7 +195,7 @@ def _run_jupyterlite(place: Path) -> None:
 
 
 def _extensions() -> Iterator[str]:
-    """The folders of what JupyterLab in the browser shows pictures with, and runs Python."""
+    """Return the folders of the JupyterLab extensions that show pictures and run Python in the browser."""
     from jupyter_core.paths import jupyter_path
 
     for name in (_PLUGIN, "@jupyter-widgets/jupyterlab-manager", "anywidget"):
@@ -206,7 +206,7 @@ def _extensions() -> Iterator[str]:
 
 
 def _add_start(site: Path, opened: str, pyodide: Path | None) -> None:
-    """What starts the kernel, Pyodide's files if they are given, and the page that opens the first lesson."""
+    """Add the code that starts the kernel, Pyodide's files if given, and the page that opens the first lesson."""
     from jupyterlite_pyodide_kernel.constants import PYODIDE_CDN_URL
 
     (site / _STARTS).mkdir()
@@ -241,7 +241,7 @@ def _check_pyodide(folder: Path) -> None:
 
 
 def _copy_pyodide(folder: Path, place: Path) -> None:
-    """The kernel's files and those packages that the workbench uses, and a list of them alone."""
+    """Copy the kernel's files and the packages that the workbench uses, with a list of only these."""
     place.mkdir()
     for file in folder.glob("py*"):
         if file.name in _CORE or re.fullmatch(r"pyodide(\.asm)?\.m?js", file.name):
@@ -268,7 +268,7 @@ def _file(lock: dict[str, Any], name: str) -> str:
 
 
 def _there(folder: Path, lock: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """Those of the packages whose own file and whose dependencies' files are in the folder, and these dependencies."""
+    """Return the packages whose files, and whose dependencies' files, are in the folder, with these dependencies."""
     found: dict[str, Any] = {}
     for name in names:
         whole, waiting = {}, [name]

@@ -1,6 +1,6 @@
-"""Wheels of Python packages as they are installed here, for a Python in a browser, which runs no compiled part of them.
+"""Wheels of installed Python packages, for Python in a browser, which can't run their compiled parts.
 
-What a package needs there is read from its own metadata, as for a machine of the browser's kind.
+A package's metadata list its dependencies, evaluated for a machine like the browser.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ _WHEEL = "Wheel-Version: 1.0\nGenerator: workbench\nRoot-Is-Purelib: true\nTag: 
 
 
 def installed_wheels(names: Iterable[str], elsewhere: Iterable[str], place: Path) -> None:
-    """Write into `place` the wheels of these packages and of all that they need, but of those that come from elsewhere.
+    """Write into `place` the wheels of these packages and of all dependencies, except those that come from elsewhere.
 
-    Errors: CommandError, of a package that is not installed.
+    Raises:
+        CommandError: if a package isn't installed.
     """
     seen, waiting = {canonicalize_name(name) for name in elsewhere}, list(names)
     while waiting:
@@ -49,7 +50,7 @@ def installed_wheels(names: Iterable[str], elsewhere: Iterable[str], place: Path
             found = distribution(name)
         except PackageNotFoundError:
             raise CommandError(errors.NOT_INSTALLED.format(name)) from None
-        if not _tells_its_files(found):
+        if not _has_known_files(found):
             raise CommandError(errors.NO_RECORD.format(name))
         waiting += _needs(found)
         write_wheel(place, found.name, found.version, _files_of(found))
@@ -60,8 +61,8 @@ def _needs(found: Distribution) -> list[str]:
     return [each.name for each in asked if each.marker is None or each.marker.evaluate({**_BROWSER, "extra": ""})]
 
 
-def _tells_its_files(found: Distribution) -> bool:
-    """Whether the files of a package are known: not without a RECORD, nor where it is installed in place of a copy."""
+def _has_known_files(found: Distribution) -> bool:
+    """Return True if the files of a package are known: not without a RECORD, nor for an editable install."""
     if found.files is None:
         return False
     code = [file for file in found.files if not file.parts[0].endswith(".dist-info")]
@@ -69,7 +70,10 @@ def _tells_its_files(found: Distribution) -> bool:
 
 
 def _files_of(found: Distribution) -> dict[str, bytes]:
-    """The files of a package by their places in its wheel: what another program wrote or compiled is left out."""
+    """Return the files of a package by their places in its wheel, without those that another program wrote.
+
+    Compiled files are left out too.
+    """
     files = {}
     for file in found.files or []:
         inside = file.parts[0] != ".." and not Path(file).is_absolute() and "__pycache__" not in file.parts
@@ -84,7 +88,7 @@ def _files_of(found: Distribution) -> dict[str, bytes]:
 
 
 def own_wheel(place: Path) -> None:
-    """Write the workbench's own wheel, without the lessons: they are the site's notebooks."""
+    """Write the workbench's own wheel, without the lessons: the site has them as notebooks."""
     package = Path(workbench.__file__).parent
     files = {
         file.relative_to(package.parent).as_posix(): file.read_bytes()
@@ -97,7 +101,7 @@ def own_wheel(place: Path) -> None:
 
 
 def write_wheel(place: Path, name: str, version: str, files: Mapping[str, bytes]) -> Path:
-    """Write a wheel of these files into a folder, the same for the same files; its path."""
+    """Write a wheel of these files into a folder and return its path; the same files give the same wheel."""
     metadata = metadata_folder(name, version)
     whole = {**files, f"{metadata}/WHEEL": _WHEEL.encode()}
     lines = [f"{file},sha256={_digest(text)},{len(text)}\n" for file, text in whole.items()]
@@ -119,5 +123,5 @@ def _stem(name: str, version: str) -> str:
 
 
 def metadata_folder(name: str, version: str) -> str:
-    """The folder of a wheel's metadata."""
+    """Return the metadata folder of a wheel."""
     return f"{_stem(name, version)}.dist-info"

@@ -59,12 +59,12 @@ def text_of(file: Path) -> str:
 def exercises_of(path: Path) -> Mapping[str, Exercise]:
     """Return the exercises that the file next to a notebook registers, by name; none without such a file."""
     file = file_of(path)
-    with _told(file):
+    with _one_line_errors(file):
         return registered(file) if file.exists() and text_of(file) else {}
 
 
 @contextmanager
-def _told(file: Path) -> Iterator[None]:
+def _one_line_errors(file: Path) -> Iterator[None]:
     """Turn errors of an exercise file that runs here into a one-line message."""
     try:
         yield
@@ -118,7 +118,7 @@ def for_students(file: Path, is_tested: bool = False) -> str:
 @cache
 def _sealed(file: Path, changed: int, is_tested: bool) -> str:
     text = text_of(file)
-    with _told(file):
+    with _one_line_errors(file):
         return sealed(text, file, is_tested)
 
 

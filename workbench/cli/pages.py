@@ -1,4 +1,4 @@
-"""Notebooks executed and written as pages that need nothing else: a page for each, or all lessons as a book."""
+"""Notebooks executed and written as self-contained pages: a page each, or all lessons as a book."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from workbench.scene.picture import check_place, write_whole
 
 
 def execute(notebook: NotebookNode, path: Path, place: str | None = None, more: int = 0) -> None:
-    """Run all cells of `notebook`, read from `path`, in `place` or the folder it lies in, and fill in their outputs.
+    """Run all cells of `notebook`, read from `path`, in `place` or its own folder, and fill in their outputs.
 
-    The first `more` cells are not from the file: where a cell that fails is named, they do not count. A notebook that
-    needs PyTorch keeps the outputs that it was saved with where PyTorch is not installed.
+    The first `more` cells aren't from the file: they don't count in the number of a failing cell. Without PyTorch, a
+    notebook that needs it keeps the outputs that it was saved with.
     """
     if _was_run(notebook) and needs_torch(notebook) and find_spec("torch") is None:
         print(f"{path.name} needs PyTorch, which is not installed: it is shown as it was saved.", flush=True)
@@ -68,7 +68,7 @@ def execute(notebook: NotebookNode, path: Path, place: str | None = None, more: 
 
 
 def client_of(notebook: NotebookNode, place: str, **options: Any) -> NotebookClient:
-    """What runs a notebook in the folder `place`, with the kernel of this interpreter, whatever it was written with."""
+    """Return the client that runs a notebook in the folder `place`, with this interpreter's kernel for any notebook."""
     # No kernel spec is looked up: whatever is installed on the machine, "python3" is this interpreter.
     specs = KernelSpecManager(kernel_dirs=[], ensure_native_kernel=True)
     return NotebookClient(
@@ -83,7 +83,7 @@ def client_of(notebook: NotebookNode, place: str, **options: Any) -> NotebookCli
 
 
 def needs_torch(notebook: NotebookNode) -> bool:
-    """Whether a cell imports PyTorch itself."""
+    """Return True if a cell imports PyTorch itself."""
     return any(re.search(r"^import torch\b", cell.source, re.M) for cell in notebook.cells if cell.cell_type == "code")
 
 
@@ -104,14 +104,14 @@ _UNANSWERED = re.compile(re.escape(NO_PREDICTION).replace(r"\{\}", ".+?"))
 
 
 class _Renderer(IPythonRenderer):
-    """Leaves tags within a line as they are: nbconvert closes each of them where it opens, to look for images."""
+    """A renderer that leaves inline tags as they are: nbconvert closes each of them to look for images."""
 
     def inline_html(self, html: str) -> str:
         return super().inline_html(html) if "<img" in html else html
 
 
 def as_html(text: str, attachments: dict[str, dict[str, str]] | None = None) -> str:
-    """A text of a cell, such as a part of a page has it, with the images that are attached to the cell."""
+    """Return the HTML of a cell's text as part of a page, with the images attached to the cell."""
     renderer = _Renderer(escape=False, embed_images=True, attachments=attachments)
     return str(MarkdownWithMath(renderer=renderer).render(text))
 
@@ -119,7 +119,7 @@ def as_html(text: str, attachments: dict[str, dict[str, str]] | None = None) -> 
 class _Exporter(HTMLExporter):
     @pass_context
     def markdown2html(self, context: Any, source: str) -> str:
-        """The HTML of a cell of text, with the images it shows inside."""
+        """Return the HTML of a text cell, with its images embedded."""
         renderer = _Renderer(
             escape=False,
             embed_images=self.embed_images,
@@ -130,7 +130,7 @@ class _Exporter(HTMLExporter):
 
 
 def ask_for_guesses(notebook: NotebookNode) -> None:
-    """Where a check found no prediction, ask the reader of a page for one, who cannot write it there."""
+    """Ask the reader of a page for a prediction where a check found none, as a page can't take one."""
     for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
         for held in (output, output.get("data", {})):
             for name in {"text", "text/plain"} & held.keys():
@@ -138,7 +138,7 @@ def ask_for_guesses(notebook: NotebookNode) -> None:
 
 
 def page(notebook: NotebookNode, path: Path, book: Mapping[str, str] | None = None) -> str:
-    """The executed `notebook`, read from `path`, as the text of a page, in the frame of a book if one is given."""
+    """Return the executed `notebook`, read from `path`, as the text of a page, in a book's frame if one is given."""
     ask_for_guesses(notebook)
     widgets = _take_widgets(notebook)
     # It would complain about each picture without a text of its own.
@@ -156,9 +156,9 @@ def page(notebook: NotebookNode, path: Path, book: Mapping[str, str] | None = No
 
 
 def _take_widgets(notebook: NotebookNode) -> dict[str, list[Any]]:
-    """Put a place for a widget over its still picture, and give what a page needs to bring it to life.
+    """Put a place for a widget over its still picture, and return what a page needs to start the widget.
 
-    A widget whose front end is a module of its own lives on in a page; of any other the still picture stays.
+    A widget whose front end is a module of its own works on a page; any other one stays a still picture.
     """
     models = notebook.metadata.pop("widgets", {}).get(STATE, {}).get("state", {})
     modules: dict[str, int] = {}
@@ -179,7 +179,7 @@ def _take_widgets(notebook: NotebookNode) -> dict[str, list[Any]]:
 
 
 def run(notebooks: Sequence[Path], out: Path) -> None:
-    """Execute each notebook and write its page into `out`; the first failing cell ends it."""
+    """Execute each notebook and write its page into `out`; the first failing cell stops it."""
     # Everything that can be refused is refused before the first cell runs.
     read_in = [read(path) for path in notebooks]
     targets = _targets(notebooks, out)
@@ -194,13 +194,13 @@ def run(notebooks: Sequence[Path], out: Path) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file, whole or not at all, and say so."""
+    """Write a file, completely or not at all, and print its name."""
     write_whole(path, text.encode(errors="backslashreplace"))  # half of a character, which JSON can hold
     print(f"Wrote {path}.", flush=True)
 
 
 def _targets(notebooks: Sequence[Path], out: Path) -> list[Path]:
-    """The page of each notebook, in a folder that is there when this returns."""
+    """Return the page of each notebook, in a folder that exists afterwards."""
     if out.suffix == ".html" and len(notebooks) > 1:
         raise CommandError(errors.ONE_PAGE.format(out, len(notebooks)))
     single = out.suffix == ".html" and not out.is_dir()
@@ -244,7 +244,7 @@ class Section:
 
     @property
     def text(self) -> str:
-        """What stands under the heading, without the numbers of cells."""
+        """The text under the heading, without the numbers of cells."""
         return " ".join(re.sub(r"\b(?:In|Out)\s*\[\d+\]:", " ", "".join(self.words)).split())
 
 
@@ -261,13 +261,13 @@ class Lesson:
 
     @property
     def title(self) -> str:
-        """What its first heading says."""
+        """The text of its first heading."""
         found = re.search(r"^# (.+)$", self._text(), re.M)
         return found[1].replace("`", "") if found else self.path.stem
 
     @property
     def question(self) -> str:
-        """The question that the lesson answers, if it says one."""
+        """The question that the lesson answers, if it has one."""
         found = re.search(r"\*\*The question of this lesson:\*\* (.+)", self._text())
         asked = found[1] if found else ""
         return re.sub(r"[*`]", "", asked[:1].upper() + asked[1:])
@@ -299,7 +299,7 @@ def book(out: Path, folder: Path | None = None) -> None:
 
 
 def readable(notebook: NotebookNode) -> NotebookNode:
-    """The lesson with each solution folded below its exercise, and links to pages in place of notebooks."""
+    """Return the lesson with each solution folded below its exercise, and links to pages instead of notebooks."""
     solutions = {name_of(cell): solution(cell) for cell in notebook.cells if name_of(cell)}
     made = unsolved(notebook)
     cells = []
@@ -382,14 +382,14 @@ def _contents(lessons: Sequence[Lesson], sections: Sequence[Section]) -> str:
 
 
 def _sections(text: str, lesson: Lesson) -> list[Section]:
-    """What stands under each heading of a page."""
+    """Return the text under each heading of a page."""
     reader = _SectionReader(lesson)
     reader.feed(text)
     return reader.sections
 
 
 class _SectionReader(HTMLParser):
-    """Collects the words of a page by heading, without scripts, styles, pictures and the frame of the book."""
+    """Collect the words of a page by heading, without scripts, styles, pictures and the book's frame."""
 
     _SILENT = ("script", "style", "nav", "head", "svg", "button")
 

@@ -1,4 +1,4 @@
-"""What a teacher makes of a lesson: copies to hand out, slides for a projector, and paper."""
+"""What a teacher makes from a lesson: versions to release, slides for a projector, and paper."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ c.NbConvertBase.display_data_priority = [
 
 
 def release(source: Path, kind: str, out: Path) -> None:
-    """Write the copies of one kind (a name in `KINDS`) of a notebook or of a folder's, with the files beside them.
+    """Write one version (a name in `KINDS`) of a notebook or of all notebooks in a folder, with the files next to them.
 
-    The file of the exercises goes along without the solutions, but for the copy that has them.
+    The exercise file is written without its solutions, except for the version that has them.
     """
     found = sorted(source.glob("*.ipynb")) if source.is_dir() else [source]
     if not found:
@@ -84,7 +84,7 @@ def release(source: Path, kind: str, out: Path) -> None:
 
 
 def _copied(path: Path, kind: str) -> str:
-    """The text of a notebook's copy; one whose exercises nobody could check is refused."""
+    """Return the text of a notebook's copy; refuse one with an exercise that can't be checked."""
     notebook, known = read(path), exercises_of(path)
     file = file_of(path).name
     copies: dict[str, Callable[[NotebookNode], NotebookNode]] = {
@@ -117,7 +117,7 @@ def check_earned(path: Path) -> None:
 
 
 def _place_of(path: Path, kind: str, out: Path) -> Path:
-    """Each notebook is an assignment of its own for nbgrader."""
+    """Return the folder of a copy: for nbgrader, each notebook is an assignment of its own."""
     return out / "source" / path.stem / path.name if kind == "nbgrader" else out / path.name
 
 
@@ -160,8 +160,8 @@ def present(path: Path, handout: Path | None) -> None:
     try:
         for target in [slides, *([handout] if handout else [])]:
             check_place(target)
-        talk = _slides(_told(copied(lambda given: readable(_noted(given)), source, path), path))
-        paper = _paper(_told(copied(unsolved, source, path), path, ON_PAPER), source) if handout else None
+        talk = _slides(_with_answers(copied(lambda given: readable(_noted(given)), source, path), path))
+        paper = _paper(_with_answers(copied(unsolved, source, path), path, ON_PAPER), source) if handout else None
         frame = {
             "css": static("talk.css"),
             "header": "",
@@ -179,8 +179,8 @@ def present(path: Path, handout: Path | None) -> None:
         raise CommandError(errors.NOT_WRITTEN.format(error.filename, error.strerror)) from None
 
 
-def _told(notebook: NotebookNode, path: Path, more: str = "") -> NotebookNode:
-    """The notebook with all outputs, in which a check of a prediction tells the answer; `more` runs before it, too."""
+def _with_answers(notebook: NotebookNode, path: Path, more: str = "") -> NotebookNode:
+    """Return the notebook with all outputs, in which checks of predictions give the answer; `more` runs before it."""
     notebook.cells.insert(0, new_code_cell(f"{HOOK}\n{more}"))
     with place_to_run(path) as place:
         execute(notebook, path, place, more=1)
@@ -189,7 +189,7 @@ def _told(notebook: NotebookNode, path: Path, more: str = "") -> NotebookNode:
 
 
 def _parted(cell: NotebookNode) -> list[NotebookNode]:
-    """A cell of text in parts that begin with a heading, since a slide does."""
+    """Split a text cell at its headings, because a slide starts with one."""
     if cell.cell_type != "markdown" or cell.source.startswith("<aside"):
         return [cell]
     parts = filter(None, map(str.strip, re.split(r"^(?=##? )", cell.source, flags=re.M)))
@@ -198,7 +198,7 @@ def _parted(cell: NotebookNode) -> list[NotebookNode]:
 
 
 def _noted(notebook: NotebookNode) -> NotebookNode:
-    """The notebook with the notes of a presenter, whom they are shown to in a window apart."""
+    """Return the notebook with the presenter's notes, which appear in a separate window."""
     made = copy.deepcopy(notebook)
     for cell in filter(is_note, made.cells):
         cell.source = f'<aside class="notes">{_unbroken_lines(as_html(cell.source, cell.get("attachments")))}</aside>'
@@ -207,7 +207,7 @@ def _noted(notebook: NotebookNode) -> NotebookNode:
 
 
 def _slides(notebook: NotebookNode) -> NotebookNode:
-    """The lesson without the cells in which a reader writes a prediction, as a room says it; links lead to slides."""
+    """Return the lesson without the cells for written predictions, which an audience speaks; links lead to slides."""
     notebook.cells = [cell for cell in notebook.cells if not _is_guess(cell) and not _is_skipped(cell)]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
@@ -224,7 +224,7 @@ def _is_guess(cell: NotebookNode) -> bool:
 
 
 def _paper(notebook: NotebookNode, source: NotebookNode) -> NotebookNode:
-    """The lesson for paper: stills, room to write where something is asked, and all answers on a last page."""
+    """Return the lesson for paper: stills, room to write at each question, and all answers on a last page."""
     notebook.metadata.get("widgets", {}).pop(STATE, None)
     paper = _Paper({name_of(cell): solution(cell) for cell in source.cells if name_of(cell)})
     for cell in notebook.cells:
@@ -246,7 +246,7 @@ def _paper(notebook: NotebookNode, source: NotebookNode) -> NotebookNode:
 
 @dataclass
 class _Paper:
-    """A lesson on its way to paper: what would answer a question above it goes to the answers."""
+    """A lesson being put on paper: what would answer a question above it moves to the answers."""
 
     solutions: dict[str | None, str]
     cells: list[NotebookNode] = field(default_factory=list)
@@ -258,7 +258,7 @@ class _Paper:
     held: list[str] = field(default_factory=list)  # stills that would answer a question
 
     def read(self, cell: NotebookNode) -> None:
-        """A cell of text: its first paragraph goes to the answer that it explains, with the list that it opens."""
+        """Return a text cell; its first paragraph, with the list after it, moves to the answer that it explains."""
         paragraphs = cell.source.split("\n\n")
         if self.answered and not re.search(r"^#|\*\*(Predict|Before you)\b", paragraphs[0]):
             many = 1 + (paragraphs[0].endswith(":") or bool(re.match(r"- ", (paragraphs[1:] or [""])[0])))
@@ -269,21 +269,21 @@ class _Paper:
         self.guessed = self.guessed and not cell.source.startswith("#")
 
     def ask(self, name: str, cell: NotebookNode) -> None:
-        """An exercise: room for its code, and its solution among the answers."""
+        """Return room for an exercise's code, and move its solution to the answers."""
         cell.outputs = []
         self.cells.append(new_markdown_cell('<div class="room code"></div>'))
         self.answers.append(f"<h3>{escape(name)}</h3><pre>{_unbroken(self.solutions[name])}</pre>")
         self.answered = False
 
     def guess(self, cell: NotebookNode) -> None:
-        """A cell for predictions: a line for each."""
+        """Return a line to write on for each prediction of a cell."""
         guesses = [_labelled(guess, said) for guess, said in _GUESS.findall(cell.source)]
         lines = "".join(f'<p class="room">Your prediction ({escape(said)}):</p>' for said in guesses)
         self.cells[-1] = new_markdown_cell(f'<div class="guess">{lines}</div>')
         self.asked = self.guessed = True
 
     def run(self, cell: NotebookNode) -> None:
-        """Any other cell of code: what it prints and shows stays, unless a question above asks for it."""
+        """Return any other code cell with its outputs, unless a question above asks for them."""
         told = "".join(output.get("text", "") for output in cell.outputs if ANSWER in output.get("text", ""))
         cell.outputs = [_still(output) for output in cell.outputs if ANSWER not in output.get("text", "")]
         whole = bool(told) or self.waits  # the cell itself is asked about
@@ -300,17 +300,17 @@ class _Paper:
             self.held, self.answered = [], True
 
 
-def _labelled(guess: str, said: str) -> str:
-    """What stands on a line to write on: the prediction's name, and what its comment says of it."""
+def _labelled(guess: str, words: str) -> str:
+    """Return the label of a line to write on: the prediction's name and its comment."""
     if guess == "prediction":
-        return said or guess
-    return f"{guess}: {said}" if said and not said.startswith("your number") else guess
+        return words or guess
+    return f"{guess}: {words}" if words and not words.startswith("your number") else guess
 
 
 def _without_later(output: NotebookNode, whole: bool) -> str:
-    """Take from a picture what may show what was asked, and give it: all but its first still, or its only one.
+    """Remove and return the part of a picture that may answer a question: all but its first still, or its only one.
 
-    If the `whole` output is asked about, any other one is given, too.
+    If the question is about the `whole` output, any other output is removed too.
     """
     data = output.get("data", {})
     shown = data.get("text/html", "")
@@ -335,7 +335,7 @@ def _left(output: NotebookNode) -> bool:
 
 
 def _heading(held: list[str]) -> str:
-    """What a button would have done for what is shown."""
+    """Return the heading above printed pictures; it says where a player's button would have led."""
     shown = "".join(held)
     return _MOVED if PLACE in shown else _PRESSED if LATER in shown else _SHOWN
 
@@ -354,7 +354,7 @@ def _unbroken_lines(html: str) -> str:
 
 
 def _still(output: NotebookNode) -> NotebookNode:
-    """A picture without what plays it."""
+    """Return a picture without its player."""
     data = output.get("data", {})
     data.pop(WIDGET, None)
     shown = data.get("text/html", "")
@@ -364,7 +364,11 @@ def _still(output: NotebookNode) -> NotebookNode:
 
 
 def _find_browser() -> str:
-    """The path of an installed Chromium, Chrome or Edge; a CommandError says what to do without one."""
+    """Return the path of an installed Chromium, Chrome or Edge.
+
+    Raises:
+        CommandError: if there is none; it says what to do.
+    """
     places = (place for place in map(os.path.expandvars, _PLACES) if os.path.exists(place))
     found = next((path for name in _BROWSERS if (path := shutil.which(name))), None) or next(places, None)
     if found is None:
@@ -373,7 +377,7 @@ def _find_browser() -> str:
 
 
 def _print_to_pdf(browser: str, page: str, target: Path) -> None:
-    """Print the text of a page that needs nothing else into a PDF file."""
+    """Print a self-contained page into a PDF file."""
     with TemporaryDirectory() as folder:
         source, made = Path(folder) / "page.html", Path(folder) / "page.pdf"
         source.write_text(page, encoding="utf-8", errors="backslashreplace")

@@ -68,9 +68,9 @@ class UntilFinding:
             count = f"{last:,} step{'s' * (last > 1)}" if last else "the recording"
             return FOUND_NOTHING.format(steps=count, script=script, wrote=f"{wrote}.")
         where = f"in step {last:,}" if not self.has_ended else f"after step {last:,}" if last else "in the first step"
-        return FOUND.format(where=where, script=script, wrote=f"{wrote}; {rest}.\n{self._told()}")
+        return FOUND.format(where=where, script=script, wrote=f"{wrote}; {rest}.\n{self._findings_text()}")
 
-    def _told(self) -> str:
+    def _findings_text(self) -> str:
         """Return the findings as text, with names that became known when the recording ended."""
         assert self.engine is not None and self.engine.trace is not None
         now = self.engine.trace.findings()

@@ -1,4 +1,4 @@
-"""What a PyTorch without CUDA says of it: there is no such device (torch.cuda)."""
+"""PyTorch's CUDA functions as in a PyTorch without CUDA: there is no such device (torch.cuda)."""
 
 from __future__ import annotations
 
@@ -54,159 +54,159 @@ def __getattr__(name: str) -> Any:
 
 
 def is_available() -> bool:
-    """False: tensors are always in the computer's own memory."""
+    """Return False: tensors are always in the computer's main memory."""
     return False
 
 
 def is_initialized() -> bool:
-    """False: there is nothing to initialise."""
+    """Return False: there is nothing to initialize."""
     return False
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """False: there is no device that could."""
+    """Return False: there is no such device."""
     return False
 
 
 def device_count() -> int:
-    """0: how many such devices there are."""
+    """Return 0, the number of such devices."""
     return 0
 
 
 def init() -> None:
-    """AssertionError: there is no such device, as all functions say that need one."""
+    """Raise AssertionError: there is no such device, as all functions that need one say."""
     raise AssertionError(errors.NO_CUDA)
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait for a device; AssertionError, as there is none."""
+    """Raise AssertionError: there is no device to wait for."""
     init()
 
 
 def current_device() -> int:
-    """The number of the device in use; AssertionError, as there is none."""
+    """Raise AssertionError: there is no device in use."""
     return init()  # type: ignore[return-value]
 
 
 def set_device(device: Any) -> None:
-    """Use a device; AssertionError, as there is none."""
+    """Raise AssertionError: there is no device to use."""
     init()
 
 
 def current_stream(device: Any = None) -> Any:
-    """The stream in use; AssertionError, as there is no device."""
+    """Raise AssertionError: there is no device with a stream."""
     init()
 
 
 def default_stream(device: Any = None) -> Any:
-    """A device's own stream; AssertionError, as there is none."""
+    """Raise AssertionError: there is no device with a stream."""
     init()
 
 
 def get_device_name(device: Any = None) -> str:
-    """What a device is called; AssertionError, as there is none."""
+    """Raise AssertionError: there is no device with a name."""
     return init()  # type: ignore[return-value]
 
 
 def get_device_properties(device: Any = None) -> Any:
-    """What a device can do; AssertionError, as there is none."""
+    """Raise AssertionError: there is no device with properties."""
     init()
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """Which instructions a device has; AssertionError, as there is none."""
+    """Raise AssertionError: there is no device with instructions."""
     return init()  # type: ignore[return-value]
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """How much memory of a device is free, and how much it has; AssertionError, as there is none."""
+    """Raise AssertionError: there is no device with memory, in bytes."""
     return init()  # type: ignore[return-value]
 
 
 def ipc_collect() -> None:
-    """Let go memory that other processes have left; AssertionError, as there is no device."""
+    """Raise AssertionError: there is no device with memory of other processes."""
     init()
 
 
 def empty_cache() -> None:
-    """Give back memory that is not in use: there is none."""
+    """Release unused memory: there is none."""
 
 
 def memory_allocated(device: Any = None) -> int:
-    """0 bytes: nothing is on such a device."""
+    """Return 0 bytes: there is nothing on such a device."""
     return 0
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """0 bytes, at any time."""
+    """Return 0 bytes, the maximum so far."""
     return 0
 
 
 def memory_reserved(device: Any = None) -> int:
-    """0 bytes: nothing is kept for such a device."""
+    """Return 0 bytes: nothing is reserved on such a device."""
     return 0
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """0 bytes were ever kept."""
+    """Return 0 bytes, the maximum so far."""
     return 0
 
 
 def memory_stats(device: Any = None) -> dict[str, Any]:
-    """Counts of a device's memory: none."""
+    """Return the counts of a device's memory: an empty dict."""
     return OrderedDict()
 
 
 def manual_seed(seed: int) -> None:
-    """Begin a device's random numbers anew: nothing is done, as it has none."""
+    """Seed a device's random numbers; this has no effect, as it has none."""
     int(seed)
 
 
 def manual_seed_all(seed: int) -> None:
-    """Begin the random numbers of all devices anew: nothing is done, as there are none."""
+    """Seed the random numbers of all devices; this has no effect, as there are none."""
     int(seed)
 
 
 def seed() -> None:
-    """Begin a device's random numbers by chance: nothing is done."""
+    """Seed a device's random numbers randomly; this has no effect."""
 
 
 def seed_all() -> None:
-    """Begin the random numbers of all devices by chance: nothing is done."""
+    """Seed the random numbers of all devices randomly; this has no effect."""
 
 
 def initial_seed() -> int:
-    """How a device's random numbers began; AssertionError, as there is none."""
+    """Raise AssertionError: there is no device with a seed."""
     return init()  # type: ignore[return-value]
 
 
 def get_rng_state(device: Any = "cuda") -> Tensor:
-    """Where a device's random numbers are, in bytes; AssertionError, as there is none."""
+    """Raise AssertionError: there is no device with a state of random numbers, in bytes."""
     return init()  # type: ignore[return-value]
 
 
 def get_rng_state_all() -> list[Tensor]:
-    """Where the random numbers of all devices are: an empty list."""
+    """Return the states of the random numbers of all devices: an empty list."""
     return []
 
 
 def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
-    """Go back to where a device's random numbers were: nothing is done, as it has none."""
+    """Restore the state of a device's random numbers; this has no effect, as it has none."""
 
 
 def set_rng_state_all(new_states: Any) -> None:
-    """Go back to where the random numbers of all devices were: there are none."""
+    """Restore the states of the random numbers of all devices: there are none."""
 
 
 class Stream:
-    """A queue of a device's work; RuntimeError, as there is no device. Source: torch.cuda.Stream."""
+    """A queue of a device's work: RuntimeError, as there is no device. PyTorch: torch.cuda.Stream."""
 
     def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
         raise RuntimeError("torch.cuda.Stream requires CUDA support")
 
 
 class Event:
-    """A mark in a device's work; RuntimeError, as there is no device. Source: torch.cuda.Event."""
+    """A mark in a device's work: RuntimeError, as there is no device. PyTorch: torch.cuda.Event."""
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
         raise RuntimeError("Tried to instantiate dummy base class Event")

@@ -1,4 +1,4 @@
-"""The old names of what is in `amp`, for CUDA: each warns that it is old (torch.cuda.amp)."""
+"""The old names for CUDA of `amp`: each warns that it is old (torch.cuda.amp)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _say_old(name: str, now: str) -> None:
 
 
 class autocast(amp.autocast):
-    """The same as `amp.autocast("cuda")`: it does nothing, as there is no such device."""
+    """Do the same as `amp.autocast("cuda")`: nothing, as there is no such device."""
 
     def __init__(self, enabled: bool = True, dtype: Dtype = float16, cache_enabled: bool = True) -> None:
         _say_old("autocast", "autocast('cuda', args...)")
@@ -34,7 +34,7 @@ class autocast(amp.autocast):
 
 
 class GradScaler(amp.GradScaler):
-    """The same as `amp.GradScaler("cuda")`: it is off, as there is no such device."""
+    """Do the same as `amp.GradScaler("cuda")`: it is off, as there is no such device."""
 
     def __init__(
         self,
@@ -49,12 +49,12 @@ class GradScaler(amp.GradScaler):
 
 
 def custom_fwd(fwd: Callable[..., Any] | None = None, *, cast_inputs: Dtype | None = None) -> Callable[..., Any]:
-    """The same as `amp.custom_fwd(..., device_type="cuda")`."""
+    """Do the same as `amp.custom_fwd(..., device_type="cuda")`."""
     _say_old("custom_fwd", "custom_fwd(args..., device_type='cuda')")
     return amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
 
 def custom_bwd(bwd: Callable[..., Any]) -> Callable[..., Any]:
-    """The same as `amp.custom_bwd(..., device_type="cuda")`."""
+    """Do the same as `amp.custom_bwd(..., device_type="cuda")`."""
     _say_old("custom_bwd", "custom_bwd(args..., device_type='cuda')")
     return amp.custom_bwd(bwd, device_type="cuda")

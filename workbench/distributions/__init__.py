@@ -1,4 +1,4 @@
-"""Random variables: draws of them, and how likely a value is (torch.distributions)."""
+"""Random variables: samples of them, and the probability of a value (torch.distributions)."""
 
 from typing import Any as _Any
 

@@ -18,7 +18,10 @@ __all__ = ["Bernoulli"]
 
 
 class Bernoulli(Distribution):
-    """Variables that are 1 with probability `probs`, else 0; `logits` are the logarithms of the odds."""
+    """Variables that are 1 with probability `probs`, else 0; `logits` are the log-odds.
+
+    PyTorch: torch.distributions.Bernoulli.
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean
@@ -35,7 +38,7 @@ class Bernoulli(Distribution):
 
     @made_once
     def logits(self) -> Tensor:
-        """The logarithms of the odds."""
+        """The log-odds."""
         probs = clamped(self.probs)
         return probs.log() - (-probs).log1p()
 
@@ -51,7 +54,7 @@ class Bernoulli(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        """The likelier value; nan where both are equally likely."""
+        """The more probable value; nan if both have the same probability."""
         return where(self.probs == 0.5, math.nan, (self.probs >= 0.5).to(self.probs))
 
     @property
@@ -60,18 +63,18 @@ class Bernoulli(Distribution):
         return self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Zeros and ones of the dtype of the probabilities."""
+        """Return zeros and ones with the dtype of the probabilities."""
         with no_grad():
             noise = rand(self._extended_shape(sample_shape), dtype=self.probs.dtype)
             return (noise < self.probs).to(self.probs.dtype)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability of a value."""
+        """Return the logarithm of the probability of a value."""
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self) -> Tensor:
-        """The mean of minus the logarithm of the probability."""
+        """Return the mean of minus the logarithm of the probability."""
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")

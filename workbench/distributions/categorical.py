@@ -18,9 +18,10 @@ DIMENSIONS = "`{}` parameter must be at least one-dimensional."
 
 
 class Categorical(Distribution):
-    """Numbers of classes; the last dimension of `probs` or `logits` says how likely each class is.
+    """Class numbers; the last dimension of `probs` or `logits` has one entry per class.
 
-    Both are normalized: probabilities are divided by their sum, logits less their logsumexp.
+    Both are normalized: probabilities are divided by their sum, logits have their logsumexp subtracted. PyTorch:
+    torch.distributions.Categorical.
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -42,7 +43,7 @@ class Categorical(Distribution):
 
     @property
     def support(self) -> constraints.Constraint:
-        """The numbers of the classes."""
+        """The class numbers."""
         return constraints.integer_interval(0, self._num_events - 1)
 
     @made_once
@@ -69,18 +70,18 @@ class Categorical(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        """The likeliest class."""
+        """The most probable class."""
         return self.probs.argmax(-1)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Numbers of classes."""
+        """Return class numbers."""
         with no_grad():
             shape = (*self._extended_shape(sample_shape), 1)
             below = self.probs.cumsum(-1) / self.probs.sum(-1, keepdim=True)
             return (below[..., :-1] <= rand(shape, dtype=self.probs.dtype)).sum(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability of a class."""
+        """Return the logarithm of the probability of a class."""
         if self._validate_args:
             self._validate_sample(value)
         value = value.long().unsqueeze(-1)
@@ -88,11 +89,11 @@ class Categorical(Distribution):
         return logits.gather(-1, value[..., :1]).squeeze(-1)
 
     def entropy(self) -> Tensor:
-        """The mean of minus the logarithm of the probability."""
+        """Return the mean of minus the logarithm of the probability."""
         least = {2: -65504.0, 4: -3.4028234663852886e38, 8: -1.7976931348623157e308}[self.logits.element_size()]
         return -(self.logits.clamp(min=least) * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All classes, each for every variable."""
+        """Return all classes, for every variable."""
         values = arange(self._num_events).view(-1, *(1,) * len(self._batch_shape))
         return values.expand(-1, *self._batch_shape) if expand else values

@@ -1,4 +1,4 @@
-"""What parameters and values of distributions must satisfy (torch.distributions.constraints)."""
+"""Constraints on parameters and values of distributions (torch.distributions.constraints)."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ __all__ = [
 
 @dataclass(frozen=True, repr=False)
 class Constraint:
-    """A set of values; `check` says of each value whether it lies inside."""
+    """A set of values; `check` tests each value."""
 
     text: str
     holds: Callable[[Tensor], Tensor] = field(compare=False)
     event_dim: int = 0
 
     def check(self, value: Tensor) -> Tensor:
-        """For each value, or each event of `event_dim` dimensions, whether it lies inside."""
+        """Return for each value, or each event of `event_dim` dimensions, whether it is in the set."""
         return self.holds(value)
 
     def __repr__(self) -> str:
@@ -45,7 +45,7 @@ def _sums_to_one(value: Tensor) -> Tensor:
 
 
 def independent(base: Constraint, dims: int) -> Constraint:
-    """A constraint that an event of that many more dimensions satisfies if all its parts satisfy the base."""
+    """Return a constraint on events with more dimensions: each part must satisfy the base constraint."""
 
     def holds(value: Tensor) -> Tensor:
         inside = base.check(value)
@@ -58,24 +58,24 @@ def independent(base: Constraint, dims: int) -> Constraint:
 
 
 def interval(lower: object, upper: object) -> Constraint:
-    """The numbers from the lower to the upper bound, both included."""
+    """Return the constraint of numbers from the lower to the upper bound, both included."""
     text = f"Interval(lower_bound={lower}, upper_bound={upper})"
     return Constraint(text, lambda value: (lower <= value) & (value <= upper))  # type: ignore[operator]
 
 
 def integer_interval(lower: int, upper: int) -> Constraint:
-    """The whole numbers from the lower to the upper bound, both included."""
+    """Return the constraint of whole numbers from the lower to the upper bound, both included."""
     text = f"IntegerInterval(lower_bound={lower}, upper_bound={upper})"
     return Constraint(text, lambda value: (value % 1 == 0) & (lower <= value) & (value <= upper))
 
 
 def less_than(bound: object) -> Constraint:
-    """The numbers below a bound."""
+    """Return the constraint of numbers below a bound."""
     return Constraint(f"LessThan(upper_bound={bound})", lambda value: value < bound)  # type: ignore[operator]
 
 
 def greater_than(bound: object) -> Constraint:
-    """The numbers above a bound."""
+    """Return the constraint of numbers above a bound."""
     return Constraint(f"GreaterThan(lower_bound={bound})", lambda value: value > bound)  # type: ignore[operator]
 
 

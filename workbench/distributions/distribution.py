@@ -1,4 +1,4 @@
-"""What all distributions have: the shapes of a batch and of an event, draws, and the check of what they are given."""
+"""The common part of all distributions: batch and event shapes, samples, and checks of arguments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ ONE_OF_TWO = "Either `probs` or `logits` must be specified, but not both."
 
 
 class Distribution:
-    """A batch of random variables of one kind; a subclass says how they are drawn and how likely a value is."""
+    """A batch of random variables of one kind; a subclass draws them and computes probabilities.
+
+    PyTorch: torch.distributions.Distribution.
+    """
 
     arg_constraints: dict[str, Constraint] = {}
     support: Any = None
@@ -52,19 +55,19 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Whether parameters and values are checked where a distribution is not told."""
+        """Choose whether distributions created without `validate_args` check parameters and values."""
         if value not in (True, False):
             raise ValueError
         Distribution._validate_args = value
 
     @property
     def batch_shape(self) -> Size:
-        """How many variables there are, by dimensions."""
+        """The number of variables in each dimension."""
         return self._batch_shape
 
     @property
     def event_shape(self) -> Size:
-        """The shape of one draw of one variable."""
+        """The shape of one sample of one variable."""
         return self._event_shape
 
     @property
@@ -83,31 +86,31 @@ class Distribution:
         return self.variance.sqrt()
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draws without a gradient, as many as `sample_shape` says, of each variable."""
+        """Return samples without gradients, in the shape `sample_shape` + batch shape + event shape."""
         with no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draws that the parameters get gradients from: fixed noise, of which the parameters make the draw."""
+        """Return samples through which the parameters get gradients: the parameters transform fixed noise."""
         raise NotImplementedError
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density, or of the probability, of a value."""
+        """Return the logarithm of the density, or of the probability, of a value."""
         raise NotImplementedError
 
     def entropy(self) -> Tensor:
-        """The entropy of each variable, in nats."""
+        """Return the entropy of each variable, in nats."""
         raise NotImplementedError
 
     def perplexity(self) -> Tensor:
-        """The exponential of the entropy."""
+        """Return the exponential of the entropy."""
         return self.entropy().exp()
 
     def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Size:
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
     def _validate_sample(self, value: Any) -> None:
-        """ValueError for a value that no draw could be."""
+        """Raise ValueError for a value that no sample can have."""
         if not isinstance(value, Tensor):
             raise ValueError(VALUE_KIND)
         if value.shape[len(value.shape) - len(self._event_shape) :] != self._event_shape:
@@ -126,7 +129,7 @@ class Distribution:
 
 
 def broadcast_all(*values: Any) -> list[Tensor]:
-    """Numbers and tensors as tensors of one shape; numbers have the dtype of the first tensor."""
+    """Return numbers and tensors as tensors of one shape; numbers get the dtype of the first tensor."""
     tensors = [value for value in values if isinstance(value, Tensor)]
     if len(tensors) + sum(isinstance(value, (int, float)) for value in values) < len(values):
         raise ValueError(NUMBERS)
@@ -136,12 +139,12 @@ def broadcast_all(*values: Any) -> list[Tensor]:
 
 
 def one_shape(*values: Any) -> Size:
-    """The shape of a batch: of numbers alone none."""
+    """Return the batch shape of the arguments; numbers only give the empty shape."""
     return Size() if all(isinstance(value, (int, float)) for value in values) else broadcast_all(*values)[0].shape
 
 
 def made_once(compute: Callable[[Any], Tensor]) -> cached_property[Tensor]:
-    """An attribute that is computed when it is first asked for, with a graph wherever that is."""
+    """Return an attribute that is computed on first use, and recorded even inside no_grad."""
 
     def with_graph(self: Any) -> Tensor:
         with enable_grad():
@@ -152,6 +155,6 @@ def made_once(compute: Callable[[Any], Tensor]) -> cached_property[Tensor]:
 
 
 def clamped(probs: Tensor) -> Tensor:
-    """Probabilities away from 0 and 1 by the smallest step of their dtype, so that logarithms are finite."""
+    """Return probabilities moved away from 0 and 1 by the dtype's smallest step, so that logarithms are finite."""
     eps = {2: 2.0**-10, 4: 2.0**-23, 8: 2.0**-52}[probs.element_size()]
     return probs.clamp(min=eps, max=1 - eps)

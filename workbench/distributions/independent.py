@@ -15,9 +15,9 @@ TOO_MANY = "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_sh
 
 
 class Independent(Distribution):
-    """The variables of the last `reinterpreted_batch_ndims` dimensions of a batch as one variable.
+    """The variables in the last `reinterpreted_batch_ndims` dimensions of a batch as one variable.
 
-    Its probability is the product of theirs.
+    Its probability is the product of theirs. PyTorch: torch.distributions.Independent.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Independent(Distribution):
 
     @property
     def support(self) -> constraints.Constraint:
-        """What all parts of an event must satisfy."""
+        """The constraint on all parts of an event."""
         return constraints.independent(self.base_dist.support, self.reinterpreted_batch_ndims)
 
     @property
@@ -52,19 +52,19 @@ class Independent(Distribution):
         return self.base_dist.variance
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draws of all parts."""
+        """Return samples of all parts."""
         return self.base_dist.sample(sample_shape)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draws of all parts that the parameters get gradients from."""
+        """Return samples of all parts, through which the parameters get gradients."""
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The sum over the parts."""
+        """Return the sum over the parts."""
         return rightmost_sum(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
     def entropy(self) -> Tensor:
-        """The sum over the parts."""
+        """Return the sum over the parts."""
         return rightmost_sum(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     def __repr__(self) -> str:
@@ -72,5 +72,5 @@ class Independent(Distribution):
 
 
 def rightmost_sum(value: Tensor, dims: int) -> Tensor:
-    """The sum over that many last dimensions."""
+    """Return the sum over the last `count` dimensions."""
     return value.reshape((*value.shape[: value.dim() - dims], -1)).sum(-1) if dims else value

@@ -1,4 +1,4 @@
-"""How far a distribution is from another (torch.distributions.kl)."""
+"""The Kullback-Leibler divergence of two distributions (torch.distributions.kl)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _rules: dict[tuple[type, type], Callable[[Any, Any], Tensor]] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Callable[[Any, Any], Tensor]], Callable[[Any, Any], Tensor]]:
-    """Let a function be what `kl_divergence` computes of two classes of distributions."""
+    """Register the decorated function as `kl_divergence` of two classes of distributions."""
     for each in (type_p, type_q):
         if not (isinstance(each, type) and issubclass(each, Distribution)):
             raise TypeError(
@@ -36,7 +36,13 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Callable[[Any, Any], Te
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """The mean over `p` of log p - log q, in the shape of the batch."""
+    """Return the mean over `p` of log p - log q, in the batch shape.
+
+    PyTorch: torch.distributions.kl_divergence.
+
+    Raises:
+        NotImplementedError: if no function is registered for the two classes.
+    """
     fitting = [pair for pair in ((a, b) for a in type(p).__mro__ for b in type(q).__mro__) if pair in _rules]
     if not fitting:
         raise NotImplementedError(NO_RULE.format(type(p).__name__, type(q).__name__))
@@ -64,7 +70,7 @@ def _of_bernoullis(p: Bernoulli, q: Bernoulli) -> Tensor:
 
 
 def _part(of_p: Tensor, of_q: Tensor, difference: Tensor) -> Tensor:
-    """What one of the two values adds, of the difference of its logarithms."""
+    """Return one value's share in the difference of the logarithms."""
     each = where(of_q == 0, float("inf"), of_p * difference)
     return where(of_p == 0, 0.0, each)
 

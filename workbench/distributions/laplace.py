@@ -1,4 +1,4 @@
-"""Distributions with two exponential sides (torch.distributions.laplace)."""
+"""Laplace distributions (torch.distributions.laplace)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ __all__ = ["Laplace"]
 
 
 class Laplace(Distribution):
-    """Variables whose density falls exponentially with the distance from `loc`, by e in each `scale`.
+    """Variables whose density falls exponentially with the distance from `loc`, by a factor e per `scale`.
 
-    ValueError where `scale` is not positive. Source: torch.distributions.Laplace.
+    PyTorch: torch.distributions.Laplace.
+
+    Raises:
+        ValueError: if `scale` isn't positive.
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
@@ -45,32 +48,32 @@ class Laplace(Distribution):
         return (2**0.5) * self.scale
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """loc - scale * sign(u) * log(1 - |u|), with noise u from -1 to 1."""
+        """Return loc - scale * sign(u) * log(1 - |u|), with noise u from -1 to 1."""
         noise = 1 - 2 * rand(self._extended_shape(sample_shape), dtype=self.loc.dtype)
         return self.loc - self.scale * noise.sign() * (-noise.abs().clamp(max=1 - 2.0**-24)).log1p()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density at a value."""
+        """Return the logarithm of the density at a value."""
         if self._validate_args:
             self._validate_sample(value)
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of what is not larger than a value."""
+        """Return the probability of numbers up to a value."""
         if self._validate_args:
             self._validate_sample(value)
         away = value - self.loc
         return 0.5 - 0.5 * away.sign() * (-away.abs() / self.scale).expm1()
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value below which a probability lies."""
+        """Return the value below which numbers have the given probability."""
         term = value - 0.5
         return self.loc - self.scale * term.sign() * (-2 * term.abs()).log1p()
 
     def entropy(self) -> Tensor:
-        """1 + log(2 * scale)."""
+        """Return 1 + log(2 * scale)."""
         return 1 + (2 * self.scale).log()
 
     def expand(self, batch_shape: Sequence[int]) -> Laplace:
-        """The same variables as a batch of another shape."""
+        """Return the same variables as a batch of another shape."""
         return Laplace(self.loc.expand(batch_shape), self.scale.expand(batch_shape), self._validate_args)

@@ -15,7 +15,10 @@ __all__ = ["Normal"]
 
 
 class Normal(Distribution):
-    """Normally distributed variables of mean `loc` and standard deviation `scale`."""
+    """Normally distributed variables with mean `loc` and standard deviation `scale`.
+
+    PyTorch: torch.distributions.Normal.
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -43,27 +46,27 @@ class Normal(Distribution):
         return self.stddev**2
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """loc + noise * scale, with standard normal noise."""
+        """Return loc + noise * scale, with standard normal noise."""
         noise = randn(self._extended_shape(sample_shape), dtype=self.loc.dtype)
         return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density at a value."""
+        """Return the logarithm of the density at a value."""
         if self._validate_args:
             self._validate_sample(value)
         variance = self.scale**2
         return -((value - self.loc) ** 2) / (2 * variance) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of what is not larger than a value."""
+        """Return the probability of numbers up to a value."""
         if self._validate_args:
             self._validate_sample(value)
         return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
 
     def entropy(self) -> Tensor:
-        """1/2 + log(2 pi)/2 + log(scale)."""
+        """Return 1/2 + log(2 pi)/2 + log(scale)."""
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
 
     def expand(self, batch_shape: Sequence[int]) -> Normal:
-        """The same variables as a batch of another shape."""
+        """Return the same variables as a batch of another shape."""
         return Normal(self.loc.expand(batch_shape), self.scale.expand(batch_shape), self._validate_args)

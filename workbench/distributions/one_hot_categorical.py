@@ -1,4 +1,4 @@
-"""Variables that are one of several classes, as zeros and a one (torch.distributions.one_hot_categorical)."""
+"""Variables that are one of several classes, as one-hot rows (torch.distributions.one_hot_categorical)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ __all__ = ["OneHotCategorical"]
 
 
 class OneHotCategorical(Distribution):
-    """Rows with a one in the place of a class; `probs` and `logits` as Categorical's.
+    """Rows of zeros with a one at the place of a class; `probs` and `logits` are those of Categorical.
 
-    ValueError as Categorical's. Source: torch.distributions.OneHotCategorical.
+    PyTorch: torch.distributions.OneHotCategorical.
+
+    Raises:
+        ValueError: if Categorical refuses the arguments.
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -50,7 +53,7 @@ class OneHotCategorical(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        """The likeliest class."""
+        """The most probable class."""
         return one_hot(self._categorical.mode, self._event_shape[0]).to(self.probs.dtype)
 
     @property
@@ -59,21 +62,21 @@ class OneHotCategorical(Distribution):
         return self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Rows of zeros with a one."""
+        """Return rows of zeros with a one."""
         return one_hot(self._categorical.sample(sample_shape), self._event_shape[0]).to(self.probs.dtype)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability of the class that has the one."""
+        """Return the logarithm of the probability of the class that has the one."""
         if self._validate_args:
             self._validate_sample(value)
         return self._categorical.log_prob(value.argmax(-1))
 
     def entropy(self) -> Tensor:
-        """The mean of minus the logarithm of the probability."""
+        """Return the mean of minus the logarithm of the probability."""
         return self._categorical.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All classes, each for every variable."""
+        """Return all classes, for every variable."""
         count, batch = self._event_shape[0], self._batch_shape
         values = eye(count, dtype=self.probs.dtype).view(count, *(1,) * len(batch), count)
         return values.expand(count, *batch, count) if expand else values

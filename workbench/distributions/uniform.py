@@ -1,4 +1,4 @@
-"""Distributions that are even over an interval (torch.distributions.uniform)."""
+"""Uniform distributions over an interval (torch.distributions.uniform)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ __all__ = ["Uniform"]
 
 
 class Uniform(Distribution):
-    """Variables spread evenly over [low, high)."""
+    """Variables spread evenly over [low, high).
+
+    PyTorch: torch.distributions.Uniform.
+    """
 
     has_rsample = True
 
@@ -24,7 +27,7 @@ class Uniform(Distribution):
 
     @property
     def arg_constraints(self) -> dict[str, constraints.Constraint]:  # type: ignore[override]
-        """Each bound by the other."""
+        """The constraints on the bounds: each by the other."""
         return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
     @property
@@ -43,23 +46,23 @@ class Uniform(Distribution):
         return (self.high - self.low) ** 2 / 12
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """low + noise * (high - low), with noise from 0 to 1."""
+        """Return low + noise * (high - low), with noise from 0 to 1."""
         noise = rand(self._extended_shape(sample_shape), dtype=self.low.dtype)
         return self.low + noise * (self.high - self.low)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Minus the logarithm of the interval's length; minus infinity outside."""
+        """Return minus the logarithm of the interval's length; -inf outside the interval."""
         if self._validate_args:
             self._validate_sample(value)
         inside = (self.low <= value).type_as(self.low) * (self.high > value).type_as(self.low)
         return inside.log() - (self.high - self.low).log()
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The part of the interval that lies below a value."""
+        """Return the share of the interval below a value."""
         if self._validate_args:
             self._validate_sample(value)
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def entropy(self) -> Tensor:
-        """The logarithm of the interval's length."""
+        """Return the logarithm of the interval's length."""
         return (self.high - self.low).log()

@@ -1,4 +1,4 @@
-"""Conveniences built on the engine, under torch.utils's names."""
+"""Utilities built on the engine (torch.utils)."""
 
 from typing import Any as _Any
 

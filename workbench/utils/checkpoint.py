@@ -1,10 +1,10 @@
-"""Trading time for memory: a function whose saved tensors are made again in backward (torch.utils.checkpoint).
+"""Checkpointing trades time for memory: a function's saved tensors are recomputed in backward (torch.utils.checkpoint).
 
-There are two kinds. The reentrant one is a Function: its backward runs the function again with recording, and then a
-whole backward inside the one that is going on. The other leaves the function's own nodes in the graph. While a
-region's function runs, every tensor that its nodes save leaves only a slot. The first slot read in a backward runs the
-function again, up to the last tensor it had saved, and fills all slots that are still in use; each may then be taken
-once in that backward.
+There are two kinds. The reentrant kind is a Function: its backward runs the function again with recording, and then a
+whole backward pass inside the current one. The other kind leaves the function's own nodes in the graph. While the
+function of a region runs, every tensor that its nodes save leaves only a slot. The first slot that a backward pass
+reads runs the function again, up to the last tensor it saved, and fills all slots that are still in use; each can then
+be read once in that pass.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from ..ops.creation import get_rng_state, set_rng_state
 
 
 class Operators:
-    """Logs the operators that this thread records inside, in the last of its `with` blocks.
+    """A log of the operators that this thread records inside, in the innermost of its `with` blocks.
 
-    Tensors are numbered in the order in which they are met. One that was written in place keeps its number.
+    Tensors are numbered in the order of their first use. A tensor that was modified in place keeps its number.
     """
 
     def __enter__(self) -> None:
@@ -48,7 +48,7 @@ class Operators:
         self._write_last()
 
     def traces(self, run: str) -> str:
-        """Every line with the frames that led to it."""
+        """Return every line with the frames that led to it."""
         several, count = enumerate(zip(self.lines, self._frames, strict=True), 1), len(self.lines)
         return "".join([f"{line}   ({i} of {count} in {run})\n\n{at}\n\n" for i, (line, at) in several])
 
@@ -101,26 +101,26 @@ def _aten(name: str, op: Any) -> str:
 
 
 class CheckpointError(RuntimeError):
-    """A recomputation that is not what it repeats, or that is asked for too much."""
+    """A recomputation that differs from the first run, or one that is refused."""
 
 
 TENSOR = object()  # stands where a tensor was among arguments
 
 
 def apart(args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
-    """The tensors among arguments, and the arguments with TENSOR in their places."""
+    """Return the tensors among the arguments, and the arguments with TENSOR in their places."""
     return [a for a in args if isinstance(a, Tensor)], [TENSOR if isinstance(a, Tensor) else a for a in args]
 
 
 def together(tensors: Sequence[Any], rest: Sequence[Any]) -> list[Any]:
-    """What `apart` took apart."""
+    """Return the arguments that `apart` separated."""
     following = iter(tensors)
     return [next(following) if a is TENSOR else a for a in rest]
 
 
 @contextlib.contextmanager
 def random_numbers_from(state: Tensor | None) -> Generator[None, None, None]:
-    """Draw random numbers from a state (from where they are if None), and go on outside as if none had been drawn."""
+    """Draw random numbers from a state (None: the current one), and restore the generator afterwards."""
     if state is None:
         yield
         return
@@ -133,16 +133,16 @@ def random_numbers_from(state: Tensor | None) -> Generator[None, None, None]:
 
 
 def shape_and_dtype(t: Tensor) -> str:
-    """What must be the same of a tensor and the one recomputed for it."""
+    """Return what a recomputed tensor must have in common with the first one."""
     return f"{{'shape': {t.shape}, 'dtype': {t.dtype}, 'device': device(type='cpu')}}"
 
 
 class _Arguments(Function):
-    """Its node, which belongs to no graph, keeps a region's tensor arguments as any node keeps what it saves."""
+    """A region's tensor arguments, saved by a node of no graph as any node saves its tensors."""
 
 
 class _Slot:
-    """Stands where a tensor would have been saved."""
+    """The placeholder of a saved tensor."""
 
     __slots__ = ("number", "__weakref__")
 
@@ -151,7 +151,7 @@ class _Slot:
 
 
 class Region:
-    """One checkpointed call: its arguments, its slots, and how it is run again."""
+    """One checkpointed call: its arguments, its slots, and how to run it again."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class Region:
         self.is_over = False  # the forward; until then a backward inside it may find fewer slots than there will be
 
     def run(self, args: Sequence[Any]) -> Any:
-        """The forward: the function's result, in whose graph slots stand for saved tensors."""
+        """Run the forward, and return the result, whose graph has slots for saved tensors."""
         if listeners:
             emit(("keeps", self.arguments, self.arguments.saved_items()))
         with saved_tensors_hooks(self._leave_slot, self._take), self.context:
@@ -259,7 +259,7 @@ class Region:
 
 
 class _Enough(BaseException):
-    """Ends a recomputation that has filled every slot; no `except Exception` on its way may hold it up."""
+    """Ends a recomputation that has filled every slot; `except Exception` doesn't catch it."""
 
 
 @contextlib.contextmanager
@@ -274,7 +274,7 @@ def _told(region: Region) -> Generator[None, None, None]:
 
 
 class _Recomputation:
-    """One run of a region again, which fills its slots."""
+    """One recomputation of a region, which fills its slots."""
 
     def __init__(self, region: Region) -> None:
         self.region = region
@@ -284,7 +284,11 @@ class _Recomputation:
         self.may_differ = False
 
     def run(self) -> dict[int, Tensor]:
-        """The tensors by number of slot; CheckpointError where they are not what the forward had saved."""
+        """Return the tensors by slot number.
+
+        Raises:
+            CheckpointError: if they differ from those that the forward saved.
+        """
         region = self.region
         args = together(region.arguments.saved_tensors, region.rest)
         with contextlib.suppress(_Enough), _told(region), saved_tensors_hooks(self._fill, lambda t: t), enable_grad():
@@ -346,7 +350,7 @@ _overrides: dict[str, bool | None] = {"early_stop": None, "debug": None}  # None
 
 
 def noop_context_fn() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
-    """Two contexts that do nothing: for the forward, and for running it again."""
+    """Return two contexts that do nothing: for the forward, and for the recomputation."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
@@ -360,43 +364,46 @@ def _overriding(name: str, value: bool | None) -> Generator[None, None, None]:
 
 
 def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
-    """Whether checkpoints made inside stop running again as soon as nothing more is needed, whatever they are told."""
+    """Choose for all checkpoints inside whether recomputation stops once nothing more is needed.
+
+    It overrides their own `early_stop`.
+    """
     return _overriding("early_stop", enable)
 
 
 def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager[None]:
-    """Whether checkpoints made inside log what they run, whatever they are told; None leaves it to each."""
+    """Choose for all checkpoints inside whether they log their operators; None leaves it to each."""
     return _overriding("debug", enabled)
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The tensors of a tuple as leaves that require grad as before; the rest as it is."""
+    """Return the tensors of a tuple as leaves that require grad as before, and the rest unchanged."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple([i.detach().requires_grad_(i.requires_grad) if isinstance(i, Tensor) else i for i in inputs])
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """Two empty lists: the devices other than the CPU that the tensors lie on, and their states of random numbers."""
+    """Return two empty lists: devices other than the CPU with these tensors, and their states of random numbers."""
     return [], []
 
 
 def set_device_states(devices: list[int], states: list[Tensor], *, device_type: str | None = None) -> None:
-    """Nothing: there is no device whose state `get_device_states` would have put down."""
+    """Do nothing: there is no device whose state could be restored."""
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
-    """Warn if no tensor among the inputs requires grad."""
+    """Warn if none of the inputs requires grad."""
     if not any(isinstance(i, Tensor) and i.requires_grad for i in inputs):
         warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 class CheckpointFunction(Function):
-    """The reentrant kind: keeps the inputs alone, and runs the function again in backward."""
+    """The reentrant kind: it saves only the inputs, and runs the function again in backward."""
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
-        """Run the function unrecorded."""
+        """Run the function without recording."""
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.random_state = get_rng_state() if preserve_rng_state else None
@@ -406,7 +413,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-        """Run the function recorded, and through what was recorded a backward of its own."""
+        """Run the function with recording, and then a backward pass through it."""
         task = local.modes.task
         while task is not None:
             if task.targets is not None:
@@ -433,12 +440,22 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """`function(*args, **kwargs)`, keeping none of its intermediates: backward runs it again to have them back.
+    """Call `function(*args, **kwargs)` without saving its intermediates; backward runs it again to recompute them.
 
-    `preserve_rng_state=False` among the keywords lets the second run draw other random numbers. What follows is for
-    `use_reentrant=False`. `context_fn` returns two contexts, for the first run and for the others;
-    `determinism_check="none"` accepts other shapes and dtypes the second time; `early_stop=False` runs to the end;
-    `debug` lists the operators of both runs where they differ, with the lines that called them.
+    PyTorch: torch.utils.checkpoint.checkpoint.
+
+    Args:
+        function: A function that computes the same when it runs again.
+        args: Its arguments.
+        use_reentrant: False is the recommended kind; only that has the options below.
+        context_fn: Returns two contexts, for the first run and for the others.
+        determinism_check: "none" accepts other shapes and dtypes in the recomputation.
+        debug: If the runs differ, list the operators of both, with the lines that called them.
+        early_stop: Stop the recomputation once nothing more is needed.
+        kwargs: Its keyword arguments. `preserve_rng_state=False` lets the recomputation draw other random numbers.
+
+    Raises:
+        CheckpointError: in backward, if the recomputation differs.
     """
     if use_reentrant is None:
         warn(
@@ -478,7 +495,10 @@ def checkpoint_sequential(
     use_reentrant: bool | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Apply functions one after the other, in so many checkpointed segments; the last one is kept as it is."""
+    """Apply functions in turn, in `segments` checkpointed parts; the last part isn't checkpointed.
+
+    PyTorch: torch.utils.checkpoint.checkpoint_sequential.
+    """
     if use_reentrant is None:
         warn(
             "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should "

@@ -1,4 +1,4 @@
-"""What registering a hook returns (torch.utils.hooks)."""
+"""The handle of a registered hook (torch.utils.hooks)."""
 
 from ..autograd.hooks import RemovableHandle
 

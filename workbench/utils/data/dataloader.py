@@ -1,4 +1,4 @@
-"""Goes through a dataset in batches (torch.utils.data.dataloader)."""
+"""Iterating over a dataset in batches (torch.utils.data.dataloader)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FLOWING = "DataLoader with IterableDataset: expected unspecified {0} option, but
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """One tensor of the samples' numbers or tensors; of tuples, lists and dictionaries part by part."""
+    """Return one tensor of the samples' numbers or tensors; tuples, lists and dicts are collated part by part."""
     first = batch[0]
     if isinstance(first, Tensor):
         return stack(list(batch))
@@ -48,7 +48,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 
 def default_convert(data: Any) -> Any:
-    """NumPy's arrays and numbers as tensors, also inside tuples, lists and dictionaries."""
+    """Return NumPy arrays and numbers as tensors, even inside tuples, lists and dicts."""
     if isinstance(data, (np.ndarray, np.bool_, np.number)) and data.dtype.kind not in "SUO":
         return as_tensor(data)
     if isinstance(data, Mapping):
@@ -59,7 +59,7 @@ def default_convert(data: Any) -> Any:
 
 
 def _mapped(like: Any, made: dict[Any, Any]) -> Any:
-    """A mapping of the kind of another, with these values."""
+    """Return a mapping of another one's type, with these values."""
     if not isinstance(like, MutableMapping):
         return type(like)(made)
     filled = copy.copy(like)
@@ -68,7 +68,7 @@ def _mapped(like: Any, made: dict[Any, Any]) -> Any:
 
 
 def _listed(like: Any, parts: list[Any]) -> Any:
-    """A sequence of the kind of another, with these elements; a list in place of a plain tuple."""
+    """Return a sequence of another one's type, with these elements; a list instead of a plain tuple."""
     if hasattr(like, "_fields"):
         return type(like)(*parts)
     if not isinstance(like, MutableSequence):
@@ -79,9 +79,10 @@ def _listed(like: Any, parts: list[Any]) -> Any:
 
 
 class DataLoader:
-    """Goes through a dataset in batches, in order or, with `shuffle`, in a new random order each time.
+    """Iterate over a dataset in batches, in order or, with `shuffle`, in a new random order each time.
 
-    Samples are loaded by the caller itself: `num_workers` and `pin_memory` change nothing.
+    The calling process loads the samples: `num_workers` and `pin_memory` have no effect. PyTorch:
+    torch.utils.data.DataLoader.
     """
 
     def __init__(
@@ -123,20 +124,20 @@ class DataLoader:
         self.collate_fn = collate_fn or (default_convert if single else default_collate)
 
     def _samples(self) -> Iterator[Any]:
-        """All samples, each by itself."""
+        """Yield all samples one by one."""
         if isinstance(self.dataset, IterableDataset):
             return iter(self.dataset)
         return (self.dataset[i] for i in self._order())
 
     def _order(self) -> Iterable[int]:
-        """The samples' numbers as they come."""
+        """Return the samples' numbers in order."""
         if self.sampler is not None:
             return self.sampler
         count = len(self.dataset)
         return (self.generator or default_generator()).permutation(count).tolist() if self.shuffle else range(count)
 
     def _batches(self) -> Iterator[list[int]]:
-        """The numbers of each batch's samples."""
+        """Return the numbers of each batch's samples."""
         if self.batch_sampler is not None:
             yield from self.batch_sampler
             return

@@ -1,4 +1,4 @@
-"""Samples that are asked for by number, or come one after the other (torch.utils.data.dataset)."""
+"""Samples by number or one after another (torch.utils.data.dataset)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Random = np.random.Generator | None
 
 
 class Dataset:
-    """Samples that can be asked for by number; a subclass defines `__getitem__` and `__len__`."""
+    """Samples by number; a subclass defines `__getitem__` and `__len__`."""
 
     def __class_getitem__(cls, _item: Any) -> type:
         return cls
@@ -40,7 +40,7 @@ class Dataset:
 
 
 class TensorDataset(Dataset):
-    """Tensors of equally many rows; sample i is the tuple of their rows i."""
+    """Tensors with the same number of rows; sample i is the tuple of their rows i."""
 
     def __init__(self, *tensors: Tensor) -> None:
         if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
@@ -55,7 +55,7 @@ class TensorDataset(Dataset):
 
 
 class IterableDataset(Dataset):
-    """Samples that come one after the other; a subclass defines `__iter__`."""
+    """Samples one after another; a subclass defines `__iter__`."""
 
     def __iter__(self) -> Any:
         raise NotImplementedError
@@ -65,7 +65,7 @@ class IterableDataset(Dataset):
 
 
 class ChainDataset(IterableDataset):
-    """Several datasets of samples that come one after the other, the first one first."""
+    """Several iterable datasets in turn."""
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
         self.datasets = datasets
@@ -104,7 +104,7 @@ class ConcatDataset(Dataset):
 
 
 class Subset(Dataset):
-    """Some samples of a dataset, by their numbers."""
+    """The samples of a dataset with the given numbers."""
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices
@@ -117,7 +117,7 @@ class Subset(Dataset):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Random = None) -> list[Subset]:
-    """The samples in random order, in parts of these lengths, or of these shares if they sum to 1."""
+    """Return the samples in random order, in parts of these lengths, or of these shares if they sum to 1."""
     count = len(dataset)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         for i, share in enumerate(lengths):

@@ -1,4 +1,4 @@
-"""Orders in which samples are asked for (torch.utils.data.sampler)."""
+"""Orders in which samples are loaded (torch.utils.data.sampler)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _count(name: str, given: Any) -> int:
 
 
 class Sampler:
-    """The numbers of samples, one after the other; a subclass defines `__iter__`."""
+    """The numbers of samples in order; a subclass defines `__iter__`."""
 
     def __class_getitem__(cls, _item: Any) -> type:
         return cls
@@ -58,7 +58,7 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """All numbers in a random order, as often as it takes for `num_samples`; with `replacement` each drawn anew."""
+    """All numbers in random order, repeated up to `num_samples`; with `replacement`, each drawn independently."""
 
     def __init__(
         self, data_source: Any, replacement: bool = False, num_samples: int | None = None, generator: Random = None
@@ -82,7 +82,7 @@ class RandomSampler(Sampler):
 
 
 class SubsetRandomSampler(Sampler):
-    """Some numbers in a random order."""
+    """The given numbers in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Random = None) -> None:
         self.indices, self.generator = indices, generator
@@ -96,7 +96,7 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """Numbers that are drawn as often as their weights say."""
+    """Numbers drawn with probabilities proportional to their weights."""
 
     def __init__(
         self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Random = None
