@@ -34,8 +34,32 @@ toc_object_entries_show_parents = "hide"
 python_use_unqualified_type_names = True
 
 html_theme = "furo"
+html_theme_options = {
+    # The accent is that of the players.
+    "light_css_variables": {
+        "color-brand-primary": "#0069a6",
+        "color-brand-content": "#0069a6",
+        "color-brand-visited": "#5b4bb5",
+        "color-code-background": "#f4f6f9",
+        "font-stack": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif",
+        "font-stack--monospace": "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace",
+        "mystnb-source-margin-color": "#0069a6",
+        "mystnb-source-border-color": "#d5dbe3",
+        "mystnb-source-bg-color": "#f4f6f9",
+    },
+    "dark_css_variables": {
+        "color-brand-primary": "#6cbcf0",
+        "color-brand-content": "#6cbcf0",
+        "color-brand-visited": "#b6abf5",
+        "color-code-background": "#171d27",
+        "mystnb-source-margin-color": "#6cbcf0",
+        "mystnb-source-border-color": "#333d4b",
+        "mystnb-source-bg-color": "#171d27",
+    },
+}
 pygments_dark_style = "github-dark"
 html_static_path = ["_static"]
+html_favicon = html_logo = "_static/mark.svg"
 html_css_files = ["pages.css"]
 html_js_files = ["pages.js"]
 html_title = project
