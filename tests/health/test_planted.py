@@ -16,7 +16,7 @@ from workbench.trace.records import BackwardStarted, NodeCreated
 
 BESIDE = Path(__file__).parents[2] / "assets" / "gallery" / "beside"
 if torch is not None:
-    sys.path.insert(0, str(BESIDE))
+    sys.path.append(str(BESIDE))  # behind tests/support, which has another `programs`
     import faults
 
     BUGS, HEALTHY = faults.sets()
