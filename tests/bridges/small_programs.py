@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
+from functions import function
+
 NUMBERS = {"x": [0.5, 1.5, 2.0], "y": [1.5, 0.25, 3.0], "a": [[0.5, 1.0, 2.0], [3.0, 0.25, 0.75]]}
 
 # Each is the result whose sum gets a backward.
@@ -121,17 +123,7 @@ class Programs:
 
     def own_error(torch, x):
         """An error of the user's own backward."""
-
-        class Bad(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, x):
-                return x * 1
-
-            @staticmethod
-            def backward(ctx, grad):
-                raise ValueError("not today")
-
-        loss = Bad.apply(x).sum()
+        loss = function(torch, lambda ctx, x: x * 1, fail).apply(x).sum()
         with refused():
             loss.backward()
 

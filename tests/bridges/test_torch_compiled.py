@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from functions import function
+from made_functions import raising
 from oracle import torch
 
 import workbench
@@ -166,15 +168,9 @@ def test_a_stepper_steps_over_a_compiled_part() -> None:
 
 
 def test_a_stepper_says_what_a_compiled_part_needs_that_gives_its_memory_away() -> None:
-    class Compiled(torch.autograd.Function):  # in place of a backend whose backward reuses what is saved
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, grad):
-            raise RuntimeError("or set torch._functorch.config.donated_buffer=False to disable donated buffer.")
-
+    words = "or set torch._functorch.config.donated_buffer=False to disable donated buffer."
+    # In place of a backend whose backward reuses what is saved.
+    Compiled = function(torch, lambda ctx, x: x * 2, raising(RuntimeError(words)))
     s = workbench.step(Compiled.apply(torch.ones(2, requires_grad=True)).sum())
     s.step()
     with contextlib.suppress(RuntimeError):

@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 import pytest
+from functions import function, saved
 from oracle import torch
 from torch_models import made, nodes_behind
 
@@ -141,16 +142,8 @@ def test_a_run_goes_over_the_modules_that_the_variables_hold() -> None:
         s.over("layer3")
 
 
-class Product(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-        ctx.save_for_backward(x, weight)
-        return x @ weight.T
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        x, weight = ctx.saved_tensors
-        return grads[0] @ weight, grads[0].T @ x
+back = saved(lambda grad, x, weight: (grad @ weight, grad.T @ x))
+Product = function(torch, lambda ctx, x, weight: x @ weight.T, back, saves=True, name="Product")
 
 
 def test_a_function_is_not_told_as_the_module_whose_parameters_it_takes() -> None:

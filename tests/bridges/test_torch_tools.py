@@ -7,23 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from functions import function, saved
 from oracle import torch
 
 import workbench
 
-
-class Wrong(torch.autograd.Function):
-    """The derivative of the second input has the wrong sign."""
-
-    @staticmethod
-    def forward(ctx: Any, a: Any, b: Any) -> Any:
-        ctx.save_for_backward(a, b)
-        return a * b
-
-    @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:
-        a, b = ctx.saved_tensors
-        return grad * b, -grad * a
+# The derivative of the second input has the wrong sign.
+wrong = saved(lambda grad, a, b: (grad * b, -grad * a))
+Wrong = function(torch, lambda ctx, a, b: a * b, wrong, saves=True, name="Wrong")
 
 
 def numbers(*shape: int, engine: Any = torch) -> Any:
@@ -51,8 +42,8 @@ def test_a_function_of_pytorch_is_checked() -> None:
     a, b = numbers(3), numbers(3)
     right = str(workbench.check(torch.mul, (a, b)))
     assert right.count("They agree") == 2
-    wrong = str(workbench.check(Wrong.apply, (a, b)))
-    assert "They agree" in wrong and "3 of 9 wrong" in wrong and "Check of Wrong" in wrong
+    told = str(workbench.check(Wrong.apply, (a, b)))
+    assert "They agree" in told and "3 of 9 wrong" in told and "Check of Wrong" in told
     assert "They agree" in str(workbench.check(lambda x, k: x.exp() * k, (a, 2.0)))
     assert a.grad is None and b.grad is None
 

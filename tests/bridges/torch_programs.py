@@ -13,6 +13,8 @@ from typing import Any
 import torch
 import torch.autograd.forward_ad as fwAD
 import torch.nn.functional as F
+from functions import function, saved, square
+from made_functions import raising
 from torch import nn
 from torch.func import functional_call, grad, hessian, jacfwd, jacrev, jvp, vmap
 from torch.fx import symbolic_trace
@@ -39,41 +41,14 @@ def cube(x: Any) -> Any:
     return (x**3).sum()
 
 
-def function(
-    forward: Callable[..., Any], backward: Callable[..., Any], vmap_rule: bool = False
-) -> type[torch.autograd.Function]:
-    """Make a Function of one input that saves it; `backward` gets it and the gradient, after other arguments if any."""
-
-    class Made(torch.autograd.Function):
-        generate_vmap_rule = vmap_rule
-
-        @staticmethod
-        def forward(x, *others):
-            return forward(x, *others)
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.save_for_backward(inputs[0])
-            ctx.others = len(inputs) - 1
-
-        @staticmethod
-        def backward(ctx, g):
-            return backward(ctx.saved_tensors[0], g), *[None] * ctx.others
-
-    return Made
+Square = square(torch)
+WrongCube = function(torch, lambda ctx, x: x**3, saved(lambda g, x: 2 * x * g), saves=True)
+Round = function(torch, lambda ctx, x: x.round(), lambda ctx, g: g.clamp(-1, 1))
+Reverse = function(torch, lambda ctx, x, weight: x.view_as(x), lambda ctx, g: (-0.5 * g, None))
+TooFew = function(torch, lambda ctx, x, factor: x * factor, saved(lambda g, x, factor: g * factor), saves=True)
 
 
-Square = function(lambda x: x * x, lambda x, g: 2 * x * g, vmap_rule=True)
-WrongCube = function(lambda x: x**3, lambda x, g: 2 * x * g)
-Round = function(lambda x: x.round(), lambda x, g: g.clamp(-1, 1))
-Reverse = function(lambda x, weight: x.view_as(x), lambda x, g: -0.5 * g)
-
-
-def _fail(x: Any, g: Any) -> Any:
-    raise ValueError("mine")
-
-
-def _again(x: Any, g: Any) -> Any:
+def _again(g: Any, x: Any) -> Any:
     """A backward that runs another."""
     with torch.enable_grad():
         inner = x.detach().requires_grad_()
@@ -91,17 +66,6 @@ class TwoOut(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g, _):
         return g, None
-
-
-class TooFew(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, factor):
-        ctx.save_for_backward(x, factor)
-        return x * factor
-
-    @staticmethod
-    def backward(ctx, g):
-        return g * ctx.saved_tensors[1]
 
 
 # What is computed with nothing to run backward.
@@ -152,7 +116,9 @@ PROGRAMS |= {
     "compiled": _backward(lambda x: torch.compile(_layers(), backend="aot_eager")(x).sum(), 2, 3),
     "symbolic trace": _backward(lambda x: symbolic_trace(_layers())(x).sum(), 2, 3),
     "a leaf as the root": _backward(lambda x: x, 1),
-    "a backward in a backward": _backward(lambda x: function(lambda x: x.detach() ** 2, _again).apply(x * 2).sum()),
+    "a backward in a backward": _backward(
+        lambda x: function(torch, lambda ctx, x: x.detach() ** 2, saved(_again), saves=True).apply(x * 2).sum()
+    ),
     "three derivatives": _backward(
         lambda x: torch.autograd.grad(
             torch.autograd.grad(cube(x), x, create_graph=True)[0].sum(), x, create_graph=True
@@ -283,7 +249,7 @@ class Others:
             error_of(y.sum().backward),
             error_of(lambda: [row.mul_(2) for row in v.unbind()]),
             error_of(TooFew.apply(w, leaf(3)).sum().backward),
-            error_of(function(lambda x: x * 1, _fail).apply(w).sum().backward),
+            error_of(function(torch, lambda ctx, x: x * 1, raising(ValueError("mine"))).apply(w).sum().backward),
             error_of(lambda: w.add_(1)),
             error_of(loss.backward),
             error_of(x.argmax().float().backward),

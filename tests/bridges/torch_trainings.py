@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
+from functions import function, saved
 from torch import nn
 from torch.func import functional_call, grad, jacrev, vmap
 from torch.utils.checkpoint import checkpoint
@@ -88,16 +89,7 @@ TRAININGS["checkpoint"] = lambda: _checkpointed(False)
 TRAININGS["checkpoint_reentrant"] = lambda: _checkpointed(True)
 
 
-class Cube(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**3
-
-    @staticmethod
-    def backward(ctx, grad):
-        (x,) = ctx.saved_tensors
-        return 3 * x * x * grad
+Cube = function(torch, lambda ctx, x: x**3, saved(lambda grad, x: 3 * x * x * grad), saves=True)
 
 
 class Others:

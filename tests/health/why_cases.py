@@ -9,6 +9,9 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
+from functions import function
+from made_functions import raising
+
 import workbench
 from workbench import why
 
@@ -448,24 +451,12 @@ def cleared_captured_and_left_out(engine, w, v, x):
     "wo…",
 )
 def functions_that_return_none_or_fail(engine, w, v, x):
-    class Half(engine.autograd.Function):
-        @staticmethod
-        def forward(ctx, a):
-            return a * 1
-
-        @staticmethod
-        def backward(ctx, grad):
-            return None
-
-    class Broken(Half):
-        @staticmethod
-        def backward(ctx, grad):
-            raise RuntimeError("broken " + 100 * "word " + "\nHint")
-
+    broken = raising(RuntimeError("broken " + 100 * "word " + "\nHint"))
     answers = []
-    for function in (Half, Broken):
+    for name, backward in (("Half", lambda ctx, grad: None), ("Broken", broken)):
         with contextlib.suppress(RuntimeError), recorded(engine) as trace:
-            loss = function.apply(x @ w).sum()
+            own = function(engine, lambda ctx, a: a * 1, backward, name=name)
+            loss = own.apply(x @ w).sum()
             loss.backward()
         answers.append(trace.why(w))
     assert trace.findings()[0].sentence.endswith("wo…")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import transform_samples as samples
+from functions import doubling
 
 import workbench as torch
 from workbench import events
@@ -55,19 +56,7 @@ def test_a_custom_jvp_and_a_dual_tensor_are_told_alike(heard: list[Any]) -> None
 
 
 def test_a_batched_operation_and_a_custom_rule_are_told(heard: list[Any]) -> None:
-    class Double(torch.autograd.Function):
-        @staticmethod
-        def forward(x):
-            return x * 2
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            pass
-
-        @staticmethod
-        def vmap(info, in_dims, x):
-            return x * 2, 0
-
+    Double = doubling(torch, vmap=lambda info, in_dims, x: (x * 2, 0))
     vmap(lambda x: Double.apply(x) + 1)(samples.values(1.0, 2.0, 3.0))
     batched = [event for event in heard if event[0] == "batched"]
     assert batched[0][1] is Double and batched[1][1].name == "add"

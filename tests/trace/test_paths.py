@@ -9,7 +9,6 @@ import subprocess
 import sys
 import warnings
 from contextlib import ExitStack, contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from trace_samples import leaf
 
 import workbench as torch
 from workbench import nn
-from workbench.recording import Trace, load, record
+from workbench.recording import Trace, record
 from workbench.trace.records import NodeCreated
 
 
@@ -614,20 +613,6 @@ def test_what_was_there_before_has_no_path() -> None:
 
 
 # Files.
-
-
-@pytest.mark.parametrize("program", samples.PROGRAMS, ids=lambda program: program.__name__)
-def test_paths_go_to_a_file_and_back(program: Any, tmp_path: Path) -> None:
-    trace = program()
-    trace.save(tmp_path / "trace.json")
-    again = load(tmp_path / "trace.json")
-    made = [[event.path for event in each.events if isinstance(event, NodeCreated)] for each in (trace, again)]
-    words = [[[(part.kind, part.title, part.number) for part in path] for path in each] for each in made]
-    assert words[0] == words[1]
-    same = [
-        [one[:length] == other[:length] for one, other in pairwise(each) for length in range(1, 9)] for each in made
-    ]
-    assert same[0] == same[1]
 
 
 def test_a_part_stands_in_the_file_once() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_functions import function
 
 import workbench as torch
 from workbench.recording import record
@@ -16,18 +17,8 @@ from workbench.trace import describe
 from workbench.trace.records import NodeFinished, NodeStarted
 from workbench.trace.values import Value, kept
 
-
-class WritesWhatItIsGiven(torch.Function):
-    """Its backward writes into the gradient that it is given, which another node may be about to get."""
-
-    @staticmethod
-    def forward(ctx, x):
-        return x * 1.0
-
-    @staticmethod
-    def backward(ctx, grad):
-        grad.mul_(3.0)
-        return grad
+# Its backward writes into the gradient that it is given, which another node may be about to get.
+WritesWhatItIsGiven = function("WritesWhatItIsGiven", lambda x: x * 1.0, lambda grad: grad.mul_(3.0))
 
 
 class Fills(torch.Function):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functions
 import pytest
+from made_functions import function
 from trace_samples import leaf
 
 import workbench as torch
@@ -53,14 +55,7 @@ CAPTIONS = {
 }
 
 
-class Several(torch.Function):
-    @staticmethod
-    def forward(ctx, x, others):
-        return x * 2
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad * 2, None
+Several = function("Several", lambda x, others: x * 2, lambda grad: (grad * 2, None))
 
 
 @pytest.mark.parametrize("call", CAPTIONS)
@@ -91,17 +86,13 @@ def test_index_tensors_are_shown_as_constants_that_are_saved():
     assert [edge.differentiable for edge in frame.edges.values()] == [True, False]
 
 
-class Inner(torch.Function):
-    """Saves what it was given, and what it has computed itself."""
-
-    @staticmethod
-    def forward(ctx, x, weight):
-        ctx.save_for_backward(x, weight, torch.sigmoid(x))
-        return x * weight
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad, None
+# It saves what it was given, and what it has computed itself.
+Inner = functions.function(
+    torch,
+    lambda ctx, x, weight: x * weight,
+    lambda ctx, grad: (grad, None),
+    saves=lambda x, weight, output: (x, weight, torch.sigmoid(x)),
+)
 
 
 def test_what_a_function_saves_of_its_own_is_no_constant():

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
+import corpus
 import pytest
 import trace_samples as samples
+from corpus.parameters import optimized
+from test_trace_damaged import PROGRAMS
 from trace_samples import of_kind
 
 import workbench as torch
@@ -14,13 +18,23 @@ from workbench.recording import Trace, load, record
 from workbench.trace import timeline
 
 
-@pytest.mark.parametrize("program", samples.PROGRAMS, ids=lambda program: program.__name__)
+def model():
+    """What modules hold and optimizers have."""
+    return corpus.recorded("workbench", lambda torch: optimized(torch, second="unused"))
+
+
+@pytest.mark.parametrize("program", [*PROGRAMS, model], ids=lambda program: program.__name__)
 def test_a_trace_goes_to_json_and_back(program, tmp_path):
     trace = program()
     trace.save(tmp_path / "trace.json")
     again = load(tmp_path / "trace.json")
     assert again.to_dict() == trace.to_dict() == json.loads((tmp_path / "trace.json").read_text())
-    assert again.steps == trace.steps
+    assert again.events == list(trace.events) and again.steps == trace.steps
+    assert repr(again.show("versions")) == repr(trace.show("versions"))
+    made = [[event.path for event in each.events if hasattr(event, "path")] for each in (trace, again)]
+    # Which parts two paths share is known by their keys, which no comparison of events looks at.
+    one, other = [[a[:n] == b[:n] for a, b in pairwise(paths) for n in range(1, 9)] for paths in made]
+    assert one == other
     frames = [each.frame(len(each.events)) for each in (trace, again)]
     one, other = [(frame.touched, {id: node.state for id, node in frame.nodes.items()}) for frame in frames]
     assert one == other

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 import pytest
+from functions import function
 
 import workbench as torch
 from workbench.autograd import forward_ad as fw
@@ -27,18 +28,6 @@ def lines(trace):
 
 def leaf():
     return torch.tensor([1.0, 2.0], requires_grad=True)
-
-
-class Doubled(torch.Function):
-    """It fails below a function of the library."""
-
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2
-
-    @staticmethod
-    def backward(ctx, grad):
-        return copy.deepcopy(Stubborn())
 
 
 class Stubborn:
@@ -142,7 +131,8 @@ def test_an_installed_package_is_not_the_library(folder):
 
 
 def test_an_error_is_raised_at_the_users_line():
-    y = Doubled.apply(leaf()).sum()
+    Fails = function(torch, lambda ctx, x: x * 2, lambda ctx, grad: copy.deepcopy(Stubborn()))  # below the library
+    y = Fails.apply(leaf()).sum()
     with pytest.raises(TypeError) as caught:
         y.backward()
     told = repr(caught.value.explain())

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_functions import function, raising
 from trace_samples import leaf
 
 import workbench as torch
@@ -59,17 +60,8 @@ def many_inputs() -> None:
 
 
 def long_error() -> None:
-    class Failing(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            return x * 2
-
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            raise ValueError("e" * LONG)
-
     with suppress(ValueError):
-        Failing.apply(leaf()).sum().backward()
+        function("Failing", lambda x: x * 2, raising(ValueError("e" * LONG))).apply(leaf()).sum().backward()
 
 
 PROGRAMS: dict[str, Callable[[], None]] = {
