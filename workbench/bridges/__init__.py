@@ -1,4 +1,4 @@
-"""Other engines in the workbench's own records: programs of theirs give the same traces and pictures."""
+"""Bridges to other engines: their programs give the same traces and pictures."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ LOST = "The recording lost {}: {}: {}"
 
 
 def nodes_of_torch() -> int | None:
-    """How many nodes PyTorch has made so far in this thread; None where it is not loaded."""
+    """Return how many nodes PyTorch has created in this thread; None if it isn't loaded."""
     torch = sys.modules.get("torch")
     count = getattr(getattr(getattr(torch, "_C", None), "_autograd", None), "_get_sequence_nr", None)
     return None if count is None else int(count())
 
 
 def with_torch(run: Callable[..., Made], f: Callable[..., Any], given: Sequence[Any], name: str) -> Made:
-    """What `run(f, given)` makes; where `f` is of PyTorch, of a function of the workbench's that runs it there.
+    """Return `run(f, given)`; a PyTorch function `f` is wrapped in one of the workbench's that runs it there.
 
-    That shows in an input, or in a TypeError of what takes tensors of one kind alone.
+    An input shows that, or a TypeError of a function that takes tensors of one kind only.
     """
     if any(map(is_of_torch, given)):
         return _run_in_torch(run, f, given, name)
@@ -49,6 +49,6 @@ def _run_in_torch(run: Callable[..., Made], f: Callable[..., Any], given: Sequen
 
 
 def is_of_torch(thing: Any) -> bool:
-    """Whether it is a tensor of PyTorch's; PyTorch is not loaded to find out."""
+    """Return True if it is a PyTorch tensor; PyTorch isn't loaded to find out."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(thing, getattr(torch, "Tensor", ()))

@@ -1,8 +1,8 @@
-"""An engine that somebody wrote themselves, in the workbench's pictures: `drive(engine)`.
+"""An engine that you wrote, in the workbench's pictures: `drive(engine)`.
 
-Its tensors and nodes are mirrored one to one by the workbench's own, which share their memory, and what it tells its
-listeners becomes the events of `workbench.events`. So all that looks at a program of the workbench looks at one of the
-engine's. assets/docs/guides/your-own-engine.md says what an engine has to have.
+The workbench's own tensors and nodes mirror those of the engine one to one, and share their memory. The engine's calls
+of its listeners become the events of `workbench.events`, so every tool for the workbench's programs works on the
+engine's. assets/docs/guides/your-own-engine.md lists what an engine needs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SAVED_NAMES = ("self", "other")  # what PyTorch calls what an operation keeps o
 
 
 class _Versions(Storage):
-    """The version counter of a tensor of the engine's, which counts its own writes."""
+    """The version counter of a tensor of the engine, which counts its own writes."""
 
     __slots__ = ("of",)
 
@@ -50,7 +50,7 @@ class _Versions(Storage):
 
     @property
     def version(self) -> int:
-        """As often as its engine says."""
+        """The version that the engine reports."""
         return int(getattr(self.of, "_version", 0))
 
     @version.setter
@@ -59,7 +59,7 @@ class _Versions(Storage):
 
 
 class OwnNode(Node):
-    """Stands for a node of the engine's: what it sends is what that sends."""
+    """The mirror of an engine's node: it sends what that node sends."""
 
     __slots__ = ("real", "driver", "parents", "names", "fn", "__weakref__")
 
@@ -73,22 +73,22 @@ class OwnNode(Node):
         self.fn: Node | None = None  # of a write through a view: the node that the write made
 
     def name(self) -> str:
-        """The node's name, as its engine says it."""
+        """Return the node's name, as its engine reports it."""
         return _full_name(_ask(self.real, "name")())
 
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
-        """What stands for where it leads."""
+        """Return the mirrors of the nodes that its gradients go to."""
         found: tuple[tuple[Node | None, int], ...] = self.parents
         return found
 
     def vjp(self, grad: Any, needed: Any = None) -> Any:
-        """What the engine's own node sends."""
+        """Return what the engine's node sends."""
         with self.driver.alone():
             sent = _ask(self.real, "run")(None if grad is None else self.driver.new(grad))
         return tuple([None if each is None else self.driver.array(each) for each in sent[: len(self.parents)]])
 
     def saved_items(self) -> list[tuple[str, Any, int]]:
-        """What it has saved."""
+        """Return what the engine's node saved."""
         found = []
         names = self.fn.names if isinstance(self.fn, OwnNode) else self.names
         for at, each in enumerate(_saved(self.real)):
@@ -100,11 +100,11 @@ class OwnNode(Node):
         return sorted(found, key=itemgetter(0))  # "other" before "self", as the formulas of the workbench read them
 
     def is_freed(self) -> bool:
-        """Whether an earlier backward freed what it had saved."""
+        """Return True if an earlier backward pass freed what it saved."""
         return getattr(self.real, "saved", ()) is None
 
     def release(self) -> bool:
-        """Let it free what it has saved, if its engine can."""
+        """Let the engine's node free what it saved, if it can."""
         had = bool(_saved(self.real))
         if had and hasattr(self.real, "free"):
             with self.driver.alone():
@@ -113,18 +113,18 @@ class OwnNode(Node):
 
 
 def _full_name(name: str) -> str:
-    """A node's name with the namespace in which PyTorch has it, by which the pictures know what a leaf's node is."""
+    """Return a node's name with PyTorch's namespace, by which the pictures recognize the node of a leaf."""
     return f"torch::autograd::{name}" if name in ("AccumulateGrad", "CopySlices", "CopyBackwards") else name
 
 
 def _saved(real: Any) -> Sequence[Any]:
-    """What a node of the engine's has saved: as `saved`, with versions, or else as `saved_tensors`."""
+    """Return what a node of the engine saved, from `saved`, with versions, or else from `saved_tensors`."""
     found = real.saved if hasattr(real, "saved") else getattr(real, "saved_tensors", ())
     return tuple(found or ())
 
 
 def _ask(thing: Any, name: str) -> Any:
-    """An attribute of a tensor or a node of the engine's; AttributeError says what all of them need."""
+    """Return an attribute of an engine's tensor or node; the AttributeError lists what all of them need."""
     try:
         return getattr(thing, name)
     except AttributeError:
@@ -134,7 +134,7 @@ def _ask(thing: Any, name: str) -> Any:
 
 
 class _Task:
-    """A backward that the engine runs, as events tell of one."""
+    """A backward pass of the engine, in the form of events."""
 
     def __init__(self, roots: Any, seeds: Any, keep_graph: bool, create_graph: bool, targets: Any) -> None:
         self.roots, self.seeds, self.keep_graph, self.create_graph = roots, seeds, keep_graph, create_graph
@@ -142,7 +142,7 @@ class _Task:
 
 
 class OwnEngine:
-    """Listens to one engine; `on_...` is called with what it tells of an event of that kind."""
+    """A listener to one engine; `on_...` is called for its events of that kind."""
 
     def __init__(self, engine: ModuleType) -> None:
         self.engine, self.tensor_type = engine, engine.Tensor
@@ -154,12 +154,12 @@ class OwnEngine:
         self._kinds: dict[Any, type[OwnNode]] = {}  # by Function
 
     def is_tensor(self, thing: Any) -> bool:
-        """Whether it is one of the engine's tensors."""
+        """Return True if it is one of the engine's tensors."""
         return isinstance(thing, self.tensor_type)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """While a stepper runs a part of the engine: nothing is recorded, and the stepper tells what happens."""
+        """Record nothing while a stepper runs a part of the engine: the stepper reports it."""
         self.muted = True
         try:
             with getattr(self.engine, "no_grad", nullcontext)():
@@ -174,13 +174,13 @@ class OwnEngine:
             vars(leaf)[_LEAF].run(self.new(grad))
 
     def new(self, numbers: Any) -> Any:
-        """A new tensor of the engine's."""
+        """Return a new tensor of the engine."""
         return self.tensor_type(np.array(getattr(numbers, "_array", numbers)))
 
     # What stands for its things.
 
     def mirror(self, place: Any) -> Any:
-        """What stands for a tensor or a node; all else as it is."""
+        """Return the mirror of a tensor or a node, and anything else unchanged."""
         if self.is_tensor(place):
             return self.tensor(place)
         if isinstance(place, getattr(self.engine, "Node", ())):
@@ -188,20 +188,20 @@ class OwnEngine:
         return place
 
     def own_leaf(self, node: Node) -> Any:
-        """The engine's own leaf."""
+        """Return the engine's own leaf."""
         return node.variable._storage.of
 
     def link(self, own: Any, mirror: Tensor) -> None:
-        """From now on this stands for a tensor."""
+        """Make this the mirror of a tensor from now on."""
         vars(own)[_TENSOR], mirror._array = mirror, self.array(own)
         mirror._storage = _Versions(own)
 
     def array(self, own: Any) -> Any:
-        """A tensor's numbers."""
+        """Return a tensor's numbers."""
         return np.asarray(_ask(own, "data"))
 
     def tensor(self, own: Any) -> Tensor:
-        """What stands for a tensor, as that is now."""
+        """Return the mirror of a tensor in its current state."""
         mirror: Tensor | None = vars(own).get(_TENSOR)
         if mirror is None:
             mirror = wrap(self.array(own))
@@ -224,7 +224,7 @@ class OwnEngine:
         return mirror
 
     def node(self, real: Any) -> Node:
-        """What stands for a node, and for all that it leads to."""
+        """Return the mirror of a node, and create those of all nodes upstream."""
         todo = [real]
         while todo:  # no recursion: a chain may be long
             at = todo[-1]
@@ -255,7 +255,7 @@ class OwnEngine:
         return vars(own).get(_TENSOR) or self.tensor(own)
 
     def _kind(self, real: Any) -> type[OwnNode]:
-        """The class of what stands for a node: one for each Function, which says what it computes."""
+        """Return the class of a node's mirror: one for each Function, with the operation's name."""
         function = getattr(real, "function", None)
         if function is None:
             return OwnNode
@@ -266,11 +266,11 @@ class OwnEngine:
         return self._kinds[function]
 
     def given(self, thing: Any) -> Any:
-        """What stands for an argument, if it is a tensor."""
+        """Return the mirror of an argument, if it is a tensor."""
         return self.tensor(thing) if self.is_tensor(thing) else thing
 
     def _carried(self, grad: Any) -> Any:
-        """A gradient as events tell it: its numbers, or its tensor where the backward records a graph of it."""
+        """Return a gradient for events: its numbers, or its tensor if the backward pass records a graph of it."""
         if grad is None:
             return None
         return self.tensor(grad) if self._tasks and self._tasks[-1].create_graph else self.array(grad)
@@ -283,7 +283,7 @@ class OwnEngine:
             hear(*facts)
 
     def on_created(self, node: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """A node was made."""
+        """Record that a node was created."""
         mirror = self.node(node)
         mirror.extra = in_scope() if scoped else None
         if isinstance(mirror, OwnNode):
@@ -301,20 +301,20 @@ class OwnEngine:
         events.emit(("created", self.node(node), tuple(args), (output,)))
 
     def on_unrecorded(self, name: str, inputs: tuple[Any, ...], output: Any) -> None:
-        """An operation made no node."""
+        """Record that an operation created no node."""
         if events.listeners and not self._tasks and self._writing is None:
             given = tuple([self.given(each) for each in inputs])
             events.emit(("unrecorded", name, given, (self.tensor(output),)))
 
     def on_writing(self, tensor: Any) -> None:
-        """A tensor is about to be written."""
+        """Note that a tensor is about to be modified."""
         mirror = self.tensor(tensor)
         before = wrap(mirror._array.copy(), mirror._rg)
         before._fn = mirror._fn if mirror._meta is None or mirror._meta.base is None else mirror._meta.view_fn
         self._writing, self._recorded = (tensor, before), None
 
     def on_wrote(self, tensor: Any, name: str, node: Any) -> None:
-        """It was."""
+        """Record that a tensor was modified."""
         recorded, written = self._recorded, self.tensor(tensor)
         if events.listeners:
             if recorded is not None:
@@ -326,7 +326,7 @@ class OwnEngine:
         self._writing = self._recorded = None
 
     def on_shares(self, tensor: Any, source: Any) -> None:
-        """A tensor was detached from another one."""
+        """Record that a tensor was detached from another one."""
         new, old = self.tensor(tensor), self.tensor(source)
         new._storage = old._storage
         if events.listeners:
@@ -335,7 +335,7 @@ class OwnEngine:
     def on_backward(
         self, tensor: Any, gradient: Any, retain_graph: bool, create_graph: bool, inputs: Iterable[Any] | None = None
     ) -> None:
-        """A backward begins."""
+        """Record that a backward pass starts."""
         targets = None if inputs is None else [(self._place(each), 0) for each in inputs]
         seed = self.tensor(gradient) if create_graph else self.array(gradient)
         task = _Task([(self._place(tensor), 0)], [seed], bool(retain_graph), bool(create_graph), targets)
@@ -348,37 +348,37 @@ class OwnEngine:
         return accumulator(mirror) if found is None else found
 
     def on_run(self, node: Any, grad: Any) -> None:
-        """A node is about to run."""
+        """Record that a node is about to run."""
         if hasattr(node, "variable"):
             self.tensor(node.variable)
         self._tell("run", self._task(), self.node(node), (self._carried(grad),))
 
     def on_ran(self, node: Any, grads: Iterable[Any]) -> None:
-        """It has run; a leaf's node has told that otherwise."""
+        """Record that a node ran; a leaf's node reports that differently."""
         if not hasattr(node, "variable"):
             mirror: Any = self.node(node)
             sent = [self._carried(each) for each in grads][: len(mirror.parents)]
             self._tell("ran", self._task(), mirror, tuple(sent))
 
     def on_freed(self, node: Any) -> None:
-        """A node has freed what it had saved."""
+        """Record that a node freed what it saved."""
         self._tell("freed", self.node(node))
 
     def on_accumulated(self, node: Any, leaf: Any) -> None:
-        """A leaf has a gradient."""
+        """Record that a leaf has a gradient."""
         self._tell("accumulated", self._task(), self.node(node), self.tensor(leaf))
 
     def on_captured(self, node: Any, grad: Any) -> None:
-        """A gradient was taken for who asked."""
+        """Record that a gradient was returned to the caller."""
         self._tell("captured", self._task(), self.node(node), 0, self._carried(grad))
 
     def on_finished(self) -> None:
-        """A backward is over."""
+        """Record that a backward pass has finished."""
         if self._tasks:
             self._tell("finished", self._tasks.pop())
 
     def on_failed(self, node: Any, error: BaseException) -> None:
-        """It ends with an error."""
+        """Record that a backward pass ends with an error."""
         task = self._tasks.pop() if self._tasks else None
         events.failed(error, task=task, node=None if node is None else self.node(node))
 
@@ -391,9 +391,9 @@ class OwnEngine:
 
 
 def _names(saved: Sequence[Any], inputs: tuple[Any, ...], output: Any) -> Iterator[tuple[str, bool]]:
-    """What PyTorch calls what a node has saved: by the operand or the result that it is.
+    """Return PyTorch's names for what a node saved, by the operand or the result that each is.
 
-    What is neither is a number that the operation was given, which became a tensor.
+    Anything else is a number that the operation got, and that became a tensor.
     """
     for at, each in enumerate(saved):
         tensor = getattr(each, "tensor", each)
@@ -408,7 +408,7 @@ def _names(saved: Sequence[Any], inputs: tuple[Any, ...], output: Any) -> Iterat
 
 
 def _required(function: Any) -> int:
-    """How many operands a Function has to be given: others, as a dimension, have no place in the graph."""
+    """Return how many operands a Function requires: others, such as a dimension, aren't in the graph."""
     forward: Callable[..., Any] | None = getattr(function, "forward", None)
     if forward is None:
         return sys.maxsize
@@ -417,7 +417,7 @@ def _required(function: Any) -> int:
 
 
 def _as_called(function: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The operands of a Function without those at the end that are what `forward` takes if it is given none."""
+    """Return the operands of a Function without those at the end that equal forward's defaults."""
     forward: Callable[..., Any] | None = getattr(function, "forward", None)
     if forward is None:
         return inputs
@@ -432,13 +432,15 @@ drivers: dict[type, OwnEngine] = {}  # by the class of an engine's tensors
 
 
 def drive(engine: ModuleType) -> None:
-    """Let an engine that you wrote drive the pictures: `record()`, `show()` and `step()` take its tensors from now on.
+    """Use an engine that you wrote: from now on `record()`, `show()` and `step()` accept its tensors.
 
-    `engine` is its module. It has a class `Tensor`, with `data`, `grad`, `requires_grad` and `grad_fn`. A node has
-    `name()`, `edges` (for each operand the node that gets its gradient, or None) and `run(gradient)`. A recording
-    hears what the engine tells the functions in its list `listeners`: each is called as `listener(kind, *facts)` when
-    a node is made, run or freed, and so on. Without that list `show()` and `step()` work all the same. To call this
-    again for the same engine changes nothing.
+    The engine has a class `Tensor` with `data`, `grad`, `requires_grad` and `grad_fn`. A node has `name()`, `edges`
+    (for each operand the node that gets its gradient, or None) and `run(gradient)`. A recording listens to its list
+    `listeners`: the engine calls each function as `listener(kind, *facts)` when a node is created, run or freed, and so
+    on. Without that list, `show()` and `step()` work nevertheless. A second call for the same engine has no effect.
+
+    Args:
+        engine: The module of the engine.
     """
     if not isinstance(engine, ModuleType) or not isinstance(getattr(engine, "Tensor", None), type):
         raise TypeError(NO_ENGINE.format(engine))

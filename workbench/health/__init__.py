@@ -1,1 +1,1 @@
-"""What is wrong with a training, by its records: rules that look at it, a table, and why a gradient is as it is."""
+"""What is wrong with a training run, from its records: rules, a table, and explanations of gradients."""

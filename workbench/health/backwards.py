@@ -1,4 +1,4 @@
-"""The backwards of a trace: what each place received and sent, and what became of the `.grad` of tensors."""
+"""The backward passes of a trace: what each place received and sent, and how tensors' `.grad` changed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .measures import is_broken
 
 @dataclass(slots=True, eq=False)
 class RecordedBackward:
-    """A backward from its start to its end; what places received and sent stands in the order in which they ran."""
+    """A backward pass from start to end, with what places received and sent in the order in which they ran."""
 
     started: BackwardStarted
     event: int
@@ -44,27 +44,27 @@ class RecordedBackward:
 
     @property
     def source(self) -> SourceLine | None:
-        """The line that began it."""
+        """The line that started it."""
         return self.started.source
 
     @property
     def roots(self) -> tuple[Root, ...]:
-        """Where it starts, with its seeds."""
+        """Where it starts, with the initial gradients."""
         return self.started.roots
 
     @property
     def starts(self) -> list[str]:
-        """The places of these."""
+        """The places of the roots."""
         return [root.node for root in self.started.roots]
 
     @property
     def targets(self) -> tuple[str, ...] | None:
-        """What it was asked for, if not for all."""
+        """The inputs it was restricted to, if any."""
         return self.started.targets
 
 
 class Change(NamedTuple):
-    """What made a `.grad` another: a backward, or the program."""
+    """What changed a `.grad`: a backward pass, or the program."""
 
     event: int
     backward: RecordedBackward | None
@@ -72,12 +72,12 @@ class Change(NamedTuple):
 
     @property
     def clears(self) -> bool:
-        """Whether it took it away, or made it zero."""
+        """Return True if it removed the gradient, or made it zero."""
         return isinstance(self.made, GradChanged) and self.made.clears
 
 
 class RecordedBackwards(RecordedGraph):
-    """A graph and the backwards that ran through it."""
+    """A graph and the backward passes through it."""
 
     def __init__(self, events: Sequence[Record]) -> None:
         self.backwards: list[RecordedBackward] = []
@@ -165,7 +165,7 @@ class RecordedBackwards(RecordedGraph):
         self.caught = len(self.failures)
 
     def _end(self, at: int, task: str | None) -> None:
-        """A backward is over, and with it those inside of it."""
+        """End a backward pass, and those inside it."""
         for depth, going in enumerate(self._going):
             if going.started.task == task:
                 going.end = at
@@ -173,7 +173,7 @@ class RecordedBackwards(RecordedGraph):
                 return
 
     def broken_by(self, tensor: str, end: int | None = None) -> Change | None:
-        """What made a `.grad` not finite that has been so ever since, until an event."""
+        """Return what made a `.grad` not finite, if it has been so ever since, up to an event."""
         first: Change | None = None
         for change in reversed(self.changes.get(tensor, ())):
             if end is not None and change.event >= end:
@@ -185,6 +185,6 @@ class RecordedBackwards(RecordedGraph):
         return first
 
     def backward_to(self, place: str) -> RecordedBackward | None:
-        """The last backward whose graph leads to a place."""
+        """Return the last backward pass whose graph leads to a place."""
         before = self.before(place)
         return next((each for each in reversed(self.backwards) if any(start in before for start in each.starts)), None)

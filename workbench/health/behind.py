@@ -1,4 +1,4 @@
-"""Rules about what autograd does not see: memory and gradients that are written between their making and their use."""
+"""Rules about what autograd doesn't see: writes to memory and gradients between creation and use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NEAR = 1e-3  # as a share of both norms: what was computed again, or summed in 
 
 
 def saved_written(run: TrainingRun) -> Iterator[Finding]:
-    """A node reads in backward what was written through `.data` after it had saved it."""
+    """Find nodes that read a saved tensor in backward that was written through `.data` since."""
     written: dict[str, TensorWritten] = {}  # owner of memory -> the last such write
     values: dict[str, Value] = {}
     told_of: set[object] = set()
@@ -67,7 +67,7 @@ def _is_data(run: TrainingRun, event: TensorWritten) -> bool:
 
 
 def _differ(one: Value, other: Value) -> bool:
-    """Whether two values are known to differ by more than rounding."""
+    """Return True if two values are known to differ by more than rounding."""
     if one.shape != other.shape or one.dtype != other.dtype or not (one.is_known and other.is_known):
         return False
     if one.nonfinite or other.nonfinite:
@@ -76,7 +76,7 @@ def _differ(one: Value, other: Value) -> bool:
 
 
 def _is_same_mask(node: RecordedNode, was: Value, now: Value) -> bool:
-    """Whether of what was saved only the signs matter, or those may be as they were."""
+    """Return True if only the signs of a saved tensor matter, and they may be unchanged."""
     if node.made.operation not in MASKS:
         return False
     known = was.values is not None and now.values is not None
@@ -88,7 +88,7 @@ def _is_same_mask(node: RecordedNode, was: Value, now: Value) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Changed:
-    """A gradient that is another where it arrives than where it was sent from."""
+    """A gradient that arrived with other values than it was sent with."""
 
     backward: RecordedBackward
     sent: list[tuple[str, Value]]  # each with the node that sent it; what arrives is the sum
@@ -102,7 +102,7 @@ class _Changed:
 
 
 def gradient_written(run: TrainingRun) -> Iterator[Finding]:
-    """What one node sent is not what the next received, and no hook of either is the reason."""
+    """Find gradients that changed between the node that sent them and the next one, without a hook of either."""
     if any(isinstance(event, EventLost) for event in run.events):
         return  # another node may have sent some of it
     hooked = {each.node for event in run.events if isinstance(event, HooksFound) for each in event.places if each.hooks}
@@ -135,7 +135,7 @@ def gradient_written(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _changed(run: TrainingRun, backward: RecordedBackward) -> Iterator[_Changed]:
-    """What arrived otherwise than it was sent, of all that came from one node alone."""
+    """Return the gradients that changed on their way, among those from a single node."""
     came: dict[tuple[str, int], list[tuple[str, Value]]] = {}
     for root in backward.roots:
         if root.seed is not None:
@@ -156,7 +156,7 @@ def _changed(run: TrainingRun, backward: RecordedBackward) -> Iterator[_Changed]
 
 
 def _is_another(sent: list[Value], got: Value) -> bool:
-    """Whether what arrived is known not to be the sum of what was sent."""
+    """Return True if the gradient that arrived is known not to be the sum of those sent."""
     if len(sent) == 1:
         return _differ(sent[0], got)
     lists = [value.values for value in (*sent, got)]
@@ -170,7 +170,7 @@ def _is_another(sent: list[Value], got: Value) -> bool:
 
 
 def _who(run: TrainingRun, changed: _Changed) -> tuple[RecordedNode | None, str]:
-    """Who was given the same gradient between, and wrote into it."""
+    """Return the node that received the same gradient in between, and wrote into it."""
     order, sent = [*changed.backward.received], [value for _, value in changed.sent]
     between = {*order[order.index(changed.sender) + 1 : order.index(changed.receiver)]}
     hooks = [each for each in changed.backward.hooks if each.node in between and _is_one_of(sent, each.before)]
@@ -195,7 +195,7 @@ def _is_one_of(sent: list[Value], given: Grads) -> bool:
 
 
 def _writing(backward: str) -> str:
-    """The code of a backward that writes into one of its arguments, if there is one place alone."""
+    """Return the line in a backward that writes into one of its arguments, if there is only one."""
     try:
         function = next(each for each in ast.walk(ast.parse(backward)) if isinstance(each, ast.FunctionDef))
     except (SyntaxError, StopIteration):

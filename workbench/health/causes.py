@@ -1,4 +1,4 @@
-"""What stands behind a finding: where numbers became huge, what was computed under no_grad, names that begin alike."""
+"""Causes behind findings: where numbers became huge, what ran under no_grad, names with a common start."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SCALE = 16.0  # of a loss that is scaled for float16
 
 
 def grown(run: TrainingRun, node: RecordedNode) -> str:
-    """`; they had grown to 4.97e+35 in exp (…)`: by which node before this one; nothing where none is huge."""
+    """Return `; they had grown to 4.97e+35 in exp (…)`, with the node before this one; "" if no number is huge."""
     before = [run.nodes[id] for id in run.reached([node.id]) if id in run.nodes and id != node.id]
     huge = [each for each in before if _largest(each.outputs) > _HUGE and _largest(each.inputs) <= _HUGE]
     first = min(huge, key=lambda each: each.event, default=None)
@@ -41,7 +41,7 @@ def _largest(values: Sequence[Value]) -> float:
 
 
 def without_gradients(run: TrainingRun) -> Iterator[Finding]:
-    """A layer that trains is given what weights have computed under `no_grad`, in each step."""
+    """Find trained layers that get, in each step, what weights computed under `no_grad`."""
     found: dict[object, list[tuple[RecordedNode, Cut]]] = {}
     given: dict[object, set[str | None]] = {}
     for node in run.nodes.values():
@@ -79,13 +79,13 @@ def without_gradients(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _is_behind_unused(run: TrainingRun, cut: Cut) -> bool:
-    """Whether nothing else is known of the weights before a cut: no operation was recorded that they were given to."""
+    """Return True if no operation on the weights upstream of a cut was recorded."""
     parameter = run.parameters.get(cut.node or "")
     return cut.node is None or (parameter is not None and not parameter.used)
 
 
 def _has_weight(run: TrainingRun, node: RecordedNode) -> bool:
-    """Whether a node applies a weight that is updated, maybe a transposed one."""
+    """Return True if a node applies a weight that is updated, possibly transposed."""
     targets = [edge.target for edge in node.made.edges]
     targets += [edge.target for id in targets if id in run.nodes for edge in run.nodes[id].made.edges]
     weights = [run.parameters[id] for id in targets if id in run.parameters]
@@ -93,9 +93,9 @@ def _has_weight(run: TrainingRun, node: RecordedNode) -> bool:
 
 
 def alike(names: Iterable[str], trained: Iterable[str]) -> str:
-    """That names of layers with a number begin as the name of another layer, which does not train either.
+    """Return a sentence about numbered layers whose names start like that of another layer that isn't trained either.
 
-    `blocks.10` and `blocks.11` begin as `blocks.1`: who freezes by the beginning of a name freezes all three.
+    `blocks.10` and `blocks.11` start with `blocks.1`: freezing by the start of a name freezes all three.
     """
     parts = [re.match(r"(.*?\.)(\d\d+)\.", name) for name in names]
     matched = [part for part in parts if part is not None]
@@ -111,12 +111,12 @@ def alike(names: Iterable[str], trained: Iterable[str]) -> str:
 
 
 def scales(run: TrainingRun) -> set[str]:
-    """The tensors that scalers of losses keep: the number by which each multiplies one."""
+    """Return the tensors that loss scalers use: the factors of the loss."""
     return {event.tensor for event in run.events if isinstance(event, TensorWritten) and "update_scale" in event.name}
 
 
 def scale_of(run: TrainingRun, step: TrainingStep, scaled: set[str]) -> float:
-    """By which of these numbers a scaler has multiplied the loss of a step; 0 if none has."""
+    """Return the factor by which a scaler multiplied the loss of a step; 0 if none did."""
     for backward in step.backwards[-1:] if scaled else ():
         for root in backward.roots:
             node = run.nodes.get(root.node)

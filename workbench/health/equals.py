@@ -1,6 +1,6 @@
-"""What a custom Function computes, where its recorded results equal a product, a sum or a quotient of its inputs.
+"""What a custom Function computes, if its recorded results equal a product, a sum or a quotient of its inputs.
 
-Its derivative is then known from a single call: what backward sent is compared with that.
+Its derivative is then known from a single call, and is compared with the gradients that backward sent.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Array = Any
 
 
 class _Form(NamedTuple):
-    """A formula of some inputs, and the gradients of these by the gradient of the result."""
+    """A formula of some inputs, and the inputs' gradients from the result's gradient."""
 
     text: str
     result: Callable[..., Array]
@@ -31,7 +31,7 @@ class _Form(NamedTuple):
 
 
 class Equal(NamedTuple):
-    """The formula that a result equals, and the inputs whose gradients are others than that formula's."""
+    """The formula that a result equals, and the inputs whose gradients differ from those of the formula."""
 
     text: str
     wrong: tuple[str, ...]
@@ -80,7 +80,7 @@ def _centered(g: Array, y: Array) -> Array:
 
 
 def equal_of(node: RecordedNode) -> Equal | None:
-    """Return what a call's result equals; of several formulas that fit, the one whose gradients differ least."""
+    """Return the formula of a call's result; if several fit, the one whose gradients differ least."""
     given, (result, grad) = _arrays(node.inputs), (_arrays(node.outputs), _arrays(node.gradients))
     sent = [None if value is None else _array(value) for value in node.sent]
     if not given or len(result) != 1 or len(grad) != 1 or len(sent) != len(given):
@@ -100,7 +100,7 @@ def equal_of(node: RecordedNode) -> Equal | None:
 def _fitting(
     given: Sequence[Array], result: Array, grad: Array
 ) -> Iterator[tuple[tuple[int, ...], _Form, list[Array]]]:
-    """The formulas that give the result, each with the order in which it takes the inputs, and their gradients."""
+    """Return the formulas that give the result, each with the order of its inputs, and their gradients."""
     for form in _FORMS.get(len(given), ()):
         for order in permutations(range(len(given))):
             inputs = [given[at] for at in order]
@@ -118,7 +118,7 @@ def _summed(grad: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _arrays(values: Sequence[Value | None]) -> list[Array]:
-    """The values as arrays; an empty list if some aren't known."""
+    """Return the values as arrays; an empty list if some aren't known."""
     found = [None if value is None else _array(value) for value in values]
     return [] if any(each is None for each in found) else found
 
@@ -135,7 +135,7 @@ def _is_near(one: Array, other: Array, share: float = _EXACT) -> bool:
 
 
 def _names(node: RecordedNode) -> list[str]:
-    """What forward calls its tensors; `a`, `b` and `c` where that isn't known."""
+    """Return forward's names for its tensors; `a`, `b` and `c` if they aren't known."""
     text = next((each.text for each in node.made.code if each.name == "forward"), "")
     names: list[str] = []
     with suppress(SyntaxError, StopIteration):

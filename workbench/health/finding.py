@@ -1,4 +1,4 @@
-"""What a rule finds: a sentence with its place, what to look at next, and words that sentences share."""
+"""A finding: a sentence with its place, and the next step; and the phrases that sentences share."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _CALLED = {"unsafe_view": "matmul"}  # what PyTorch ends a product of batches wi
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is wrong; where not `certain`, something that may be intentional, which the sentence then asks.
+    """One thing that is wrong or, if not `certain`, that may be intentional: the sentence then asks.
 
-    `rule` is a short name such as "not finite". The `sentence` says what happened, where, and gives the numbers;
-    `next_step` says what to do. `trace.frame(event + 1)` shows it; `ids` are the nodes and tensors that it is about.
+    `rule` is a short name such as "not finite". `sentence` says what happened and where, with numbers; `next_step` says
+    what to do. `trace.frame(event + 1)` shows it; `ids` are the nodes and tensors that it is about.
     """
 
     rule: str
@@ -50,7 +50,7 @@ class Finding:
         return address_of(self.rule)
 
     def to_dict(self) -> dict[str, Any]:
-        """The finding as JSON's own types."""
+        """Return the finding as JSON types."""
         line = self.line
         return {
             "rule": self.rule,
@@ -65,12 +65,12 @@ class Finding:
 
 
 def asked(sentence: str, certain: bool = False) -> str:
-    """The sentence of a finding, with the question whether it is intentional where that may be."""
+    """Return the sentence of a finding, with the question whether it is intentional unless it is certain."""
     return sentence if certain else f"{sentence} Is this intentional?"
 
 
 def place(line: SourceLine | None) -> str:
-    """`train.py:18 \\`h = self.fc(x)\\``, or that the line is not known."""
+    r"""Return `train.py:18 \`h = self.fc(x)\``, or that the line isn't known."""
     if line is None:
         return "an unknown line"
     text = shortened(without_comment(line.text).strip(), _TEXT)
@@ -78,32 +78,32 @@ def place(line: SourceLine | None) -> str:
 
 
 def told(node: RecordedNode) -> str:
-    """`sqrt in Net/head (train.py:18 \\`h = x.sqrt()\\`)`."""
+    r"""Return `sqrt in Net/head (train.py:18 \`h = x.sqrt()\`)`."""
     scope = f" in {node.made.scope}" if node.made.scope else ""
     operation = _CALLED.get(node.made.operation, node.made.operation)
     return f"{operation}{scope} ({place(node.line)})"
 
 
 def written_as(node: RecordedNode, id: str) -> str:
-    """What the program writes for an input that no variable holds any more: `a` of `a @ f(x)`."""
+    """Return the code for an input that no variable holds any longer: `a` of `a @ f(x)`."""
     text = node.made.path[-1].title if node.made.path and node.made.path[-1].kind == "expression" else ""
     sides, given = sides_of(text), [arg.tensor for arg in node.made.args if arg.tensor is not None]
     return f"`{sides[given.index(id)]}`" if len(sides) == len(given) and id in given else ""
 
 
 def listed(names: Iterable[str], most: int = _NAMED) -> str:
-    """`a`, `a and b`, or `a, b, c and 4 more`."""
+    """Return `a`, `a and b`, or `a, b, c and 4 more`."""
     all = list(dict.fromkeys(names))
     return series(all) if len(all) <= most + 1 else f"{', '.join(all[:most])} and {len(all) - most:,} more"
 
 
 def named(parameters: Sequence[TrainedParameter]) -> str:
-    """The names of parameters, of many the first."""
+    """Return the names of parameters; of many, the first ones."""
     return listed([each.name for each in parameters])
 
 
 def span(value: Value) -> str:
-    """`from -1 to 3`; `zero everywhere`."""
+    """Return `from -1 to 3`, or `zero everywhere`."""
     if not size_of(value):
         return "no values at all"
     if value.min is None or value.max is None:
@@ -115,5 +115,5 @@ def span(value: Value) -> str:
 
 
 def plural(count: int, word: str) -> str:
-    """`1 step`, `3 steps`, `3 passes`."""
+    """Return `1 step`, `3 steps`, `3 passes`."""
     return f"{count:,} {word}{'' if count == 1 else 'es' if word.endswith('s') else 's'}"

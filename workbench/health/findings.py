@@ -1,6 +1,7 @@
-"""What is wrong with a recorded training: the findings of all rules, what is certain first.
+"""The findings of all rules for a recorded training run, certain ones first.
 
-A rule is a function from a `TrainingRun` to what it finds, in the file of its theme, and a line of `RULES` here.
+A rule is a function that takes a `TrainingRun` and returns findings. It is in the file of its theme, and `RULES` below
+lists it.
 """
 
 from __future__ import annotations
@@ -100,9 +101,9 @@ _CHECKED = "Checked for non-finite, cut, uncleared, vanishing and exploding grad
 
 
 class Findings(list[Finding]):
-    """Findings as a list that prints as sentences.
+    """A list of findings that prints as sentences.
 
-    `looked_at` says what was looked at, `lost` what was not recorded, `functions` whose backward was compared.
+    `looked_at` says what was checked, `lost` what wasn't recorded, and `functions` whose backward was compared.
     """
 
     def __init__(self, found: Iterable[Finding] = (), looked_at: str = "", lost: str = "", functions: str = "") -> None:
@@ -139,18 +140,18 @@ class Findings(list[Finding]):
         return f"{first}<ol>{''.join(items)}</ol>{last}".replace("<ol></ol>", "")
 
     def to_list(self) -> list[dict[str, Any]]:
-        """The findings as JSON's own types."""
+        """Return the findings as JSON types."""
         return [each.to_dict() for each in self]
 
 
 def findings(trace: Timeline) -> Findings:
-    """What is wrong in a recorded training, certain things first, then what may be meant; nothing without evidence."""
+    """Return the findings for a recorded training run, certain ones first, then possible issues."""
     found = trace.kept(findings_of, of=TrainingRun)
     return Findings(found, found.looked_at, lost_said(trace.events), found.functions)  # a caller may change the list
 
 
 def findings_of(run: TrainingRun) -> Findings:
-    """The same of a training that was gathered already."""
+    """Return the findings for a training run that is gathered already."""
     rules = [rule for rule in RULES if not (run.is_cut_short and rule in _OF_WHOLE_STEPS)]
     found = [each for rule in rules for each in rule(run)]
     if run.is_partly_seen:
@@ -160,7 +161,7 @@ def findings_of(run: TrainingRun) -> Findings:
 
 
 def _looked_at(run: TrainingRun) -> str:
-    """`3 backward passes, 6 parameters, …`, what was checked, and what could not be."""
+    """Return `3 backward passes, 6 parameters, …`, what was checked, and what couldn't be."""
     weights = [each for each in run.trained if each.is_held or each.updates] or run.trained
     updates = sum(len(each.updates) for each in weights)
     counts = {"backward pass": len(run.backwards), "parameter": len(weights), "node": len(run.nodes), "update": updates}

@@ -1,4 +1,4 @@
-"""A rule about custom Functions: a backward that is not the derivative, by the values that were recorded of it."""
+"""A rule about custom Functions: a backward that isn't the derivative, judged by recorded values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _AIMED = 0.05  # of the most that both may be: less is chance
 
 @dataclass(frozen=True, slots=True)
 class _Slope:
-    """Between two inputs that lie near each other: how forward rises, and what backward says."""
+    """Two neighboring inputs: how much forward rises between them, and what backward says."""
 
     at: float
     rise: float
@@ -42,7 +42,7 @@ class _Slope:
 
 
 def not_the_derivative(run: TrainingRun) -> Iterator[Finding]:
-    """A Function whose backward differs from how its results rise: number by number, or from one call to the next."""
+    """Find Functions whose backward differs from the change of their results, within one call or between calls."""
     for nodes in _functions(run).values():
         if _are_apart(pairs := _pairs(nodes)):
             yield _told_pairs(nodes[0], pairs)
@@ -58,7 +58,7 @@ def not_the_derivative(run: TrainingRun) -> Iterator[Finding]:
 
 
 def compared(run: TrainingRun) -> str:
-    """Say which Functions' backwards were compared, with a formula or how their results rise, and which were not."""
+    """Describe which Functions' backward was compared, with a formula or with their results, and which wasn't."""
     functions = {name: nodes for name, nodes in _functions(run).items() if nodes[0].made.code}  # no library's
     whole = [
         name
@@ -79,9 +79,9 @@ def compared(run: TrainingRun) -> str:
 
 
 def _functions(run: TrainingRun) -> dict[str, list[RecordedNode]]:
-    """The nodes of each Function whose backward ran, but not one that runs a backward of its own, as a checkpoint does.
+    """Return the nodes of each Function whose backward ran, except those that run a backward pass of their own.
 
-    That goes to weights as well, which are none of its inputs and are others in the next step.
+    A checkpoint does: its backward reaches weights, which aren't its inputs and change before the next step.
     """
     functions: dict[str, list[RecordedNode]] = {}
     inner = [each.event for each in run.backwards if each.inner]
@@ -95,7 +95,7 @@ def _functions(run: TrainingRun) -> dict[str, list[RecordedNode]]:
 
 
 class _Pair(NamedTuple):
-    """From one call to the next: what the results change, in the direction of the gradient, and what backward says."""
+    """Two calls: the change of the results in the direction of the gradient, and what backward says."""
 
     rise: float
     said: float
@@ -103,9 +103,9 @@ class _Pair(NamedTuple):
 
 
 def _pairs(nodes: Sequence[RecordedNode]) -> list[_Pair]:
-    """Calls of a Function of several inputs, or of another shape, that were given nearly the same in the step before.
+    """Return calls of a Function of several inputs, or of another shape, with nearly the inputs of the step before.
 
-    What backward says is taken from both calls, so that only what is of third order in the change is left out.
+    The gradient is the mean of both calls', so only terms of third order in the change are omitted.
     """
     found: list[_Pair] = []
     for one, other in pairwise(nodes):
@@ -136,7 +136,7 @@ def _pairs(nodes: Sequence[RecordedNode]) -> list[_Pair]:
 
 
 def _slopes(node: RecordedNode) -> list[_Slope]:
-    """Slopes from each input to the next larger one; none where the values are not known or of another shape."""
+    """Return slopes from each input to the next larger one; none if the values aren't known or have another shape."""
     if len(node.inputs) != 1 or len(node.outputs) != 1 or len(node.gradients) != 1 or not node.sent:
         return []
     values = [node.inputs[0], node.outputs[0], node.gradients[0], node.sent[0]]
@@ -162,9 +162,9 @@ def _slopes(node: RecordedNode) -> list[_Slope]:
 
 
 def _lists(node: RecordedNode) -> list[list[Sequence[float]]]:
-    """The numbers that a call was given and gave, and of backward the same; a gradient that is not there is empty.
+    """Return the numbers that a call got and gave, and those of backward; a missing gradient is empty.
 
-    Nothing where some are not known, or where each number has a result of its own, which slopes tell more of.
+    Return nothing if some aren't known, or if each number has its own result: then slopes are more precise.
     """
     if len(node.inputs) != len(node.sent) or not node.outputs or len(node.gradients) != len(node.outputs):
         return []
@@ -193,7 +193,7 @@ def _norm(values: Sequence[float]) -> float:
 
 
 def _are_apart(pairs: Sequence[_Pair]) -> bool:
-    """Whether the two numbers of each pair differ by far more than the change of the inputs explains."""
+    """Return True if the numbers of each pair differ by far more than the change of the inputs explains."""
     larger = [max(abs(pair.rise), abs(pair.said)) for pair in pairs]
     return len(pairs) >= _PAIRS and all(
         abs(pair.rise - pair.said) > _APART * most and most > _AIMED * pair.most
@@ -219,7 +219,7 @@ def _told_pairs(node: RecordedNode, pairs: Sequence[_Pair]) -> Finding:
 
 
 def _unlike(nodes: Sequence[RecordedNode]) -> tuple[RecordedNode, Equal] | None:
-    """The first call if the gradients of all are others than those of the formula that its result equals."""
+    """Return the first call if in all calls the gradients differ from those of the formula of the result."""
     equal = [(node, equal_of(node)) for node in nodes[:_CALLS]]
     if all(each is not None and each.wrong for _, each in equal) and (first := equal[0][1]) is not None:
         return nodes[0], first
@@ -245,7 +245,7 @@ def _told_equal(node: RecordedNode, equal: Equal) -> Finding:
 
 
 def _differs(node: RecordedNode, slopes: Sequence[_Slope]) -> bool:
-    """Whether both are smooth, as of a derivative, and differ; not where another gradient is meant for a step."""
+    """Return True if both are smooth, as derivatives are, and differ; a step may have a surrogate on purpose."""
     if not _are_smooth(slopes):
         return False
     most = max(max(abs(each.rise), abs(each.said)) for each in slopes)
@@ -259,7 +259,7 @@ def _differs(node: RecordedNode, slopes: Sequence[_Slope]) -> bool:
 
 
 def _are_smooth(slopes: Sequence[_Slope]) -> bool:
-    """Whether there are enough, and both change little from one to the next: each number has a result of its own."""
+    """Return True if there are enough, and both change little between neighbors: each number has its own result."""
     if len(slopes) < _POINTS:
         return False
     most = max(max(abs(each.rise), abs(each.said)) for each in slopes)

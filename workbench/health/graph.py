@@ -1,4 +1,4 @@
-"""The graph of a trace: nodes and tensors by their ids, what uses what, and the ways that gradients can go."""
+"""The graph of a trace: nodes and tensors by id, their uses, and the paths of gradients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Take = Callable[[int, Any], None]
 
 @dataclass(slots=True)
 class RecordedNode:
-    """A node with the values that went through it; `gradients` and `sent` are those of its first run."""
+    """A node with the values that passed through it; `gradients` and `sent` are those of its first run."""
 
     made: NodeCreated
     event: int
@@ -42,12 +42,12 @@ class RecordedNode:
 
     @property
     def line(self) -> SourceLine | None:
-        """The line of the program that made it."""
+        """The line of the program that created it."""
         return self.made.source
 
 
 class RecordedGraph:
-    """Nodes and tensors as records tell of them, in one pass; a place is a node or a leaf."""
+    """Nodes and tensors from records, in one pass; a place is a node or a leaf."""
 
     def __init__(self, events: Sequence[Record]) -> None:
         self.events = events
@@ -68,7 +68,7 @@ class RecordedGraph:
                 take(at, event)
 
     def _takes(self) -> dict[type[Record], Take]:
-        """What is done with each kind of event."""
+        """Return the handlers by kind of event."""
         return {
             NodeCreated: self._create,
             TensorWritten: self._write,
@@ -134,40 +134,40 @@ class RecordedGraph:
     # What follows from it.
 
     def given(self, node: str) -> list[str]:
-        """The tensors that a node was called with or has saved, as far as they are known."""
+        """Return the known tensors that a node was called with or saved."""
         made = self.nodes[node].made
         known = [*[arg.tensor for arg in made.args], *[saved.tensor for saved in made.saved]]
         return list(dict.fromkeys([id for id in known if id is not None and id in self.tensors]))
 
     def targets(self, place: str) -> list[str]:
-        """Where the gradients of a place go."""
+        """Return where the gradients of a place go."""
         node = self.nodes.get(place)
         return [] if node is None else [edge.target for edge in node.made.edges if edge.target is not None]
 
     def users_of(self, place: str, output_nr: int) -> list[str]:
-        """The nodes whose gradients go to one output of a place."""
+        """Return the nodes whose gradients go to one output of a place."""
         edge = Edge(place, output_nr)
         return [user for user in self.users.get(place, ()) if edge in self.nodes[user].made.edges]
 
     def sends_on(self, place: str, grads: Grads) -> list[tuple[str, Value | None]]:
-        """What a node has sent, and where to."""
+        """Return what a node sent, and where to."""
         node = self.nodes.get(place)
         edges = () if node is None else node.made.edges
         return [(edge.target, grad) for edge, grad in zip(edges, grads, strict=False) if edge.target is not None]
 
     def source(self, place: str | None) -> SourceLine | None:
-        """The line that made a node, if that is known."""
+        """Return the line that created a node, if it is known."""
         node = self.nodes.get(place or "")
         return None if node is None else node.line
 
     def results(self, node: str) -> list[Value]:
-        """The outputs of a node as they were when it was made; of a graph that nobody recorded the shown one alone."""
+        """Return the outputs of a node as they were when it was created; without a recording, only the shown one."""
         told = [seen.value for seen in self.nodes[node].made.tensors if seen.node == node]
         shown = self.tensors.get(self.shown or "")
         return [shown.value] if not told and shown is not None and shown.node == node else told
 
     def reached(self, starts: Iterable[str], without: Collection[str] = ()) -> dict[str, str | None]:
-        """The places that gradients can go to from these, each with the one before it, the nearest first."""
+        """Return the places that gradients can reach from these, nearest first, each with the one before it."""
         found: dict[str, str | None] = {start: None for start in starts if start not in without}
         queue = deque(found)
         while queue:
@@ -179,7 +179,7 @@ class RecordedGraph:
         return found
 
     def before(self, *ends: str) -> dict[str, None]:
-        """The places from which gradients go to these, and these."""
+        """Return these places, and those from which gradients reach them."""
         found = dict.fromkeys(ends)
         stack = list(found)
         while stack:
@@ -190,12 +190,12 @@ class RecordedGraph:
         return found
 
     def way(self, starts: Iterable[str], end: str) -> list[str]:
-        """The shortest way to a place; empty if there is none."""
+        """Return the shortest path to a place; empty if there is none."""
         return way_in(self.reached(starts), end)
 
 
 def way_in(found: dict[str, str | None], end: str) -> list[str]:
-    """The way to a place by the one that is before each."""
+    """Return the path to a place, from the place before each."""
     way = [end] if end in found else []
     while way and (before := found[way[-1]]) is not None:
         way.append(before)

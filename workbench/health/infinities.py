@@ -1,4 +1,4 @@
-"""Rules about numbers that are not finite: a loss, a gradient or a weight, and who made the first of them."""
+"""Rules about numbers that aren't finite: a loss, a gradient or a weight, and the origin of the first one."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _GIVEN = "Check where it comes from: the data, how it was loaded or normalized, 
 
 
 def not_finite(run: TrainingRun) -> Iterator[Finding]:
-    """A loss, a gradient or a weight is not finite: what made such numbers first."""
+    """Find a loss, a gradient or a weight that isn't finite, and what made the first such number."""
     trouble = next(_troubles(run), None)
     begins = [each for each in run.trained if each.seen.value.nonfinite and each.used]
     if begins and (trouble is None or trouble.ids[:1] != (begins[0].id,)):
@@ -102,19 +102,19 @@ def _troubles(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _last_roots(run: TrainingRun) -> list[RecordedNode]:
-    """What the program computed last, and has begun no backward at: that may be why it has stopped."""
+    """Return the last results that no backward pass started from: they may be why the program stopped."""
     end = run.backwards[-1].event if run.backwards else -1
     last = [node for node in run.nodes.values() if node.event > end and not node.inside and not node.made.found]
     return [each for each in last if each.id not in run.users and any(map(_is_lost, run.results(each.id)))]
 
 
 def _is_lost(value: Value) -> bool:
-    """Whether a result has nan, or is one number that is not finite: more of them may be those of a mask."""
+    """Return True if a result has nan, or is one number that isn't finite: several may be those of a mask."""
     return has_nan(value) or (value.nonfinite > 0 and size_of(value) == 1)
 
 
 def _matters(run: TrainingRun, step: TrainingStep, bad: Sequence[tuple[str, Value]]) -> bool:
-    """Whether what is not finite was used, or nothing came after it: a step that a scaler leaves out is meant."""
+    """Return True if the number was used, or nothing came after it; a step that a scaler skips is intentional."""
     used = any(id in step.updates for id, _ in bad)
     if not used and scale_of(run, step, scales(run)):  # a step that is left out
         return False
@@ -124,7 +124,7 @@ def _matters(run: TrainingRun, step: TrainingStep, bad: Sequence[tuple[str, Valu
 
 
 def _told_cause(run: TrainingRun, cause: Cause) -> Finding | None:
-    """A cause in words, if it is known."""
+    """Return a cause in words, if it is known."""
     if cause.links and not cause.by_gradient:
         return _by_update(run, cause.links[-1].parameter, cause.links[-1].update)
     origin, backward = cause.origin, cause.backward
@@ -145,7 +145,7 @@ def _told_cause(run: TrainingRun, cause: Cause) -> Finding | None:
 
 
 def _is_aside(source: Source, sender: str) -> bool:
-    """Whether the backward of a node tells more than the forward: of its own values, or of a mask that is meant."""
+    """Return True if the backward of a node explains more than the forward: its own values, or an intentional mask."""
     return (
         source.is_mask and source.nan is None or (source.node == sender and source.given is None and not source.number)
     )
@@ -189,7 +189,7 @@ def _by_forward(run: TrainingRun, source: Source, sender: RecordedNode | None) -
 
 
 def _led_to(source: Source, node: RecordedNode, then: RecordedNode | None, sender: RecordedNode | None) -> str:
-    """What became of infinities that a node made."""
+    """Return what a node's infinities led to."""
     if then is not None and node.id == source.node:
         return f". {told(then)} turns these into nan"
     if sender is not None and sender.id != node.id:
@@ -198,7 +198,7 @@ def _led_to(source: Source, node: RecordedNode, then: RecordedNode | None, sende
 
 
 def _by_backward(run: TrainingRun, node: RecordedNode) -> Finding:
-    """A node whose own backward made such numbers of finite ones."""
+    """Find a node whose own backward made such numbers from finite ones."""
     sent = next(grad for grad in node.sent if grad is not None and grad.nonfinite)
     ranges = listed([span(value) for value in node.inputs if value.is_known])
     inputs = f", where its inputs were {ranges}{grown(run, node)}" if ranges else ""
@@ -264,7 +264,7 @@ def _hint(run: TrainingRun, node: RecordedNode, large: float) -> str:
 
 
 def _given(run: TrainingRun, source: Source, seen: TensorSeen, value: Value) -> Finding:
-    """Data, or a weight, were not finite before anything was computed."""
+    """Find data or weights that weren't finite before any operation."""
     node = run.nodes[source.node]
     own = run.parameters.get(seen.id)
     if own is not None and own.used and own.seen.value.nonfinite:
@@ -297,7 +297,7 @@ def _given(run: TrainingRun, source: Source, seen: TensorSeen, value: Value) -> 
 
 
 def _from_the_beginning(run: TrainingRun, parameters: Sequence[TrainedParameter], certain: bool) -> Finding:
-    """Weights were not finite before the first step."""
+    """Find weights that weren't finite before the first step."""
     first = parameters[0]
     node, value = run.nodes[first.used[0]], first.seen.value
     kind = kind_of_broken(value)

@@ -1,4 +1,4 @@
-"""What is asked about a gradient, what an engine says of it, and what the answer is."""
+"""A question about a gradient, an engine's facts about it, and the answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Verdict = Literal["none", "zero", "not finite", "sum", "there"]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What an engine says of a tensor as it is now; `id` is what the records call it, None if they do not know it."""
+    """An engine's facts about a tensor now; `id` is its name in the records, None if it isn't in them."""
 
     id: str | None
     name: str
@@ -30,17 +30,17 @@ class Asked:
 
     @property
     def words(self) -> str:
-        """What a sentence calls it."""
+        """The tensor in a sentence."""
         return self.name or "this tensor"
 
     @property
     def slot(self) -> str:
-        """What a sentence calls its gradient."""
+        """Its gradient in a sentence."""
         return f"{self.name}.grad" if self.name else "The .grad of this tensor"
 
 
 class Shared(NamedTuple):
-    """A node has saved the memory of a tensor that takes gradients (None: who takes no gradient shares it)."""
+    """A node that saved the memory of a tensor that requires grad (None: the one that shares it doesn't)."""
 
     node: str | None
     tensor: str  # its id
@@ -49,7 +49,7 @@ class Shared(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LiveGraph:
-    """What can be asked of a graph that is there, and not of its records."""
+    """Questions to an existing graph that its records don't answer."""
 
     shared: Sequence[Shared] = ()
     twins: Sequence[str] = ()  # the leaves of the graph that show the memory of the tensor asked about
@@ -57,7 +57,7 @@ class LiveGraph:
 
 
 class Inquiry(NamedTuple):
-    """What `answer` is asked: the records of a graph, and what the engine says of the tensors now."""
+    """The input of `answer`: the records of a graph, and the engine's facts about the tensors now."""
 
     events: Sequence[Record]
     asked: Asked
@@ -67,9 +67,9 @@ class Inquiry(NamedTuple):
 
 @dataclass(slots=True)
 class Answer:
-    """What is said: what is certain, what is possible, what to do; and the places of the way, from the loss on.
+    """The answer: what is certain, possible causes, advice, and the places of the path, starting at the loss.
 
-    On the boxes of `marks` a line is added. Where the way is cut `behind` is the rest of it, on the other side.
+    The boxes of `marks` get an added line. If the path is cut, `behind` is the rest of it, beyond the cut.
     """
 
     verdict: Verdict
@@ -83,7 +83,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """All of it, a sentence a line."""
+        """The whole answer, one sentence per line."""
         lines = [*self.sentences]
         if self.possible:
             lines += ["Possible causes:", *[f"- {each}" for each in self.possible]]

@@ -1,4 +1,4 @@
-"""Rules about how a model is put together: a softmax of a softmax, a target that is broadcast, padding in a loss."""
+"""Rules about how a model is built: softmax twice, a target that broadcasts, padding in a loss."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLUMN = 2  # dimensions of predictions that stand below each other
 
 
 def softmax_twice(run: TrainingRun) -> Iterator[Finding]:
-    """A loss that takes scores and is given what a softmax made of them."""
+    """Find a loss that expects logits and gets the result of a softmax."""
     for node in run.nodes.values():
         if node.made.operation != "log_softmax" or node.inside:
             continue
@@ -40,7 +40,7 @@ def softmax_twice(run: TrainingRun) -> Iterator[Finding]:
 
 
 def source_of(run: TrainingRun, node: RecordedNode) -> RecordedNode | None:
-    """The node that made what this one is given, whatever shape that was given since."""
+    """Return the node that computed this one's input, before any change of its shape."""
     found: RecordedNode | None = node
     while found is not None and (found is node or found.made.operation in _RESHAPES):
         found = next((run.nodes[edge.target] for edge in found.made.edges if edge.target in run.nodes), None)
@@ -48,7 +48,7 @@ def source_of(run: TrainingRun, node: RecordedNode) -> RecordedNode | None:
 
 
 def broadcast_target(run: TrainingRun) -> Iterator[Finding]:
-    """The difference of n predictions, each in a row of its own, and n targets in one row: n times n numbers."""
+    """Find the difference of n predictions in a column and n targets in a row: n times n numbers."""
     for node in run.nodes.values():
         if node.made.operation not in _DIFFERENCES or node.inside or len(node.inputs) < 2:
             continue
@@ -75,7 +75,7 @@ def broadcast_target(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _given(run: TrainingRun, node: RecordedNode) -> list[Value]:
-    """What an operation was given, as it was before it was expanded to one shape."""
+    """Return the inputs of an operation before they were expanded to one shape."""
     found: list[Value] = []
     for id, value in zip(node.input_ids, node.inputs, strict=True):
         seen = run.tensors.get(id)
@@ -89,7 +89,7 @@ def _given(run: TrainingRun, node: RecordedNode) -> list[Value]:
 
 
 def _column_and_row(inputs: list[Value]) -> tuple[Value | None, Value | None]:
-    """Of the inputs of an operation one of shape (n, 1) and one of shape (n,), n being more than 1."""
+    """Return the inputs of shape (n, 1) and (n,), with n above 1, of an operation."""
     for column in inputs:
         if len(column.shape) == _COLUMN and column.shape[1] == 1 and column.shape[0] > 1:
             row = next((value for value in inputs if value.shape == column.shape[:1]), None)
@@ -99,7 +99,7 @@ def _column_and_row(inputs: list[Value]) -> tuple[Value | None, Value | None]:
 
 
 def statistics_stay(run: TrainingRun) -> Iterator[Finding]:
-    """Every batch norm computes with its running statistics while its own weights are trained."""
+    """Find batch norms that all use their running statistics while their own weights are trained."""
     norms = [node for node in run.nodes.values() if "BatchNorm" in node.made.name and not node.inside]
     if not norms or not run.is_training or not all(map(_is_evaluating, norms)):
         return
@@ -127,7 +127,7 @@ def _is_evaluating(node: RecordedNode) -> bool:
 
 
 def padded_targets(run: TrainingRun) -> Iterator[Finding]:
-    """A loss that averages over the targets that stand for padding."""
+    """Find a loss that averages over padding targets."""
     embeddings = [node for node in run.nodes.values() if node.made.operation == "embedding" and not node.inside]
     padding = [(_padding(node), node) for node in embeddings]
     for node in run.nodes.values():
@@ -163,7 +163,7 @@ def padded_targets(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _padding(embedding: RecordedNode) -> int | None:
-    """The index that an embedding takes for padding."""
+    """Return the index that an embedding uses for padding."""
     texts = [arg.text for arg in embedding.made.args if arg.tensor is None]
     told = len(texts) in _WITH_PADDING and texts[0].isdigit()  # PyTorch leaves out one that is None
     return int(texts[0]) if told else None

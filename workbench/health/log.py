@@ -1,4 +1,4 @@
-"""A file of `watch` as a table of health: it is read while the training still writes it."""
+"""A file of `watch` as a table of health, which can be read while training still writes it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOAD = "Where a step was recorded, `workbench.load` reads its file."
 
 @dataclass(frozen=True, slots=True)
 class WatchLog:
-    """What a page shows of one file or several: the table, and what was told."""
+    """The content of a page about one file or several: the table, and the messages."""
 
     table: HealthTable
     found: tuple[Finding, ...]
@@ -29,9 +29,9 @@ class WatchLog:
 
 @dataclass(slots=True)
 class WatchedRun:
-    """The last run of a file: what stands at its head, its watched steps, counted from 1, and what was told at which.
+    """The last run of a file: its header, its watched steps, counted from 1, and the messages by step.
 
-    `end` is the line that was written when the watching ended, if it has.
+    `end` is the line that was written when watching ended, if it did.
     """
 
     path: Path
@@ -41,7 +41,7 @@ class WatchedRun:
     end: dict[str, Any] | None = None
 
     def rows(self) -> list[HealthRow]:
-        """A row for each layer's output and for each parameter."""
+        """Return a row for each layer's output and for each parameter."""
         rows: list[HealthRow] = []
         for at, layer in enumerate(self.header["layers"]):
             cells = tuple([_output(line, at) for line in self.steps])
@@ -56,9 +56,11 @@ class WatchedRun:
 
 
 def read_log(path: str | os.PathLike[str]) -> WatchLog:
-    """The last run of a file that `watch` has written, or is writing: a line that is not whole yet is left out.
+    """Return the last run of a file that `watch` writes; a last line that isn't complete yet is skipped.
 
-    Errors: ValueError for what is no such file, or is larger than 2^28 bytes, OSError if it cannot be read.
+    Raises:
+        ValueError: if it isn't such a file, or is larger than 2^28 bytes.
+        OSError: if it can't be read.
     """
     run = read_run(path)
     table = HealthTable([line["step"] for line in run.steps], in_modules(run.rows()))
@@ -66,12 +68,12 @@ def read_log(path: str | os.PathLike[str]) -> WatchLog:
 
 
 def told_at(place: str, sentence: str) -> Finding:
-    """What `watch` told in a step."""
+    """Return the messages of `watch` in a step."""
     return Finding("watch", True, f"{place}: {sentence}.", LOAD, None, 0)
 
 
 def read_run(path: str | os.PathLike[str]) -> WatchedRun:
-    """The same as it stands in the file; the errors are those of `read_log`."""
+    """Return the run as it is in the file; the errors are those of `read_log`."""
     if Path(path).stat().st_size > LARGEST:
         raise ValueError(f"{Path(path).name} is too large to be read: it has more than {LARGEST:,} bytes.")
     header: dict[str, Any] | None = None
@@ -136,18 +138,18 @@ def _parameter(line: dict[str, Any], at: int) -> HealthCell:
 
 
 def number_at(line: dict[str, Any], part: str, at: int) -> float | None:
-    """A number of a line, if it has this part: of the layer or the parameter at a place."""
+    """Return a number of a line for the layer or the parameter at a place, if the line has it."""
     value = line[part][at] if part in line else None
     return None if value is None else float(value)
 
 
 def rank_of_process() -> int | None:
-    """The rank of this process, where the environment says that several train together, as torchrun does."""
+    """Return the rank of this process, if the environment names one, as torchrun does."""
     rank = os.environ.get("RANK", "")
     return int(rank) if rank.isdigit() and os.environ.get("WORLD_SIZE", "1") != "1" else None
 
 
 def of_this_process(path: Path) -> Path:
-    """The file of this process: of one of several `run.rank0.jsonl` instead of `run.jsonl`."""
+    """Return the file of this process: `run.rank0.jsonl` instead of `run.jsonl` if there are several."""
     rank = rank_of_process()
     return path if rank is None else path.with_name(f"{path.stem}.rank{rank}{path.suffix}")

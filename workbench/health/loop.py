@@ -1,4 +1,4 @@
-"""Rules about the loop: gradients that are not cleared, steps that change nothing or too much, graphs that grow."""
+"""Rules about the loop: gradients that aren't cleared, updates that are zero or too large, graphs that grow."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LEAST = 8  # numbers of a weight whose update is compared with it
 
 
 def stopped(run: TrainingRun) -> Iterator[Finding]:
-    """The last backward ended with an error; one that the program caught may be meant."""
+    """Find a last backward pass that ended with an error; one that the program caught may be intentional."""
     if not run.failures or any(each.event > run.failures[-1][0] for each in run.backwards):
         return
     at, failure = run.failures[-1]
@@ -70,7 +70,7 @@ def stopped(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _raised_by(run: TrainingRun, at: int, failure: Failed) -> tuple[str, SourceLine | None]:
-    """The function of the user's that raised an error, or a hook that returned what it may not, and its line."""
+    """Return the user's function that raised an error, or the hook that returned a wrong value, and its line."""
     called, refused = failure.called, hook_refused(run.events[:at], failure)
     if called is not None and called.name and not called.is_outside:
         what = "hook" if called.kind in ("hook", "module") else {"pack": "pack hook"}.get(called.kind, "function")
@@ -83,7 +83,7 @@ def _raised_by(run: TrainingRun, at: int, failure: Failed) -> tuple[str, SourceL
 
 
 def _is_of_autograd(run: TrainingRun, failure: Failed) -> bool:
-    """Whether autograd refused a backward, and not the second one from the same results, which is tried on purpose."""
+    """Return True if autograd refused a backward pass, except a deliberate second one from the same results."""
     if not any(words in failure.message for words in _REFUSALS):
         return False
     if "a second time" not in failure.message:
@@ -93,7 +93,7 @@ def _is_of_autograd(run: TrainingRun, failure: Failed) -> bool:
 
 
 def not_cleared(run: TrainingRun) -> Iterator[Finding]:
-    """Updates by a gradient that the update before was made by as well."""
+    """Find updates by a gradient that the update before used too."""
     dirty: list[tuple[TrainedParameter, Update]] = []
     for parameter in run.trained:
         for before, update in zip(parameter.updates, parameter.updates[1:], strict=False):
@@ -124,7 +124,7 @@ def not_cleared(run: TrainingRun) -> Iterator[Finding]:
 
 
 def unchanged(run: TrainingRun) -> Iterator[Finding]:
-    """Updates that leave every weight as it was, in several steps, though it has a gradient."""
+    """Find updates that leave every weight as it was, in several steps, though it has a gradient."""
     by_line: dict[object, list[TrainedParameter]] = {}
     for parameter in run.trained:
         if parameter.updates:
@@ -175,7 +175,7 @@ def _has_gradient(update: Update) -> bool:
 
 
 def _is_as_large(parameter: TrainedParameter, others: Sequence[TrainedParameter]) -> bool:
-    """Whether its gradient is as large as those of others: a small one changes nothing that can be seen."""
+    """Return True if its gradient is as large as the others: a small one changes nothing visible."""
     usual = median([rms(update.grad) for each in others for update in each.updates if update.grad is not None])
     return all(update.grad is not None and rms(update.grad) >= _AS_LARGE * usual for update in parameter.updates)
 
@@ -188,7 +188,7 @@ def _stays(parameter: TrainedParameter) -> bool:
 
 
 def no_updates(run: TrainingRun) -> Iterator[Finding]:
-    """Gradients come in each step and are cleared, and nothing is ever updated by them."""
+    """Find gradients that arrive in each step and are cleared, without any update."""
     if run.is_training:
         return
     held = [each for each in run.trained if each.is_held and each.gradients]
@@ -215,7 +215,7 @@ def no_updates(run: TrainingRun) -> Iterator[Finding]:
 
 
 def large_updates(run: TrainingRun) -> Iterator[Finding]:
-    """An update that is larger than its weight, and by which the loss became larger."""
+    """Find an update that is larger than its weight, after which the loss was larger."""
     found: list[tuple[float, int, TrainedParameter, Update]] = []
     once = {parameter.id for group in spikes(run).values() for parameter, *_ in group}  # told as such
     for parameter in run.trained:
@@ -261,14 +261,14 @@ def large_updates(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _least_ratio(loss: float | None, after: float | None) -> float:
-    """The ratio from which an update is told: none where the loss falls by it."""
+    """Return the ratio from which an update is reported: none if the loss falls."""
     if loss is None or after is None:
         return _HUGE_RATIO
     return math.inf if after < loss else 1.0 if after > 1.5 * abs(loss) else _LARGE_RATIO
 
 
 def growing_graph(run: TrainingRun) -> Iterator[Finding]:
-    """Each backward runs nodes of steps before again: something leads from one step into the next."""
+    """Find backward passes that run nodes of earlier steps again: something connects the steps."""
     steps = [step for step in run.steps if step.backwards]
     old: list[int] = []
     older: list[RecordedNode] = []
@@ -301,7 +301,7 @@ def growing_graph(run: TrainingRun) -> Iterator[Finding]:
 
 
 def kept_graphs(run: TrainingRun) -> Iterator[Finding]:
-    """Graphs of steps that are over stay alive, more of them each step."""
+    """Find graphs of finished steps that stay alive, more of them each step."""
     if not run.is_training and not rounds_of(run.events):
         return  # examples one below the other, each held by a variable
     steps = [step for step in run.steps if step.backwards]
@@ -336,7 +336,7 @@ def kept_graphs(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _grows(counts: Sequence[int]) -> bool:
-    """Whether the last of these grow, each above the one before."""
+    """Return True if the last values grow, each above the one before."""
     last = counts[-_GROWTHS - 1 :]
     return len(last) > _GROWTHS - 1 and last[-1] > 0 and all(a < b for a, b in zip(last, last[1:], strict=False))
 

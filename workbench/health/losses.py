@@ -1,6 +1,6 @@
-"""Rules about losses that are given something else than they take: chances in place of scores or of their logarithms.
+"""Rules about losses with the wrong input: probabilities instead of logits or of log-probabilities.
 
-A softmax before a cross entropy is a rule of `layers.py`; what rounds, and so has no gradient, of `numbers.py`.
+A softmax before a cross entropy is a rule in `layers.py`; rounding, which has no gradient, is one in `numbers.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _AVERAGED = {"mean", "sum", "view", "reshape", "squeeze", "add", "div"}  # from 
 
 
 def scores_twice_squashed(run: TrainingRun) -> Iterator[Finding]:
-    """A binary cross entropy that takes scores and is given what a sigmoid made of them."""
+    """Find a binary cross entropy that expects logits and gets the result of a sigmoid."""
     for node in _losses(run, ("binary_cross_entropy_with_logits",)):
         source = source_of(run, node)
         if source is not None and source.made.operation in ("sigmoid", "softmax"):
@@ -36,7 +36,7 @@ def scores_twice_squashed(run: TrainingRun) -> Iterator[Finding]:
 
 
 def chances_without_log(run: TrainingRun) -> Iterator[Finding]:
-    """A negative log likelihood that is given chances, and not their logarithms."""
+    """Find a negative log-likelihood that gets probabilities instead of their logarithms."""
     for node in _losses(run, _NLL):
         source = source_of(run, node)
         if source is not None and source.made.operation in ("softmax", "sigmoid"):
@@ -54,7 +54,7 @@ def chances_without_log(run: TrainingRun) -> Iterator[Finding]:
 
 
 def over_the_batch(run: TrainingRun) -> Iterator[Finding]:
-    """A negative log likelihood of chances that are shared out among the samples of a batch."""
+    """Find a negative log-likelihood of probabilities that sum to one over the batch."""
     for node in _losses(run, _NLL):
         targets = [edge.target for edge in node.made.edges if edge.target in run.nodes]
         source = run.nodes[targets[0]] if targets else None
@@ -80,7 +80,7 @@ def over_the_batch(run: TrainingRun) -> Iterator[Finding]:
 
 
 def without_minus(run: TrainingRun) -> Iterator[Finding]:
-    """A loss that is the mean of logarithms of chances: it is least where all are wrong."""
+    """Find a loss that is the mean of log-probabilities: it is smallest if all are wrong."""
     for backward in run.backwards:
         root = run.nodes.get(backward.roots[0].node) if backward.roots and not backward.inner else None
         value = backward.losses[0] if backward.losses else None
@@ -108,7 +108,7 @@ def _losses(run: TrainingRun, operations: tuple[str, ...]) -> Iterator[RecordedN
 
 
 def _way(run: TrainingRun, root: RecordedNode) -> RecordedNode | None:
-    """What takes logarithms of chances that a loss is the plain mean or sum of."""
+    """Return the logarithms of probabilities of which a loss is the plain mean or sum."""
     node: RecordedNode | None = root
     while node is not None and node.made.operation in _AVERAGED:
         before = [run.nodes[edge.target] for edge in node.made.edges if edge.target in run.nodes]

@@ -1,4 +1,4 @@
-"""What is asked of the values in a training: how large they are, zero, not finite, the same, how far apart."""
+"""Measures of the values in a training run: size, zeros, not finite, equality, distance."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from ..trace.values import Value, unit_axis
 
 
 def size_of(value: Value) -> int:
-    """How many numbers a value has."""
+    """Return the number of elements of a value."""
     return math.prod(value.shape)
 
 
 def rms(value: Value) -> float:
-    """The root of the mean square of a value's numbers."""
+    """Return the root mean square of a value's elements."""
     return value.norm / math.sqrt(size_of(value)) if size_of(value) else 0.0
 
 
 def is_zero(value: Value) -> bool:
-    """Whether a value is known to be zero everywhere; one without numbers is not."""
+    """Return True if a value is known to be zero everywhere; one without elements isn't."""
     return value.norm == 0 and not value.nonfinite and 0 not in value.shape
 
 
 def is_nothing(grad: Value | None) -> bool:
-    """Whether there is no gradient, or it is known to be zero everywhere."""
+    """Return True if there is no gradient, or it is known to be zero everywhere."""
     return grad is None or is_zero(grad)
 
 
 def is_broken(value: Value | None) -> bool:
-    """Whether a value is not finite."""
+    """Return True if a value isn't finite."""
     return value is not None and value.nonfinite > 0
 
 
 def share_of_zeros(value: Value) -> float | None:
-    """Which part of a value's numbers is exactly zero; None where nobody counted them."""
+    """Return the share of elements that are exactly zero; None if they weren't counted."""
     if is_zero(value):
         return 1.0
     if value.values is None:
@@ -42,7 +42,7 @@ def share_of_zeros(value: Value) -> float | None:
 
 
 def units_off(value: Value) -> int | None:
-    """How many units of a layer's output are zero for the whole batch; None where nobody counted them."""
+    """Return how many units of a layer's output are zero for the whole batch; None if they weren't counted."""
     if value.values is None or not value.values or len(value.shape) < 2:
         return 0 if value.off is None and value.zeros == 0 else value.off
     axis = unit_axis(len(value.shape))
@@ -52,7 +52,7 @@ def units_off(value: Value) -> int | None:
 
 
 def is_same(one: Value, other: Value) -> bool:
-    """Whether two values have the same numbers, as far as their records tell; nan is the same as nan."""
+    """Return True if two values have the same elements, as far as is known; nan equals nan."""
     if one.shape != other.shape or one.nonfinite != other.nonfinite:
         return False
     if one.values is not None and other.values is not None:
@@ -65,7 +65,7 @@ def is_same(one: Value, other: Value) -> bool:
 
 
 def distance(one: Value, other: Value) -> float:
-    """The norm of the difference of two values: exact where all numbers were kept, else the most that is certain."""
+    """Return the norm of the difference of two values: exact if all elements were kept, else a lower bound."""
     if one.shape != other.shape:
         return 0.0
     if one.values is not None and other.values is not None:

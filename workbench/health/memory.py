@@ -1,4 +1,4 @@
-"""Rules about memory: what a graph keeps for its backward, if one place makes most of it."""
+"""Rules about memory: what a graph saves for backward, if one place saves most of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BITS = re.compile(r"\d+")
 
 
 def saved_tensors(run: TrainingRun) -> Iterator[Finding]:
-    """One place saves more than half of all that a step keeps, and that is much."""
+    """Find one place that saves more than half of everything in a step, if that is much."""
     for step in run.steps[:1]:
         kept: dict[str, int] = {}  # by what is in memory: each counts once
         places: dict[object, dict[str, int]] = {}

@@ -1,4 +1,4 @@
-"""Why there is no gradient: the tensor takes none, or no backward has brought it one, or it is gone again."""
+"""Why there is no gradient: the tensor doesn't require one, no backward pass brought it one, or it was cleared."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .zero_gradient import lost_at
 
 
 class MissingGradient(UnreachedGradient):
-    """Tells why `.grad` is None, or why no backward adds to it."""
+    """An explanation of why `.grad` is None, or why no backward pass adds to it."""
 
     def answer(self) -> Answer:
-        """The answer."""
+        """Return the answer."""
         asked = self.asked
         if not asked.takes or not asked.requires_grad:
             return self._takes_none()
@@ -96,7 +96,7 @@ class MissingGradient(UnreachedGradient):
         return made
 
     def _tell_refused(self, made: Answer) -> None:
-        """Tell the last backward that was refused before it began."""
+        """Report the last backward pass that was refused before it started."""
         _, failed = self.graph.failures[-1] if self.graph.failures else (0, None)
         if failed is None or self.loss is not None:
             return
@@ -149,7 +149,7 @@ class MissingGradient(UnreachedGradient):
         return made
 
     def _run_and_none(self, backward: RecordedBackward, place: str, made: Answer) -> list[str]:
-        """A recorded backward whose graph leads to the tensor, which has no gradient all the same."""
+        """Return a recorded backward pass whose graph leads to the tensor, which has no gradient nevertheless."""
         asked, which = self.asked, self._told_backward(backward)
         changes = self.graph.changes.get(asked.id or "", [])
         last = changes[-1].made if changes else None

@@ -12,7 +12,7 @@ _AVERAGES = "Norm"  # in the class's name of what averages over a batch
 
 
 def training_without_gradients(run: TrainingRun) -> Iterator[Finding]:
-    """A model that is trained is called under `no_grad` while dropout or batch norm in it are in training mode."""
+    """Find a trained model that is called under `no_grad` while its dropout or batch norm is in training mode."""
     if not run.is_training:
         return
     for name, calls in _by_module(run).items():
@@ -36,7 +36,7 @@ def training_without_gradients(run: TrainingRun) -> Iterator[Finding]:
 
 
 def evaluates_while_training(run: TrainingRun) -> Iterator[Finding]:
-    """A model is trained on after `eval()`, or its dropout is off in all of the training."""
+    """Find a model that is trained after `eval()`, or whose dropout is off in the whole run."""
     for name, calls in _by_module(run).items():
         given = [(at, event) for at, event in calls if event.grad and event.modes]
         if not given:
@@ -71,7 +71,7 @@ def _by_module(run: TrainingRun) -> dict[str, list[tuple[int, ModuleCalled]]]:
 
 
 def _is_updated(run: TrainingRun, event: ModuleCalled, after: int) -> bool:
-    """Whether parameters that a module holds are changed after an event."""
+    """Return True if a module's parameters change after an event."""
     held = [run.parameters[each.tensor] for each in event.parameters if each.tensor in run.parameters]
     return any(update.event > after for each in held for update in each.updates)
 
@@ -81,7 +81,7 @@ def _path(name: str, mode: ModeOfModule) -> str:
 
 
 def _effects(name: str, moody: Sequence[ModeOfModule]) -> str:
-    """What modules in training mode do."""
+    """Return what modules in training mode do."""
     random = [each for each in moody if _AVERAGES not in each.module]
     averaging = [each for each in moody if _AVERAGES in each.module]
     told: list[str] = []
@@ -95,7 +95,7 @@ def _effects(name: str, moody: Sequence[ModeOfModule]) -> str:
 
 
 def _off(name: str, moody: Sequence[ModeOfModule]) -> str:
-    """Which modules are not as in a training."""
+    """Return the modules that aren't in training mode."""
     random = [_path(name, each) for each in moody if _AVERAGES not in each.module]
     averaging = [_path(name, each) for each in moody if _AVERAGES in each.module]
     told = [f"{listed(random)} drops nothing"] * bool(random)

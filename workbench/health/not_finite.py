@@ -1,7 +1,8 @@
-"""Where numbers that are not finite began: the first node that made them of finite ones, backward or forward.
+"""Where numbers that aren't finite started: the first node that made them from finite ones, in backward or forward.
 
-Of a training that is where the first one began by which it is so: an update may have made a weight not finite, and that
-the forward of a step after it. What a node was given may be infinite from the beginning, or by a number in the program.
+In a training run this is the cause of the first such number: an update may have made a weight not finite, and the
+weight the forward of a later step. The input of a node may be infinite from the start, or because of a number in the
+program.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ _LAYS_OVER = frozenset("masked_fill where add sub index_fill index_put scatter".
 
 @dataclass(slots=True)
 class Source:
-    """The first node of a forward whose numbers are not finite, and what it was given that was so already.
+    """The first node of a forward with numbers that aren't finite, and its inputs that already were so.
 
-    That is a tensor which no node gave (`given`, and the write to it that made it so, if that was seen), or a number
-    of the program. Else the node made them. Where they were infinite, `nan` is the node that made nan of them, or the
+    Such an input is a tensor that no node computed (`given`, and the write that made it so, if known), or a number of
+    the program. Otherwise the node made them. If they were infinite, `nan` is the node that made nan from them, or the
     `logsumexp` of nothing but a mask, which is -inf and has no derivative.
     """
 
@@ -46,10 +47,10 @@ class Source:
 
 @dataclass(slots=True)
 class Origin:
-    """Where what came to a place began not to be finite.
+    """Where the numbers that came to a place started not to be finite.
 
-    A root with such a seed, a node that received a finite gradient and sent another, or a hook; and by what the forward
-    was so. Of a graph whose backward nobody recorded, the nodes on the way that may have done it.
+    It is a root with such a seed, a node that received a finite gradient and sent another, or a hook, with the cause in
+    the forward. In a graph whose backward wasn't recorded, it is the nodes on the path that may have done it.
     """
 
     seed: str | None = None
@@ -60,7 +61,7 @@ class Origin:
 
 
 class Link(NamedTuple):
-    """A weight that an update made not finite, and the node of a later forward that was given it."""
+    """A weight that an update made not finite, and the node of a later forward that used it."""
 
     parameter: TrainedParameter
     update: Update
@@ -69,10 +70,10 @@ class Link(NamedTuple):
 
 @dataclass(slots=True)
 class Cause:
-    """Where a gradient began not to be finite, in which backward, and the place that it came to by that.
+    """Where a gradient started not to be finite, in which backward pass, and the place that it reached.
 
-    The `links` lead from what was asked about to there. If it did not begin with a gradient, but with the update of
-    the last link, the origin is what that has led to.
+    The `links` lead there from the gradient asked about. If it started with the update of the last link instead of a
+    gradient, the origin is what that update led to.
     """
 
     backward: RecordedBackward | None
@@ -83,12 +84,12 @@ class Cause:
 
 
 def first_cause(graph: TrainingRun, backward: RecordedBackward | None, starts: Iterable[str], *places: str) -> Cause:
-    """Why what came to places by a backward was not finite, followed back through the steps of a training."""
+    """Return why the numbers that a backward pass brought to places aren't finite, traced back through the run."""
     return _followed(graph, Cause(backward, places[0], _origin(graph, backward, starts, places)))
 
 
 def cause_of_loss(graph: TrainingRun, backward: RecordedBackward | None, root: str) -> Cause:
-    """Why a number that a backward begins at is not finite, followed back in the same way."""
+    """Return why a number that a backward pass starts at isn't finite, traced back through the run."""
     return _followed(graph, Cause(backward, root, Origin(source=source_of(graph, root))))
 
 
@@ -105,7 +106,7 @@ def _followed(graph: TrainingRun, cause: Cause) -> Cause:
 
 
 def _link(graph: TrainingRun, source: Source | None, end: int) -> Link | None:
-    """What made not finite what a forward was given, if that is a weight and an update before did it."""
+    """Return the update that made a forward's input not finite, if that is a weight."""
     if source is None or source.given is None or source.given.id not in graph.parameters:
         return None
     parameter = graph.parameters[source.given.id]
@@ -118,7 +119,7 @@ def _link(graph: TrainingRun, source: Source | None, end: int) -> Link | None:
 def _origin(
     graph: RecordedGraph, backward: RecordedBackward | None, starts: Iterable[str], places: Sequence[str]
 ) -> Origin:
-    """Where what came to places began not to be finite, by a backward, if that was recorded."""
+    """Return where the numbers that came to places started not to be finite in a backward pass, if it was recorded."""
     before = graph.before(*places)
     if backward is None:
         on_way = [node for node in graph.reached(starts) if node in before]
@@ -143,7 +144,7 @@ def _origin(
 
 
 def source_of(graph: RecordedGraph, node: str) -> Source | None:
-    """What first made a value of the forward not finite, of all that a node has such values by; None if it has none."""
+    """Return what first made a forward value not finite, among the nodes it depends on; None if it has none."""
     nan = _earliest(graph, node, has_nan)
     first = _earliest(graph, nan or node, is_broken)
     if first is None:
@@ -167,14 +168,14 @@ def source_of(graph: RecordedGraph, node: str) -> Source | None:
 
 
 def _sum_of_mask(graph: RecordedGraph, node: str) -> str | None:
-    """The first `logsumexp` on the way to a node that is not finite itself: all that it sums is -inf."""
+    """Return the first `logsumexp` on the path to a node that is itself not finite: all its terms are -inf."""
     sums = [graph.nodes[id] for id in graph.reached([node]) if id in graph.nodes]
     sums = [each for each in sums if each.made.operation == "logsumexp" and any(map(is_broken, graph.results(each.id)))]
     return min(sums, key=lambda each: each.event).id if sums else None
 
 
 def kind_of_broken(value: Value | None) -> str:
-    """Whether the numbers that are not finite are nan, inf, or both, as far as that is known."""
+    """Return whether the numbers are nan, inf, or both, as far as is known."""
     if value is None or value.values is None:
         return "inf" if not has_nan(value) else "nan" if value is None or value.nonfinite == 1 else "nan or inf"
     kinds = {"nan" if math.isnan(each) else "inf" for each in value.values if not math.isfinite(each)}
@@ -182,19 +183,19 @@ def kind_of_broken(value: Value | None) -> str:
 
 
 def has_nan(value: Value | None) -> bool:
-    """Whether a value has a nan, and not only infinities."""
+    """Return True if a value has a nan, and not only infinities."""
     return value is not None and value.nonfinite > 0 and math.isnan(value.norm)
 
 
 def _is_below(source: Source) -> bool:
-    """Whether all that a node was given which is not finite is -inf, as far as that is known."""
+    """Return True if all inputs of a node that aren't finite are -inf, as far as is known."""
     if source.value is None:
         return source.number == "-inf"
     return not has_nan(source.value) and math.inf not in (source.value.values or ())
 
 
 def _earliest(graph: RecordedGraph, node: str, is_bad: Callable[[Value | None], bool]) -> str | None:
-    """The first that was made of the nodes by which a node has bad values: all on the way have such values."""
+    """Return the first-created of the nodes that gave a node bad values: all on the path have such values."""
     found: str | None = None
     left, seen = [node], {node}
     while left:
@@ -220,7 +221,7 @@ def _known(values: Iterable[Value]) -> list[Value]:
 
 
 def _behind(graph: RecordedGraph, node: str) -> Iterator[str]:
-    """The nodes that a node has its inputs from, also those whose gradients do not go there."""
+    """Return the nodes that computed a node's inputs, even if no gradient goes there."""
     yield from graph.targets(node)
     for seen, value in given_of(graph, node):
         if is_broken(value) and seen.node is None and seen.cut is not None and seen.cut.node is not None:
@@ -228,7 +229,7 @@ def _behind(graph: RecordedGraph, node: str) -> Iterator[str]:
 
 
 def given_of(graph: RecordedGraph, node: str) -> list[tuple[TensorSeen, Value]]:
-    """The tensors that a node was given or has saved, with their values then."""
+    """Return the tensors that a node was called with or saved, with their values then."""
     own = graph.nodes[node]
     known = [*zip(own.input_ids, own.inputs, strict=True)]
     known += [(each.tensor, own.saved[each.name]) for each in own.made.saved if each.tensor and each.name in own.saved]
@@ -236,7 +237,7 @@ def given_of(graph: RecordedGraph, node: str) -> list[tuple[TensorSeen, Value]]:
 
 
 def _is_given_known(graph: RecordedGraph, node: str) -> bool:
-    """Whether a node's inputs are known: by what it has saved of them, or as the results of the nodes before it."""
+    """Return True if a node's inputs are known: saved by it, or results of earlier nodes."""
     if any(value.is_known for name, value in graph.nodes[node].saved.items() if name not in ITSELF):
         return True
     before = [to for to in graph.targets(node) if to in graph.nodes]

@@ -39,7 +39,7 @@ _STEPS = 3  # before exact zeros are told
 
 
 def trends(run: TrainingRun) -> Iterator[Finding]:
-    """Gradients that vanish or explode from layer to layer or from round to round, and values that grow."""
+    """Find gradients that vanish or explode over layers or iterations, and values that grow."""
     steps = [step for step in run.steps if step.backwards]
     if not steps:
         return
@@ -61,14 +61,14 @@ def trends(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _received(node: RecordedNode) -> float | None:
-    """The norm of the gradients that came to a node; None where they are not known or not finite."""
+    """Return the norm of a node's incoming gradients; None if they aren't known or not finite."""
     norms = [grad.norm for grad in node.gradients if grad is not None]
     known = bool(norms) and all(map(math.isfinite, norms))
     return math.hypot(*norms) if known else None
 
 
 def _chains(run: TrainingRun, step: TrainingStep) -> Iterator[tuple[list[RecordedNode], bool]]:
-    """Nodes of one kind, in layers of like names or in rounds, each computed from the one before."""
+    """Return nodes of one kind, in similarly named layers or in iterations, each computed from the one before."""
     groups: dict[tuple[str, str], list[RecordedNode]] = {}
     for node in run.nodes_of(step):
         scope = re.sub(r"\d+", "#", node.made.scope or "")
@@ -86,7 +86,7 @@ def _chains(run: TrainingRun, step: TrainingStep) -> Iterator[tuple[list[Recorde
 
 
 def _reused(run: TrainingRun, step: TrainingStep) -> int:
-    """How often the weight that is used most often in a step is used."""
+    """Return the maximum number of uses of a weight in a step."""
     counts = [0]
     for parameter in run.trained:
         if len(parameter.shape) > 1:
@@ -97,7 +97,7 @@ def _reused(run: TrainingRun, step: TrainingStep) -> int:
 
 
 def _on_one_way(run: TrainingRun, group: Sequence[RecordedNode]) -> list[RecordedNode]:
-    """Those of a group that the last was computed from, each from the one before it."""
+    """Return those of a group that the last was computed from, each from the one before it."""
     chain = [group[-1]]
     for node in reversed(group[-_LONGEST:-1]):
         if _is_computed_from(run, chain[-1], node):
@@ -122,7 +122,7 @@ def _is_computed_from(run: TrainingRun, later: RecordedNode, node: RecordedNode)
 
 
 def _is_spread(numbers: Sequence[float], factor: float) -> bool:
-    """Whether a factor from the first to the last comes of many places, not of one."""
+    """Return True if a factor from first to last comes from many places instead of one."""
     logs = [math.log(each) for each in numbers]
     gaps = [abs(after - before) for before, after in zip(logs, logs[1:], strict=False)]
     return bool(gaps) and max(gaps) <= _ONE_PLACE * abs(math.log(factor))
@@ -161,14 +161,14 @@ def _gradients(chain: Sequence[RecordedNode], norms: Sequence[float], is_recurre
 
 
 def _vanishing(each: float, is_recurrent: bool) -> float:
-    """The factor from the first to the last that is told, by that of each layer or round."""
+    """Return the factor from first to last to report, from the factor per layer or iteration."""
     if is_recurrent:
         return _ROUNDS_VANISH if each < _WEAK_ROUND else _ROUNDS_USUAL
     return _LAYERS if each < _WEAK else _LAYERS_VANISH
 
 
 def _short(node: RecordedNode, other: RecordedNode) -> str:
-    """The node's scope and line, or that it is the first of the same."""
+    """Return the node's scope and line, or that it's the first of several alike."""
     if node.line == other.line and node.made.scope == other.made.scope:
         return "the first of them"
     return told(node)
@@ -196,7 +196,7 @@ def _values(chain: Sequence[RecordedNode], norms: Sequence[float], is_recurrent:
 
 
 def dead_units(run: TrainingRun) -> Iterator[Finding]:
-    """ReLUs that give zero for all that they get, and units behind one that never get a gradient."""
+    """Find ReLUs that return zero for every input, and units after one that never get a gradient."""
     calls: dict[object, list[RecordedNode]] = {}
     for node in run.nodes.values():
         if node.made.operation in ("relu", "threshold", "clamp_min") and node.outputs and not node.inside:
@@ -221,7 +221,7 @@ def dead_units(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _call(run: TrainingRun, node: RecordedNode) -> object:
-    """Which ReLU of the program a node is: one line may have several, and one in a loop comes after several layers."""
+    """Return which ReLU of the program a node is: a line may have several, and one in a loop follows several layers."""
     before = [run.nodes[edge.target].made for edge in node.made.edges if edge.target in run.nodes]
     weights = [edge.target for made in before for edge in made.edges if edge.target in run.parameters]
     expression = node.made.path[-1].title if node.made.path else ""
@@ -229,7 +229,7 @@ def _call(run: TrainingRun, node: RecordedNode) -> object:
 
 
 def _dead_by_bias(run: TrainingRun, nodes: Sequence[RecordedNode]) -> Finding | None:
-    """Units whose bias, just before the ReLU, has had a gradient of exactly zero in every step."""
+    """Return units whose bias, directly before the ReLU, has had a gradient of exactly zero in every step."""
     for id in dict.fromkeys([edge.target for node in nodes for edge in node.made.edges if edge.target in run.nodes]):
         for edge in run.nodes[id or ""].made.edges:
             parameter = run.parameters.get(edge.target or "")
@@ -249,7 +249,7 @@ def _dead_by_bias(run: TrainingRun, nodes: Sequence[RecordedNode]) -> Finding | 
 
 
 def _dead_by_output(nodes: Sequence[RecordedNode]) -> Finding | None:
-    """Units of a ReLU that are zero for the whole batch, many of them in each call."""
+    """Return units of a ReLU that are zero for the whole batch, many of them in each call."""
     shape = nodes[0].outputs[0].shape
     counts = [units_off(node.outputs[0]) for node in nodes]
     if len(nodes) < _STEPS or any(count is None for count in counts) or len(shape) < 2:
@@ -273,7 +273,7 @@ def _dead_by_output(nodes: Sequence[RecordedNode]) -> Finding | None:
 
 
 def _lies_low(nodes: Sequence[RecordedNode]) -> bool:
-    """Whether what ReLUs get reaches much further below zero than above: not by chance, then."""
+    """Return True if the inputs of ReLUs reach much further below zero than above, so not by chance."""
     given = [node.inputs[0] for node in nodes if node.inputs]
     return any(each.min is not None and each.max is not None and -each.min > _LOW * each.max for each in given)
 
@@ -293,7 +293,7 @@ def _dead(parameter: TrainedParameter, node: RecordedNode, dead: Sequence[int], 
 
 
 def zero_gradients(run: TrainingRun) -> Iterator[Finding]:
-    """A node that sends exact zeros on in every step, though a gradient came to it."""
+    """Find a node that sends exact zeros in every step, though a gradient reaches it."""
     nodes: dict[object, list[RecordedNode]] = {}
     for node in run.nodes.values():
         if node.finished and not node.inside:
@@ -336,7 +336,7 @@ def zero_gradients(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _locked(run: TrainingRun, weights: Sequence[TrainedParameter]) -> Finding | None:
-    """Weights that are all zero, as is what each is multiplied by: neither ever gets a gradient."""
+    """Find weights that are all zero and multiplied by zeros: neither factor ever gets a gradient."""
     zero = {each.id: each for each in weights if len(each.shape) > 1 and is_zero(each.value)}
     behind: dict[str, tuple[RecordedNode, TrainedParameter]] = {}  # weight -> the product that stops its gradient
     for weight in weights:
@@ -369,21 +369,21 @@ def _locked(run: TrainingRun, weights: Sequence[TrainedParameter]) -> Finding | 
 
 
 def _factors(run: TrainingRun, node: RecordedNode) -> list[str]:
-    """The leaves that a product multiplies by, maybe transposed."""
+    """Return the leaves that a product multiplies by, possibly transposed."""
     near = [edge.target for edge in node.made.edges if edge.target is not None]
     turned = [id for id in near if id in run.nodes and run.nodes[id].made.operation in _TURNS]
     return [*near, *[to for id in turned for to in run.targets(id)]]
 
 
 def _is_offset(run: TrainingRun, weight: TrainedParameter) -> bool:
-    """Whether a bias gets zeros though the weight beside it does not: a loss of differences has none for an offset."""
+    """Return True if only the bias of a layer gets zeros: a loss of differences has no gradient for an offset."""
     module, _, _ = weight.name.rpartition(".")
     beside = [each for each in run.trained if module and each.name.rpartition(".")[0] == module and each is not weight]
     return len(weight.shape) == 1 and any(not is_zero(got.own) for each in beside for got in each.gradients)
 
 
 def _zeros_between_nodes(run: TrainingRun, weights: list[TrainedParameter]) -> Iterator[Finding]:
-    """A hook that makes zeros of gradients in every step, or gradients that cancel each other in every step."""
+    """Find a hook that makes gradients zero in every step, or gradients that cancel each other in every step."""
     first, *others = [each.id for each in weights]
     whole = [each for each in run.backwards if not each.inner and not each.failed and first in each.added]
     before = run.before(first)
@@ -416,7 +416,7 @@ def _zeros_between_nodes(run: TrainingRun, weights: list[TrainedParameter]) -> I
 
 
 def _ends(node: RecordedNode) -> bool:
-    """Whether a node receives a gradient that is not zero and sends zeros alone."""
+    """Return True if a node receives a nonzero gradient and sends only zeros."""
     sent = [grad for grad in node.sent if grad is not None]
     came = [grad for grad in node.gradients if grad is not None]
     return bool(sent) and all(map(is_zero, sent)) and any(grad.norm > 0 for grad in came)

@@ -1,4 +1,4 @@
-"""Where a gradient began not to be finite, in the words of `why`: each place, and what it did."""
+"""Where a gradient started not to be finite, in the words of `why`: each place, and what it did."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FINITE_INPUTS = "received a finite gradient and passed on one that isn't"
 
 
 def places_of(graph: TrainingRun, origin: Origin) -> list[tuple[str, str]]:
-    """The places by which it began, the first to run backward first, each with what it did."""
+    """Return the places where it started, in the order of the backward pass, each with what it did."""
     if origin.seed is not None:
         return [(origin.seed, "started from a gradient that isn't finite")]
     if origin.hook is not None:
@@ -34,12 +34,12 @@ def places_of(graph: TrainingRun, origin: Origin) -> list[tuple[str, str]]:
 
 
 def possible_in(graph: RecordedGraph, origin: Origin) -> list[tuple[str, str]]:
-    """The places that may have done it, where no backward was recorded."""
+    """Return the places that may have done it, if no backward pass was recorded."""
     return [(node, f"may have made it{pole}") for node in origin.on_way if (pole := _pole(graph, node))]
 
 
 def _told(graph: TrainingRun, source: Source) -> str:
-    """What a node did by which a value of the forward is not finite."""
+    """Return what a node did to make a forward value not finite."""
     if source.given is not None:
         name = source.given.name or written_as(graph.nodes[source.node], source.given.id) or "a tensor"
         return f"used {name} in forward, which isn't finite{_since(graph, source)}"
@@ -51,7 +51,7 @@ def _told(graph: TrainingRun, source: Source) -> str:
 
 
 def _since(graph: TrainingRun, source: Source) -> str:
-    """Since when what a node was given is not finite, or by what, as far as that was seen."""
+    """Return since when, or because of what, a node's input isn't finite, as far as is known."""
     seen = source.given
     if seen is None:
         return ""
@@ -71,7 +71,7 @@ def _at(line: SourceLine | None) -> str:
 
 
 def _pole(graph: RecordedGraph, node: str) -> str:
-    """That a value is 0 of which the derivative has no bound there."""
+    """Return the sentence that a value is 0 at which the derivative is unbounded."""
     own = graph.nodes.get(node)
     if own is None or own.made.operation not in _POLES:
         return ""

@@ -1,4 +1,4 @@
-"""Rules about parameters: who never gets a gradient or an update and why, twice in an optimizer, a broken tie."""
+"""Rules about parameters: those that never get a gradient or an update, twice in an optimizer, a broken tie."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _root(parameter: TrainedParameter) -> str:
 
 
 def no_way(run: TrainingRun) -> Iterator[Finding]:
-    """A backward that starts at a leaf, or that comes to no weight though there are some."""
+    """Find a backward pass that starts at a leaf, or that reaches no weight though there are some."""
     held = [each for each in run.trained if each.is_held or each.updates]
     for backward in run.backwards:
         if backward.inner or backward.targets is not None or backward.failed or not backward.roots:
@@ -74,7 +74,7 @@ def _used_before(run: TrainingRun, parameters: Sequence[TrainedParameter], event
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """Where the gradient of a parameter does not come any nearer."""
+    """The place where the gradient of a parameter gets no further."""
 
     kind: str  # "cut", "none" (a node returned none) or "lost" (what was computed is no part of the loss)
     line: SourceLine | None
@@ -84,7 +84,7 @@ class _End:
 
 
 def never_reached(run: TrainingRun) -> Iterator[Finding]:
-    """Parameters that no backward has brought a gradient to, with the place where its way ends."""
+    """Find parameters that no backward pass reached, with the place where the gradient path ends."""
     whole = [each for each in run.backwards if each.targets is None and not each.failed and not each.inner]
     if not whole:
         return
@@ -111,13 +111,13 @@ def never_reached(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _came_before(run: TrainingRun, parameter: TrainedParameter) -> bool:
-    """Whether a backward came after it was used."""
+    """Return True if a backward pass came after it was used."""
     first = run.nodes[parameter.used[0]].event
     return any(each.event > first and each.targets is None for each in run.backwards)
 
 
 def _is_copied(parameter: TrainedParameter, reached: Sequence[TrainedParameter]) -> bool:
-    """Whether it is a copy of one that trains, in another part of the model: as a network has that gives targets."""
+    """Return True if it's a copy of a trained one in another part of the model, such as a target network."""
     value = parameter.seen.value
     for other in reached:
         if other.shape == parameter.shape and other.id != parameter.id and _last(other) == _last(parameter):
@@ -139,7 +139,7 @@ def _last(parameter: TrainedParameter) -> str:
 
 
 def _end(run: TrainingRun, parameter: TrainedParameter) -> _End:
-    """Where the way ends, looked for from the parameter on."""
+    """Return where the path ends, searched from the parameter."""
     way = run.before(parameter.id)
     for at, cut in run.cuts.values():
         if (end := next((each for each in cut.ends if each in way), None)) is not None:
@@ -180,7 +180,7 @@ def _never(parameters: Sequence[TrainedParameter], end: _End, certain: bool, bac
 
 
 def never_updated(run: TrainingRun) -> Iterator[Finding]:
-    """Parameters that get gradients and that no step changes, while it changes others."""
+    """Find parameters that get gradients and that no step changes, while it changes others."""
     updated = [each for each in run.trained if each.is_held and any(update.optimizer for update in each.updates)]
     last = max([update.event for each in updated for update in each.updates], default=0)
     ours = grouped(run)
@@ -231,12 +231,12 @@ def never_updated(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _is_of_a_backward(run: TrainingRun, parameter: TrainedParameter) -> bool:
-    """Whether it was used inside of backwards alone: what a checkpoint computes again with, say."""
+    """Return True if it was used only inside backward passes, for example in what a checkpoint recomputes."""
     return bool(parameter.used) and all(run.nodes[id].inside for id in parameter.used)
 
 
 def _is_one_model(run: TrainingRun, left: Sequence[TrainedParameter], updated: Sequence[TrainedParameter]) -> bool:
-    """Whether parameters lie in a module that has some of the updated ones, or were used inside of it."""
+    """Return True if parameters are in a module with some of the updated ones, or were used inside it."""
     held = holders(run)
     theirs = {name for each in updated for name in held.get(each.id, ())}
     roots = {_root(each) for each in updated}
@@ -244,7 +244,7 @@ def _is_one_model(run: TrainingRun, left: Sequence[TrainedParameter], updated: S
 
 
 def twice_in_optimizer(run: TrainingRun) -> Iterator[Finding]:
-    """A parameter that one step writes more often than the others."""
+    """Find a parameter that one step writes more often than the others."""
     by_line: dict[object, list[tuple[TrainedParameter, Update]]] = {}
     for parameter in run.trained:
         for update in parameter.updates[:1]:
@@ -269,7 +269,7 @@ def twice_in_optimizer(run: TrainingRun) -> Iterator[Finding]:
 
 
 def broken_tie(run: TrainingRun) -> Iterator[Finding]:
-    """Two weights of one model with the same numbers at the start, which are trained apart."""
+    """Find two weights of one model with the same numbers at the start, which are trained separately."""
     matrices = [
         each
         for each in run.trained
@@ -318,7 +318,7 @@ def _may_be_tied(run: TrainingRun, one: TrainedParameter, other: TrainedParamete
 
 
 def frozen_between(run: TrainingRun) -> Iterator[Finding]:
-    """A few weights that take no gradient, between layers that train."""
+    """Find a few weights that don't require grad, between trained layers."""
     frozen: dict[str, RecordedNode] = {}
     for id, seen in run.frozen.items():
         is_weight = (seen.name or "").rpartition(".")[2] == "weight" and len(seen.value.shape) >= _MATRIX
@@ -348,7 +348,7 @@ def frozen_between(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _has_adapter(run: TrainingRun, node: RecordedNode) -> bool:
-    """Whether its result is added to what trained weights make of the same input."""
+    """Return True if its result is added to what trained weights compute from the same input."""
     sources = {edge.target for edge in node.made.edges}
     for user in run.users.get(node.id, ()):
         left = [edge.target for edge in run.nodes[user].made.edges if edge.target != node.id]

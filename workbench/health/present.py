@@ -1,4 +1,4 @@
-"""What a gradient that is there came of: where it became zero or not finite, and which backwards it is the sum of."""
+"""Where an existing gradient comes from: where it became zero or not finite, and which backward passes added to it."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _MARK = "not finite from here on"
 
 
 class PresentGradient(UnreachedGradient):
-    """Tells what is in `.grad`."""
+    """An explanation of the value of `.grad`."""
 
     def answer(self) -> Answer:
-        """The answer."""
+        """Return the answer."""
         grad = self.asked.grad
         return self._not_finite() if is_broken(grad) else self._zero() if is_nothing(grad) else self._there()
 
     def _changes(self) -> list[Change]:
-        """What was done to the gradient since it was last cleared."""
+        """Return the changes of the gradient since it was last cleared."""
         changes = self.graph.changes.get(self.asked.id or "", [])
         return changes[max([at + 1 for at, each in enumerate(changes) if each.clears], default=0) :]
 
@@ -55,7 +55,7 @@ class PresentGradient(UnreachedGradient):
         return made
 
     def _tell_cause(self, made: Answer, cause: Cause) -> None:
-        """Tell where it began, and how it came from there to a later step."""
+        """Report where it started, and how it got from there to a later step."""
         found = places_of(self.graph, cause.origin)
         if cause.links and cause.by_gradient and cause.backward is not None:
             name = cause.links[-1].parameter.name
@@ -81,7 +81,7 @@ class PresentGradient(UnreachedGradient):
             made.sentences.append("All known values of the forward pass are finite.")
 
     def _in_step(self, event: int) -> str:
-        """Which step of the training an event lies in, of several."""
+        """Return the training step of an event, if there are several."""
         steps, step = self.graph.steps, self.graph.step_of(event)
         return "" if step is None or len(steps) < 2 else f" in step {step.number} of {len(steps)}"
 
@@ -113,7 +113,7 @@ class PresentGradient(UnreachedGradient):
         return made
 
     def _tell_zeros(self, made: Answer, backward: RecordedBackward, place: str) -> None:
-        """Tell where a recorded backward lost it."""
+        """Report where a recorded backward pass lost it."""
         hook = zeroed_by(backward, self.graph.before(place))
         if hook is not None:
             made.sentences.append(f"{begun(hook.sentence(self.frame))}.")
@@ -138,14 +138,14 @@ class PresentGradient(UnreachedGradient):
             made.sentences.append(self._told_sum(cancelled_at(self.graph, backward, self.graph.before(place)), place))
 
     def _told_sum(self, at: str | None, place: str) -> str:
-        """Tell where gradients cancel each other, or that what was sent did not arrive."""
+        """Report where gradients cancel each other, or that what was sent didn't arrive."""
         if at is None:
             return "A nonzero gradient was sent toward it, but 0 arrived: something else wrote into it."
         who = self.asked.words if at == place else self._told(at)
         return f"The gradients that reached {who} cancel out."
 
     def _tell_blocked(self, made: Answer, place: str) -> None:
-        """Tell what on the way lets nothing through, as far as the graph tells."""
+        """Report what on the path blocks gradients, as far as the graph shows."""
         walls = {node: why for node in self.found if (why := blocked(self.graph, node))}
         on_way = [node for node in walls if place in self.graph.reached([node])]
         sure = bool(on_way) and place not in self.graph.reached(self.roots, on_way)
@@ -193,7 +193,7 @@ class PresentGradient(UnreachedGradient):
         return made
 
     def _tell_written(self, made: Answer) -> None:
-        """Tell what was written on its way without autograd's knowledge."""
+        """Report writes on its path that autograd didn't see."""
         place = self.place if self.recorded else None
         before = {} if place is None else self.graph.before(place)
         for rule in (saved_written, gradient_written) if before else ():
@@ -214,7 +214,7 @@ class PresentGradient(UnreachedGradient):
         )
 
     def _given_before(self, backward: RecordedBackward) -> Value | None:
-        """What the gradient was when the first recorded backward added to it."""
+        """Return the gradient before the first recorded backward pass added to it."""
         tensor = self.frame.tensors.get(self.asked.id or "")
         brought = [each.backward for each in self.graph.changes[self.asked.id or ""] if each.backward is not None]
         return tensor.rest if tensor is not None and brought[0] is backward and not is_nothing(tensor.rest) else None
@@ -236,7 +236,7 @@ class PresentGradient(UnreachedGradient):
             made.advice = "If each backward pass should count alone, call zero_grad() before it."
 
     def _tell_uses(self, made: Answer) -> None:
-        """Tell that several nodes use the tensor, whose gradients add up."""
+        """Report that several nodes use the tensor, and their gradients add up."""
         if self.place is None or self.place in self.graph.nodes:
             return
         users = [node for node in dict.fromkeys(self.graph.users.get(self.place, [])) if node in self.found]

@@ -1,4 +1,4 @@
-"""A question about a gradient: where its loss and its backward are in the records, and the words for what is there."""
+"""A question about a gradient: its loss and its backward pass in the records, and phrases for both."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RECORD = "To find the exact line, record the step (`with workbench.record({}) a
 
 
 class GradientQuestion:
-    """A tensor, the loss or the backward that it is asked about, and the places that gradients can go to from there."""
+    """A tensor, the loss or backward pass of the question, and the places that gradients can reach from there."""
 
     def __init__(self, inquiry: Inquiry, graph: TrainingRun, frame: Frame, package: str) -> None:
         self.graph, self.frame, self.package = graph, frame, package
@@ -32,7 +32,7 @@ class GradientQuestion:
         return None if asked.id is None else self.graph.places[asked.id]
 
     def _asked_backward(self) -> RecordedBackward | None:
-        """The backward that the answer is about: of the loss, else the last that leads to the tensor, else the last."""
+        """Return the backward pass asked about: the loss's, else the last that leads to the tensor, else the last."""
         graph, backwards = self.graph, self.graph.backwards
         if self.loss is not None:
             start = self._place_of(self.loss)
@@ -46,7 +46,7 @@ class GradientQuestion:
         return [] if self.backward is None else self.backward.starts
 
     def _users(self) -> list[str]:
-        """The nodes whose gradients go to the tensor, not those that go to another output of the same node."""
+        """Return the nodes whose gradients go to the tensor, not those that go to another output of the same node."""
         if self.place is None:
             return []
         if self.place not in self.graph.nodes or self.asked.id is None:
@@ -55,7 +55,7 @@ class GradientQuestion:
 
     @property
     def reaches(self) -> bool:
-        """Whether gradients can go from the loss to the tensor."""
+        """True if gradients can go from the loss to the tensor."""
         if self.place is None or self.place not in self.found:
             return False
         if self.place in self.roots or self.place not in self.graph.nodes:
@@ -63,13 +63,13 @@ class GradientQuestion:
         return any(user in self.found for user in self.users)
 
     def _before(self) -> dict[str, None]:
-        """The places from which gradients can go to the tensor, and its own."""
+        """Return the tensor's place, and those from which gradients can reach it."""
         return {} if self.place is None else {self.place: None, **self.graph.before(*self.users)}
 
     # Words.
 
     def _at(self, place: str | None) -> str:
-        """Where in the user's code a node was made: ` (train.py, line 3: h = x @ w)`."""
+        """Return where a node was created: ` (train.py, line 3: h = x @ w)`."""
         at = self.graph.source(place)
         return "" if at is None else f" ({at.file}, line {at.line}: {at.text})"
 
@@ -88,7 +88,7 @@ class GradientQuestion:
 
     @property
     def _end(self) -> str:
-        """What the way begins at, in words."""
+        """Return the start of the path, in words."""
         if self.loss is not None:
             return self.loss.name or "this loss"
         if not self.roots:
@@ -98,7 +98,7 @@ class GradientQuestion:
 
     @property
     def _end_first(self) -> str:
-        """The same as a sentence begins; a variable keeps its name."""
+        """Return the start of the path at the start of a sentence; a variable keeps its name."""
         return begun(self._end) if self._end.startswith(("this ", "the ", "an ")) else self._end
 
     def _told_way(self, way: Sequence[str]) -> str:
@@ -113,7 +113,7 @@ class GradientQuestion:
         return "the backward pass" if at is None else f"the backward pass at line {at.line} ({at.file}: {at.text})"
 
     def _record(self) -> str:
-        """What a recording would add."""
+        """Return what a recording would add."""
         if self.recorded:
             return ""
         return _RECORD.format(self.package, self.asked.name or "tensor")
@@ -125,5 +125,5 @@ class GradientQuestion:
 
 
 def begun(text: str) -> str:
-    """A text as a sentence begins."""
+    """Return a text with a capital first letter, for the start of a sentence."""
     return text[:1].upper() + text[1:]

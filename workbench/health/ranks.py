@@ -1,4 +1,4 @@
-"""The files of `watch` of processes that train together: their ranks side by side, and where they differ."""
+"""Files of `watch` from processes that train together: their ranks side by side, and their differences."""
 
 from __future__ import annotations
 
@@ -26,9 +26,11 @@ _NO_END = "it was killed, or still runs"
 
 
 def read_ranks(paths: Sequence[str | os.PathLike[str]]) -> WatchLog:
-    """The last run of each file: in the table a row of each rank below each other, and what is wrong between them.
+    """Return the last run of each file: a table with one row per rank, and the differences between ranks.
 
-    The errors are those of `read_log`, and a ValueError where two files are of the same rank.
+    Raises:
+        ValueError: if two files are of the same rank, or for the reasons of `read_log`.
+        OSError: if a file can't be read.
     """
     runs = _by_rank([read_run(path) for path in paths])
     steps = sorted({line["step"] for run in runs.values() for line in run.steps})
@@ -46,7 +48,7 @@ def read_ranks(paths: Sequence[str | os.PathLike[str]]) -> WatchLog:
 
 
 def _by_rank(runs: Sequence[WatchedRun]) -> dict[int, WatchedRun]:
-    """The runs in the order of their ranks: what the file says, else its name, else its place among them."""
+    """Return the runs by rank, which comes from the file, else from its name, else from its place."""
     found: dict[int, WatchedRun] = {}
     for at, run in enumerate(runs):
         in_name = re.search(r"rank(\d+)", run.path.name)
@@ -65,7 +67,7 @@ def _finding(rule: str, certain: bool, sentence: str, next_step: str) -> Finding
 
 
 def _not_finite(runs: Mapping[int, WatchedRun]) -> Iterator[Finding]:
-    """Which rank had the first number that is not finite, and where."""
+    """Return the rank with the first number that isn't finite, and its place."""
     first = {rank: found for rank, run in runs.items() if (found := _first_of(run)) is not None}
     if not first:
         return
@@ -86,7 +88,7 @@ def _not_finite(runs: Mapping[int, WatchedRun]) -> Iterator[Finding]:
 
 
 def _first_of(run: WatchedRun) -> tuple[int, int, str, float] | None:
-    """The step, the place in it, the words and the number of what is not finite first in a run."""
+    """Return the step, the place in it, the words and the number of the first value in a run that isn't finite."""
     for line in run.steps:
         for stage, (part, words, kind) in enumerate(_PARTS):
             names = [str(each["name"]) for each in run.header[kind]]
@@ -102,7 +104,7 @@ def _first_of(run: WatchedRun) -> tuple[int, int, str, float] | None:
 
 
 def _different(runs: Mapping[int, WatchedRun]) -> Iterator[Finding]:
-    """Which gradients after averaging, and which parameters, are not the same on all ranks, from which step on."""
+    """Return which averaged gradients, and which parameters, differ between ranks, and from which step on."""
     averaged = all(run.header.get("averaged") for run in runs.values())
     weights, grads = _differences(runs, "weight"), _differences(runs, "grad")
     count = len(_shared(runs))
@@ -124,7 +126,7 @@ def _different(runs: Mapping[int, WatchedRun]) -> Iterator[Finding]:
 
 
 def _differences(runs: Mapping[int, WatchedRun], part: str) -> tuple[int, list[str], str] | None:
-    """The first step in which the norms of something differ, the names, and the first with its numbers."""
+    """Return the first step in which the norms of something differ, the names, and the first with its numbers."""
     for step, lines in _together(runs):
         names: list[str] = []
         said = ""
@@ -139,7 +141,7 @@ def _differences(runs: Mapping[int, WatchedRun], part: str) -> tuple[int, list[s
 
 
 def _on_ranks(norms: Mapping[int, float | None]) -> str:
-    """`1.5 on rank 0 and 1.7 on rank 1`: of many ranks two that differ."""
+    """Return `1.5 on rank 0 and 1.7 on rank 1`: of many ranks, two that differ."""
     first, norm = next(iter(norms.items()))
     other = next(rank for rank, each in norms.items() if str(each) != str(norm))
     pair = [(rank, norms[rank]) for rank in (first, other)]
@@ -147,7 +149,7 @@ def _on_ranks(norms: Mapping[int, float | None]) -> str:
 
 
 def _together(runs: Mapping[int, WatchedRun]) -> Iterator[tuple[int, dict[int, dict[str, Any]]]]:
-    """Each step that several ranks have watched, with their lines."""
+    """Return each step that several ranks watched, with their lines."""
     lines = {rank: {line["step"]: line for line in run.steps} for rank, run in runs.items()}
     for step in sorted({step for each in lines.values() for step in each}):
         found = {rank: each[step] for rank, each in lines.items() if step in each}
@@ -156,7 +158,7 @@ def _together(runs: Mapping[int, WatchedRun]) -> Iterator[tuple[int, dict[int, d
 
 
 def _shared(runs: Mapping[int, WatchedRun]) -> dict[str, dict[int, int]]:
-    """The parameters that are to be the same on several ranks, and so none in parts: their places by rank."""
+    """Return the places, by rank, of parameters that should be the same on several ranks."""
     found: dict[tuple[str, tuple[int, ...]], dict[int, int]] = {}
     for rank, run in runs.items():
         for at, each in enumerate(run.header["parameters"]):
@@ -166,7 +168,7 @@ def _shared(runs: Mapping[int, WatchedRun]) -> dict[str, dict[int, int]]:
 
 
 def _parts(runs: Mapping[int, WatchedRun]) -> Iterator[Finding]:
-    """That ranks have parts of parameters, which are not compared."""
+    """Return the sentence that ranks have only parts of parameters, which aren't compared."""
     count = max(sum(bool(each.get("part")) for each in run.header["parameters"]) for run in runs.values())
     if count:
         has = f"{plural(count, 'parameter')} {'is' if count == 1 else 'are'} spread over the ranks, as FSDP does it"
@@ -178,7 +180,7 @@ def _parts(runs: Mapping[int, WatchedRun]) -> Iterator[Finding]:
 
 
 def _ended(runs: Mapping[int, WatchedRun]) -> Iterator[Finding]:
-    """Which rank stopped before the others."""
+    """Return which rank stopped before the others."""
     failed = sorted((run.end["at"], rank, run.end) for rank, run in runs.items() if run.end and run.end["error"])
     open = [rank for rank, run in runs.items() if run.end is None]
     if failed:
@@ -204,17 +206,17 @@ def _ended(runs: Mapping[int, WatchedRun]) -> Iterator[Finding]:
 
 
 def _last_of(run: WatchedRun) -> int:
-    """The last step that is known of."""
+    """Return the last known step."""
     return int(run.end["ended"]) if run.end else run.steps[-1]["step"] if run.steps else 0
 
 
 def _patience(run: WatchedRun) -> int:
-    """The steps by which its last known one may be behind: ranks write their lines one after the other."""
+    """Return by how many steps a rank may be behind: ranks write their lines one after the other."""
     return 0 if run.end else _BEHIND * int(run.header.get("every", 1))
 
 
 def _told(runs: Mapping[int, WatchedRun]) -> Iterator[Finding]:
-    """What each rank told itself, the same sentence once."""
+    """Return each rank's own messages, the same sentence once."""
     found: dict[tuple[int, str], list[int]] = {}
     for rank, run in runs.items():
         for told in run.told:

@@ -1,7 +1,7 @@
-"""Why autograd refused a backward: what cut a loss off, which tensor joins two steps, which step wrote over a weight.
+"""Why autograd refused a backward pass: what cut off a loss, what joins two steps, which step overwrote a weight.
 
-What is said is certain where the records show it; where they show nothing, nothing is said here, and the general advice
-of the error's picture holds.
+A certain statement needs a record that shows it. Without one there is no statement here, and the general advice in the
+error's picture applies.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NAMED = 4  # weights that a sentence names
 
 
 class Refusal(NamedTuple):
-    """Why it was refused, what to do, and the line that is to be changed."""
+    """Why it was refused, what to do, and the line to change."""
 
     sentence: str
     advice: str
@@ -41,7 +41,7 @@ class Refusal(NamedTuple):
 
 
 def refusal_of(run: RecordedBackwards, failed: Failed) -> Refusal | None:
-    """Why an error ended a backward; None where the records do not show it."""
+    """Return why an error ended a backward pass; None if the records don't show it."""
     if any(words in failed.message for words in _NO_GRAPH):
         return _Refused(run, failed).without_graph()
     if _TWICE in failed.message:
@@ -52,7 +52,7 @@ def refusal_of(run: RecordedBackwards, failed: Failed) -> Refusal | None:
 
 
 def refused_besides(run: RecordedBackwards, failed: Failed) -> Refusal | None:
-    """What else an error means: of a write over what was saved, or raised before any backward; None for every other."""
+    """Return more about the error of a write to a saved tensor, or one before any backward pass; None for others."""
     if _WRITTEN in failed.message and (over := _Refused(run, failed).written_over()) is not None:
         return over
     if failed.called is not None and failed.called.is_outside:
@@ -65,7 +65,7 @@ def refused_besides(run: RecordedBackwards, failed: Failed) -> Refusal | None:
 
 
 class _Refused:
-    """An error of a backward, and the graph up to it."""
+    """An error of a backward pass, and the graph up to it."""
 
     def __init__(self, run: RecordedBackwards, failed: Failed) -> None:
         self.run, self.failed = run, failed
@@ -78,7 +78,7 @@ class _Refused:
     # Without a graph.
 
     def without_graph(self) -> Refusal | None:
-        """What cut off the tensor that has no graph, or is in none."""
+        """Return what cut off the tensor that has no graph, or isn't in one."""
         run, failed = self.run, self.failed
         if not failed.about or (seen := run.tensors.get(failed.about[0])) is None:
             return None
@@ -115,7 +115,7 @@ class _Refused:
         return Refusal(head, advice, failed.source)
 
     def _asked_through(self) -> RecordedNode | None:
-        """The custom Function whose backward ran in the last pass before this, if that was asked for a gradient."""
+        """Return the custom Function whose backward ran last before this, if a gradient was requested through it."""
         last = next(reversed(self.before), None)
         ran = [self.run.nodes[id] for id in last.sent if id in self.run.nodes] if last and last.captured else []
         return next((node for node in ran if node.made.custom and node.made.code), None)
@@ -139,7 +139,7 @@ class _Refused:
         )
 
     def _unused(self, seen: TensorSeen, name: str) -> Refusal | None:
-        """An input from which no way leads to what is differentiated: used behind a cut, or not at all."""
+        """Return an input without a path to the output: used only beyond a cut, or not at all."""
         run, backward = self.run, self.backward
         own = run.places.get(seen.id, seen.id)
         starts = [] if backward is None else backward.starts
@@ -170,20 +170,20 @@ class _Refused:
         return None
 
     def _called(self, id: str) -> str:
-        """A place as a sentence calls it."""
+        """Return the name of a place in a sentence."""
         seen, node = self.run.tensors.get(id), self.run.nodes.get(id)
         if node is None:
             return "a tensor that takes gradients" if seen is None or not seen.name else seen.name
         return self._result(node, 0)
 
     def _joining(self, node: RecordedNode, output_nr: int) -> str:
-        """A result that later lines use: by its variable, else by what its line assigns to, else by the operation."""
+        """Return a result that later lines use: by its variable, else its line's assignment, else the operation."""
         name = self._result(node, output_nr)
         assigned = _ASSIGNED.search(node.line.text) if name.startswith("the result") and node.line is not None else None
         return assigned[1] if assigned else name
 
     def _result(self, node: RecordedNode, output_nr: int) -> str:
-        """A result by its variable, else by the operation that gave it."""
+        """Return a result by its variable, else by the operation that gave it."""
         results = [each for each in node.made.tensors if each.node == node.id and each.output_nr == output_nr]
         names = [self.run.tensors[each.id].name for each in results if each.id in self.run.tensors]
         name = next(filter(None, names), None)
@@ -192,7 +192,7 @@ class _Refused:
     # A second time.
 
     def twice(self) -> Refusal | None:
-        """Which backward came first, and what joins the graph of that to this one's."""
+        """Return which backward pass came first, and what joins its graph to this one's."""
         node = self.run.nodes.get(self.failed.node or "")
         if node is None or self.backward is None:
             return None
@@ -221,7 +221,7 @@ class _Refused:
         )
 
     def _both(self, first: RecordedBackward, name: str) -> str:
-        """What to do about two backwards of different lines that pass through what one name holds."""
+        """Return what to do about two backward passes from different lines through one named tensor."""
         if first.captured:
             return _KEEP
         cut = f"call detach() on {name}" if name.startswith("the ") else f"give that one {name}.detach()"
@@ -231,7 +231,7 @@ class _Refused:
         )
 
     def _cut_rounds(self, old: RecordedNode, names: Sequence[str], first: RecordedBackward) -> str:
-        """What to do about tensors of an earlier round: what is made in each may be cut off, else it is to be made."""
+        """Return what to do about tensors of an earlier iteration: detach them, or recompute them in each."""
         if any(each.line == old.line and each.event > first.event for each in self.run.nodes.values()):
             cuts = listed([_detached(name) for name in names[:_NAMED]], _NAMED)
             return (
@@ -247,7 +247,7 @@ class _Refused:
         return f"C{anew} retain_graph=True would fail, or use old weights, once a step has changed them."
 
     def _trains_beside(self, old: RecordedNode, first: RecordedBackward) -> bool:
-        """Whether all weights that something was computed from are used anew in this round, beside it."""
+        """Return True if all weights that something was computed from are used again in this iteration, separately."""
         run = self.run
         weights = {id for id in run.reached([old.id]) if id not in run.nodes}
         end = first.event if first.end is None else first.end
@@ -273,7 +273,7 @@ class _Refused:
         )
 
     def _joints(self, first: RecordedBackward, again: RecordedBackward) -> list[tuple[RecordedNode, str]]:
-        """The nodes of the older graph whose results were used by what was computed after the first backward."""
+        """Return the nodes of the older graph whose results were used after the first backward pass."""
         run = self.run
         end = first.event if first.end is None else first.end
         found: dict[str, RecordedNode] = {}
@@ -292,7 +292,7 @@ class _Refused:
     # Written in between.
 
     def written(self) -> Refusal | None:
-        """An optimizer's step, or an update by hand, between forward and backward."""
+        """Return an optimizer's step, or a manual update, between forward and backward."""
         run = self.run
         node = run.nodes.get(self.failed.node or "")
         if node is None or self.backward is None:
@@ -321,7 +321,7 @@ class _Refused:
         )
 
     def written_over(self) -> Refusal | None:
-        """A write that is no update into what a node has saved: the picture of the error has rows for it."""
+        """Return a write to a saved tensor that isn't an update: the error's picture has rows for it."""
         node = self.run.nodes.get(self.failed.node or "")
         saved, write = (None, None) if node is None else self._write_into(node)
         if node is None or saved is None or write is None:
@@ -354,7 +354,7 @@ class _Refused:
         return write.node is None and leaf is not None and leaf.requires_grad and leaf.node is None
 
     def _write_into(self, node: RecordedNode) -> tuple[Saved | None, TensorWritten | None]:
-        """What a node has saved that was written over afterwards, and the first write."""
+        """Return a node's saved tensor that was overwritten afterwards, and the first write."""
         run = self.run
         memories: dict[str, Saved] = {}
         for saved in node.made.saved:
@@ -370,12 +370,12 @@ class _Refused:
 
 
 def _is_frozen(seen: TensorSeen) -> bool:
-    """Whether it is a module's, of floating numbers, and takes no gradient."""
+    """Return True if it's a floating-point tensor of a module and doesn't require grad."""
     return "." in (seen.name or "") and not seen.requires_grad and "float" in seen.value.dtype and seen.cut is None
 
 
 def _cutting(cut: Cut) -> str:
-    """What cuts, and where: `detach() at train.py:8`, or the operation whose numbers take no gradients."""
+    """Return what cuts, and where: `detach() at train.py:8`, or the operation whose results can't require grad."""
     where = _at(cut.source)
     if is_dtype(cut.word):
         who = f"{cut.operation}(){where} gives" if cut.operation.isidentifier() else f"there are{where}"
@@ -384,7 +384,7 @@ def _cutting(cut: Cut) -> str:
 
 
 def _detached(name: str) -> str:
-    """The line that cuts off what a variable holds, or what is in the tuple that it holds; without one in words."""
+    """Return the line that detaches a variable's tensor, or one in its tuple; without a line, the words for that."""
     if name.startswith("the "):
         return f"call detach() on {name}"
     if (part := _PART.fullmatch(name)) is not None:

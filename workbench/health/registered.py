@@ -1,4 +1,4 @@
-"""Rules about what modules hold and optimizers have: layers that are never used, an optimizer of another model."""
+"""Rules about the parameters of modules and optimizers: layers that are never used, an optimizer of another model."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _BACKWARDS = 2  # before it is told that none of them used a layer, or that a st
 
 
 def grouped(run: TrainingRun) -> set[str]:
-    """The parameters that were in a group of an optimizer that made a step."""
+    """Return the parameters in the groups of optimizers that took a step."""
     return {id for _, event in run.optimizers for group in event.groups for id in group.parameters}
 
 
 def registered(run: TrainingRun) -> set[str]:
-    """The parameters that outermost modules hold."""
+    """Return the parameters in outermost modules."""
     return {held.tensor for _, event in run.called for held in event.parameters}
 
 
 def holders(run: TrainingRun) -> dict[str, set[str]]:
-    """Of each such parameter the names of the outermost modules that hold it."""
+    """Return for each such parameter the names of the outermost modules that contain it."""
     found: dict[str, set[str]] = {}
     for _, event in run.called:
         for held in event.parameters:
@@ -34,12 +34,12 @@ def holders(run: TrainingRun) -> dict[str, set[str]]:
 
 
 def rates_of(run: TrainingRun, id: str) -> list[float | None]:
-    """The learning rates that a parameter's groups had, in the order of their steps."""
+    """Return the learning rates of a parameter's groups, in the order of their steps."""
     return [group.lr for _, event in run.optimizers for group in event.groups if id in group.parameters]
 
 
 def other_model(run: TrainingRun) -> Iterator[Finding]:
-    """An optimizer makes steps over parameters that take no part in what runs, while nobody updates those that do."""
+    """Find an optimizer of parameters that take no part in the run, while those that do are never updated."""
     idle = [each for each in run.optimizers if _is_idle(run, *each)]
     ours = grouped(run)
     left = [each for each in run.trained if each.gradients and not each.updates and each.id not in ours]
@@ -70,7 +70,7 @@ def other_model(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _copies(run: TrainingRun, at: int, event: OptimizerFound, theirs: list[TrainedParameter]) -> Iterator[Finding]:
-    """Each backward brings its gradients to new tensors of the same shapes, and none to those of the optimizer."""
+    """Return True if each backward pass reaches new tensors of the same shapes, and none of the optimizer's."""
     shapes, met, count = Counter([each.shape for each in theirs]), dict[str, TrainedParameter](), 0
     for backward in run.backwards:
         got = {id: run.parameters[id] for id in backward.added if id in run.parameters}
@@ -101,7 +101,7 @@ def _copies(run: TrainingRun, at: int, event: OptimizerFound, theirs: list[Train
 
 
 def _is_idle(run: TrainingRun, at: int, event: OptimizerFound) -> bool:
-    """Whether none of the parameters of an optimizer was used or changed, or got a gradient."""
+    """Return True if no parameter of an optimizer was used or changed, or got a gradient."""
     ids = [id for group in event.groups for id in group.parameters]
     known = [run.parameters[id] for id in ids if id in run.parameters]
     busy = any(each.used or each.gradients or each.updates or each.grad is not None for each in known)
@@ -110,7 +110,7 @@ def _is_idle(run: TrainingRun, at: int, event: OptimizerFound) -> bool:
 
 
 def never_used(run: TrainingRun) -> Iterator[Finding]:
-    """Parameters that a module holds, and that no operation was given in any step of the training."""
+    """Find parameters in a module that no operation used in any step."""
     whole = [each for each in run.backwards if not each.inner and not each.failed and each.targets is None]
     if len(whole) < _BACKWARDS or not run.is_whole:
         return
@@ -142,12 +142,12 @@ def never_used(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _runs_without_gradients(run: TrainingRun, unused: list[TrainedParameter]) -> bool:
-    """Whether some of these were used under `no_grad`: of what was computed there only the last is known."""
+    """Return True if some of these were used under `no_grad`, where only the last results are known."""
     ids = {each.id for each in unused}
     return any(not cut.ends or not ids.isdisjoint(cut.ends) for _, cut in run.cuts.values())
 
 
 def _is_unused(run: TrainingRun, parameter: TrainedParameter) -> bool:
-    """Whether nothing came of a parameter; a share of one, or a copy, may be used in its place without a word."""
+    """Return True if a parameter had no effect; a share or a copy of one may be used instead, unseen."""
     touched = parameter.used or parameter.gradients or parameter.updates or run.users.get(parameter.id)
     return not touched and parameter.grad is None and parameter.seen.value.is_known

@@ -1,4 +1,4 @@
-"""Rules about the scale of a loss: a sum where a mean was meant, gradients too small for float16 or clipped scaled."""
+"""Rules about the scale of a loss: a sum instead of a mean, float16 gradients too small or clipped while scaled."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHRUNK = 1 / 64  # more than a mean over some processes or batches makes of a g
 
 
 def summed_loss(run: TrainingRun) -> Iterator[Finding]:
-    """The loss is a sum over many numbers, and its updates are too large."""
+    """Find a loss that is a sum over many numbers, with updates that are too large."""
     trouble = next(large_updates(run), None) or next(not_finite(run), None)
     backward = next((each for each in run.backwards if not each.inner), None)
     if trouble is None or backward is None:
@@ -49,7 +49,7 @@ def summed_loss(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _sum_before(run: TrainingRun, root: str) -> tuple[RecordedNode | None, int]:
-    """The node that sums up the loss, and how many numbers it sums."""
+    """Return the node that sums the loss, and how many numbers it sums."""
     left = [root]
     while left:
         node = run.nodes.get(left.pop())
@@ -69,7 +69,7 @@ def _sum_before(run: TrainingRun, root: str) -> tuple[RecordedNode | None, int]:
 
 
 def underflow(run: TrainingRun) -> Iterator[Finding]:
-    """Gradients in float16 become zero, as they are too small for it."""
+    """Find float16 gradients that become zero because they are too small."""
     lost: dict[object, list[RecordedNode]] = {}
     for node in run.nodes.values():
         came = [grad for grad in node.gradients if grad is not None]
@@ -98,7 +98,7 @@ def underflow(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _fades(node: RecordedNode, came: list[Value]) -> bool:
-    """Whether a node is given gradients near the least that float16 has, and sends zeros on."""
+    """Return True if a node gets gradients near the smallest number of float16, and sends zeros."""
     half = all(grad.dtype == "float16" and 0 < _largest(grad) < _NORMAL for grad in came)
     sent = [grad for grad in node.sent if grad is not None]
     return half and any(map(is_zero, sent))
@@ -109,7 +109,7 @@ def _largest(value: Value) -> float:
 
 
 def clipped_scaled(run: TrainingRun) -> Iterator[Finding]:
-    """Gradients of a loss that was scaled are made much smaller before the scale is taken off again."""
+    """Find gradients of a scaled loss that are clipped before they are unscaled."""
     found: list[tuple[TrainingStep, float, GradChanged]] = []
     scaled = scales(run)
     for step in run.steps:
@@ -132,7 +132,7 @@ def clipped_scaled(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _shrunk_first(run: TrainingRun, step: TrainingStep) -> GradChanged | None:
-    """What has made a gradient much smaller after the last backward of a step, if it was unscaled only after that."""
+    """Return what made a gradient much smaller after a step's last backward pass and before it was unscaled."""
     end = step.backwards[-1].end
     shrunk: GradChanged | None = None
     for event in run.events[end : step.end] if end is not None else ():
@@ -146,7 +146,7 @@ def _shrunk_first(run: TrainingRun, step: TrainingStep) -> GradChanged | None:
 
 
 def _before(parameter: TrainedParameter | None, step: TrainingStep) -> float:
-    """The norm of a gradient as the last backward of a step left it."""
+    """Return the norm of a gradient after the last backward pass of a step."""
     arrived = reversed(parameter.gradients if parameter is not None else [])
     last = next((each for each in arrived if each.event < step.end), None)
     return last.after.norm if last is not None and last.event >= step.begin and last.after is not None else 0.0

@@ -1,4 +1,4 @@
-"""A rule about a gradient that is enormous once: by what is divided by next to nothing, as by the norm of zeros."""
+"""A rule about a gradient that is huge once, because of a division by almost nothing, such as the norm of zeros."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DIVIDES = {"div": "other", "reciprocal": "result", "sqrt": "result", "log": "se
 
 
 def _spike_of(parameter: TrainedParameter) -> ArrivedGradient | None:
-    """The one gradient that is far larger than all others of a parameter; each was finite."""
+    """Return the only gradient that is far larger than all others of a parameter, all of them finite."""
     all = parameter.gradients
     if len(all) < 2 or any(each.own.nonfinite or not each.own.is_known for each in all):
         return None
@@ -32,7 +32,7 @@ _Spikes = dict[str, list[tuple[TrainedParameter, ArrivedGradient, RecordedBackwa
 
 
 def spikes(run: TrainingRun) -> _Spikes:
-    """By the node that makes it so: the parameters whose gradient is far larger once, with that and its backward."""
+    """Return, by the responsible node, parameters whose gradient is far larger once, with it and its backward pass."""
     groups: _Spikes = {}
     for parameter in run.trained:
         spike = _spike_of(parameter)
@@ -47,7 +47,7 @@ def spikes(run: TrainingRun) -> _Spikes:
 
 
 def explodes_once(run: TrainingRun) -> Iterator[Finding]:
-    """A gradient that one node makes a million times as large in one backward, and in no other."""
+    """Find a gradient that one node makes a million times as large in one backward pass, and in no other."""
     for id, group in spikes(run).items():
         node, (parameter, spike, backward) = run.nodes[id], group[0]
         got, sent = _largest(backward.received[id]), _largest(backward.sent[id])
@@ -80,7 +80,7 @@ def _brought_by(run: TrainingRun, arrived: ArrivedGradient, parameter: str) -> R
 
 
 def _enlarging(run: TrainingRun, backward: RecordedBackward, parameter: str) -> RecordedNode | None:
-    """The node on the way to a parameter that makes the gradient most larger, if it is by as much."""
+    """Return the node on the path to a parameter that enlarges the gradient most, if by enough."""
     factors: dict[str, float] = {}
     for id in run.before(parameter):
         got, sent = _largest(backward.received.get(id, ())), _largest(backward.sent.get(id, ()))
@@ -95,6 +95,6 @@ def _largest(grads: tuple[Value | None, ...]) -> float:
 
 
 def _divisor(node: RecordedNode) -> float | None:
-    """The least number that a node divides by, where that is known to be positive."""
+    """Return the smallest number that a node divides by, if it's known to be positive."""
     value = node.saved.get(_DIVIDES.get(node.made.operation, ""))
     return value.min if value is not None and value.min is not None and value.min > 0 else None

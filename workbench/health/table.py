@@ -1,7 +1,7 @@
-"""A training as a table: a row for each layer's output and for each parameter, a cell for each step.
+"""A training run as a table: a row for each layer's output and for each parameter, a cell for each step.
 
-Rows lie in the modules that they belong to, in the order of the model. `table_of` makes the table of a trace; a log of
-`watch` gives one of the same kind.
+Rows are in their modules, in the order of the model. `table_of` makes the table of a trace; a log of `watch` gives one
+of the same kind.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from .training_run import TrainedParameter, TrainingRun, TrainingStep
 
 @dataclass(frozen=True, slots=True)
 class HealthCell:
-    """What is known of a row in a step; None is what is not known, or not there.
+    """The numbers of a row in a step; None if unknown or missing.
 
-    `norm` is that of what its row is `measured` by, `value` that of the parameter or of the layer's output, `update`
-    that of the change by the optimizer. `zeros` is the share of exact zeros in the gradient of a parameter, or in a
-    layer's output, or that of units which are zero for the whole batch. `nonfinite` is "gradient" or "value" if that
-    is not finite.
+    `norm` is that of the row's `measured` tensor, `value` that of the parameter or of the layer's output, `update` that
+    of the optimizer's change. `zeros` is the share of exact zeros in a parameter's gradient or in a layer's output, or
+    the share of units that are zero for the whole batch. `nonfinite` is "gradient" or "value" if that isn't finite.
     """
 
     norm: float | None = None
@@ -34,7 +33,7 @@ class HealthCell:
 
     @property
     def ratio(self) -> float | None:
-        """The norm of the update beside that of the weight."""
+        """The norm of the update relative to that of the weight."""
         if self.update is None or not self.value:
             return None
         return self.update / self.value
@@ -42,7 +41,7 @@ class HealthCell:
 
 @dataclass(frozen=True, slots=True)
 class HealthRow:
-    """A layer's output or a parameter: the modules that it lies in, the outermost first, and a cell for each step."""
+    """A layer's output or a parameter: its modules, the outermost first, and a cell for each step."""
 
     name: str
     kind: Literal["output", "parameter"]
@@ -55,7 +54,7 @@ class HealthRow:
 
 @dataclass(slots=True)
 class HealthTable:
-    """The rows in the order of the model, the numbers of the steps, and of each step its event, if there are events."""
+    """The rows in the order of the model, the numbers of the steps, and each step's event, if there are events."""
 
     steps: list[int]
     rows: list[HealthRow]
@@ -64,7 +63,7 @@ class HealthTable:
 
 
 def table_of(run: TrainingRun) -> HealthTable:
-    """The table of a recorded training."""
+    """Return the table of a recorded training run."""
     steps = run.steps
     outputs: dict[str, list[HealthCell | None]] = {}
     nodes: dict[str, list[str | None]] = {}
@@ -95,7 +94,7 @@ def table_of(run: TrainingRun) -> HealthTable:
 
 
 def in_modules(rows: Sequence[HealthRow]) -> list[HealthRow]:
-    """The rows with those of a module together, where the first of them stands."""
+    """Return the rows grouped by module, at the place of the first of each group."""
     first: dict[tuple[str, ...], int] = {}
     for at, row in enumerate(rows):
         for depth in range(1, len(row.path) + 1):
@@ -136,7 +135,7 @@ def _last_name(parameter: TrainedParameter) -> str:
 
 
 def _path(parameter: TrainedParameter) -> tuple[str, ...]:
-    """The modules that it lies in: those that used it first, or those in its name."""
+    """Return the modules that contain it: those that used it first, or those in its name."""
     if parameter.scope:
         return tuple(parameter.scope.split("/"))
     return tuple((parameter.seen.name or "").split(".")[:-1])

@@ -1,14 +1,14 @@
-"""A training as its records tell it, gathered in one pass: what rules of health and a view of it stand on.
+"""A training run from its records, gathered in one pass: the basis of the rules of health and of their view.
 
-`TrainingRun(trace.events)` knows no engine. It has, in the order in which the program used or did them:
+`TrainingRun(trace.events)` doesn't depend on an engine. It has, in the order in which the program used or did them:
 
-- `parameters`: leaves that take a gradient at any time, with all that came to them (`gradients`) and all that changed
-  them (`updates`); `frozen` are named ones that never take one,
+- `parameters`: leaves that require grad at any time, with all gradients that reached them (`gradients`) and all changes
+  (`updates`); `frozen` are named ones that never require grad,
 - `nodes`: operations of the forward, with the values of their inputs and outputs and the gradients that they received,
 - `calls`: the calls of modules, each with its nodes,
-- `backwards`, and `steps`: the steps of the training.
+- `backwards`, and `steps`: the steps of the training run.
 
-An event is told by its index in `trace.events`; `trace.frame(index + 1)` is the graph after it.
+An event is given as its index in `trace.events`; `trace.frame(index + 1)` is the graph after it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .measures import distance, is_same, is_zero, size_of
 
 @dataclass(slots=True)
 class ArrivedGradient:
-    """What one backward brought to a parameter."""
+    """A gradient that one backward pass brought to a parameter."""
 
     event: int
     own: Value  # what this backward brought
@@ -54,7 +54,7 @@ class ArrivedGradient:
 
 @dataclass(slots=True)
 class Update:
-    """A change of a parameter by an optimizer's step (or by the program itself, `optimizer` None)."""
+    """A change of a parameter by an optimizer's step (or by the program itself: `optimizer` None)."""
 
     event: int  # the last of its writes
     names: list[str]  # the writes: `mul_`, `addcdiv_`
@@ -68,23 +68,23 @@ class Update:
 
     @property
     def is_exact(self) -> bool:
-        """Whether it is known how large the change is."""
+        """Return True if the size of the change is known."""
         return self.moved is not None or None not in (self.before.values, self.after.values)
 
     @property
     def size(self) -> float:
-        """The norm of the change, or the least that it can be."""
+        """The norm of the change, or a lower bound."""
         return distance(self.before, self.after) if self.moved is None else self.moved
 
     @property
     def ratio(self) -> float:
-        """The same as a multiple of the norm of the weight; infinite where that was zero."""
+        """The size as a multiple of the norm of the weight; infinite if that was zero."""
         return self.size / self.before.norm if self.before.norm else math.inf if self.size else 0.0
 
 
 @dataclass(slots=True)
 class TrainedParameter:
-    """A leaf that takes a gradient: what it was first, and what came to it."""
+    """A leaf that requires grad: its first state, and what reached it."""
 
     id: str
     seen: TensorSeen  # as it was met first
@@ -105,12 +105,12 @@ class TrainedParameter:
 
     @property
     def is_held(self) -> bool:
-        """Whether a module holds it, which was called, or as its name says: `net.fc.weight`."""
+        """Return True if a called module contains it, or its name says so: `net.fc.weight`."""
         return self.registered or "." in (self.seen.name or "")
 
     @property
     def name(self) -> str:
-        """What it is called in a sentence: `net.fc.weight`, or `the (3, 4) parameter used in Net/fc`."""
+        """Its name in a sentence: `net.fc.weight`, or `the (3, 4) parameter used in Net/fc`."""
         if self.seen.name:
             return self.seen.name
         return f"the {self.shape} parameter" + (f" used in {self.scope}" if self.scope else "")
@@ -118,7 +118,7 @@ class TrainedParameter:
 
 @dataclass(slots=True)
 class ModuleCall:
-    """A call of a module: `scope` is its path, as "Net/fc1", `module` its class."""
+    """A call of a module: `scope` is its path, such as "Net/fc1", `module` its class."""
 
     key: int  # of its part
     scope: str
@@ -130,10 +130,10 @@ class ModuleCall:
 
 @dataclass(slots=True)
 class TrainingStep:
-    """A step of the training, `begin` <= event < `end`: backwards, and the updates after them.
+    """A training step, `begin` <= event < `end`: backward passes, and the updates after them.
 
-    `gradients` are what the updates were made by, or where nothing was updated the last that came, by the ids of
-    parameters; a parameter without one is not in it. `updates` may be several of one parameter: the last is kept.
+    `gradients` are those that the updates used, or without updates the last ones, by the ids of parameters; a parameter
+    without one isn't in it. `updates` may have several of one parameter: the last counts.
     """
 
     number: int  # from 1
@@ -145,7 +145,7 @@ class TrainingStep:
 
     @property
     def loss(self) -> float | None:
-        """The first number that a backward of it began at, if there is one."""
+        """The first number that a backward pass of it starts from, if there is one."""
         found = [value for each in self.backwards for value in each.losses if size_of(value) == 1]
         return found[0].norm * (-1 if (found[0].max or 0) < 0 else 1) if found else None
 
@@ -156,7 +156,7 @@ _Event = TypeVar("_Event", ArrivedGradient, Update)
 
 
 class TrainingRun(RecordedBackwards):
-    """All that a training's records tell, gathered in one pass."""
+    """Everything in a training run's records, gathered in one pass."""
 
     def __init__(self, events: Sequence[Record]) -> None:
         self.parameters: dict[str, TrainedParameter] = {}
@@ -271,7 +271,7 @@ class TrainingRun(RecordedBackwards):
     def _note_update(
         self, at: int, id: str, name: str, before: Value, after: Value, optimizer: str | None, source: SourceLine | None
     ) -> None:
-        """A weight is another after a backward; what one line of the program writes in a row is one update."""
+        """Note a weight that changed after a backward pass; consecutive writes of one line are one update."""
         if self._going or not self.backwards:
             return
         parameter, who = self.parameters[id], (optimizer, source)
@@ -304,12 +304,12 @@ class TrainingRun(RecordedBackwards):
 
     @property
     def is_training(self) -> bool:
-        """Whether anything was updated after a backward."""
+        """Return True if anything was updated after a backward pass."""
         return any(parameter.updates for parameter in self.parameters.values())
 
     @cached_property
     def is_cut_short(self) -> bool:
-        """Whether what is missing may have been to come, after an error before two steps were over, or was not seen."""
+        """Return True if missing parts were not seen, or may not have come before an error within the first steps."""
         if not self.failures or self.is_partly_seen:
             return self.is_partly_seen
         at, _ = self.failures[-1]
@@ -319,11 +319,10 @@ class TrainingRun(RecordedBackwards):
 
     @cached_property
     def trained(self) -> list[TrainedParameter]:
-        """Those of the parameters that are weights: held by a module or updated; all of them, if none is.
+        """The parameters that are weights: in a module or updated; all of them, if none is.
 
-        One without a name is, if another without one is used in the same module: a weight and its bias, say.
-
-        Others take a gradient for another reason, as the input of a network that is differentiated by it.
+        One without a name is a weight if another one without a name is used in the same module, such as a weight and
+        its bias. Others require grad for another reason, such as an input that a network is differentiated by.
         """
         all = list(self.parameters.values())
         unnamed = Counter([each.scope for each in all if each.seen.name is None and each.scope])
@@ -333,7 +332,7 @@ class TrainingRun(RecordedBackwards):
 
     @cached_property
     def steps(self) -> list[TrainingStep]:
-        """The steps of the training; without updates, each round of its loop, or each backward, is one."""
+        """The steps of the training run; without updates, each iteration of its loop, or each backward pass."""
         steps = [TrainingStep(number, *ends) for number, ends in enumerate(self._stretches(), 1)]
         at = 0
         for backward in self.backwards:
@@ -351,13 +350,13 @@ class TrainingRun(RecordedBackwards):
         return steps
 
     def step_of(self, event: int) -> TrainingStep | None:
-        """The step that an event lies in."""
+        """Return the step of an event."""
         return next((step for step in self.steps if step.begin <= event < step.end), None)
 
     def shown_step(self, event: int) -> int | None:
-        """The number by which `show(step=...)` tells the round of the loop that an event lies in.
+        """Return the number for `show(step=...)` of the loop iteration that contains an event.
 
-        None if it lies in none, or if a round goes on with nodes of another, as none is told alone then.
+        It is None outside iterations, or if an iteration continues with nodes of another one.
         """
         rounds = rounds_of(self.events)
 
@@ -380,7 +379,7 @@ class TrainingRun(RecordedBackwards):
         return rounds[at].number
 
     def _stretches(self) -> list[tuple[int, int]]:
-        """Where each step begins and ends: rounds of the loop, joined where gradients of several are gathered."""
+        """Return where each step starts and ends: iterations, joined if gradients of several accumulate."""
         updated = sorted({update.event for each in self.parameters.values() for update in each.updates})
         began = [each.event for each in self.backwards if not each.inner]
         found: list[tuple[int, int]] = []
@@ -401,7 +400,7 @@ class TrainingRun(RecordedBackwards):
         return found
 
     def _unlooped(self, updated: Sequence[int], began: Sequence[int]) -> list[tuple[int, int]]:
-        """The same where there is no loop: a step is over with the last update before the next backward's graph."""
+        """Return where each step starts and ends without a loop: at the last update before the next graph."""
         found: list[tuple[int, int]] = []
         begin = 0
         for at, next_at in zip(began, [*began, len(self.events)][1:], strict=False):
@@ -413,10 +412,10 @@ class TrainingRun(RecordedBackwards):
         return found
 
     def activations(self, step: TrainingStep) -> Iterator[tuple[str, RecordedNode]]:
-        """What each layer gave in a step, in the order of the model: the layer's name, and the node that gave it.
+        """Return each layer's output in a step, in the order of the model: the layer's name, and its node.
 
-        A layer is the innermost module that was called, of which the last node is taken, or an operation that stands
-        beside such calls: its scope and its own name. Of one that is used several times the name has a number.
+        A layer is the innermost called module, with its last node, or an operation outside such calls, with its scope
+        and name. The name of a layer that is used several times has a number.
         """
         last: dict[object, tuple[str, RecordedNode]] = {}
         for node in self.nodes_of(step):
@@ -434,7 +433,7 @@ class TrainingRun(RecordedBackwards):
             yield (name if counts[name] == 1 else f"{name} ({counts[name]})"), node
 
     def nodes_of(self, step: TrainingStep) -> Iterator[RecordedNode]:
-        """The nodes that the forward of a step made."""
+        """Return the nodes that the forward of a step created."""
         at = bisect_left(self._forward, step.begin, key=lambda node: node.event)
         while at < len(self._forward) and self._forward[at].event < step.end:
             yield self._forward[at]
@@ -446,7 +445,7 @@ class TrainingRun(RecordedBackwards):
 
 
 def _placed(steps: Sequence[TrainingStep], all: Sequence[_Event]) -> Iterator[tuple[TrainingStep, _Event]]:
-    """Each of what happened with the step that it lies in; both are in order."""
+    """Return each item with its step; both are in order."""
     at = 0
     for each in all:
         while at < len(steps) and each.event >= steps[at].end:

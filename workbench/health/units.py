@@ -1,4 +1,4 @@
-"""A rule about the units of a layer: equal ones that get equal gradients stay equal."""
+"""A rule about the units of a layer: equal ones with equal gradients stay equal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MATRIX = 2
 
 
 def equal_units(run: TrainingRun) -> Iterator[Finding]:
-    """Weights whose rows begin with the same numbers and get the same gradients: one unit, many times."""
+    """Find weights whose rows start equal and get equal gradients: one unit, many times."""
     found = [(each, steps) for each in run.trained if (steps := _steps_alike(run, each))]
     if not found:
         return
@@ -36,7 +36,7 @@ def equal_units(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _steps_alike(run: TrainingRun, parameter: TrainedParameter) -> int:
-    """In how many backwards the rows of a weight got equal gradients; 0 if not in each, or if it began otherwise."""
+    """Return in how many backward passes a weight's rows got equal gradients; 0 unless in all and from the start."""
     if len(parameter.shape) < _MATRIX or parameter.shape[0] < _UNITS or not _is_alike(parameter.seen.value):
         return 0
     asked = parameter
@@ -52,7 +52,7 @@ def _steps_alike(run: TrainingRun, parameter: TrainedParameter) -> int:
 
 
 def _is_alike(value: Value) -> bool:
-    """Whether all rows of a value have the same numbers."""
+    """Return True if all rows of a value have the same numbers."""
     if value.min is None or value.max is None or value.nonfinite:
         return False
     most = max(abs(value.min), abs(value.max)) * _NEAR

@@ -1,4 +1,4 @@
-"""Why no way leads from a loss to a tensor: where it is cut, which leaf stands in its place, and what looks alike."""
+"""Why there is no path from a loss to a tensor: the cut, the leaf in the tensor's place, and what looks alike."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOOK_ALIKE = (
 
 
 class UnreachedGradient(GradientQuestion):
-    """Tells why the tensor is not reached."""
+    """An explanation of why the tensor isn't reached."""
 
     def _not_reached(self, made: Answer, head: str) -> Answer:
         made.sentences = [f"{head}: there's no path from {self._end} to {self.asked.words}."]
@@ -40,7 +40,7 @@ class UnreachedGradient(GradientQuestion):
         return made
 
     def _tell_others(self, made: Answer) -> bool:
-        """Tell where ways lead instead, and what all looks like this."""
+        """Report where paths lead instead, and possible causes."""
         self._tell_copies(made)
         self._tell_leaves(made)
         words = self.asked.words
@@ -59,7 +59,7 @@ class UnreachedGradient(GradientQuestion):
         return True
 
     def _cuts_met(self) -> dict[str, Cut]:
-        """The cuts that the loss leads to, each once, by the tensor behind it."""
+        """Return the cuts that the loss leads to, each once, by the tensor beyond it."""
         nodes = [node for node in self.found if node in self.graph.nodes]
         met = {cut: id for node in nodes for id in self.graph.given(node) if (cut := self._cut_of(id))}
         return {id: cut for cut, id in met.items()}
@@ -69,14 +69,14 @@ class UnreachedGradient(GradientQuestion):
         return None if known is None else known[1]
 
     def _leads_to(self, cut: Cut) -> bool:
-        """Whether a way that is cut would have led to the tensor, and not to another result of the node it is of."""
+        """Return True if a cut path would have led to the tensor, not to another result of its node."""
         leading = self._before()
         own = None if self.asked.id is None else self.graph.tensors[self.asked.id]
         sibling = cut.node == self.place and own is not None and cut.output_nr != own.output_nr
         return any(end in leading for end in (cut.others if sibling else cut.ends))
 
     def _cut_recorded(self, made: Answer) -> bool:
-        """Tell the cuts behind which the tensor lies."""
+        """Report the cuts that the tensor is beyond."""
         graph, after = self.graph, self.asked.cut_after
         met = {id: cut for id, cut in self._cuts_met().items() if id in after or self._leads_to(cut)}
         for id, cut in met.items():
@@ -106,7 +106,7 @@ class UnreachedGradient(GradientQuestion):
         return f"that {what} makes{f' before {name}' if name else ''}{at}"
 
     def _tell_siblings(self, made: Answer) -> bool:
-        """Tell that ways lead to other results of the node that made it."""
+        """Report that paths lead to other results of the node that computed it."""
         node = None if self.place is None or self.place not in self.found else self.graph.nodes.get(self.place)
         if node is None:
             return False
@@ -125,7 +125,7 @@ class UnreachedGradient(GradientQuestion):
         return True
 
     def _tell_hidden(self, made: Answer) -> bool:
-        """Tell that the graph does not show all: a checkpoint of the old kind runs its part again in backward."""
+        """Report that the graph is incomplete: a reentrant checkpoint runs its part again in backward."""
         hides = [
             node for node in self.found if node in self.graph.nodes and self.graph.nodes[node].made.name == _RERUNS
         ]
@@ -139,7 +139,7 @@ class UnreachedGradient(GradientQuestion):
         return True
 
     def _cut_shared(self, made: Answer) -> bool:
-        """Tell where a node was given the memory of a tensor from which a way leads on."""
+        """Report where a node got the memory of a tensor from which a path leads on."""
         for node, tensor, name in self.live.shared:
             behind = self._behind(tensor)
             if node is None or node not in self.found or not behind:
@@ -158,7 +158,7 @@ class UnreachedGradient(GradientQuestion):
         return False
 
     def _used_too_early(self, made: Answer) -> bool:
-        """Tell that it was used while it took no gradient yet."""
+        """Report that it was used before it required grad."""
         users = self.graph.constants.get(self.asked.id or "", ())
         node = next((user for user in users if user in self.found), None)
         if node is None:
@@ -172,11 +172,11 @@ class UnreachedGradient(GradientQuestion):
 
     @property
     def _leaves(self) -> list[str]:
-        """The leaves that the loss leads to."""
+        """Return the leaves that the loss leads to."""
         return [place for place in self.found if place not in self.graph.nodes]
 
     def _tell_twins(self, made: Answer) -> bool:
-        """Tell another leaf over the same memory, which gets the gradient."""
+        """Report another leaf over the same memory, which gets the gradient."""
         twins = [place for place in self._leaves if place in self.live.twins]
         if twins:
             made.sentences.append(
@@ -187,7 +187,7 @@ class UnreachedGradient(GradientQuestion):
         return bool(twins)
 
     def _tell_new_leaf(self, made: Answer) -> bool:
-        """Tell that the loss was computed from nothing."""
+        """Report that the loss wasn't computed from anything."""
         if any(root in self.graph.nodes for root in self.roots):
             return False
         if self.loss is not None and not self.loss.requires_grad:
@@ -203,7 +203,7 @@ class UnreachedGradient(GradientQuestion):
         return True
 
     def _tell_copies(self, made: Answer) -> None:
-        """Tell the leaves that have the same values."""
+        """Report the leaves that have the same values."""
         own = None if self.asked.id is None else self.graph.tensors.get(self.asked.id)
         leaves = [] if own is None else self._leaves
         alike = [each for each in leaves if own is not None and _is_alike(self.graph.tensors[each].value, own.value)]
@@ -219,7 +219,7 @@ class UnreachedGradient(GradientQuestion):
             made.sentences.append(f"{self._end_first} does lead to {self._listed(map(self._called, leaves))}.")
 
     def _tell_dead_end(self, made: Answer) -> None:
-        """Tell how far what was computed from the tensor goes, in a recording that knows no cut."""
+        """Report how far the results of the tensor go, in a recording without a known cut."""
         asked, graph = self.asked, self.graph
         if not self.users:
             made.sentences.append(
@@ -240,7 +240,7 @@ class UnreachedGradient(GradientQuestion):
             )
 
     def _tell_memory(self, made: Answer) -> bool:
-        """Tell whose memory it is that takes no gradient."""
+        """Report whose memory it is that doesn't require grad."""
         shared = next((each for each in self.live.shared if each.node is None), None)
         if shared is None:
             return False
@@ -252,19 +252,19 @@ class UnreachedGradient(GradientQuestion):
         return True
 
     def _behind(self, tensor: str) -> list[str]:
-        """The way to the tensor asked about from another, on the far side of a cut."""
+        """Return the path to the tensor of the question from another one, beyond a cut."""
         start = self.graph.places.get(tensor, tensor)
         return [] if self.place is None else self.graph.way([start], self.place)
 
 
 def _cut_words(cut: Cut) -> tuple[str, str]:
-    """What ends the way, and where."""
+    """Return what ends the path, and where."""
     at = "" if cut.source is None else f" at line {cut.source.line} ({cut.source.file}: {cut.source.text})"
     return cut_words(cut), at
 
 
 def _is_alike(one: Value, other: Value) -> bool:
-    """Whether two tensors, none of one number alone, have the same values as far as is known."""
+    """Return True if two tensors of several elements have the same values, as far as is known."""
     if one.min is None or one.min == one.max:
         return False
     return (one.shape, one.dtype, one.norm, one.min, one.max) == (

@@ -1,4 +1,4 @@
-"""Rules about updates: those that are taken back, and two by one gradient."""
+"""Rules about updates: those that are undone, and two with one gradient."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BACK = 0.9  # of a step that is taken back
 
 
 def taken_back(run: TrainingRun) -> Iterator[Finding]:
-    """What an optimizer's step changed is written over before the next gradient comes, in each step."""
+    """Find changes of an optimizer's step that are overwritten before the next gradient arrives, in each step."""
     found: dict[object, list[tuple[TrainedParameter, list[tuple[Update, Update, float]]]]] = {}
     for parameter in run.trained:
         pairs = list(_undone(run, parameter))
@@ -43,14 +43,14 @@ def taken_back(run: TrainingRun) -> Iterator[Finding]:
 
 
 def _by_backward(run: TrainingRun, parameter: TrainedParameter) -> Iterator[tuple[int, list[Update]]]:
-    """The updates of a parameter that lie between the same two backwards."""
+    """Return the updates of a parameter between the same two backward passes."""
     began = [each.event for each in run.backwards]
     for at, updates in groupby(parameter.updates, lambda update: bisect(began, update.event)):
         yield at, list(updates)
 
 
 def _undone(run: TrainingRun, parameter: TrainedParameter) -> Iterator[tuple[Update, Update, float]]:
-    """Each step with what wrote over it, and the share of the change that is undone."""
+    """Return each step with what overwrote it, and the share of the change that was undone."""
     for _, updates in _by_backward(run, parameter):
         step = next((each for each in updates if each.optimizer), None)
         last = updates[-1]
@@ -65,7 +65,7 @@ def _undone(run: TrainingRun, parameter: TrainedParameter) -> Iterator[tuple[Upd
 
 
 def two_steps(run: TrainingRun) -> Iterator[Finding]:
-    """Two optimizers change the same weights by the same gradient."""
+    """Find two optimizers that change the same weights with the same gradient."""
     found: dict[object, list[tuple[TrainedParameter, Update, Update]]] = {}
     for parameter in run.trained:
         same: dict[object, list[tuple[Update, Update]]] = {}

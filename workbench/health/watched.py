@@ -1,4 +1,4 @@
-"""What is wrong in the steps that `watch` watches, by their statistics alone."""
+"""What is wrong in the steps that `watch` watches, from their statistics only."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _NO_STEP = "the learning rate"  # told, but another step would show no more
 
 
 class WatchedSteps:
-    """Tells of each step, by its line of a file of `watch`, what is wrong and was not before.
+    """For each step, from its line in a file of `watch`, what is wrong and wasn't before.
 
-    `optimized` are the places of the parameters that the optimizer is to change.
+    `optimized` are the places of the parameters that the optimizer should change.
     """
 
     def __init__(self, layers: Sequence[str], parameters: Sequence[str], optimized: Collection[int]) -> None:
@@ -31,7 +31,7 @@ class WatchedSteps:
         self._still = 0  # watched steps in a row with a learning rate of 0
 
     def wrong(self, line: dict[str, Any]) -> tuple[list[str], bool]:
-        """The sentences, and whether a recorded step would tell more of them."""
+        """Return the sentences, and whether a recorded step would show more."""
         news = {**self._not_finite(line), **self._dead(line), **self._spike(line)}
         news |= {**self._without_gradient(line), **self._without_rate(line)}
         found = {name: text for name, text in news.items() if name not in self._told}
@@ -39,7 +39,7 @@ class WatchedSteps:
         return list(found.values()), any(name != _NO_STEP for name in found)
 
     def is_news(self, norms: Sequence[float]) -> bool:
-        """Whether norms of outputs are not finite in a step that is not over, and were before it."""
+        """Return True if norms of outputs aren't finite in an unfinished step, and were before."""
         return "not finite" not in self._told and not all(math.isfinite(norm) for norm in norms)
 
     def _not_finite(self, line: dict[str, Any]) -> dict[str, str]:
@@ -95,10 +95,10 @@ class WatchedSteps:
 
 
 def total_of(norms: Sequence[float | None]) -> float:
-    """The norm of all gradients together."""
+    """Return the norm of all gradients together."""
     return math.sqrt(sum(norm * norm for norm in norms if norm is not None))
 
 
 def called(name: str) -> str:
-    """What a sentence calls a module or a parameter: the layers of a `Sequential` have numbers for names."""
+    """Return the name of a module or a parameter in a sentence; layers of a `Sequential` have numbers as names."""
     return f"layer {name}" if name.isdigit() else name or "the model"

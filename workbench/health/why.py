@@ -1,6 +1,6 @@
-"""Why a tensor's `.grad` is None, zero, not finite or a sum: what the records of a graph or of a recording say of it.
+"""Why a tensor's `.grad` is None, zero, not finite or a sum, from the records of a graph or of a recording.
 
-What is certain is said, what only looks alike is listed, and then what a recording would add.
+Certain statements come first, then possible causes, and then what a recording would add.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .training_run import TrainingRun
 
 
 def answer(inquiry: Inquiry, graph: TrainingRun, frame: Frame, package: str = "") -> Answer:
-    """Why the `.grad` of a tensor is what it is; `record(package)` records the program."""
+    """Return why the `.grad` of a tensor is what it is; `record(package)` is the code that records the program."""
     asked = inquiry.asked
     is_there = asked.takes and asked.requires_grad and asked.grad is not None
     kind = PresentGradient if is_there else MissingGradient

@@ -1,4 +1,4 @@
-"""Where on its way a gradient is lost: which nodes received one, and sent only zeros or nothing."""
+"""Where a gradient is lost: nodes that received one, and sent only zeros or nothing."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _PLACES = ("indices", "index", "target")  # what says where, and not how much
 def lost_at(
     graph: RecordedGraph, backward: RecordedBackward, place: str, is_lost: Callable[[Value | None], bool]
 ) -> list[str]:
-    """The nodes on ways to a place that received a gradient and sent none towards it, in the order in which they ran.
+    """Return the nodes on paths to a place that received a gradient and sent none toward it, in order.
 
-    Empty if one came all the way.
+    It's empty if a gradient came all the way.
     """
     before = graph.before(place)
     live = {root.node for root in backward.roots if not is_lost(root.seed) and root.node in before}
@@ -42,7 +42,7 @@ def lost_at(
 
 
 def zeroed_by(backward: RecordedBackward, places: Container[str]) -> HookRan | None:
-    """The first hook of a backward that made zeros of a gradient at one of these places."""
+    """Return the first hook of a backward pass that made a gradient zero at one of these places."""
     for each in backward.hooks:
         if each.node in places and each.changed and not all(map(is_nothing, each.before)):
             if all(map(is_nothing, each.after)):
@@ -51,7 +51,7 @@ def zeroed_by(backward: RecordedBackward, places: Container[str]) -> HookRan | N
 
 
 def cancelled_at(graph: RecordedGraph, backward: RecordedBackward, places: Container[str]) -> str | None:
-    """The first of these places where gradients that are not zero came and are zero together."""
+    """Return the first of these places where nonzero gradients arrive and add up to zero."""
     came = Counter[str]()
     for node, sent in backward.sent.items():
         came.update([to for to, grad in graph.sends_on(node, sent) if not is_nothing(grad)])
@@ -62,7 +62,7 @@ def cancelled_at(graph: RecordedGraph, backward: RecordedBackward, places: Conta
 
 
 def blocked(graph: RecordedGraph, node: str) -> str:
-    """Why a node sends only zeros whatever comes to it, if the graph tells; else empty."""
+    """Return why a node sends only zeros for any gradient, if the graph shows it; else ""."""
     if node not in graph.nodes:
         return ""
     made = graph.nodes[node].made
@@ -74,7 +74,7 @@ def blocked(graph: RecordedGraph, node: str) -> str:
 
 
 def zero_because(graph: RecordedGraph, node: str, place: str) -> str:
-    """Why a node that received a gradient may have sent zeros towards a place; empty if nothing is known."""
+    """Return why a node that received a gradient may have sent zeros toward a place; "" if nothing is known."""
     if why := blocked(graph, node):
         return why
     own, made = graph.nodes[node], graph.nodes[node].made
@@ -95,6 +95,6 @@ def zero_because(graph: RecordedGraph, node: str, place: str) -> str:
 
 
 def _outputs(graph: RecordedGraph, node: str) -> list[Value]:
-    """What is known of a node's results, also by what it has saved of them."""
+    """Return what is known of a node's results, including those that it saved."""
     known = [value for value in graph.results(node) if value.is_known]
     return [*known, *[value for name, value in graph.nodes[node].saved.items() if name in ITSELF]]

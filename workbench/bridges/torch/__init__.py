@@ -1,29 +1,28 @@
 """Real PyTorch in the workbench's pictures.
 
 `workbench.record(torch)`, `workbench.show(tensor)`, `workbench.step(loss)` and `workbench.explain(error)` need no
-import of this package. The trace of a program is that of the same program under the workbench, as far as PyTorch lets
-anybody see:
+import of this package. A trace is that of the same program under the workbench, as far as PyTorch exposes it:
 
-- Calls of modules and parameters have the path of the outermost module that was called, `net.layer1.0.conv1.weight`,
-  wherever the program holds that: in a variable, `self.net`, a list. One that nobody reaches has its class's name. Of a
-  graph that nobody recorded the parameters tell which module made a node.
-- Of nodes inside of one operation (of `nn.functional.linear`, or made by `create_graph`) the arguments are unknown, and
-  their values unless a node has saved them or `values="all"` asks for them.
-- A write through a view is told by its CopySlices node alone: PyTorch shows nobody the node that this runs.
-- Hooks on tensors and nodes are told, and what each made of its gradient; one that is registered while a backward runs
-  is known from the next backward on. A hook that packs what is saved is known by the function that unpacks it.
-- Threads are recorded in turns: the one that began and, while it waits, one other. Where two compute at once, only one
-  of them is recorded, and `findings()` says how many backward passes the other one ran. Nobody waits for a GPU until
-  the trace is read. Inside of function transforms (torch.func) the graph that `grad` makes is recorded; of operations
-  inside of `vmap` and `jvp` that make no node a trace says how many there were.
-- PyTorch ends the process, out of stack, where a chain of some 50,000 nodes is let go at once at which anybody has
-  looked from Python, as each recording and picture does.
-- A call of what `torch.compile` has made is one box, `(compiled)`: it runs compiled, and nobody sees inside. A stepper
-  goes back only if PyTorch can keep the graph, for a compiled part with torch._functorch.config.donated_buffer=False.
-- Before PyTorch 2.12 nobody can tell whether a hook packs what a node has saved: there it is told of nodes that are
-  recorded as they are made, without such hooks. Nor does anybody know there what a compiled function returns.
-- A stepper tells the line of a node if a recording was around the forward, or anomaly mode was on. It shows a sparse
-  gradient with its zeros, a complex one by its absolute values, and as nan what is on no device or nested.
+- Calls of modules and parameters have the path of the outermost called module, `net.layer1.0.conv1.weight`, whether a
+  variable, `self.net` or a list holds it. A module that can't be reached has its class's name. Without a recording, the
+  parameters show which module created a node.
+- For nodes inside one operation (of `nn.functional.linear`, or created by `create_graph`) arguments are unknown, and
+  their values unless a node saved them or `values="all"` is set.
+- A write through a view is only known by its CopySlices node: PyTorch doesn't expose the node that this one runs.
+- Hooks on tensors and nodes are recorded, with their gradients before and after; one that is registered during a
+  backward pass is known from the next pass on. A pack hook is named by the function that unpacks.
+- Threads take turns: the one that started and, while it waits, one other. If two compute at once, only one of them is
+  recorded, and `findings()` reports how many backward passes the other ran. A recording doesn't wait for a GPU until
+  the trace is read. Inside function transforms (torch.func), the graph of `grad` is recorded; for operations inside
+  `vmap` and `jvp` without a node, a trace contains their number.
+- PyTorch overflows the stack and ends the process when it frees a chain of about 50,000 nodes at once that Python code
+  has looked at, as each recording and picture does.
+- A call of a compiled part is one box, `(compiled)`: it runs compiled, and its inside is hidden. A stepper only goes
+  back if PyTorch can keep the graph; for a compiled part this needs torch._functorch.config.donated_buffer=False.
+- Before PyTorch 2.12, it isn't known whether a hook packs what a node saves: only nodes recorded as they are created,
+  without such hooks, show it. Nor is it known there what a compiled function returns.
+- A stepper shows the line of a node if a recording was around the forward, or anomaly mode was on. It shows a sparse
+  gradient with its zeros, a complex one by its absolute values, and one on no device or a nested one as nan.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What PyTorch says of a tensor whose gradient is asked about, and of the graph of a loss; asking changes nothing."""
+"""PyTorch's facts about a tensor whose gradient is asked about, and about the graph of a loss, without side effects."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Held = tuple[str, torch.Tensor]  # a variable's name, and what it holds
 
 
 def inquire(tensor: torch.Tensor, loss: torch.Tensor | None, frame: FrameType | None) -> Inquiry:
-    """The records of a graph as it is, and what PyTorch says of a tensor."""
+    """Return the records of the current graph, and PyTorch's facts about a tensor."""
     with unobserved():
         recorder = TorchRecorder()
         met: list[Any] = []
@@ -72,7 +72,7 @@ def _inquire(
 
 
 def asked_in(recorder: Any, tensor: torch.Tensor) -> Asked:
-    """What PyTorch says of a tensor now, and what a recording calls it."""
+    """Return PyTorch's facts about a tensor now, and its name in a recording."""
     with unobserved():
         serial = recorder._have(tensor) if isinstance(recorder, TorchRecorder) else None
         if serial is None:
@@ -84,7 +84,7 @@ def asked_in(recorder: Any, tensor: torch.Tensor) -> Asked:
 def _shared(
     tensor: torch.Tensor, loss: torch.Tensor | None, nodes: list[Any], held: list[Held]
 ) -> list[tuple[Any, str, torch.Tensor]]:
-    """Of variables that take gradients the first node that has saved their memory (None: who takes none shows it)."""
+    """Return for each variable that requires grad the first node that saved its memory; None if none did."""
     memories: dict[int, dict[int, Held]] = {}
     for name, each in held:
         if each.requires_grad and (memory := memory_of(each)) is not None:
@@ -102,7 +102,7 @@ def _shared(
 
 
 def _tell(recorder: TorchRecorder, tensor: torch.Tensor) -> Any:
-    """Put down a tensor and what it was computed from; its node."""
+    """Record a tensor and what it was computed from; return its node."""
     found: dict[int, Any] = {}
     subject = _subject(tensor)
     made = maker_of(subject)
@@ -114,7 +114,7 @@ def _tell(recorder: TorchRecorder, tensor: torch.Tensor) -> Any:
 
 
 def _subject(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor, or of a view whose memory was written what it is a view of: asked, the view may get a new node."""
+    """Return a tensor, or the base of a view whose memory was written: asking the view may create a node."""
     base = tensor._base
     return tensor if base is None or not version_of(tensor) else base
 
@@ -142,7 +142,7 @@ def _id_of(recorder: TorchRecorder, tensor: torch.Tensor) -> str | None:
 
 
 def _is_freed(node: Any) -> bool:
-    """Whether a node has let go what it had saved."""
+    """Return True if a node has freed what it saved."""
     for attribute, name in kind_of_node(type(node)).saves:
         try:
             raw = getattr(node, attribute)

@@ -1,8 +1,8 @@
-"""Records what a backward of PyTorch's does, node by node.
+"""Recording a PyTorch backward pass, node by node.
 
-The nodes that a backward will run get a hook each as it begins, and have none when it is over. A hook after a node
-tells what the node received and what it sent. Nodes that run code of a Function, in which anything may happen, have one
-before that, too.
+The nodes that a backward pass will run get a hook each at its start, and have none at its end. A hook after a node
+records what the node received and sent. Nodes with code of a Function, where anything may happen, also have a hook
+before that.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LEAF = NodeKind(False, False, ())  # of what takes a leaf's gradient
 
 
 class Task:
-    """A backward that is going on."""
+    """A running backward pass."""
 
     def __init__(self, serial: int, keeps: bool, creates: bool) -> None:
         self.serial, self.keeps, self.creates = serial, keeps, creates
@@ -57,7 +57,7 @@ class Task:
 
 
 class Queue:
-    """What a backward has still to run, as the nodes that have run let one conclude."""
+    """What a backward pass still has to run, as far as the nodes that ran show."""
 
     def __init__(self, roots: list[tuple[int, int, Any]]) -> None:
         self.waiting: dict[int, int] = {}  # place -> gradients still to come
@@ -69,18 +69,18 @@ class Queue:
         self.ready: dict[int, None] = {}
 
     def add(self, place: int, number: int, goes: list[tuple[int, int]]) -> None:
-        """A node or a leaf that can run."""
+        """Add a node or a leaf that can run."""
         self.order[place], self.next[place] = number, goes
         for to, _ in goes:
             if to >= 0:
                 self.waiting[to] = self.waiting.get(to, 0) + 1
 
     def begin(self) -> None:
-        """All that can run is known."""
+        """Start, once everything that can run is known."""
         self.ready = dict.fromkeys([place for place in self.came if not self.waiting.get(place)])
 
     def ran(self, node: int, copies: tuple[Any, ...]) -> list[int]:
-        """A node or a leaf has run and sent these: the places for which all has come now."""
+        """Note what a node or a leaf sent; return the places that have received everything now."""
         self.ready.pop(node, None)
         complete = []
         for (place, output), copy in zip(self.next.get(node, ()), copies, strict=False):
@@ -96,12 +96,12 @@ class Queue:
         return complete
 
     def first(self) -> int | None:
-        """The one that the engine takes next."""
+        """Return the one that the engine takes next."""
         return max(self.ready, key=lambda place: self.order.get(place, 0), default=None)
 
 
 class BackwardRecorder(OperationRecorder):
-    """Adds a raw tuple for each event of a backward."""
+    """A recorder that adds a raw tuple for each event of a backward pass."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
@@ -112,7 +112,7 @@ class BackwardRecorder(OperationRecorder):
         self.failed: tuple[int, str, Any] | None = None  # a hook that raised: its place and kind, what it was given
 
     def run_backward(self, inner: Any, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run a backward, and tell of it."""
+        """Run and record a backward pass."""
         _, keeps, creates, *_ = args
         task = Task(next_tag(), bool(keeps), bool(creates))
         if refused := [each for each in (*outputs, *(args[3] or ())) if not _has_graph(each)]:
@@ -170,7 +170,7 @@ class BackwardRecorder(OperationRecorder):
         self._put_backward(task.serial, tuple(roots), wanted, task.keeps, task.creates, stack)
 
     def _place_of(self, thing: Any, found: dict[int, Any]) -> tuple[int, int]:
-        """Where the gradient of a tensor, or of a graph's edge, arrives: a node or a leaf, and which output of it."""
+        """Return where the gradient of a tensor or an edge arrives: a node or a leaf, and its output."""
         if not isinstance(thing, torch.Tensor):
             return self._place(thing.node, found), thing.output_nr
         if (made := maker_of(thing)) is not None:
@@ -179,7 +179,7 @@ class BackwardRecorder(OperationRecorder):
         return (serial if serial in found else self._describe(thing, found)), 0
 
     def _register_hooks(self, task: Task, known: list[tuple[Any, int]]) -> dict[int, list[tuple[Any, ...]]]:
-        """Put a hook on every node that can run; which of the user's are there now, by place."""
+        """Put a hook on every node that can run; return the user's current hooks by place."""
         users: dict[int, list[tuple[Any, ...]]] = {}
         everywhere, begin = self.hooks_on_nodes, self._begin
         for node, serial in known:
@@ -205,14 +205,14 @@ class BackwardRecorder(OperationRecorder):
         return users
 
     def _put(self, task: Task, register: Callable[[Any], Any], hook: Any) -> Any:
-        """Put a hook of the recording on a node; all that are there."""
+        """Put a hook of the recording on a node, and return all hooks there."""
         made = register(hook)
         hooks, key = (made, hook) if type(made) is OrderedDict else (made.hooks_dict_ref(), made.id)
         task.hooks.append((hooks, key))
         return hooks
 
     def _wrap(self, task: Task, place: int, which: tuple[str, int], hooks: Any, key: int, hook: Any) -> tuple[Any, ...]:
-        """Have a hook of the user's tell what it does; what is recorded of it."""
+        """Wrap a user's hook so that it reports what it does; return what is recorded of it."""
         told = *which, *name_of(hook)
         if not (isinstance(hook, _HookOfUser) and hook._recorder is self):
             hooks[key] = each = _HookOfUser(self, place, told, hooks, key, hook)
@@ -220,7 +220,7 @@ class BackwardRecorder(OperationRecorder):
         return told
 
     def _wrap_hooks(self, task: Task) -> None:
-        """Have the user's hooks on tensors tell what they do."""
+        """Wrap the user's hooks on tensors so that they report what they do."""
         for place, nr, tensor, hooks in self._with_hooks():
             after = None if tensor is None else tensor._post_accumulate_grad_hooks
             for kind, found in (("tensor", hooks), ("accumulated", after)):
@@ -228,7 +228,7 @@ class BackwardRecorder(OperationRecorder):
                     self._wrap(task, place, (kind, nr), found, key, hook)
 
     def _with_hooks(self) -> list[tuple[int, int, torch.Tensor | None, Any]]:
-        """The tensors that have hooks: the place and output, itself if it is still there, and its hooks."""
+        """Return for each tensor with hooks its place and output, the tensor if it still exists, and the hooks."""
         found = []
         for serial, known in list(self._hooked.items()):
             tensor = known.own()
@@ -243,14 +243,14 @@ class BackwardRecorder(OperationRecorder):
         return found
 
     def _remove_hooks(self, task: Task) -> None:
-        """Leave the user's hooks alone, in the places where they were."""
+        """Leave only the user's hooks, in their places."""
         for hooks, key in task.hooks:
             hooks.pop(key, None)
         for each in task.wrapped:
             each.remove()
 
     def _can_run(self, outputs: Any) -> list[tuple[Any, int]]:
-        """The nodes that a backward from these can run, and their numbers."""
+        """Return the nodes that a backward pass from these can run, and their numbers."""
         found: dict[Any, int] = {}
         todo = [_node_of(each) for each in outputs]
         key = self._key
@@ -267,7 +267,7 @@ class BackwardRecorder(OperationRecorder):
         return list(found.items())
 
     def _queue(self, task: Task, known: list[tuple[Any, int]]) -> Queue:
-        """All that a backward has to run, before it begins."""
+        """Return everything that a backward pass has to run, before it starts."""
         queue = Queue(task.roots)
         numbers = dict(known)
         for node, serial in known:
@@ -283,7 +283,7 @@ class BackwardRecorder(OperationRecorder):
             del self._going[self._going.index(task) :]
 
     def _is_on(self, task: Task) -> bool:
-        """Whether a hook is called for this backward, and not for one inside of it."""
+        """Return True if a hook is called for this backward pass, not for one inside it."""
         if task.id == -1:
             if not self._going or self._going[-1] is not task:
                 return False
@@ -291,18 +291,18 @@ class BackwardRecorder(OperationRecorder):
         return task.id == _task_id()
 
     def is_in_backward(self) -> bool:
-        """Whether this thread runs a node of a backward that is recorded, and of which a hook was called."""
+        """Return True if this thread runs a node of a recorded backward pass with a hook that was called."""
         number = _task_id() if self._going else -1
         return number != -1 and any([task.id == number for task in self._going])
 
     def is_on_now(self) -> bool:
-        """Whether what runs is part of the innermost backward that is recorded."""
+        """Return True if the running code is part of the innermost recorded backward pass."""
         return bool(self._going) and self._is_on(self._going[-1])
 
     # What hooks tell.
 
     def starts(self, task: Task, serial: int, grads: Any) -> None:
-        """A node is about to run."""
+        """Record that a node is about to run."""
         self._flush_deaths()
         task.running = serial
         if task.creates:
@@ -311,7 +311,7 @@ class BackwardRecorder(OperationRecorder):
         self._put_started(task.serial, serial, self._copies(grads, limit=self._limit_of(serial)))
 
     def ends(self, task: Task, serial: int, saves: bool, sent: Any, received: Any) -> None:
-        """A node has run."""
+        """Record that a node ran."""
         if self._dead:
             self._flush_deaths()
         if task.creates:
@@ -332,31 +332,31 @@ class BackwardRecorder(OperationRecorder):
                 self._note_captured(task, place)
 
     def _note_nodes_of(self, grads: Any) -> None:
-        """Record the nodes that made gradients, which a backward records."""
+        """Record the nodes of gradients, if the backward pass records a graph."""
         for grad in grads:
             if grad is not None and (made := maker_of(grad)) is not None and self._token(made) is None:
                 self._note_nodes(made, (), [grad], self.sampler.stack(4), 0, self._entry)
 
     def hook_runs(self, place: int, which: tuple[Any, ...]) -> None:
-        """A hook of the user's is about to run."""
+        """Record that a user's hook is about to run."""
         if which[0] == "before" and self._going:
             self._note_retained(self._going[-1], place)
 
     def hook_ran(self, place: int, which: tuple[Any, ...], before: tuple[Any, ...], after: tuple[Any, ...]) -> None:
-        """A hook of the user's has run."""
+        """Record that a user's hook ran."""
         self._sent = {}  # it may have written into what was sent
         if self._going:
             self._put_hook(self._going[-1].serial, place, which, before, after)
 
     def _note_retained(self, task: Task, serial: int) -> None:
-        """Record what tensors keep of the gradient that has come to the node that made them."""
+        """Record the gradients that tensors retain when they reach the nodes that computed the tensors."""
         if task.retained == serial:
             return
         task.retained = serial
         self._put_retained(task.serial, serial, self._retaining.get(serial, ()))
 
     def arrives(self, task: Task, serial: int, leaf: torch.Tensor, received: Any) -> None:
-        """A leaf has a new gradient."""
+        """Record a leaf's new gradient."""
         self._flush_deaths()
         copies = self._copies(received)
         grad = leaf.grad
@@ -378,11 +378,11 @@ class BackwardRecorder(OperationRecorder):
         task.running, task.last = None, serial
 
     def _limit_of(self, serial: int) -> int:
-        """How many values are kept of the gradients of a node."""
+        """Return how many values are stored of a node's gradients."""
         return WHOLE if serial in self._functions else self._limit
 
     def _copies(self, grads: Any, sent: bool = False, limit: int = 0) -> tuple[Any, ...]:
-        """What is kept of gradients, of one that was just sent no second copy; whether these are sent now."""
+        """Return what is stored of gradients, without a second copy of one just sent, and if these are sent now."""
         limit = limit or self._limit
         copies: list[Any] = []
         memory = self._sent
@@ -402,7 +402,7 @@ class BackwardRecorder(OperationRecorder):
         return tuple(copies)
 
     def _note_captured(self, task: Task, place: int) -> None:
-        """All gradients of a place have come, of which some are handed to the caller."""
+        """Record that all gradients of a place have arrived, some of which go to the caller."""
         for (at, nr), wanted in task.captures.items():
             if at == place:
                 task.captured[wanted[0]] = len(self._raw)
@@ -426,7 +426,7 @@ class BackwardRecorder(OperationRecorder):
         self._put_over(task.serial)
 
     def asked(self, run: Callable[..., Any], args: Any, kwargs: dict[str, Any], about: Sequence[Any] = ()) -> Any:
-        """Call what runs a backward; record what PyTorch refuses before anything runs, and `about` which tensors."""
+        """Call a function that runs a backward pass; record an early error, and `about` which tensors it is."""
         try:
             return run(*args, **kwargs)
         except Exception as error:
@@ -440,7 +440,7 @@ class BackwardRecorder(OperationRecorder):
             raise
 
     def refused(self, error: Exception, given: Any) -> None:
-        """Record that an operation was refused which was given this, if autograd was who refused."""
+        """Record an operation with these arguments that was refused, if autograd refused it."""
         if hasattr(error, "_workbench_failure") or known_error(words := str(error)) is None:
             return
         try:
@@ -497,7 +497,7 @@ class BackwardRecorder(OperationRecorder):
     # The user's hooks.
 
     def _note_hooks(self, on_nodes: dict[int, list[tuple[Any, ...]]]) -> None:
-        """Record which hooks are on tensors and nodes, where these are others than before."""
+        """Record the hooks on tensors and nodes that changed."""
         self._retaining = {}
         kinds: dict[str, dict[int, list[tuple[Any, ...]]]] = {"tensor": {}, "retained": {}, "accumulated": {}}
         for place, nr, tensor, own in self._with_hooks():
@@ -520,28 +520,28 @@ class BackwardRecorder(OperationRecorder):
 
 
 def _sum_of(one: Value) -> Value:
-    """What is known of several gradients that are added."""
+    """Return what is known of the sum of several gradients."""
     return Value.unknown(one.shape, one.dtype)
 
 
 def _has_graph(thing: Any) -> bool:
-    """The same, which nobody hears; without one PyTorch refuses a backward before anything runs."""
+    """Return whether there is a graph, without being recorded; if not, PyTorch refuses a backward pass at once."""
     with torch._C.DisableTorchFunction():
         return has_graph(thing)
 
 
 def has_graph(thing: Any) -> bool:
-    """Whether a gradient can arrive at an output or an input of a backward; None stands for no input."""
+    """Return True if a gradient can reach an output or an input of a backward pass; None stands for no input."""
     return not isinstance(thing, torch.Tensor) or thing.requires_grad
 
 
 def _node_of(thing: Any) -> Any:
-    """The node that a gradient of this arrives at."""
+    """Return the node that a gradient arrives at."""
     return (torch.autograd.graph.get_gradient_edge(thing) if isinstance(thing, torch.Tensor) else thing).node
 
 
 class _HookOfUser:
-    """A hook of the user's on a tensor or a node, in the place of which this stands while a backward runs."""
+    """A wrapper that replaces a user's hook on a tensor or a node during a backward pass."""
 
     __slots__ = ("_recorder", "_place", "_which", "_hooks", "_key", "_hook")
 
@@ -552,7 +552,7 @@ class _HookOfUser:
         self._hooks, self._key, self._hook = hooks, key, hook
 
     def __getattr__(self, name: str) -> Any:
-        """PyTorch says in an error what a hook is called."""
+        """Return the hook's attributes, because PyTorch's errors contain its name."""
         return getattr(self._hook, name)
 
     def __call__(self, *given: Any) -> Any:
@@ -577,7 +577,7 @@ class _HookOfUser:
         return returned
 
     def _copies(self, given: Any, first: bool) -> tuple[Any, ...]:
-        """What is recorded of what a hook is called with: gradients, or the leaf that has one."""
+        """Return what is recorded of a hook's arguments: gradients, or the leaf that has one."""
         recorder, kind = self._recorder, self._which[0]
         try:
             with unobserved():
@@ -591,13 +591,13 @@ class _HookOfUser:
             return ()
 
     def remove(self) -> None:
-        """Put the user's back, unless it was removed."""
+        """Put the user's hook back, unless it was removed."""
         if self._hooks.get(self._key) is self:
             self._hooks[self._key] = self._hook
 
 
 def _is_users(hook: Any) -> bool:
-    """Whether a hook is none of a recording's or a stepper's own."""
+    """Return True unless a hook belongs to a recording or a stepper."""
     if isinstance(hook, _OwnHook):
         return False
     code = getattr(hook, "__code__", None)
@@ -605,7 +605,7 @@ def _is_users(hook: Any) -> bool:
 
 
 class _OwnHook:
-    """A hook of a recording's."""
+    """A hook of a recording."""
 
     __slots__ = ()
 
@@ -668,7 +668,10 @@ class _Arrived(_OwnHook):
 
 
 class Wrappers:
-    """`Function.apply` and the start of every backward, which tell a recorder first; `remove` puts the others back."""
+    """Wrappers of `Function.apply` and of every start of a backward pass that notify a recorder.
+
+    `remove` removes them.
+    """
 
     def __init__(self, recorder: BackwardRecorder, mode: Any) -> None:
         places: tuple[Any, ...] = torch.autograd.Function, torch.autograd, torch.autograd.graph
@@ -703,7 +706,7 @@ class Wrappers:
                 return recorder.run_backward(self._run, outputs, args, kwargs)
 
         def register(hooks: Any, hook: Any) -> Any:
-            """What PyTorch has put a hook among those of a node, by whoever registers it."""
+            """Register a hook among those of a node."""
             if not isinstance(hook, _OwnHook):
                 recorder.hooks_on_nodes = True
                 return register_hook(hooks, hook)
@@ -717,7 +720,7 @@ class Wrappers:
         autograd._engine_run_backward = graph._engine_run_backward = run
 
     def remove(self) -> None:
-        """Put the others back, unless somebody has put others there since."""
+        """Restore the originals, unless other code has replaced the wrappers since."""
         function: Any = torch.autograd.Function
         function.apply = self._apply
         if self._had is None:

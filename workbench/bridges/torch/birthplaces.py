@@ -1,4 +1,4 @@
-"""Where the nodes of a graph were made, as far as a recording around that or anomaly mode has told."""
+"""Where the nodes of a graph were created, from a recording around that or from anomaly mode."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _FRAME = re.compile(r'\s*File "(.+)", line (\d+)')  # of a stack as text
 
 
 class Birthplace(NamedTuple):
-    """The line that made a node, and the innermost module that was being called."""
+    """The line that created a node, and the innermost module that was being called."""
 
     line: Line
     scope: Entry | None
 
 
 def birthplaces(nodes: Iterable[Any]) -> dict[Any, Birthplace]:
-    """What is known of where these nodes were made; of recordings the latest tells."""
+    """Return where these nodes were created, as far as is known; the latest recording counts."""
     known = sorted(recorders.items(), key=lambda item: int(item[0].rpartition(" ")[2]), reverse=True)
     created: dict[str, dict[int, Raw]] = {}
     found: dict[Any, Birthplace] = {}
@@ -48,7 +48,7 @@ def birthplaces(nodes: Iterable[Any]) -> dict[Any, Birthplace]:
 
 
 def line_in_metadata(about: dict[str, Any]) -> Line:
-    """The user's line that made a node, which anomaly mode has noted."""
+    """Return the user's line that created a node, from anomaly mode."""
     for text in reversed(about.get("traceback_") or ()):
         frame = _FRAME.match(text)
         if frame is not None and is_users(frame[1]):

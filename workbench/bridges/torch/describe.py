@@ -1,9 +1,9 @@
-"""What the records of a PyTorch program are made of: its tensors and nodes as they are at the moment.
+"""Descriptions for the records of a PyTorch program: its tensors and nodes as they are now.
 
-Nothing of the program is kept or changed. A tensor is known by a weak reference, a node by a token in its `metadata`,
-which goes with it. Of a tensor's numbers all are kept if they are few, else what sums them up: one in memory is read
-through NumPy, which no mode of PyTorch's sees, one on another device is summed up there, never copied as a whole beyond
-the limit, and waited for when it is read.
+Nothing in the program is kept alive or changed. A tensor is known by a weak reference, a node by a token in its
+`metadata`, which dies with it. All numbers of a small tensor are stored, and a summary of a large one. One in main
+memory is read through NumPy, which no mode of PyTorch sees. One on another device is summarized there, never copied as
+a whole beyond the limit, and waited for when it is read.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _detach = _data.__get__  # unlike `detach()`, no dispatch mode of the user's see
 
 
 class Token:
-    """Stands for a node, and dies with it, which it tells."""
+    """A placeholder of a node that dies with it and reports that."""
 
     __slots__ = ("serial", "_died")
 
@@ -77,7 +77,7 @@ class Token:
         self.serial, self._died = serial, died
 
     def forget(self) -> None:
-        """Another stands for the node from now on."""
+        """Let another token stand for the node from now on."""
         self._died = _nobody
 
     def __del__(self) -> None:
@@ -85,16 +85,16 @@ class Token:
 
 
 def _nobody(serial: int) -> None:
-    """Is told of a death."""
+    """Ignore a death."""
 
 
 def is_tensor(thing: Any) -> bool:
-    """Whether it is a tensor of PyTorch's."""
+    """Return True if it is a PyTorch tensor."""
     return isinstance(thing, torch.Tensor)
 
 
 def is_python(node: Any) -> bool:
-    """Whether a node runs code of a Function."""
+    """Return True if a node runs code of a Function."""
     return kind_of_node(type(node)).is_python
 
 
@@ -111,7 +111,7 @@ _Met = tuple[Any, int, Any, list[tuple[str, Any, Any]], NodeKind]
 
 
 class HookedTensor(NamedTuple):
-    """A tensor that has hooks. These stay at its node when it is gone."""
+    """A tensor with hooks; these stay at its node when the tensor is gone."""
 
     own: weakref.ref[torch.Tensor]
     hooks: weakref.ref[Any] | None
@@ -123,7 +123,7 @@ _kinds: dict[type, NodeKind] = {}
 
 
 def kind_of_node(type_: type) -> NodeKind:
-    """What nodes of this type have in common."""
+    """Return what nodes of this type have in common."""
     found = _kinds.get(type_)
     if found is None:
         start = "_raw_saved_"
@@ -137,7 +137,7 @@ def kind_of_node(type_: type) -> NodeKind:
 
 
 def version_of(tensor: torch.Tensor) -> int:
-    """How often a tensor was written; nobody counts that of one made in inference mode."""
+    """Return how often a tensor was modified; it isn't counted for one created in inference mode."""
     try:
         return tensor._version
     except RuntimeError:
@@ -145,7 +145,7 @@ def version_of(tensor: torch.Tensor) -> int:
 
 
 def address_of(tensor: torch.Tensor) -> int:
-    """Where its numbers lie; 0 if that is not known, as of a tensor inside of a function transform."""
+    """Return the address of its numbers; 0 if unknown, as for a tensor inside a function transform."""
     try:
         return tensor.data_ptr()
     except RuntimeError:
@@ -153,9 +153,9 @@ def address_of(tensor: torch.Tensor) -> int:
 
 
 def maker_of(tensor: torch.Tensor) -> Any:
-    """The node that made a tensor; None if PyTorch refuses to say it.
+    """Return the node that computed a tensor; None if PyTorch refuses to return it.
 
-    It does of a view that was made without gradients, once its memory is written with them.
+    It refuses for a view created without gradients, once its memory is modified with them.
     """
     try:
         return tensor.grad_fn
@@ -164,7 +164,7 @@ def maker_of(tensor: torch.Tensor) -> Any:
 
 
 def is_leaf(tensor: torch.Tensor) -> bool:
-    """Whether no node made it; False where PyTorch refuses to say, as `maker_of` does."""
+    """Return True if no node computed it; False if PyTorch refuses to say, as in `maker_of`."""
     try:
         return tensor.is_leaf
     except RuntimeError:
@@ -172,7 +172,7 @@ def is_leaf(tensor: torch.Tensor) -> bool:
 
 
 def memory_of(tensor: torch.Tensor) -> int | None:
-    """Which memory it shows, if that is known."""
+    """Return an id of its memory, if it is known."""
     try:
         return int(tensor.untyped_storage()._cdata)
     except (RuntimeError, NotImplementedError):
@@ -180,10 +180,10 @@ def memory_of(tensor: torch.Tensor) -> int | None:
 
 
 class _Reader(Reader):
-    """Reads what PyTorch's nodes tell of outputs at which nobody can look."""
+    """A reader of what PyTorch's nodes report of outputs that can't be inspected."""
 
     def seen(self, tensors: tuple[Any, ...]) -> tuple[TensorSeen, ...]:
-        """The tensors that are new, or not as they were when last seen."""
+        """Return the tensors that are new, or changed since they were last seen."""
         return super().seen(tuple([(t[0], unknown(t[1]), *t[2:]) if type(t[1]) is _Output else t for t in tensors]))
 
 
@@ -191,7 +191,7 @@ _STORAGES = 1_000
 
 
 class TorchDescriber(ModelDescriber):
-    """Describes PyTorch's tensors and nodes."""
+    """A describer of PyTorch's tensors and nodes."""
 
     _reading = _Reader
 
@@ -225,7 +225,7 @@ class TorchDescriber(ModelDescriber):
         self._functions: set[int] = set()  # nodes that run code of a Function, where more of their values is kept
 
     def _flush_deaths(self) -> None:
-        """Record the nodes that have died since the last event."""
+        """Record the nodes that died since the last event."""
         if self._dead:
             dead = [self._dead.pop(0) for _ in range(len(self._dead))]
             self._functions.difference_update(dead)
@@ -237,12 +237,12 @@ class TorchDescriber(ModelDescriber):
     # Serial numbers.
 
     def _have(self, tensor: torch.Tensor) -> int | None:
-        """The serial number of a tensor, if it has one."""
+        """Return the serial number of a tensor, if it has one."""
         known = self._known.get(id(tensor))
         return known[1] if known is not None and known[0]() is tensor else None
 
     def ids_of(self, tensors: Iterable[torch.Tensor]) -> list[str]:
-        """The ids by which the records speak of tensors, of those that they know."""
+        """Return the ids of tensors in the records, for those that are known."""
         known = [serial for each in tensors if (serial := self._have(each)) is not None]
         return [id for serial in known if (id := self.id_of(serial)) is not None]
 
@@ -282,7 +282,7 @@ class TorchDescriber(ModelDescriber):
         return node.variable if type(node) is AccumulateGrad else None
 
     def _serial(self, node: Any) -> int | None:
-        """The serial number under which a node is known: the leaf's for its AccumulateGrad."""
+        """Return the serial number of a node; an AccumulateGrad has its leaf's."""
         token = self._token(node)
         if token is not None:
             return token.serial
@@ -294,7 +294,7 @@ class TorchDescriber(ModelDescriber):
         return None if tensor is None else kept_of(tensor, self._limit)
 
     def _describe(self, tensor: torch.Tensor, found: dict[int, Any], node: int | None = None, nr: int = 0) -> int:
-        """Record a tensor as it is now; one that takes no gradient does not know its `node`."""
+        """Record the state of a tensor; one that doesn't require grad doesn't know its `node`."""
         serial = self._tag(tensor)
         self._tensors.add(serial)
         base = tensor._base
@@ -332,16 +332,16 @@ class TorchDescriber(ModelDescriber):
         self._sharers[serial] = self._known[id(tensor)][0]
 
     def _note_hooked(self, tensor: torch.Tensor, serial: int) -> None:
-        """Remember that there are hooks on a tensor."""
+        """Note that a tensor has hooks."""
         hooks, made = tensor._backward_hooks, maker_of(tensor)
         place = serial if made is None else self._serial(made)
         held = None if hooks is None else weakref.ref(hooks)
         self._hooked[serial] = HookedTensor(weakref.ref(tensor), held, place, tensor.output_nr)
 
     def _describe_view(self, view: torch.Tensor, found: dict[int, Any]) -> None:
-        """Record a view as it is now that its memory was written, as coming from where it came from before.
+        """Record the state of a view whose memory was modified, with the origin it had before.
 
-        Who asks for its `grad_fn` has PyTorch make a new node, which the program itself may need later or never.
+        Reading its `grad_fn` would make PyTorch create a node, which the program itself may need later or never.
         """
         serial, version = self._tag(view), version_of(view)
         node, nr = self._made.get(serial, (None, 0))
@@ -350,11 +350,11 @@ class TorchDescriber(ModelDescriber):
         self._versions.pop(serial, None)  # it is told of again as an argument
 
     def _may_be_stale(self, tensor: torch.Tensor) -> bool:
-        """Whether to ask for its `grad_fn` may have PyTorch make a node."""
+        """Return True if reading its `grad_fn` may make PyTorch create a node."""
         return tensor._base is not None and self._versions.get(self._have(tensor) or 0) != version_of(tensor)
 
     def _value(self, tensor: torch.Tensor, serial: int) -> Any:
-        """What is kept of a tensor, once for each version."""
+        """Return what is stored of a tensor, once per version."""
         version = version_of(tensor)
         known = self._values.get(serial)
         if known is None or known[0] != version:
@@ -362,7 +362,7 @@ class TorchDescriber(ModelDescriber):
         return known[1]
 
     def _keep_whole(self, tensors: Iterable[torch.Tensor]) -> None:
-        """Keep all values of tensors that are not large, also of those that were told of by a summary."""
+        """Store all values of tensors that aren't large, even if a summary was recorded before."""
         for tensor in tensors:
             if self._limit < tensor.numel() <= WHOLE and not (is_leaf(tensor) and tensor.requires_grad):
                 serial = self._tag(tensor)
@@ -373,18 +373,18 @@ class TorchDescriber(ModelDescriber):
         return self._have(tensor) in self._tensors
 
     def _base(self, tensor: torch.Tensor, serial: int) -> int | None:
-        """The number of the tensor whose memory this one shows, if that is another which is known."""
+        """Return the number of the known tensor whose memory this one shares, if there is one."""
         base = tensor._base
         owner = serial if base is None else self._have(base)
         owner = self._detached.get(owner, owner) if owner is not None else None
         return owner if owner != serial and owner in self._tensors else None
 
     def _hold(self, leaf: torch.Tensor, grad: torch.Tensor) -> None:
-        """Remember whose gradient this is: a write into it is told of the leaf."""
+        """Note which tensor has this gradient, so that a write into it is recorded for the leaf."""
         self._grad_owners[id(grad)] = weakref.ref(grad), weakref.ref(leaf)
 
     def _is_same(self, tensor: torch.Tensor, serial: int) -> bool:
-        """Whether a tensor that was told of is as it was then."""
+        """Return True if a recorded tensor is unchanged since."""
         if serial not in self._tensors:
             return False
         if version_of(tensor) != self._versions.get(serial):
@@ -399,7 +399,7 @@ class TorchDescriber(ModelDescriber):
         return super()._argument(tensor, found)
 
     def _as_before(self, serial: int, found: dict[int, Any]) -> int:
-        """Record a tensor that was written as it was before that: what computed the new values was given this."""
+        """Record a modified tensor as it was before, because the operation that modified it read that."""
         copy = next_tag()
         version, value, *rest = self._before[serial]
         self._tensors.add(copy)
@@ -419,9 +419,9 @@ class TorchDescriber(ModelDescriber):
         taken: bool = True,
         written: Sequence[torch.Tensor] = (),
     ) -> None:
-        """Record a node that is not known yet, after all it came from: with `args` if these are its own.
+        """Record an unknown node after everything upstream of it; `args` are its own arguments, if given.
 
-        What it has `written` is told by that; here a copy stands for it, as for what was there before.
+        A tensor that it has `written` is recorded by the write; here a copy stands for it, as for what existed before.
         """
         order = self._in_order(made, since)
         inner = self._outputs_saved(order) if len(order) > 1 else {}
@@ -436,9 +436,9 @@ class TorchDescriber(ModelDescriber):
             self._note_node(node, serial, goes, items, kind, given, own, born[0], born[1], number < begin, inner, wrote)
 
     def _in_order(self, made: Any, since: int) -> list[_Met]:
-        """A node and all unknown ones that it came from, those first; each has its number from now on.
+        """Return a node after all unknown ones upstream of it, and number them.
 
-        Those from `since` on have just been made.
+        Those from `since` on were created just now.
         """
         is_packed = not TELLS_SAVED and is_packing()
         order: list[_Met] = []
@@ -467,7 +467,7 @@ class TorchDescriber(ModelDescriber):
         return order
 
     def _serial_before(self, about: Any) -> int:
-        """The number that a node had in an earlier chapter, whose token is there no longer; else a new one."""
+        """Return a node's number in an earlier chapter, whose token is gone, or a new one."""
         for key in self._old_keys:
             token: Token | None = about.pop(key, None)
             if token is not None:
@@ -476,7 +476,7 @@ class TorchDescriber(ModelDescriber):
         return next_tag()
 
     def _outputs_saved(self, order: list[_Met]) -> dict[tuple[int, int], torch.Tensor]:
-        """The tensors that nodes have saved and nodes have made, by number and place of their maker."""
+        """Return the saved tensors that nodes computed, by number and output of the node."""
         found: dict[tuple[int, int], torch.Tensor] = {}
         kept = [thing for _, _, _, items, _ in order for _, thing, hook in items if hook is None]
         for thing in (*kept, *self.inside):
@@ -486,7 +486,7 @@ class TorchDescriber(ModelDescriber):
         return found
 
     def node_made(self, node: Any) -> None:
-        """A node was made: remember where, for what is recorded of it once something leads to it."""
+        """Note where a node was created, for its record once something leads to it."""
         node.metadata[self._birth] = self.sampler.stack(3), self._entry
 
     def _note_node(
@@ -540,7 +540,7 @@ class TorchDescriber(ModelDescriber):
         inner: dict[tuple[int, int], torch.Tensor],
         found: dict[int, Any],
     ) -> None:
-        """Record the outputs of a node that nobody has seen: what was saved of them, else their kinds."""
+        """Record the outputs of a node that weren't seen: as they were saved, otherwise by their kinds."""
         result = None
         for name, thing, hook in items:
             if hook is None and name in _RESULTS and isinstance(thing, torch.Tensor):
@@ -583,7 +583,7 @@ class TorchDescriber(ModelDescriber):
         return copy, 0, _packing(how, thing), self._storage(thing, None) if copy is not None else None
 
     def _comes_from_known(self, tensor: torch.Tensor) -> bool:
-        """Whether it is worth describing: its node is known, or it is a view of a tensor that no node has made."""
+        """Return True if it's worth describing: its node is known, or it's a view of a tensor without a node."""
         if (made := maker_of(tensor)) is not None:
             return self._token(made) is not None
         base = tensor._base
@@ -616,7 +616,7 @@ class TorchDescriber(ModelDescriber):
     # Names.
 
     def look_up(self, frame: FrameType | None) -> None:
-        """Learn which of a frame's variables hold tensors."""
+        """Look up which of a frame's variables hold tensors."""
         self._learn(() if frame is None else named_in(frame, is_tensor))
 
     def _is_news(self, tensor: torch.Tensor, serial: int) -> bool:
@@ -627,22 +627,22 @@ class TorchDescriber(ModelDescriber):
 
 
 def _saved_in(node: Any, kind: NodeKind, since: int, is_packed: bool) -> Any:
-    """What a node has saved, as far as that is known of one that was made before `since`, or after that."""
+    """Return what a node saved, as far as it is known for one created before `since`, or after it."""
     if TELLS_SAVED or not kind.saves:
         return raw_saved(node, kind) if kind.saves else ()
     return just_saved(node, kind) if node._sequence_nr() >= since and not is_packed else ()
 
 
 def just_saved(node: Any, kind: NodeKind) -> list[tuple[str, Any, Any]]:
-    """What a node has saved for which no hook has packed it."""
+    """Return the tensors that a node saved without a pack hook."""
     saves = [(attribute, "saved_tensors" if kind.is_python else name) for attribute, name in kind.saves]
     return [(name + at, thing, None) for attribute, name in saves for at, thing in read_from(node, attribute)]
 
 
 def raw_saved(node: Any, kind: NodeKind) -> list[tuple[str, Any, Any]]:
-    """What a node has saved as it is kept: the name, the tensor or what a hook packed, and the hook that unpacks it.
+    """Return what a node saved: the name, the tensor or what a hook packed, and the hook that unpacks it.
 
-    A version of PyTorch that cannot tell that tells nothing.
+    It is empty in a version of PyTorch that doesn't expose it.
     """
     kept: list[tuple[str, Any, Any]] = []
     if not TELLS_SAVED:
@@ -661,7 +661,7 @@ def raw_saved(node: Any, kind: NodeKind) -> list[tuple[str, Any, Any]]:
 
 
 def _packing(hook: Any, kept: Any) -> tuple[Any, ...]:
-    """Of what a hook packed: what unpacks it, where that is defined, and the type of what is kept."""
+    """Describe a packed object: the unpack hook, where that is defined, and the object's type."""
     code = getattr(hook, "__code__", None)
     checkpoint = getattr(hook, "__module__", "") == "torch.utils.checkpoint"
     line = None if code is None or checkpoint else begin_of(code)
@@ -670,7 +670,7 @@ def _packing(hook: Any, kept: Any) -> tuple[Any, ...]:
 
 
 def zeros_of(node: Any) -> tuple[int, ...]:
-    """The outputs of a custom node for which it is given zeros where no gradient arrives."""
+    """Return the outputs for which a custom node gets zeros if no gradient arrives."""
     try:
         wanted = bool(node.materialize_grads)
     except (AttributeError, RuntimeError):
@@ -682,7 +682,7 @@ def zeros_of(node: Any) -> tuple[int, ...]:
 
 
 def kept_of(tensor: torch.Tensor, limit: int) -> Any:
-    """What is kept of a tensor: as `trace.values.kept`, or a Value of which only shape and dtype are known."""
+    """Return what is stored of a tensor: as `trace.values.kept`, or a Value with only shape and dtype."""
     dtype = tensor.dtype
     kind = _PLAIN.get(dtype)
     try:
@@ -717,14 +717,14 @@ def _memory_of(size: int) -> Any:
 
 
 def _spread(tensor: torch.Tensor, shape: Any) -> tuple[tuple[int, ...], int]:
-    """How many bytes lie between a tensor's values in each dimension, and from the first to behind the last."""
+    """Return the bytes between a tensor's values in each dimension, and from the first to after the last."""
     item = tensor.element_size()
     strides = tuple([item * step for step in tensor.stride()])
     return strides, item + sum([(count - 1) * step for count, step in zip(shape, strides, strict=True)])
 
 
 def _inside(tensor: torch.Tensor, limit: int) -> Any:
-    """Of a tensor that a function transform has wrapped: its numbers, those of all samples of a vmap at once."""
+    """Return the numbers of a tensor that a function transform wraps, for vmap those of all samples at once."""
     batched: list[int] = []
     try:
         while _is_wrapped(tensor):
@@ -741,7 +741,7 @@ def _inside(tensor: torch.Tensor, limit: int) -> Any:
 
 
 def unknown(thing: Any) -> tuple[Any, ...]:
-    """What is known of a tensor, or of an output of a node, at which nobody can look; sizes that vary count as none."""
+    """Return what is known of a tensor or an output that can't be inspected; varying sizes count as none."""
     dtype, device = thing.dtype, thing.device
     try:
         return _unknown(tuple(thing.shape), dtype, device)
@@ -761,7 +761,7 @@ def _plain_sizes(shape: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def _summed_up(array: Any) -> tuple[Any, ...] | None:
-    """Norm, least, largest, mean and no others, of an array whose values are all finite; else None."""
+    """Return only norm, minimum, maximum and mean of an array if all values are finite; else None."""
     flat = array.reshape(-1)  # a view, or a copy of the same dtype
     with np.errstate(all="ignore"):
         squares = float(np.dot(flat, flat))
@@ -771,7 +771,7 @@ def _summed_up(array: Any) -> tuple[Any, ...] | None:
 
 
 def _elsewhere(tensor: torch.Tensor, limit: int) -> Any:
-    """Of a tensor that NumPy has no kind for, or that is on another device: it is not waited for."""
+    """Describe a tensor with a dtype that NumPy lacks, or on another device, without waiting for it."""
     if tensor.device.type == "meta" or tensor.layout is not torch.strided or tensor.is_quantized:
         return unknown(tensor)
     if _is_wrapped(tensor):
@@ -783,7 +783,7 @@ def _elsewhere(tensor: torch.Tensor, limit: int) -> Any:
 
 
 class _Elsewhere(Pending):
-    """The values of a small tensor, or what sums up a large one, where the tensor is, until somebody reads them."""
+    """The values of a small tensor, or a summary of a large one, on its device until they are read."""
 
     __slots__ = ("_shape", "_kind", "_there", "_is_whole", "_value")
 
@@ -799,7 +799,7 @@ class _Elsewhere(Pending):
             self._there = plain.clone() if self._is_whole else _sums(plain)
 
     def value(self) -> Value:
-        """What is known of the tensor: this waits until its device has computed that."""
+        """Return what is known of the tensor; this waits until its device has computed it."""
         if self._value is None:
             with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch(), torch.no_grad():
                 self._value = self._read()
@@ -821,9 +821,9 @@ class _Elsewhere(Pending):
 
 
 def _sums(plain: torch.Tensor) -> torch.Tensor:
-    """How many values are finite; of these norm and sum, divided by the largest, that, the two ends; if one is nan.
+    """Return sums over the finite values: count, norm, sum, maximum, both ends, and whether one is nan.
 
-    No copy has 64 bits unless the values do. Divided by the largest, the squares stay in range.
+    Norm and sum are divided by the maximum, so that squares stay in range. No copy has 64 bits unless the values do.
     """
     exact = torch.float32 if plain.device.type == "mps" else torch.float64
     plain = plain if plain.dtype in _FLOATS else plain.float()
@@ -838,12 +838,12 @@ def _sums(plain: torch.Tensor) -> torch.Tensor:
 
 @cache
 def name_of(dtype: torch.dtype) -> str:
-    """`float32`."""
+    """Return the dtype's name, such as `float32`."""
     return str(dtype).rpartition(".")[2]
 
 
 @cache
 def _kind(dtype: torch.dtype, device: torch.device) -> str:
-    """The dtype, and the device if it is not the usual one: `float32 on cuda:0`."""
+    """Return the dtype, and the device if it isn't the usual one: `float32 on cuda:0`."""
     name = name_of(dtype)
     return name if device.type == "cpu" else f"{name} on {device}"

@@ -1,8 +1,8 @@
-"""A backward of PyTorch's own engine that stops before each node, and its graph as nodes of the workbench's.
+"""A backward pass of PyTorch's own engine that stops before each node, and its graph as nodes of the workbench's.
 
-The real backward runs in a thread of its own, held before each node by a hook, which PyTorch calls in that thread or in
-a device's own. A mirror of its graph lets all that
-looks at a backward of the workbench look at this one: a mirror's gradients are those that the real node sent.
+The real backward pass runs in a thread. A hook holds it before each node; PyTorch calls the hook in that thread or in
+that of a device. A mirror of its graph lets every tool for the workbench's backward passes work on this one: a mirror's
+gradients are those that the real node sent.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _PLAIN = (torch.float16, torch.float32, torch.float64)
 
 
 class _Stopped(Exception):
-    """Ends a backward that nobody steps any more."""
+    """Ends a backward pass that isn't stepped any longer."""
 
 
 class Mirror(Node):
-    """Stands for a node of PyTorch's: what it gives is what that gave."""
+    """The mirror of a PyTorch node: it returns what that node returned."""
 
     __slots__ = ("real", "parents", "outputs", "multi", "driver", "seq", "__weakref__")
 
@@ -44,20 +44,20 @@ class Mirror(Node):
     __call__ = None  # type: ignore[assignment]
 
     def name(self) -> str:
-        """The node's name, as PyTorch says it."""
+        """Return the node's name, as PyTorch reports it."""
         return str(self.real.name())
 
     def edges(self) -> tuple[tuple[Node | None, int], ...]:
-        """The mirrors of where it leads."""
+        """Return the mirrors of the nodes that its gradients go to."""
         found: tuple[tuple[Node | None, int], ...] = self.parents
         return found
 
     def vjp(self, grad: Any, needed: Any = None) -> Any:
-        """What the real node sent; its error, if it failed."""
+        """Return what the real node sent, or raise its error."""
         return self.driver.sent(self)
 
     def saved_items(self) -> list[tuple[str, Any, int]]:
-        """What is saved: what a hook packed is left out."""
+        """Return the saved tensors, without those that a hook packed."""
         found = []
         for name, thing, hook in raw_saved(self.real, kind_of_node(type(self.real))):
             if hook is None and isinstance(thing, torch.Tensor) and thing.dtype in _PLAIN:
@@ -74,9 +74,9 @@ def _mirror_of_function(function: type) -> type[Mirror]:
 
 
 def array_of(tensor: torch.Tensor) -> Any:
-    """A tensor's numbers: of a sparse one with its zeros, of a complex one absolute values, nan where nobody can look.
+    """Return a tensor's numbers: a sparse one with its zeros, a complex one as absolute values, nan if unreadable.
 
-    What PyTorch computes with is never made of these.
+    PyTorch never computes with these.
     """
     with unobserved():
         try:
@@ -90,14 +90,18 @@ def array_of(tensor: torch.Tensor) -> Any:
 
 
 def numbers_of(tensor: torch.Tensor) -> Any:
-    """The numbers of a gradient that the user gives; TypeError unless they are real ones."""
+    """Return the numbers of a gradient that the user gives.
+
+    Raises:
+        TypeError: unless they are real numbers.
+    """
     if not tensor.is_floating_point() or tensor.device.type == "meta":
         raise TypeError(NO_NUMBERS.format(tensor.dtype))
     return array_of(tensor)
 
 
 class Driver:
-    """One backward of PyTorch's, node by node; `begin` starts it, again if need be."""
+    """One PyTorch backward pass, node by node; `begin` starts it, again if needed."""
 
     def __init__(self, outputs: Sequence[Any], run: Callable[[], Any]) -> None:
         self._run = run  # runs the whole backward
@@ -149,7 +153,7 @@ class Driver:
         return accumulator(tensor)
 
     def tensor(self, real: torch.Tensor) -> Tensor | None:
-        """What stands for a tensor of this graph; None for any other."""
+        """Return the mirror of a tensor of this graph; None for any other."""
         known = self.tensors.get(id(real))
         if known is None and real.grad_fn in self.mirrors:
             made = wrap(array_of(real), True)
@@ -188,9 +192,9 @@ class Driver:
             self._here.release()
 
     def _is_own(self) -> bool:
-        """Whether a hook is called for this backward: one of a device runs in that device's thread.
+        """Return True if a hook is called for this backward pass; a device has its own thread.
 
-        Its number is the first after that of the one that was run for this.
+        Its number is the first after that of the pass that was run to find it.
         """
         number = task_id()
         if self._task == -1 and number > self._before:
@@ -214,24 +218,24 @@ class Driver:
 
     @property
     def leaves(self) -> list[torch.Tensor]:
-        """The leaves that get gradients."""
+        """Return the leaves that get gradients."""
         return [leaf for leaf, _, _ in self._leaves]
 
     def came(self, node: Node) -> tuple[Any, ...]:
-        """The gradients that the real node of this mirror is about to run with, if it is held before that."""
+        """Return the gradients that this mirror's real node is about to run with, if it is held before that."""
         if self._let or self._real(node) is not self._at:
             return ()
         return tuple([None if each is None else array_of(each) for each in self._came])
 
     def settle(self, node: Node) -> None:
-        """What stands for a leaf has the gradient that the leaf has: hooks may have changed that."""
+        """Set the gradient of a leaf's mirror to the leaf's: hooks may have changed it."""
         if type(node) is AccumulateGrad:
             real, own = self._real(node).variable.grad, node.variable.grad
             if real is not None and own is not None and not np.array_equal(array_of(real), own._array, equal_nan=True):
                 own._array[...] = array_of(real)
 
     def take(self, node: Node, edits: dict[int, Any]) -> None:
-        """Run the real node of this mirror, with other gradients for some outputs; its error is for `sent`."""
+        """Run this mirror's real node, with other gradients for some outputs; `sent` raises its error."""
         real = self._real(node)
         if not self._let:
             if real is not self._at:
@@ -250,7 +254,7 @@ class Driver:
         self._let = False
 
     def sent(self, mirror: Mirror) -> tuple[Any, ...]:
-        """What a node that was let run has sent; the error it raised, if it did."""
+        """Return what a running node sent, or raise its error."""
         sent = self._sent.get(mirror.real)
         if sent is None:
             error, self._error = self._error, None
@@ -263,7 +267,7 @@ class Driver:
         return next(real for real, mirror in self.mirrors.items() if mirror is node)
 
     def again(self, steps: Iterable[tuple[Node, dict[int, Any]]]) -> None:
-        """Stop, put the leaves' gradients back, and run these steps again."""
+        """Stop, restore the leaves' gradients, and run these steps again."""
         self.stop()
         for leaf, grad, values in self._leaves:
             if grad is not None and values is not None:
@@ -275,7 +279,7 @@ class Driver:
             self.take(node, edits)
 
     def stop(self) -> None:
-        """End the thread; the leaves keep the gradients that have come so far."""
+        """End the thread; the leaves keep the gradients so far."""
         thread = self._thread
         if thread is not None and not self._over:
             self._stopping = True
@@ -285,7 +289,7 @@ class Driver:
 
 
 def _number_of_a_backward() -> int:
-    """The number that the engine gives a backward which is run now, in any thread: those that begin later have more."""
+    """Return the engine's number for a backward pass run now, in any thread: later ones have larger numbers."""
     found: list[int] = []
     leaf = torch.zeros((), requires_grad=True)
     leaf.register_hook(lambda grad: found.append(task_id()))
@@ -294,7 +298,7 @@ def _number_of_a_backward() -> int:
 
 
 def _gives_away(node: Any) -> bool:
-    """Whether what `torch.compile` has made reuses the memory of what it has saved: then its graph cannot be kept."""
+    """Return True if a compiled part reuses the memory of its saved tensors: its graph can't be kept."""
     of_torch: Any = torch  # its stubs leave this out
     if not kind_of_node(type(node)).is_compiled or not of_torch._functorch.config.donated_buffer:
         return False
@@ -302,5 +306,5 @@ def _gives_away(node: Any) -> bool:
 
 
 def node_of(output: Any) -> Any:
-    """The node that a tensor's gradient arrives at."""
+    """Return the node that a tensor's gradient arrives at."""
     return (torch.autograd.graph.get_gradient_edge(output) if isinstance(output, torch.Tensor) else output).node

@@ -1,9 +1,9 @@
-"""What is known of an error of PyTorch's backward: which node failed, by the records or by what is left of the graph.
+"""What is known of an error of a PyTorch backward pass: the node that failed, from records or from the remaining graph.
 
-Where nobody recorded, the error says little: neither node nor line. The graph behind the backward's outputs is still
-there, and tells more. A node of a Function is the `ctx` that its `backward` was called with. A built-in one is found by
-what it saved: unpacking that raises the error's own words. Where several nodes do, the first that the engine takes is
-the one, and those before it have run and are freed. Where this leaves more than one node, none is named.
+Without a recording, the error contains neither node nor line. The graph of the outputs still exists and shows more. A
+node of a Function is the `ctx` of its `backward`. A built-in node is found by its saved tensors: unpacking them raises
+the same message. If several do, the first in the engine's order failed, and those before it have run and are freed. If
+this leaves several nodes, none is named.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _BRIDGES = OWN[0] + os.path.join("bridges", "")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What is known of an error: the records up to it, the failing node's name, and two lines of the user's.
+    """What is known of an error: the records up to it, the failed node's name, and two of the user's lines.
 
-    These are the one that called the backward and the innermost one on the error's way. The name is empty where
-    nobody knows which node failed. Known are perhaps the function of the user's that the engine had called, and the
-    tensors that the error is about.
+    These are the line that called the backward pass and the innermost one in the traceback. The name is empty if it
+    isn't known which node failed. The user's function that the engine called, and the tensors of the error, may be
+    known.
     """
 
     records: list[Record]
@@ -58,7 +58,7 @@ class Failure:
 
 
 def failure_of(error: BaseException) -> Failure | None:
-    """What is known of an error; None where it is none of PyTorch's autograd."""
+    """Return what is known of an error; None unless PyTorch's autograd raised it."""
     frames = frames_of(error)
     called_by_engine = called_in(error)
     raised = next((line for frame, line in reversed(frames) if is_users(line[0])), None)
@@ -82,7 +82,7 @@ def failure_of(error: BaseException) -> Failure | None:
 
 
 def _blamed(error: BaseException, frames: Sequence[FrameType], line: tuple[str, int] | None) -> list[Any]:
-    """The tensor of PyTorch's that a line names which was refused, if that is one."""
+    """Return the PyTorch tensor in a line that was refused, if there is one."""
     if not frames or line is None:
         return []
     with unobserved():
@@ -91,29 +91,29 @@ def _blamed(error: BaseException, frames: Sequence[FrameType], line: tuple[str, 
 
 
 def _is_of_torch(frame: FrameType) -> bool:
-    """Whether what raised in this frame was PyTorch, and not the workbench's own engine."""
+    """Return True if PyTorch raised the error in this frame, and not the workbench's own engine."""
     file = frame.f_code.co_filename
     return not file.startswith(OWN[0]) or file.startswith(_BRIDGES)
 
 
 def culprit_of(error: BaseException) -> Any:
-    """The node that an error of a backward left, by what is still there; None where more than one could be it."""
+    """Return the node that raised an error of a backward pass, from what still exists; None if several could be it."""
     with unobserved():
         return _failed_in(error).culprit()[0]
 
 
 def _failed_in(error: BaseException) -> _Backward:
-    """The backward that failed: the innermost, as the others wait for it."""
+    """Return the backward pass that failed: the innermost, as the others wait for it."""
     frames = [frame for frame, _ in frames_of(error)]
     at = max(at for at, frame in enumerate(frames) if frame.f_code.co_name == "_engine_run_backward")
     return _Backward(frames[at:], str(error))
 
 
 class _GraphFinder(TorchRecorder):
-    """Puts down what is still there of a graph, and then the error."""
+    """Record what still exists of a graph, and then the error."""
 
     def find(self, error: BaseException, ran: _Backward, frame: FrameType | None) -> str:
-        """Put down the graph behind a backward; the name of the node that failed, if it is known."""
+        """Record the graph of a backward pass; return the name of the node that failed, if it is known."""
         self._begin = 1 << 63
         self.look_up(frame)  # what a node has saved may be in no graph but by its name
         found: dict[int, tuple[Any, ...]] = {}
@@ -132,7 +132,7 @@ class _GraphFinder(TorchRecorder):
         return "" if node is None else str(node.name()).rpartition("::")[2]
 
     def find_refused(self, error: BaseException, tensors: list[Any], frame: FrameType | None) -> list[str]:
-        """Put down the graph behind the tensors that an operation was refused for, and the error; their ids."""
+        """Record the graph of the tensors that an operation was refused for, and the error; return their ids."""
         self._begin = 1 << 63
         with unobserved():
             self.look_up(frame)
@@ -145,7 +145,7 @@ class _GraphFinder(TorchRecorder):
             return self.ids_of(tensors)
 
     def _saved_then(self, node: int | None, slot: str, version: int) -> None:
-        """A tensor had this version when the node saved it: now it has another, which is all that PyTorch tells."""
+        """Record the version that a tensor had when the node saved it; PyTorch only exposes that it is another now."""
         for at, raw in enumerate(self._raw):
             if raw[:2] == (NodeCreated, node):
                 kept = value_of(raw, "saved")
@@ -155,7 +155,7 @@ class _GraphFinder(TorchRecorder):
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What a node has saved as it is now: nothing, all of it there, freed, or a slot that cannot be read any more."""
+    """The state of a node's saved tensors: none, all present, freed, or one that can't be read any longer."""
 
     kind: Literal["nothing", "there", "freed", "broken"]
     slot: str = ""
@@ -163,7 +163,7 @@ class _State:
 
 
 class _Backward:
-    """A backward that failed, as its frames have it: the engine's first, then those of a Function's `backward`."""
+    """A backward pass that failed, from its frames: the engine's first, then those of a Function's `backward`."""
 
     def __init__(self, frames: Sequence[FrameType], message: str) -> None:
         told = frames[0].f_locals
@@ -174,7 +174,7 @@ class _Backward:
         self._targets = [node_of(each) for each in inputs or () if has_graph(each)]
 
     def culprit(self) -> tuple[Any, str]:
-        """The node that failed and the slot that is to blame; None where more than one could be it."""
+        """Return the node that failed and the saved tensor that caused it; None if several could be it."""
         roots = [node_of(each) for each in self.outputs if has_graph(each)]
         nodes = nodes_behind(roots)
         if (own := self._called(nodes)) is not None:
@@ -190,7 +190,7 @@ class _Backward:
         return None, ""
 
     def _called(self, nodes: Iterable[Any]) -> Any:
-        """The node whose Function's `backward` the error left."""
+        """Return the node whose Function's `backward` raised the error."""
         for frame in reversed(self._frames):
             first = frame.f_locals.get(frame.f_code.co_varnames[0]) if frame.f_code.co_argcount else None
             if own := [node for node in nodes if node is first and is_python(node)]:
@@ -198,7 +198,7 @@ class _Backward:
         return None
 
     def _written(self, states: list[tuple[Any, _State]]) -> tuple[Any, str]:
-        """The first in order that cannot read what it saved; those before it have run."""
+        """Return the first in order that can't read what it saved; those before it have run."""
         told = [(node, each) for node, _ in states for each in _slots_of(node) if self._is_told_of(each)]
         first = {node: each.slot for node, each in reversed(told)}
         if len(first) == 1:
@@ -210,11 +210,11 @@ class _Backward:
         return (node, first[node]) if node in first else (None, "")
 
     def _is_told_of(self, slot: _State) -> bool:
-        """Whether reading this slot raises the same, but for a hint that depends on the mode."""
+        """Return True if reading this saved tensor raises the same error, up to a hint that depends on the mode."""
         return bool(slot.words) and slot.words.partition(_HINT)[0] == self._message.partition(_HINT)[0]
 
     def _freed_before(self, states: list[tuple[Any, _State]]) -> list[Any]:
-        """The nodes that can have been freed when this backward came to them."""
+        """Return the nodes that may have been freed when this backward pass reached them."""
         found = []
         for node, state in states:
             if state.kind == "freed":
@@ -224,7 +224,7 @@ class _Backward:
         return found
 
     def _returned_nan(self, order: list[Any], name: str) -> list[Any]:
-        """The nodes of a name that can be the last that ran: all before it are freed by that, none after it is."""
+        """Return the nodes of a name that may have run last: all before them are freed, and none after them."""
         states = [_state_of(node).kind for node in order]
         found = []
         for at, node in enumerate(order):
@@ -239,9 +239,9 @@ def _only(nodes: list[Any]) -> Any:
 
 
 def _order(roots: list[Any], nodes: list[Any], targets: list[Any]) -> Iterable[Any]:
-    """The nodes in the order in which the engine takes them: of those that are ready the youngest.
+    """Return the nodes in the engine's order: the latest created of those that are ready.
 
-    With `targets` those alone that lead to one of them.
+    With `targets`, only those that lead to one of them.
     """
     waiting: dict[Any, int] = {}
     leading: dict[Any, list[Any]] = {}
@@ -272,13 +272,13 @@ def _order(roots: list[Any], nodes: list[Any], targets: list[Any]) -> Iterable[A
 
 
 def _state_of(node: Any) -> _State:
-    """What a node has saved as it is now: broken if any of it is, freed if any of it is."""
+    """Return the state of what a node saved: broken if any of it is, freed if any of it is."""
     found = {state.kind: state for state in reversed(_slots_of(node))}
     return next((found[kind] for kind in ("broken", "freed", "there") if kind in found), _State("nothing"))
 
 
 def _slots_of(node: Any) -> list[_State]:
-    """Each slot of what a node has saved; what a hook packed is left packed."""
+    """Return each of a node's saved tensors, those that a hook packed still packed."""
     found = []
     for name in [each for each in dir(type(node)) if each.startswith("_raw_saved_")]:
         slot = name.removeprefix("_raw_saved_")
@@ -297,7 +297,7 @@ def _slots_of(node: Any) -> list[_State]:
 
 
 def _refusal(node: Any, attribute: str, saved: Any) -> str | None:
-    """What reading a slot raises, empty if it can be read; None where nothing is in it."""
+    """Return the error of reading a saved tensor, "" if it can be read; None if it is empty."""
     if not TELLS_SAVED:
         return ""
     try:

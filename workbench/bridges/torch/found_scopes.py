@@ -1,4 +1,4 @@
-"""Which module made a node of a graph that nobody recorded: the graph does not say, but its parameters do."""
+"""Which module created a node of an unrecorded graph: the graph doesn't show it, but its parameters do."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _VIEWS = ("T", "Transpose", "Permute", "View", "UnsafeView", "Expand")  # of a p
 
 
 class Found(NamedTuple):
-    """What is found out of a graph: the names of tensors, the best first, and of nodes where they were made."""
+    """What a graph reveals: the names of tensors, the best first, and where nodes were created."""
 
     named: list[tuple[str, Any]]
     places: dict[Any, Birthplace]
 
 
 def found_out(nodes: list[Any], frames: list[FrameType]) -> Found:
-    """What the program's frames tell of these nodes, the innermost first."""
+    """Return what the program's frames, innermost first, reveal about these nodes."""
     named: list[tuple[str, Any]] = []
     leaves = [(node, node.variable) for node in nodes if type(node) is AccumulateGrad]
     parameters = [leaf for _, leaf in leaves if isinstance(leaf, nn.Parameter)]
@@ -50,10 +50,10 @@ def found_out(nodes: list[Any], frames: list[FrameType]) -> Found:
 
 
 def scopes_of(nodes: Iterable[Any], modules: dict[Any, str], kinds: dict[str, str]) -> dict[Any, Entry]:
-    """The scopes of nodes, as "net/0"; `modules` has the dotted path of each leaf that is a parameter.
+    """Return the scopes of nodes, such as "net/0"; `modules` has the dotted path of each leaf that is a parameter.
 
-    A node that uses a module's parameters was made in it, and so was what lies between two nodes of one module; but a
-    Function may be applied to them anywhere.
+    A node that uses a module's parameters was created in it, and so were nodes between two nodes of one module; but a
+    Function may use them anywhere.
     """
     order = _inputs_first(nodes)
     paths = {leaf: path.replace(".", "/") for leaf, path in modules.items()}

@@ -1,4 +1,4 @@
-"""A function of PyTorch's tensors as one of the workbench's own, for tools that run a function themselves."""
+"""A function of PyTorch tensors as one of the workbench's, for tools that run a function themselves."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ...ops.creation import tensor
 
 
 def own_of_torch(given: torch.Tensor) -> Tensor:
-    """The same numbers as a leaf of the workbench's, which takes a gradient if the other does."""
+    """Return the same numbers as a leaf of the workbench's, with the same `requires_grad`."""
     plain = given.detach().cpu()
     found = tensor((plain if plain.dtype != torch.bfloat16 else plain.float()).numpy().copy())
     return found.requires_grad_(given.requires_grad)
 
 
 def in_torch(f: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """What takes the workbench's tensors, runs `f` on PyTorch's, and has the derivatives that PyTorch computes."""
+    """Return a function of the workbench's tensors that runs `f` on PyTorch's, with PyTorch's derivatives."""
 
     @functools.wraps(f)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -43,7 +43,7 @@ def in_torch(f: Callable[..., Any], name: str) -> Callable[..., Any]:
 class _Run(Function):
     @staticmethod
     def forward(ctx: Any, called: Callable[..., Any], *given: Any) -> Any:
-        """Run it, and keep PyTorch's graph."""
+        """Run it, and store PyTorch's graph."""
         leaves = [_leaf(each) if isinstance(each, Tensor) else each for each in given]
         for each in leaves:
             if isinstance(each, torch.Tensor) and each.is_floating_point():
@@ -60,7 +60,7 @@ class _Run(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        """What PyTorch sends."""
+        """Return the gradients that PyTorch sends."""
         pairs = [(out, grad) for out, grad in zip(ctx.outs, grads, strict=True) if grad is not None]
         wanted = [each for each in ctx.leaves if isinstance(each, torch.Tensor) and each.requires_grad]
         outs, seeds = [out for out, _ in pairs], [_leaf(grad) for _, grad in pairs]
@@ -70,7 +70,7 @@ class _Run(Function):
 
     @staticmethod
     def jvp(ctx: Any, _: Any, *tangents: Any) -> Any:
-        """What PyTorch pushes forward."""
+        """Return the tangents that PyTorch pushes forward."""
         given = tuple([each.detach() if isinstance(each, torch.Tensor) else each for each in ctx.leaves])
         moved = tuple(
             [torch.zeros_like(each) if t is None else _leaf(t) for each, t in zip(given, tangents, strict=True)]

@@ -1,9 +1,9 @@
-"""Records what a PyTorch program computes: operations, writes, calls of modules and of Functions.
+"""Recording what a PyTorch program computes: operations, writes, calls of modules and of Functions.
 
-By default it only observes. A TorchFunctionMode sees what is called from Python, and the graph behind each result is
-walked, so that what an operation made inside of itself is found too. Modules tell by their global hooks when they are
-called. Of `Function.apply`, which nothing tells of, a wrapper takes the place, and so of what calls the parts that
-`torch.compile` has compiled. All of it is gone after the `with`.
+By default it only observes. A TorchFunctionMode sees calls from Python, and the graph of each result is walked to find
+what an operation created inside. Global module hooks report calls of modules. A wrapper replaces `Function.apply`,
+which nothing reports, and another one the call of parts that `torch.compile` compiled. All of it is removed after the
+`with`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _EVAL_FRAME = "torch._dynamo.eval_frame"
 
 
 def warn_lost(what: str, error: Exception) -> None:
-    """Say that an error of this package's cost an event; never raise."""
+    """Warn that an error of this package cost an event; never raise."""
     try:
         warnings.warn(LOST.format(what, type(error).__name__, error), RuntimeWarning, stacklevel=2)
     except Exception:  # where warnings are errors: the program is not to know
@@ -69,7 +69,7 @@ def warn_lost(what: str, error: Exception) -> None:
 
 
 class _Unobserved:
-    """While the recorder itself looks at tensors: no mode sees that."""
+    """A block in which the recorder itself reads tensors, unseen by any mode."""
 
     def __init__(self) -> None:
         self._guards = torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch()
@@ -84,12 +84,12 @@ class _Unobserved:
 
 
 def unobserved() -> Any:
-    """The same; where there is no dispatch mode, the part of it that is needed."""
+    """Return such a block; without a dispatch mode, the part of it that is needed."""
     return _Unobserved() if torch._C._len_torch_dispatch_stack() else torch._C.DisableTorchFunction()
 
 
 class OperationRecorder(TorchDescriber):
-    """Adds a raw tuple for each operation, write and new gradient."""
+    """A recorder that adds a raw tuple for each operation, write and new gradient."""
 
     asked: Callable[[Any, Any, dict[str, Any]], Any]  # calls what runs a backward
     refused: Callable[[Exception, Any], None]  # is told which error came of which arguments
@@ -107,23 +107,23 @@ class OperationRecorder(TorchDescriber):
         self.hooks_of: int | None = None  # the leaf or node whose hook is being called
 
     def hears(self) -> bool:
-        """Whether what happens in this thread is part of the recording."""
+        """Return True if this thread's events are part of the recording."""
         turns = self._turns
         return turns is not None and (self.is_in_backward() or turns.hears())
 
     def hears_backward(self) -> bool:
-        """The same of a backward pass that begins."""
+        """Return True if a backward pass that starts now is part of the recording."""
         turns = self._turns
         return turns is not None and (self.is_in_backward() or turns.hears_backward())
 
     def is_in_backward(self) -> bool:
-        """Whether this thread runs a node of a backward that is recorded: of a device it is that device's own."""
+        """Return True if this thread runs a node of a recorded backward pass; a device has its own thread."""
         return False
 
     # Operations.
 
     def before(self, tensor: torch.Tensor) -> tuple[Any, ...]:
-        """A tensor that may be written, its version, and where it comes from."""
+        """Return a tensor that may be modified, its version, and its origin."""
         version = version_of(tensor)
         if not self._is_told(tensor):
             return tensor, version
@@ -132,7 +132,7 @@ class OperationRecorder(TorchDescriber):
         return tensor, version, tensor.requires_grad, None if token is None else token.serial, tensor.output_nr
 
     def ran(self, name: str, args: Any, kwargs: Any, out: Any, since: int, before: list[tuple[Any, ...]]) -> None:
-        """An operation was run: record the nodes that it made, and what it wrote."""
+        """Record the nodes that an operation created, and what it modified."""
         outs = tensors_in(out)
         if not before and not self._calls:
             self._news_come()
@@ -170,7 +170,7 @@ class OperationRecorder(TorchDescriber):
             self._put_write(tensor, name, stack)
 
     def _note_cuts(self, name: str, given: Any, outs: list[torch.Tensor], before: list[tuple[Any, ...]]) -> None:
-        """Note where the way of a gradient ends: of results that take none, though something given does."""
+        """Record where gradient paths end: at results that don't require grad, though an argument does."""
         cut = [each for each in outs if not each.requires_grad]
         for tensor, *_ in before:  # a view through which its base is written
             if tensor._base is not None and not tensor._base.requires_grad and any(tensor is each for each in cut):
@@ -201,12 +201,12 @@ class OperationRecorder(TorchDescriber):
         return not torch.is_grad_enabled()
 
     def number_read(self, name: str, tensor: torch.Tensor) -> None:
-        """A number was read of a tensor: what is made of that has no history."""
+        """Record that a number was read from a tensor: results computed from it have no history."""
         if tensor.requires_grad or self._have(tensor) in self._cuts.known:
             self._cuts.note(NUMBERS[name], [(self._tag(tensor), self._way(tensor))], None)
 
     def not_seen(self) -> None:
-        """An operation inside of function transforms made no node: one of them computes its derivative otherwise."""
+        """Count an operation inside function transforms without a node: a transform computes its derivative."""
         kind = str(_innermost().key()).rpartition(".")[2].lower()
         if kind not in ("vmap", "jvp"):
             return
@@ -251,7 +251,7 @@ class OperationRecorder(TorchDescriber):
             self._describe(other, found)
 
     def _sharing(self, written: torch.Tensor) -> list[torch.Tensor]:
-        """The other known tensors that show the memory of the one that was written."""
+        """Return the other known tensors that share the modified memory."""
         others = []
         for serial, own in list(self._sharers.items()):
             if (other := own()) is None:
@@ -266,17 +266,17 @@ class OperationRecorder(TorchDescriber):
     # Gradients.
 
     def hooked(self, tensor: torch.Tensor) -> None:
-        """A hook was registered on a tensor."""
+        """Record that a hook was registered on a tensor."""
         self._note_hooked(tensor, self._tag(tensor))
 
     def grad_set(self, tensor: torch.Tensor) -> None:
-        """A tensor's `.grad` was set; of a result that keeps none nobody reads it, as PyTorch would warn of that."""
+        """Record that a tensor's `.grad` was set, unless reading it would make PyTorch warn."""
         if (tensor.is_leaf or tensor.retains_grad) and self._is_known(self._have(tensor) or 0):
             self._flush_deaths()
             self._put_grad(tensor, "", self.sampler.stack(3))
 
     def data_set(self, tensor: torch.Tensor, memory: int) -> None:
-        """A tensor was given other memory, as by `p.data = p.data - g`; `p.data -= g` has told of its write."""
+        """Record new memory of a tensor, as in `p.data = p.data - g`; `p.data -= g` is recorded as a write."""
         if tensor.data_ptr() != memory and self._is_known(serial := self._have(tensor) or 0):
             self._flush_deaths()
             self._values.pop(serial, None)  # it has the same version
@@ -308,7 +308,7 @@ class OperationRecorder(TorchDescriber):
     # Functions and modules.
 
     def applied(self, args: tuple[Any, ...], out: Any, since: int) -> None:
-        """A Function was applied."""
+        """Record that a Function was applied."""
         outs = tensors_in(out)
         new = [made for each in outs if (made := maker_of(each)) is not None and self._token(made) is None]
         if not new:
@@ -323,7 +323,7 @@ class OperationRecorder(TorchDescriber):
                 self._note_nodes(each, (), [out for out in outs if maker_of(out) is each], stack, since, self._entry)
 
     def enter(self, module: Any, suffix: str = "") -> None:
-        """A module is called, or a compiled function."""
+        """Record that a module or a compiled function is called."""
         if not self._calls:
             self._news_come()
         name = self._name_of(module) + suffix
@@ -334,7 +334,7 @@ class OperationRecorder(TorchDescriber):
         self._entry = Entry((path, name, next_tag(), outer, *place(3), *told))
 
     def leave(self, module: Any) -> None:
-        """It has returned, or raised."""
+        """Record that the call has returned or raised an error."""
         if any(each is module for each, _ in self._calls):
             while True:
                 last, self._entry = self._calls.pop()
@@ -346,16 +346,16 @@ class OperationRecorder(TorchDescriber):
                     self._tell_called(module, torch.is_grad_enabled())
 
     def steps(self, optimizer: Any) -> None:
-        """An optimiser is about to step."""
+        """Record that an optimizer is about to step."""
         self._flush_deaths()
         self._begin_step(optimizer)
 
     def stepped(self) -> None:
-        """It has done so."""
+        """Record that the optimizer has stepped."""
         self._end_step()
 
     def _name_of(self, module: Any) -> str:
-        """What a module is called: as the one that calls it holds it, `layers/0`, or as the program does."""
+        """Return the name of a module: its path in the module that calls it, `layers/0`, or in the program."""
         if self._calls:
             caller = self._calls[-1][0]
             names = self._module_names.get(caller)
@@ -370,7 +370,7 @@ class OperationRecorder(TorchDescriber):
 
 
 def _class_of(module: Any) -> str:
-    """The class of a module; of a compiled function its name."""
+    """Return the class of a module; for a compiled function, its name."""
     return str(module._get_name() if isinstance(module, torch.nn.Module) else module.__name__)
 
 
@@ -379,7 +379,7 @@ def _is_of_another(tensor: torch.Tensor, made: Any) -> bool:
 
 
 def tensors_in(thing: Any) -> list[torch.Tensor]:
-    """The tensors that an operation returned or was given, in lists too."""
+    """Return the tensors that an operation returned or was given, including those in lists."""
     if isinstance(thing, torch.Tensor):
         return [thing]
     if isinstance(thing, tuple | list):
@@ -388,12 +388,12 @@ def tensors_in(thing: Any) -> list[torch.Tensor]:
 
 
 def _told_of(before: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Of tensors that may be written those that were told of, with where they came from."""
+    """Return the recorded tensors among those that may be modified, with their origins."""
     return [each for each in before if len(each) > 2]
 
 
 def _first_of_each_memory(written: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Of tensors with a new version those that were written: the others show the same memory, as in `w[0] += 1`."""
+    """Return the modified tensors among those with a new version: others share the memory, as in `w[0] += 1`."""
     if len(written) < 2:
         return written
     by_memory = {memory_of(each[0]) or -at: each for at, each in reversed([*enumerate(written, 1)])}
@@ -401,7 +401,7 @@ def _first_of_each_memory(written: list[tuple[Any, ...]]) -> list[tuple[Any, ...
 
 
 def _ending(name: str) -> str:
-    """What ends the ways of gradients where an operation runs and makes no node, though its result is a number."""
+    """Return what ends gradient paths if an operation creates no node, even though its result is a number."""
     if torch.is_inference_mode_enabled():
         return "inference_mode"
     if torch.is_grad_enabled() and _level() is None:
@@ -442,14 +442,14 @@ def _kind_of(func: Any) -> tuple[str, str, bool]:
 
 
 class OperationMode(TorchFunctionMode):
-    """Tells a recorder of every operation that is called from Python."""
+    """A mode that reports every operation called from Python to a recorder."""
 
     def __init__(self, recorder: OperationRecorder) -> None:
         super().__init__()
         self.recorder = recorder
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run it, then tell."""
+        """Run it, then report it."""
         kind, name, writes = _kind_of(func)
         recorder = self.recorder
         kwargs = kwargs or {}
@@ -495,12 +495,12 @@ _FAST = (torch.nn.MultiheadAttention, torch.nn.TransformerEncoderLayer, torch.nn
 
 
 def _is_left_alone(module: Any) -> bool:
-    """Whether a module does something else while a mode is active."""
+    """Return True if a module behaves differently while a mode is active."""
     return isinstance(module, _FAST) and not module.training and not torch.is_grad_enabled()
 
 
 class InnerValues(TorchDispatchMode):
-    """Shows a recorder the results inside of an operation, until that is over; PyTorch makes other nodes under it."""
+    """A mode that shows a recorder the results inside an operation; under it PyTorch creates other nodes."""
 
     def __init__(self, recorder: OperationRecorder, mode: OperationMode) -> None:
         super().__init__()
@@ -508,19 +508,19 @@ class InnerValues(TorchDispatchMode):
         self.__enter__()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run it, and show what comes of it."""
+        """Run it, and show its result."""
         out = func(*args, **(kwargs or {}))
         if func is not torch.ops.aten.detach.default:
             self._recorder.inside += tensors_in(out)
         return out
 
     def remove(self) -> None:
-        """Show no more."""
+        """Stop showing results."""
         self.__exit__(None, None, None)
 
 
 class BirthHook:
-    """Tells a recorder of each node as it is made, where PyTorch can tell of that: from 2.14 on."""
+    """A hook that reports each node as it is created, from PyTorch 2.14 on."""
 
     def __init__(self, recorder: OperationRecorder, mode: OperationMode) -> None:
         self._recorder = recorder
@@ -536,13 +536,13 @@ class BirthHook:
             warn_lost("where a node was made", error)
 
     def remove(self) -> None:
-        """Tell no more."""
+        """Stop reporting."""
         if self._hook is not None:
             self._hook.__exit__(None, None, None)
 
 
 class ModuleHooks:
-    """Tells a recorder which modules are being called; the mode is off inside of those left alone."""
+    """Hooks that report calls of modules; the mode is off inside those left alone."""
 
     def __init__(self, recorder: OperationRecorder, mode: OperationMode) -> None:
         self._recorder, self._mode = recorder, mode
@@ -582,13 +582,13 @@ class ModuleHooks:
             warn_lost("a module's end", error)
 
     def remove(self) -> None:
-        """Tell no more."""
+        """Stop reporting."""
         for handle in self._handles:
             handle.remove()
 
 
 class StepHook:
-    """Tells a recorder of each step of an optimiser's, before and after it."""
+    """Hooks that report each step of an optimizer, before and after it."""
 
     def __init__(self, recorder: OperationRecorder, mode: OperationMode) -> None:
         self._recorder = recorder
@@ -617,7 +617,7 @@ class StepHook:
             self._recorder.stepped()
 
     def remove(self) -> None:
-        """Tell no more; a hook that PyTorch is still to come to stays, and does nothing."""
+        """Stop reporting; a hook that PyTorch hasn't reached yet stays, and does nothing."""
         self._begins.remove()
         for optimizer, handle in self._ends.items():
             if optimizer not in self._going:
@@ -625,7 +625,7 @@ class StepHook:
 
 
 class _CompiledCall(NamedTuple):
-    """A call of a compiled part that is going on."""
+    """A running call of a compiled part."""
 
     owner: Any
     args: tuple[Any, ...]
@@ -634,12 +634,12 @@ class _CompiledCall(NamedTuple):
 
 
 class CompiledCalls:
-    """Tells a recorder of each call of what `torch.compile` has made, and suspends it meanwhile: it is one box.
+    """Report each call of a compiled part to a recorder as one box, and suspend the recorder meanwhile.
 
-    While a compiled part runs, forward or backward, nothing else of the recording is there: no mode, hook or wrapper
-    for which PyTorch would compile it again, or otherwise. PyTorch tells nobody of such a call. Two private names are
-    wrapped for that, here alone: `_maybe_set_eval_frame`, with which a call of a compiled function begins and ends,
-    and the call of an OptimizedModule, which warns where there are hooks on all modules.
+    While a compiled part runs, forward or backward, no other part of the recording is active: no mode, hook or wrapper
+    that would make PyTorch compile it again, or differently. PyTorch doesn't report such a call. Two private names are
+    wrapped for it, only here: `_maybe_set_eval_frame`, with which a call of a compiled function starts and ends, and
+    the call of an OptimizedModule, which warns if there are hooks on all modules.
     """
 
     def __init__(self, recorder: OperationRecorder) -> None:
@@ -692,7 +692,7 @@ class CompiledCalls:
         dynamo._maybe_set_eval_frame, dynamo.OptimizedModule.__call__ = set_eval_frame, call
 
     def _switch(self, frame: FrameType, callback: Any) -> Any:
-        """A compiled function sets what compiles, as it begins and as it ends: nothing of ours is to be compiled."""
+        """Handle the start and the end of a compiled function, so that none of the recorder's code is compiled."""
         if self._frame is frame:
             before, self._frame = self._set(callback), None
             self._end(frame.f_locals.get("result"))  # which it has from 2.12 on: before that nobody knows it
@@ -734,7 +734,7 @@ class CompiledCalls:
             warn_lost("the call of a compiled part", error)
 
     def remove(self) -> None:
-        """Put the others back, unless somebody has put others there since."""
+        """Restore the originals, unless other code has replaced the wrappers since."""
         dynamo: Any = self._dynamo
         if self._compile is not None and torch.compile is self._own_compile:
             torch.compile = self._compile

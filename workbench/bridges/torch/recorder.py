@@ -1,4 +1,4 @@
-"""Recording a PyTorch program: what `workbench.record(torch)`, `show(tensor)` and `explain(error)` stand on."""
+"""Recording a PyTorch program: the basis of `workbench.record(torch)`, `show(tensor)` and `explain(error)`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _open: list[TorchRecorder] = []  # the recordings that are going on, the innermo
 
 
 class TorchRecorder(InChapters, BackwardRecorder):
-    """Keeps what a PyTorch program does as raw tuples; `records()` makes records of them, of a `last` so many."""
+    """A recorder of a PyTorch program as raw tuples; `records()` returns records, only the `last` ones if set."""
 
     def __init__(self, limit: int = LIMIT, last: int | None = None) -> None:
         super().__init__(limit)
@@ -47,7 +47,7 @@ class TorchRecorder(InChapters, BackwardRecorder):
         self._mode_at: int | None = None  # of the mode among all modes, where it is suspended
 
     def begin(self, frame: FrameType | None) -> None:
-        """From now on record this thread."""
+        """Start recording this thread."""
         if frame is not None:
             self.sampler.begin(frame)
         self._thread = threading.get_ident()
@@ -72,14 +72,14 @@ class TorchRecorder(InChapters, BackwardRecorder):
             self._parts.pop().remove()
 
     def suspend(self) -> None:
-        """Until `resume` nothing of this thread's recordings is there."""
+        """Remove this thread's recordings until `resume`."""
         if self._suspender is None:
             for each in reversed(self._open_here()):
                 each._suspender = self
                 each._pause()
 
     def resume(self) -> None:
-        """Go on where `suspend` has stopped."""
+        """Continue after `suspend`."""
         if self._suspender is self:
             for each in self._open_here():
                 each._suspender = None
@@ -104,7 +104,7 @@ class TorchRecorder(InChapters, BackwardRecorder):
             _set_modes([*modes[:at], self._mode, *modes[at:]], at)
 
     def end(self, frame: FrameType | None) -> None:
-        """Record no longer."""
+        """Stop recording."""
         try:
             if self in _open:
                 _open.remove(self)
@@ -136,7 +136,7 @@ class TorchRecorder(InChapters, BackwardRecorder):
             self._turn(True)
 
     def is_computing(self) -> bool:
-        """Whether something is going on that is noted as one: a call, a backward pass, a part that is left alone."""
+        """Return True during a recorded whole: a call, a backward pass, a part that is left alone."""
         return bool(self._going or self._calls or self._before or self._suspender is not None)
 
     def _is_at_rest(self) -> bool:
@@ -170,7 +170,7 @@ class TorchRecorder(InChapters, BackwardRecorder):
             recorders.pop(key, None)
 
     def show(self, tensor: torch.Tensor, frame: FrameType | None) -> None:
-        """Note the graph that made a tensor, as it is."""
+        """Record the current graph of a tensor."""
         self._begin = 1 << 63
         self.look_up(frame)
         found: dict[int, tuple[Any, ...]] = {}
@@ -191,7 +191,7 @@ class TorchRecorder(InChapters, BackwardRecorder):
 
 
 def _set_modes(modes: list[Any], same: int) -> None:
-    """Have these modes of functions active, of which so many at the bottom already are."""
+    """Activate these function modes; the given number at the bottom is active already."""
     for _ in range(torch._C._len_torch_function_stack() - same):
         torch.overrides._pop_mode()
     for each in modes[same:]:
@@ -218,28 +218,28 @@ class TorchLineRecorder(LineWatcher, TorchRecorder):
         return not self._methods and super()._is_at_rest()
 
     def called(self, frame: FrameType) -> None:
-        """Note which method begins."""
+        """Record which method starts."""
         with unobserved():
             super().called(frame)
 
     def reached(self, frame: FrameType) -> None:
-        """Note what is new since the line before."""
+        """Record what changed since the line before."""
         with unobserved():
             super().reached(frame)
 
     def ended(self, frame: FrameType, value: Any, error: BaseException | None) -> None:
-        """Note what it returns, or which error leaves it."""
+        """Record what it returns, or which error leaves it."""
         with unobserved():
             super().ended(frame, value, error)
 
 
 class TorchRecording:
-    """Records what PyTorch does in a `with` block, and gives the trace; the program is left as it is.
+    """Record PyTorch in a `with` block, and return the trace; the program stays the same.
 
-    Tensors of more than `limit` values are kept as a summary. With `lines` the lines of Functions' methods are recorded
-    too. With `values="all"` results inside of operations are looked at as well: a dispatch mode does that, under which
-    PyTorch itself makes other nodes of some reshapes (ViewBackward0 where it is else ReshapeAliasBackward0).
-    With `last` about the last so many events are kept, as by `record(last=...)`.
+    Tensors with more than `limit` values are stored as a summary. `lines` also records the lines of Functions' methods.
+    `values="all"` also records results inside operations, with a dispatch mode; under it PyTorch creates other nodes
+    for some reshapes (ViewBackward0 instead of ReshapeAliasBackward0). `last` limits the number of events, as in
+    `record(last=...)`.
     """
 
     def __init__(
@@ -287,7 +287,7 @@ class TorchRecording:
 
 
 def _leave(recorder: TorchRecorder, frame: FrameType | None) -> None:
-    """Record no longer; whoever does this twice has done it once."""
+    """Stop recording; a second call has no effect."""
     try:
         if isinstance(recorder, TorchLineRecorder):
             unwatch(recorder)

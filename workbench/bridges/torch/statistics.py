@@ -1,4 +1,4 @@
-"""Statistics of PyTorch's tensors for `watch`, computed where the tensors lie and read together."""
+"""Statistics of PyTorch tensors for `watch`, computed on the tensors' devices and read together."""
 
 from __future__ import annotations
 
@@ -17,51 +17,51 @@ _HALF = (torch.float16, torch.bfloat16)
 
 
 class TorchStatistics:
-    """Sums up tensors in numbers that `read` reads, with one wait for each device and dtype."""
+    """Statistics of tensors as numbers that `read` reads, with one wait for each device and dtype."""
 
     def unobserved(self) -> Any:
-        """What is computed inside of it no mode and no subclass of the program sees."""
+        """Hide the computations inside from all modes and subclasses of the program."""
         return unobserved()
 
     def is_summed_up(self, thing: Any) -> bool:
-        """Whether it is a tensor of numbers that have a norm; inside of a function transform nobody sees them."""
+        """Return True if it is a tensor of numbers that have a norm, outside any function transform."""
         takes = isinstance(thing, torch.Tensor) and (thing.is_floating_point() or thing.is_complex())
         return takes and not _is_wrapped(thing)
 
     def is_of_relu(self, thing: Any) -> bool:
-        """Whether a ReLU made it, a function too; to ask a view for its node may make a new one."""
+        """Return True if a ReLU made it, as a module or as a function; asking a view may create a node."""
         made = maker_of(thing) if isinstance(thing, torch.Tensor) and thing._base is None else None
         return made is not None and made.name() == "ReluBackward0"
 
     def parts_of(self, model: torch.nn.Module) -> list[bool]:
-        """Of which parameters this process has a part only, as FSDP gives it."""
+        """Return for each parameter whether this process has only a part of it, as with FSDP."""
         whole = any(type(each).__name__ == "FullyShardedDataParallel" for each in model.modules())
         return [whole or _is_part(each) for each in model.parameters()]
 
     def is_averaged(self, model: torch.nn.Module) -> bool:
-        """Whether processes average the gradients, of which each has its own before."""
+        """Return True if processes average the gradients, and each has its own before."""
         return any(isinstance(each, torch.nn.parallel.DistributedDataParallel) for each in model.modules())
 
     def copies(self, tensors: Iterable[torch.Tensor]) -> list[torch.Tensor]:
-        """The values as they are now."""
+        """Return copies of the current values."""
         return [_values(tensor).clone() for tensor in tensors]
 
     def norms(self, tensors: Iterable[torch.Tensor]) -> list[torch.Tensor]:
-        """The norm of each, not read yet."""
+        """Return the norm of each tensor, not read yet."""
         return _norms([_values(tensor) for tensor in tensors])
 
     def changes(self, tensors: Iterable[torch.Tensor], before: list[torch.Tensor]) -> list[torch.Tensor]:
-        """The norm of how far each is from what it was, not read yet."""
+        """Return for each tensor the norm of its change, not read yet."""
         return _norms([_values(tensor) - then for tensor, then in zip(tensors, before, strict=True)])
 
     def dead_share(self, output: torch.Tensor) -> torch.Tensor | None:
-        """The share of units that are zero for the whole batch, not read yet; None where there is no batch."""
+        """Return the share of units that are zero for the whole batch, not read yet; None without a batch."""
         values = _values(output)
         axes = axes_beside_units(values.dim())
         return (values.amax(axes) == 0).float().mean() if axes and values.numel() else None
 
     def read(self, values: Sequence[torch.Tensor]) -> list[float]:
-        """The numbers."""
+        """Return the numbers."""
         found = [math.nan] * len(values)
         groups: dict[tuple[torch.device, torch.dtype], list[int]] = {}
         for at, each in enumerate(values):
@@ -85,12 +85,12 @@ def _norms(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
 
 
 def _is_part(tensor: torch.Tensor) -> bool:
-    """Whether other processes have other parts of it."""
+    """Return True if other processes have other parts of it."""
     return any(not each.is_replicate() for each in getattr(tensor, "placements", ()))
 
 
 def _values(tensor: torch.Tensor) -> torch.Tensor:
-    """Its numbers; of one that is spread over processes those in this process."""
+    """Return its numbers; for one that is spread over processes, those in this process."""
     local: Any = getattr(tensor, "to_local", None)
     plain = (tensor if local is None else local()).detach()
     return plain.coalesce().values() if plain.layout == torch.sparse_coo else plain

@@ -1,7 +1,7 @@
-"""A recording of PyTorch that begins and ends in the middle of a program, and hears of each backward meanwhile.
+"""A recording of PyTorch that starts and ends anywhere in a program, and notices each backward pass meanwhile.
 
-A `with` block ends where it began. This one may begin and end within a hook, between modes that the program has
-entered and recordings that the program itself has open: it takes its own parts out from among them.
+A `with` block ends where it started. This recording may start and end within a hook, between the program's own modes
+and recordings: it removes its own parts from among them.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ __tracebackhide__ = True  # of what fails in a test, pytest shows no frame of th
 
 
 class StepsRecording(TorchRecording):
-    """Records from `start` to `end`, wherever these are called."""
+    """A recording from `start` to `end`, wherever these are called."""
 
     _recorder: TorchRecorder
 
     def start(self, frame: FrameType, most: int) -> Any:
-        """From now on record, outside of all modes and recordings that are there; `frame` is the program's outermost.
+        """Start recording outside all present modes and recordings, and return the trace.
 
-        Of other threads at `most` so many backward passes are recorded: their steps end no recording. Gives the trace.
+        `frame` is the program's outermost. At `most` so many backward passes of other threads are recorded, as their
+        steps end no recording.
         """
         trace = self.__enter__()
         self._recorder = recorder = self._open[-1]
@@ -48,7 +49,7 @@ class StepsRecording(TorchRecording):
         return trace
 
     def end(self, frame: FrameType) -> None:
-        """Record no longer, and read a frame's variables; recordings that the program has open go on."""
+        """Stop recording, and read a frame's variables; the program's own recordings continue."""
         recorder = self._recorder
         recorder.look_up(frame)
         if recorder in _open:
@@ -58,7 +59,7 @@ class StepsRecording(TorchRecording):
         self.__exit__()
 
     def when_outside(self, action: Callable[[], None]) -> None:
-        """Do this as soon as no operation and no backward is going on, for which the mode is elsewhere meanwhile."""
+        """Run this as soon as no operation and no backward pass is running: during these the mode is elsewhere."""
         mode, before = self._recorder._mode, sys.getprofile()
         stack = torch.overrides._get_current_function_mode_stack
         file = TorchRecorder.run_backward.__code__.co_filename  # of what a backward goes through here
@@ -82,9 +83,9 @@ class StepsRecording(TorchRecording):
 
 
 class BackwardWatch:
-    """Calls an action after each backward of this thread that is not part of another one; `remove` ends it.
+    """Call an action after each of this thread's outermost backward passes; `remove` ends it.
 
-    It is there from the beginning to the end, below what a recording puts in the same place.
+    It stays from the start to the end, below what a recording puts in the same place.
     """
 
     def __init__(self, action: Callable[[], None]) -> None:
@@ -110,7 +111,7 @@ class BackwardWatch:
             place._engine_run_backward = run
 
     def remove(self) -> None:
-        """Call it no more, and put the other back, unless somebody has put another there since."""
+        """Stop calling it, and restore the original, unless other code has replaced it since."""
         self._is_on = False
         for place in self._places:
             if place._engine_run_backward is self._own:

@@ -1,8 +1,7 @@
-"""Which threads a recording of PyTorch hears: the one that began it and, while that one waits, one other at a time.
+"""Which threads a PyTorch recording records: the one that started it and, while that one waits, one other at a time.
 
-A recorder notes one thing after the other, and what PyTorch tells it by (modes, numbers of nodes) is of each thread.
-So the threads take turns. A thread that computes while another one does is not recorded; how many backward passes it
-has run is.
+A recorder records events one after the other, and PyTorch's means for it (modes, numbers of nodes) are per thread. So
+threads take turns. A thread that computes while another one does isn't recorded, but its backward passes are counted.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _TORCH = torch.__path__[0]
 
 
 class Turns:
-    """Lets threads take turns in a recording, from where it begins until `remove`."""
+    """The turns of threads in a recording, from the start until `remove`."""
 
     def __init__(self, recorder: Any, mode: Any) -> None:
         self._recorder, self._mode = recorder, mode
@@ -41,7 +40,7 @@ class Turns:
         threading.setprofile(self._own)
 
     def hears(self) -> bool:
-        """Whether this thread has its turn, or gets it now."""
+        """Return True if this thread has its turn, or gets it now."""
         thread = threading.get_ident()
         if thread == self._home:
             if self._guest:
@@ -70,7 +69,7 @@ class Turns:
             torch.overrides._push_mode(self._mode)
 
     def _began(self, frame: FrameType, event: Any, given: Any) -> None:
-        """Enter the mode in a thread that begins: Python calls this before what the thread runs."""
+        """Enter the mode in a new thread: Python calls this before the thread's code."""
         sys.setprofile(self._before)
         if not self._is_over and threading.current_thread() not in ours:
             thread = threading.get_ident()
@@ -80,7 +79,7 @@ class Turns:
             self._before(frame, event, given)
 
     def hears_backward(self) -> bool:
-        """The same at the beginning of a backward pass, which counts."""
+        """Return True if this thread has its turn at the start of a backward pass, and count the pass."""
         heard, thread = self.hears(), threading.current_thread()
         if heard and threading.get_ident() == self._guest:
             self._heard += 1
@@ -92,14 +91,14 @@ class Turns:
         return heard
 
     def remove(self) -> None:
-        """Hear none any more; a thread that goes on keeps the mode, which does nothing from now on."""
+        """Record no thread any longer; a running thread keeps the mode, which does nothing from now on."""
         self._is_over, self._guest = True, 0
         if threading.getprofile() == self._own:
             threading.setprofile(self._before)  # type: ignore[arg-type]
 
 
 def _waits(thread: int) -> bool:
-    """Whether a thread is over, or is in code of neither the user's nor PyTorch's: it waits, as for a thread's end."""
+    """Return True if a thread has finished, or waits: it runs code of neither the user nor PyTorch."""
     frame = sys._current_frames().get(thread)
     file = "" if frame is None else frame.f_code.co_filename
     return not (is_users(file) or file.startswith((_TORCH, *OWN))) if file else True

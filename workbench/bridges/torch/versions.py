@@ -1,4 +1,4 @@
-"""What differs between versions of PyTorch, from the oldest that can be recorded on."""
+"""Differences between versions of PyTorch, from the oldest one that can be recorded on."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ COMPILED_CALLS = ("compile_wrapper", "_fn")  # what the call of a compiled funct
 
 
 def refuse_old(version: str) -> None:
-    """Raise an error that says so where a version is too old."""
+    """Raise an error if a version is too old."""
     found = re.match(r"(\d+)\.(\d+)", version)
     if found is not None and tuple(map(int, found.groups())) < _OLDEST:
         raise ImportError(TOO_OLD.format(".".join(map(str, _OLDEST)), version))
 
 
 def is_packing() -> bool:
-    """Whether hooks pack what operations save now; to disable them is refused while there are some."""
+    """Return True if hooks pack what operations save now; PyTorch refuses to disable hooks while there are some."""
     if not _autograd._saved_tensors_hooks_is_enabled():
         return False
     try:
@@ -39,14 +39,14 @@ def is_packing() -> bool:
 
 
 def kept_in(saved: Any) -> tuple[Any, Any]:
-    """What a slot of a node keeps, the tensor or what a hook packed, and the hook that unpacks it."""
+    """Return what a node saved under a name, the tensor or what a hook packed, and the hook that unpacks it."""
     return saved.data, saved.unpack_hook
 
 
 def read_from(node: Any, attribute: str) -> list[tuple[str, Any]]:
-    """What a node has just saved without a hook, read as the node reads it: each slot's name behind the attribute.
+    """Return what a node has just saved without a hook, read as the node reads it, by the names of its attributes.
 
-    Where PyTorch does not tell what a slot keeps, this is the one way to it, and it would run a hook that unpacks.
+    If PyTorch doesn't expose a node's raw saved tensors, this is the only access, and would run a hook that unpacks.
     """
     name = attribute.removeprefix("_raw")
     try:

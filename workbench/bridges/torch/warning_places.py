@@ -1,7 +1,7 @@
-"""Warnings that PyTorch gives while it is recorded are told at the user's line.
+"""Moving PyTorch's warnings during a recording to the user's line.
 
-PyTorch warns at the frame that called it, which then is the recorder's. Python's own `warnings` shows each warning by
-one function, which is asked here first: nothing is done where nothing is warned of.
+PyTorch warns at the frame that called it, which is the recorder's then. Python's `warnings` shows each warning with one
+function, which is replaced here: nothing runs unless something warns.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _REGISTRY = "__warningregistry__"  # where Python notes, in a module, which of i
 
 
 class WarningPlaces:
-    """While it is there, what is warned of in a line of the recorder's is told in the user's; `remove` ends it."""
+    """While it is active, warnings in the recorder's lines appear at the user's; `remove` ends it."""
 
     def __init__(self, *_: Any) -> None:
         inner: Any = getattr(warnings, _SHOWS, None)
@@ -35,14 +35,14 @@ class WarningPlaces:
             setattr(warnings, _SHOWS, show)
 
     def remove(self) -> None:
-        """Leave them as they are."""
+        """Leave warnings unchanged."""
         self._is_on = False
         if getattr(warnings, _SHOWS, None) is self._own:
             setattr(warnings, _SHOWS, self._inner)
 
 
 def _is_moved(message: Any) -> bool:
-    """Give a warning the user's line; whether it is to be shown, as one that was shown there already is not."""
+    """Move a warning to the user's line; return whether to show it, as one that was shown there already isn't shown."""
     frame = user_frame()
     if frame is None:
         return True
@@ -61,7 +61,7 @@ def _is_moved(message: Any) -> bool:
 
 
 def _noted_of(file: str) -> dict[Any, Any]:
-    """What is noted in the module of this file, which is running."""
+    """Return the notes of warnings in the module of this running file."""
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and frame.f_code.co_filename != file:
         frame = frame.f_back
