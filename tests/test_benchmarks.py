@@ -73,6 +73,7 @@ def _result(module: str, kind: str, before: str, source: str) -> list[np.ndarray
     return [np.asarray(each.tolist()) for each in (output.detach(), *grads)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
 def test_a_call_of_the_sweep_gives_the_same_under_all_modules(call: Call, kind: str) -> None:

@@ -31,7 +31,11 @@ def test_every_exercise_has_its_wrong_answers() -> None:
     assert {name: len(given) for name, given in WRONG.items() if len({each[0] for each in given}) < least[name]} == {}
 
 
-@pytest.mark.parametrize("name", WRONG)
+# Those that integrate a differential equation, or differentiate twice, take seconds.
+HEAVY = ("adjoint-of-an-ode", "hessian-times-vector")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in HEAVY)) for name in WRONG])
 def test_a_wrong_answer_earns_nothing_and_is_told_nothing_false(name: str) -> None:
     assert verdict_of(name, solution_of(name)).right
     failed = []

@@ -115,6 +115,7 @@ def test_everything_has_one_id_in_order_of_arrival(lines, last):
     assert list(tensors) == [f"t{number}" for number in range(1, len(tensors) + 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("last", [68, 100, 500, 1000])
 def test_no_more_than_the_last_events_are_kept_and_no_less_than_half_of_them(last):
     for steps in (3, 10, 60, 151):

@@ -378,7 +378,8 @@ STRETCHES = {
 }
 
 
-@pytest.mark.parametrize("steps", [100, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("steps", [300, 1000])
 def test_no_group_is_long_and_all_nodes_are_in_it_once(steps: int) -> None:
     trace = train(steps)
     root = program_tree(trace.events)

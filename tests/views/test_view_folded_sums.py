@@ -177,7 +177,7 @@ def test_a_place_is_kept_for_the_number_of_the_second_arrow_from_a_value() -> No
 
 
 @pytest.mark.parametrize("view", ["graph", "flow"])
-@pytest.mark.parametrize("inside", [300, 0])
+@pytest.mark.parametrize("inside", [pytest.param(300, marks=pytest.mark.slow), 0])
 def test_the_arrow_into_a_weight_of_an_open_loop_tells_its_whole_gradient_too(
     view: str, inside: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -231,6 +231,7 @@ def test_about_25_boxes_are_seen_at_first(name):
     assert 25 < len([box for box in board.scene.boxes.values() if box.kind in ("op", "leaf")]) or name == "mlp"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_much_is_open_at_first_as_a_screen_has_room_for(name):
     _, board = told(name)
@@ -445,6 +446,7 @@ def test_groups_open_outer_ones_first_as_long_as_all_can_be_read(name):
     assert len(work(board)) >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mlp", "two_blocks", "resnet18", "attention", "rnn20", "resnet", "gpt", "vae"])
 def test_the_model_opens_before_the_loss(name):
     _, board = told(name)
