@@ -73,20 +73,20 @@ def parameter_written(torch: Any) -> None:
     layer.weight *= 0.5
 
 
-@explained("is a view of a leaf")
+@explained("w[0] = 3.0", "is a view of a leaf", "no_grad")
 def element_of_a_leaf_written(torch: Any) -> None:
     w = leaf(torch, 1.0, 2.0)
     w[0] = 3.0
 
 
-@explained("a view that a custom Function returned", "Clone")
+@explained("y is a view that a custom Function returned", "Clone")
 def view_of_a_function_written(torch: Any) -> None:
     View = squared(torch, forward=staticmethod(lambda ctx, x: x.view_as(x)))
     y = View.apply(leaf(torch, 1.0, 2.0) * 2)
     y.mul_(2)
 
 
-@explained("one of several views", "c.mul_(2)")
+@explained("c is one of several views", "c.mul_(2)")
 def chunks_written(torch: Any) -> None:
     for c in (leaf(torch, 1.0, 2.0) * 2).chunk(2):
         c.mul_(2)
@@ -100,13 +100,13 @@ def output_of_a_hooked_module_written(torch: Any) -> None:
     y += 1
 
 
-@explained("y was computed", "detach().clone()")
+@explained("y was computed", "t.detach().clone()", "copy.deepcopy(y)")
 def result_copied(torch: Any) -> None:
     y = leaf(torch, 1.0) * 2
     copy.deepcopy(y)
 
 
-@explained("y requires grad", "detach().numpy()")
+@explained("y requires grad", "t.detach().numpy()")
 def result_as_an_array(torch: Any) -> None:
     y = leaf(torch, 1.0) * 2
     y.numpy()
