@@ -21,7 +21,7 @@ import workbench.utils.checkpoint  # noqa: F401  loads late
 from workbench.autograd.state import local
 from workbench.scene import engines
 
-EVERY = interrupts.PROGRAMS | interrupts.OURS
+EVERY = interrupts.PROGRAMS
 STRIDE = 197  # every so many-th point, another for each program
 
 

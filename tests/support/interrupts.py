@@ -1,9 +1,9 @@
 """Ctrl-C at every point of a program at which Python looks for signals, and what it leaves behind.
 
-    python tests/support/interrupts.py [--torch] [PROGRAM...]
+    python tests/support/interrupts.py [PROGRAM...]
 
 runs each program once for every point, has a KeyboardInterrupt raised there, and prints how many points there were and
-after how many of them something was left switched on; with `--torch` PyTorch's own Python code is treated likewise.
+after how many of them something was left switched on.
 
 CPython calls signal handlers when a function begins or a generator goes on, after a call, and when a loop jumps back,
 so a signal is raised at these points: by a trace function, at the instruction that follows. When a plain Python
@@ -36,19 +36,12 @@ import numpy as np
 
 Program = Callable[[Any], Any]
 PROGRAMS: dict[str, Program] = {}
-OURS: dict[str, Program] = {}  # those that PyTorch cannot run
 SWITCHES = ("set_grad_enabled", "set_detect_anomaly")
 
 
 def program(function: Program) -> Program:
     """Decorator: sweep this program."""
     PROGRAMS[function.__name__] = function
-    return function
-
-
-def ours(function: Program) -> Program:
-    """Decorator: sweep this program of the workbench's own."""
-    OURS[function.__name__] = function
     return function
 
 
@@ -245,19 +238,19 @@ def functional(torch: Any) -> None:
     torch.autograd.functional.jacobian(lambda x: x * x, torch.ones(2), strategy="forward-mode", vectorize=True)
 
 
-@ours
+@program
 def record(torch: Any) -> None:
     with torch.record():
         (leaf(torch) * 2).sum().backward()
 
 
-@ours
+@program
 def record_lines(torch: Any) -> None:
     with torch.record(lines=True):
         square(torch).apply(leaf(torch)).sum().backward()
 
 
-@ours
+@program
 def step(torch: Any) -> None:
     x = leaf(torch)
     stepper = torch.step((square(torch).apply(x) * 2).sum())
@@ -266,13 +259,13 @@ def step(torch: Any) -> None:
     stepper.back()
 
 
-@ours
+@program
 def scope(torch: Any) -> None:
     with torch.scope("layer"):
         leaf(torch) * 2
 
 
-@ours
+@program
 def recorded_module(torch: Any) -> None:
     with torch.record() as trace:
         torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.Tanh())(torch.ones(1, 2))
@@ -413,7 +406,7 @@ def _interrupted(torch: Any, run: Program, at: int, state: Any, before: Any) -> 
         sys.settrace(None)
         found = _differs(torch, state, before)
     if found:
-        reset(torch)
+        reset()
     return interrupter, found
 
 
@@ -476,39 +469,8 @@ def _copied(value: Any) -> Any:
     return value.copy() if isinstance(value, (dict, list)) else value
 
 
-def torch_state() -> dict[str, Any]:
-    """The same of PyTorch."""
-    import torch
-
-    return {
-        "grad": torch.is_grad_enabled(),
-        "inference": torch.is_inference_mode_enabled(),
-        "anomaly": (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()),
-        "dual": torch.autograd.forward_ad._current_level,
-        "forward grad": torch._C._is_fwd_grad_enabled(),
-        "saved hooks": torch._C._autograd._top_saved_tensors_default_hooks(True) is not None,
-        "hooks refused": torch._C._autograd._saved_tensors_hooks_is_enabled(),
-        "mutation": torch.autograd.graph._allow_mutation_on_saved_tensors_enabled,
-        "level": torch._C._functorch.maybe_current_level(),
-        "early stop": torch.utils.checkpoint._enable_checkpoint_early_stop,
-    }
-
-
-def reset(torch: Any) -> None:
+def reset() -> None:
     """Put right what a program left wrong, so that the next is not blamed for it."""
-    if torch.__name__ == "torch":
-        torch._C._set_grad_enabled(True)
-        torch._C._set_fwd_grad_enabled(True)
-        torch.set_anomaly_enabled(False, True)
-        torch._C._autograd._saved_tensors_hooks_enable()
-        while torch._C._autograd._top_saved_tensors_default_hooks(True) is not None:
-            torch._C._autograd._pop_saved_tensors_default_hooks()
-        torch.autograd.graph._allow_mutation_on_saved_tensors_enabled = False
-        while torch.autograd.forward_ad._current_level >= 0:
-            torch.autograd.forward_ad.exit_dual_level()
-        while torch._C._functorch.maybe_current_level() is not None:
-            torch._C._functorch.pop_dynamic_layer_stack()
-        return
     from workbench import events
     from workbench.autograd import scopes, state
     from workbench.trace import line_recorder
@@ -531,24 +493,18 @@ def reset(torch: Any) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", help="all, unless some are named")
-    parser.add_argument("--torch", action="store_true", help="PyTorch in the workbench's place")
     parser.add_argument("--stride", type=int, default=1, help="only every so many-th point")
     parser.add_argument("--show", type=int, default=3, help="how many wrong ones to name for each program")
     chosen = parser.parse_args()
-    if chosen.torch:
-        import torch as engine
-        import torch.autograd.forward_ad
-        import torch.utils.checkpoint  # noqa: F401  loads late
-    else:
-        import workbench as engine
-        import workbench.autograd.forward_ad
-    every = PROGRAMS if chosen.torch else PROGRAMS | OURS
+    import workbench as engine
+    import workbench.autograd.forward_ad
+
     print(f"{'program':28}{'points':>8}{'wrong':>8}{'beginnings':>12}{'wrong':>8}")
     totals = [0, 0, 0, 0]
-    for name, run in every.items():
+    for name, run in PROGRAMS.items():
         if chosen.programs and name not in chosen.programs:
             continue
-        left = sweep(engine, run, torch_state if chosen.torch else our_state, chosen.stride)
+        left = sweep(engine, run, our_state, chosen.stride)
         counts = [left.points, len(left.wrong), left.beginnings, len(left.after_those)]
         totals = [a + b for a, b in zip(totals, counts, strict=True)]
         print(f"{name:28}{counts[0]:8}{counts[1]:8}{counts[2]:12}{counts[3]:8}", flush=True)
