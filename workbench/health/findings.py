@@ -29,6 +29,7 @@ from . import (
     registered,
     scaling,
     spikes,
+    targets,
     units,
     updates,
 )
@@ -46,6 +47,7 @@ RULES: tuple[Rule, ...] = (
     causes.without_gradients,
     parameters.never_updated,
     registered.other_model,
+    targets.target_trained,
     loop.no_updates,
     parameters.twice_in_optimizer,
     updates.two_steps,

@@ -533,3 +533,79 @@ for how in ("clone", "parameter", "new", "data", "copy"):
         copied_each_time, how
     )
 healthy("the gradients of a copy are given to the weights")(copied_each_time, "handed")
+
+
+def follows(torch, how, name="target"):
+    """A Q-learner whose target network is a copy: trained with it by mistake, or as it is meant."""
+    q = mlp(torch, 4, 6, 2)
+    copied = copy.deepcopy(q)
+    agent = torch.nn.ModuleDict({"q": q, name: copied})
+    mine = [] if how in ("detached", "not in the optimizer") else copied.parameters()
+    optimizer = torch.optim.Adam([*q.parameters(), *mine], lr=0.01)
+
+    def values(x):
+        if how in ("detached", "registered"):
+            with torch.no_grad():
+                return agent[name](x).max(1).values
+        return agent[name](x).max(1).values  # the target's values
+
+    def run():
+        for _ in range(4):
+            x, after, reward = torch.randn(8, 4), torch.randn(8, 4), torch.randn(8)
+            loss = (agent["q"](x).max(1).values - reward - 0.9 * values(after)).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            if how == "averaged":
+                with torch.no_grad():
+                    for slow, fast in zip(copied.parameters(), q.parameters(), strict=True):
+                        slow.mul_(0.9).add_(fast, alpha=0.1)
+
+    return run
+
+
+FOLLOWS = ("starts as a copy of", "in 4 backward passes", "torch.no_grad()")
+TRAINED = ("are in the optimizer, which changes", "take its parameters out of the optimizer")
+for name in ("target", "q_tgt", "teacher"):
+    fault("target trained", *FOLLOWS, *TRAINED, name, at="# the target's values", asks=True)(follows, "trained", name)
+fault("target trained", *FOLLOWS, *TRAINED, at="# the target's values", asks=True)(follows, "averaged")
+fault("target trained", *FOLLOWS, at="# the target's values", asks=True, without="take its", beside=ANY)(
+    follows, "not in the optimizer"
+)
+healthy()(follows, "detached")
+healthy("an optimizer has it, and it never gets a gradient")(follows, "registered")
+healthy("an ensemble that begins as copies")(follows, "trained", "second")
+
+
+@healthy("another encoder begins as a copy, and only it is trained", unless="target trained")
+def adapted(torch):
+    source_encoder = mlp(torch, 4, 6, 2)
+    target_encoder, judge = copy.deepcopy(source_encoder), torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(target_encoder.parameters(), lr=0.1)
+    judges = torch.optim.SGD(judge.parameters(), lr=0.1)
+
+    def run():
+        for _ in range(3):
+            x, other = torch.randn(8, 4), torch.randn(8, 4)
+            with torch.no_grad():
+                real = source_encoder(x)
+            judges.zero_grad()
+            (judge(target_encoder(other).detach()).sigmoid().mean() - judge(real).sigmoid().mean()).backward()
+            judges.step()
+            optimizer.zero_grad()
+            (-judge(target_encoder(other)).sigmoid().mean()).backward()
+            optimizer.step()
+
+    return run
+
+
+@healthy("two vocabularies of one size")
+def translated(torch):
+    src_embed, tgt_embed, head = torch.nn.Embedding(9, 4), torch.nn.Embedding(9, 4), torch.nn.Linear(4, 9)
+    net = torch.nn.ModuleDict({"src": src_embed, "tgt": tgt_embed, "head": head})
+    words, said = torch.arange(8), torch.arange(8) + 1
+
+    def loss_of():
+        return torch.nn.functional.cross_entropy(net["head"](net["src"](words) + net["tgt"](words)), said)
+
+    return train(torch, net, lr=0.1, loss_of=loss_of)
