@@ -23,7 +23,7 @@ INSTEAD_IN_PLACE = "{}; {}, and copy_ that into the tensor."
 
 @functools.cache
 def names() -> dict[str, tuple[str, ...]]:
-    """Return the public names of PyTorch's modules and of its tensors, by place."""
+    """Return the public names in PyTorch's modules and of its tensors, by place."""
     return {place: tuple(listed.split()) for place, listed in _sections("absent.txt")}
 
 

@@ -204,7 +204,7 @@ def _attach(error: BaseException, task: Any, node: Any, tensors: tuple[Any, ...]
             error.explain = known  # type: ignore[attr-defined]
         known._at(error)
     elif not isinstance(known, Explanation) or known.node:
-        return  # a name of the user's own; or a backward around the one that failed
+        return  # the user's own name, or a backward pass around the one that failed
     known._about(task, node, tensors)
     in_notebook()
 
@@ -227,7 +227,7 @@ def show_errors() -> None:
     if hasattr(shell, "kernel") and not hasattr(shell, _MARK):
         setattr(shell, _MARK, True)
         shell.events.register("post_run_cell", _show)
-        if not shell.custom_exceptions:  # else somebody else shows errors in a way of his own
+        if not shell.custom_exceptions:  # otherwise other code displays errors itself
             shell.set_custom_exc((Exception,), _show_traceback)
 
 

@@ -1,4 +1,4 @@
-"""Switches of PyTorch's backends; they can be set, and have no effect (torch.backends)."""
+"""PyTorch's backend switches; they can be set, and have no effect (torch.backends)."""
 
 from __future__ import annotations
 

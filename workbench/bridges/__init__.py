@@ -38,7 +38,7 @@ def with_torch(run: Callable[..., Made], f: Callable[..., Any], given: Sequence[
             raise
         try:
             return _run_in_torch(run, f, given, name)
-        except Exception:  # of whatever kind: it may be no function of PyTorch's
+        except Exception:  # any kind: it may not be a PyTorch function
             raise error from error.__cause__
 
 

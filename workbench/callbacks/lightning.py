@@ -30,7 +30,7 @@ class WatchCallback(Watches, Callback):  # pyright: ignore[reportGeneralTypeIssu
 
     def on_before_optimizer_step(self, trainer: Any, pl_module: Any, optimizer: Any) -> None:
         if self.watched is not None and optimizer is trainer.optimizers[0]:
-            self.watched.sum_up_before_step()  # the optimiser's step runs the backward, so its own hook came before
+            self.watched.sum_up_before_step()  # the optimizer's step runs backward, so its own hook came before
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         self._watch.end_step()

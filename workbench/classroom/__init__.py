@@ -1,7 +1,7 @@
-"""Exercises of a lesson: answers are checked without giving them away, and a well-known wrong one gets its hint.
+"""Exercises of a lesson: answers are checked without giving them away, and a common wrong answer triggers its hint.
 
-To write a lesson with an exercise takes two files that lie beside each other. `cube.exercises.py` registers what the
-exercises of `cube.ipynb` ask, and what is right and wrong:
+A lesson with exercises is two files next to each other. `cube.exercises.py` registers the exercises of `cube.ipynb`:
+the questions, the right answers and the wrong ones:
 
     import workbench as torch
     from workbench.classroom import Misconception, checked, exercise, gradients, results
@@ -44,7 +44,7 @@ exercises of `cube.ipynb` ask, and what is right and wrong:
         misconceptions=[Misconception("the value in place of the slope", "that is how high the curve is.", 8)],
     )
 
-In the notebook an exercise is one cell. It begins with its name, and `check` ends it:
+In the notebook, an exercise is one cell. It starts with its name and ends with `check`:
 
     # exercise: backward-of-a-cube
     class Cube(torch.autograd.Function):
@@ -63,7 +63,7 @@ In the notebook an exercise is one cell. It begins with its name, and `check` en
 
     check("backward-of-a-cube", Cube)
 
-and another one:
+The second one:
 
     # exercise: slope-of-a-cube
     slope = None  # a number
@@ -72,37 +72,42 @@ and another one:
     ### END SOLUTION
     check("slope-of-a-cube", slope)
 
-That is all: `from workbench.classroom import check` in the first cell finds the file beside the notebook, and reads it
-again when you change it. `workbench release cube.ipynb --student DIR` writes the copy without solutions; so do
-`--nbgrader` and `--otter`, with the points. Each writes the file of the exercises beside it, *sealed*.
+That's all. `from workbench.classroom import check` in the first cell finds the file next to the notebook, and reads it
+again when you change it. `workbench release cube.ipynb --student DIR` writes the version without solutions;
+`--nbgrader` and `--otter` write assignments with points. Each also writes the exercise file, *sealed*.
 
-**Sealed.** Your file holds the solutions: keep it to yourself. A sealed one judges the same answers in the same words,
-but solutions and wrong answers are not in it. In their place it has what the probes found in them, as compressed text,
-and `find("slope-of-a-cube").solution` raises an error. Who wants to can decode that text. Where an exercise asks for a
-value, the text holds that value; where it asks for code, it tells what the code gives, and not the code. So `release`
-runs each probe on each solution and each wrong answer, and says in a sentence what it cannot seal: a probe that finds
-another thing each time it runs (seed it: `torch.manual_seed(0)`), or one that uses the solution itself. Functions that
-a probe needs stand apart from the solution, and remain readable. Nothing else of the file does, comments included.
+**Sealed.** Your exercise file contains the solutions: keep it to yourself. A sealed file judges the same answers with the
+same messages, but contains neither solutions nor wrong answers. Instead it has the results of the probes for them, as
+compressed text, and `find("slope-of-a-cube").solution` raises an error. Anyone can decode that text. If an exercise asks
+for a value, the text contains the value; if it asks for code, the text contains the code's results, and not the code.
+So `release` runs each probe on each solution and each wrong answer. It reports what it can't seal: a probe with
+different results each time (seed it: `torch.manual_seed(0)`), or one that uses the solution itself. Functions that a
+probe needs must be separate from the solution, and remain readable. Nothing else of the file does, comments included.
 
-**Probes.** A probe takes an answer, runs it and returns what came of it: numbers, words, tensors, lists and dicts of
-these. An answer is right, and gets the points, if all probes find what they find in the solution; a part that is right
-earns nothing. An answer in which all probes find what they find in a misconception gets its hint. So probe for what
-tells answers apart: gradients with different weights, inputs of different signs, what backward itself returns. Each of
-these takes cases, and a case is a list of arguments, in which numbers with a point and lists become tensors:
-`results` (what comes out), `gradients` (of each argument), `checked` (gradcheck), `checked_twice` (gradgradcheck),
-`returned` (None or a gradient, for each argument), and `slopes_of(f, ...)` (whether the answer is the backward of f),
-`backward_of(f, ...)` (what a backward returns, in tables that mark wrong cells; with the solution `by_engine(f)` nobody
-has to write one).
-Any function of yours is a probe, too; `tensor` and `words` refuse an answer of another kind with a sentence, and so
+**Probes.** A probe takes an answer, runs it and returns the result: numbers, words, tensors, lists and dicts of these.
+An answer is right, and gets the points, if all probes return the same as for the solution; a partly right answer earns
+nothing. An answer for which all probes return the same as for a misconception gets its hint. So choose probes that
+distinguish answers: gradients with different weights, inputs of different signs, the result of backward itself. Each
+probe below takes cases. A case is a list of arguments, in which floats and lists become tensors:
+
+- `results`: the results of the answer,
+- `gradients`: the gradient of each argument,
+- `checked` and `checked_twice`: the outcomes of gradcheck and gradgradcheck,
+- `returned`: for each argument, whether backward returns None or a gradient,
+- `slopes_of(f, ...)`: whether the answer is the backward of f,
+- `backward_of(f, ...)`: the gradients that a backward function returns, in tables that mark wrong cells. The solution
+  `by_engine(f)` saves you from writing one.
+
+Any function of yours can be a probe, too. `tensor` and `words` reject an answer of another kind with a message, and so
 does `raise Unusable("your code ...")`. Without probes an exercise asks for a value, which is compared.
 
-**Misconceptions.** A name, a hint that says why it is wrong and never what is right, and a wrong answer that shows it;
-more such answers may follow in a tuple.
+**Misconceptions.** A misconception has a name, a hint that says why it is wrong and never what is right, and a wrong
+answer that shows it; a tuple holds several such answers.
 
-**Cells.** The markers enclose whole bodies, or lines that give a name a value that it already has, so that the cell
-runs without them: an answer that is None or ..., or a function with an empty body, is "not answered yet" (where None
-itself is right, begin with `answer = ...`). A name that is checked belongs to one exercise alone: after a cell that
-fails the answer of another one would be taken for its own.
+**Cells.** The markers enclose whole bodies, or lines that assign a name that already has a value, so that the cell
+runs without them. An answer that is None or ..., or a function with an empty body, is "not answered yet"; if None itself
+is right, start with `answer = ...`. Each checked name belongs to one exercise only: after a failing cell, the answer of
+another exercise would be taken for its own.
 """
 
 from .checks import check, grade, progress

@@ -66,7 +66,7 @@ _LONGEST = 100_000  # characters that an answer may print while it is probed
 _DEEPEST = 20  # lists in lists
 _MOST = 100_000  # elements of a list
 _ARRIVING = [2.0, -3.0, 5.0, -7.0, 11.0, 13.0, -17.0, 19.0, 23.0]  # no two sums of a few of these are alike
-_SAID = 200  # characters of an error that are told
+_SAID = 200  # characters of an error that are shown
 
 
 @dataclass(frozen=True)
@@ -508,7 +508,7 @@ def returned(*cases: _Case) -> Probe:
 def gradients(*cases: _Case) -> Probe:
     """Make a probe that returns the gradients of each argument, with a different weight for each result element.
 
-    With equal weights, a backward that forgets `grad_output` or sums too much wouldn't be noticed.
+    With equal weights, a backward() that forgets `grad_output` or sums too much wouldn't be noticed.
     """
     return Cases(lambda answer, case: _gradients(answer, _leaves(case, True)), cases)
 
@@ -629,7 +629,7 @@ def slopes_of(function: Callable[..., Any], *cases: _Case) -> Probe:
 
 
 def backward_of(function: Callable[..., Any], *cases: _Case) -> Probe:
-    """Make a probe that returns the gradients of a backward, and marks wrong cells in tables.
+    """Make a probe that returns the gradients of a backward function, and marks wrong cells in tables.
 
     The answer is called as in `slopes_of`; a case contains the function's arguments. The incoming gradient has a
     different number in each cell, and the engine doesn't record, so an answer can't use it.

@@ -222,7 +222,7 @@ def _roots(target: ast.expr) -> set[str]:
     return {target.id} if isinstance(target, ast.Name) else set()
 
 
-# Where an answer stands in the file.
+# The place of an answer in the file.
 
 
 def _nodes_of(answer: Any, tree: ast.Module, functions: Sequence[ast.AST], names: Mapping[str, Any]) -> set[ast.AST]:

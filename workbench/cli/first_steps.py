@@ -23,8 +23,8 @@ from workbench.trace.raw_events import Ended
 from workbench.trace.records import BackwardStarted
 from workbench.trace.stacks import is_nested_step
 
-PATIENCE = 100  # backwards without a step of the optimiser that is there: it may never take one
-LOOKED_FOR = 8  # backwards at each of which an optimiser is looked for
+PATIENCE = 100  # backward passes without a step of the existing optimizer, which may never take one
+LOOKED_FOR = 8  # backward passes that each look for an optimizer
 LOST = "workbench: the recording was lost: {}: {}"
 
 
@@ -66,7 +66,7 @@ class EngineSteps:
         self._updates = self._backwards = self._waited = 0
         self.elsewhere = 0  # steps that another thread took, which are recorded but end nothing
         self._known_optimizer = False
-        self.recorded = 0  # steps in the trace, if `took` is told of them
+        self.recorded = 0  # steps in the trace, if `took` is called for them
         self.trace: Trace | None = None
         self._is_on = True
         if first == 0:

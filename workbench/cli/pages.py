@@ -60,7 +60,7 @@ def execute(notebook: NotebookNode, path: Path, place: str | None = None, more: 
     except DeadKernelError:
         raise CommandError(errors.CELL.format(path, number, errors.KERNEL_DIED)) from None
     except KeyboardInterrupt:
-        # Some kernels fail the cell while they are shut down; nobody waits for it, and asyncio would say so.
+        # Some kernels fail the cell during shutdown. Nothing awaits it, and asyncio would report that.
         ensure_event_loop().set_exception_handler(lambda loop, what: None)
         raise
     finally:

@@ -119,7 +119,7 @@ def _pairs(nodes: Sequence[RecordedNode]) -> list[_Pair]:
         if any(x == y for x in given for y in results) or any(x == y for x in sent for y in came):
             return []  # passed on, or straight through
         if any(any(move) and not grad for move, grad in zip(moves, sent, strict=True)):
-            return []  # by an input whose gradient nobody has asked for
+            return []  # an input whose gradient wasn't requested
         rises = [_minus(a, b) for a, b in zip(then_results, results, strict=True)]
         middle = [[(a + b) / 2 for a, b in zip(*each, strict=True)] for each in zip(came, then_came, strict=True)]
         near = math.hypot(*map(_norm, moves)) <= _SMALL * math.hypot(*map(_norm, given))

@@ -23,7 +23,7 @@ class RecordedNode:
 
     made: NodeCreated
     event: int
-    inside: bool = False  # whether a backward made it
+    inside: bool = False  # whether a backward pass created it
     inputs: list[Value] = field(default_factory=list)
     input_ids: list[str] = field(default_factory=list)  # of each the tensor, or the node that gave it
     outputs: list[Value] = field(default_factory=list)

@@ -12,9 +12,9 @@ from .training_run import TrainingRun
 _RESHAPES = {"view", "reshape", "reshape_alias", "unsafe_view", "transpose", "t", "permute", "squeeze", "unsqueeze"}
 _RESHAPES |= {"flatten", "slice", "select", "alias", "clone", "to_copy"}
 _DIFFERENCES = {"sub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
-_PADDED = 0.1  # the share of targets that is told
-_WITH_PADDING = (1, 4)  # numbers of an embedding's options where one is its padding, of ours and of PyTorch's
-_COLUMN = 2  # dimensions of predictions that stand below each other
+_PADDED = 0.1  # the share of targets that is reported
+_WITH_PADDING = (1, 4)  # the number of an embedding's options if one is its padding, here and in PyTorch
+_COLUMN = 2  # dimensions of predictions in a column
 
 
 def softmax_twice(run: TrainingRun) -> Iterator[Finding]:

@@ -27,11 +27,11 @@ _REFUSALS = (  # what autograd says of a program in which something is wrong
     "a second time",
 )
 _DRAWN = 'See what led to it with `trace.show("error")`.'
-_STEPS = 3  # before it is told that nothing changes
+_STEPS = 3  # before a report that nothing changes
 _LAST_STEPS = 7  # in which nodes that are alive are counted
 _GROWTHS = 3  # times that a graph must have grown
 _LARGE_RATIO = 3.0  # of an update by which the loss hardly rises
-_HUGE_RATIO = 10.0  # of one after which nobody knows the loss
+_HUGE_RATIO = 10.0  # for an update after which the loss isn't known
 _FAR_TOO_LARGE = 100.0  # of a few numbers
 _AS_LARGE = 0.1  # as a multiple of the usual gradient
 _LEAST = 8  # numbers of a weight whose update is compared with it
@@ -313,7 +313,7 @@ def kept_graphs(run: TrainingRun) -> Iterator[Finding]:
         alive.append(sum(node.event < last.begin and (node.gone is None or node.gone > at) for node in made))
     if not _grows(alive):
         return
-    if any(len(node.started) > 1 for node in made):  # a graph that grows, which is told as such
+    if any(len(node.started) > 1 for node in made):  # a growing graph, which another rule reports
         return
     at = steps[-1].backwards[-1].event
     left = [node for node in made if node.event < steps[-2].begin and (node.gone is None or node.gone > at)]

@@ -59,7 +59,7 @@ def is_same(one: Value, other: Value) -> bool:
         numbers = one.values, other.values
     else:
         numbers = (one.norm, one.min, one.max, one.mean), (other.norm, other.min, other.max, other.mean)
-    if not one.nonfinite:  # of what nobody has looked at the norm is nan, too
+    if not one.nonfinite:  # the norm of an unread value is nan too
         return numbers[0] == numbers[1]
     return all(a == b or (a != a and b != b) for a, b in zip(*numbers, strict=True))
 

@@ -11,7 +11,7 @@ from .graph import RecordedNode
 from .training_run import TrainingRun
 
 _LEAST = 64 * 2**20  # bytes in all that are worth a word
-_MOST = 0.5  # the share of one place that is told
+_MOST = 0.5  # the share of one place that is reported
 _BITS = re.compile(r"\d+")
 
 

@@ -17,10 +17,10 @@ _LEAST_LAYERS = 4  # that a trend needs
 _LEAST_ROUNDS = 8
 _LONGEST = 400  # of a chain, its last nodes
 _FAR = 3_000  # nodes between two of a chain
-_LAYERS = 1e3  # a factor over all layers that is told
+_LAYERS = 1e3  # a factor over all layers that is reported
 _LAYERS_VANISH = 1e4  # what layers of ReLUs with PyTorch's own init let vanish is less
 _WEAK = 0.2  # a factor a layer that no init of ReLUs has
-_ROUNDS_VANISH = 1e8  # the past of a recurrent net is forgotten by design: only what leaves nothing of it is told
+_ROUNDS_VANISH = 1e8  # a recurrent net forgets the past by design: only a total loss is reported
 _ROUNDS_USUAL = 1e20  # the same by factors a round that the usual init of a recurrent net has
 _WEAK_ROUND = 0.4  # a smaller factor has no usual init
 _ROUNDS_EXPLODE = 1e4
@@ -28,14 +28,14 @@ _GROWS = 100.0  # values of layers
 _EACH = 1.25  # a factor of each layer, below which there is no trend
 _ONE_PLACE = 0.6  # a trend is none where one place makes more than this part of it
 _LEAST_DEAD = 16  # numbers of an output that is zero everywhere
-_DEAD = 0.5  # the share of units that is told
+_DEAD = 0.5  # the share of units that is reported
 _MANY_SAMPLES = 64
 _MOST_DEAD = 0.9
 _LOW = 4.0
 _FEW_SAMPLES = 4  # in a smaller batch a unit is off by chance
 _MAY_END = ("relu", "threshold", "clamp_min", "BackwardHookFunction")  # the last has hooks of a module, told as such
 _TURNS = ("t", "transpose", "permute", "mT")
-_STEPS = 3  # before exact zeros are told
+_STEPS = 3  # before exact zeros are reported
 
 
 def trends(run: TrainingRun) -> Iterator[Finding]:

@@ -97,7 +97,7 @@ def never_reached(run: TrainingRun) -> Iterator[Finding]:
         end = _end(run, parameter)
         groups.setdefault((end.kind, end.line, end.cut and end.cut.word), []).append((parameter, end))
     given = grouped(run)
-    roots = {_root(each) for each in reached} - {""}  # of one without a name nobody knows whose it is
+    roots = {_root(each) for each in reached} - {""}  # unnamed parameters can't be assigned to a model
     for group in groups.values():
         parameters, end = [parameter for parameter, _ in group], group[0][1]
         if end.kind == "cut" and all(_is_copied(each, reached) for each in parameters):

@@ -11,7 +11,7 @@ from .finding import Finding, asked, listed, named, place, plural, told
 from .training_run import TrainedParameter, TrainingRun
 
 _COPIES = 3  # backwards that each train a new copy
-_BACKWARDS = 2  # before it is told that none of them used a layer, or that a step changes nothing
+_BACKWARDS = 2  # before a report that none of them used a layer, or that a step changes nothing
 
 
 def grouped(run: TrainingRun) -> set[str]:

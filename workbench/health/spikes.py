@@ -41,7 +41,7 @@ def spikes(run: TrainingRun) -> _Spikes:
         divisor = None if node is None else _divisor(node)
         if spike is None or backward is None or node is None or divisor is None or divisor > _NOTHING:
             continue
-        if spike is not parameter.gradients[-1]:  # a training that diverges ends by it
+        if spike is not parameter.gradients[-1]:  # a diverging run ends with it
             groups.setdefault(node.id, []).append((parameter, spike, backward))
     return groups
 

@@ -10,7 +10,7 @@ from .finding import Finding, asked, listed, named, place, plural
 from .measures import distance
 from .training_run import TrainedParameter, TrainingRun, Update
 
-_STEPS = 3  # before it is told that each of them is so
+_STEPS = 3  # before a report that it is so in each
 _TWICE = 2  # steps by one gradient
 _BACK = 0.9  # of a step that is taken back
 

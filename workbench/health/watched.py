@@ -10,10 +10,10 @@ from typing import Any
 
 from .finding import listed, plural
 
-SPIKE = 10  # times the usual norm of all gradients that is told
+SPIKE = 10  # times the usual norm of all gradients that is reported
 _USUAL = 5  # watched steps before anything is called usual
-_DEAD = 0.95  # the share of dead units from which a layer is told
-_PATIENCE = 3  # watched steps in a row without a gradient, or with a learning rate of 0, before that is told
+_DEAD = 0.95  # the share of dead units from which a layer is reported
+_PATIENCE = 3  # watched steps in a row without a gradient, or with a learning rate of 0, before that is reported
 _NO_STEP = "the learning rate"  # told, but another step would show no more
 
 

@@ -339,7 +339,7 @@ class Exploration(Picture):
 
     def _story(self) -> Storyboard:
         """Return the positions in order."""
-        samples = self._sample()  # every graph is met before the first is told
+        samples = self._sample()  # every graph is laid out before the first is described
         boxes, arrows = self._all.scene.boxes, self._all.scene.arrows
         before: tuple[dict[str, Any], dict[str, Any]] = boxes, arrows
         steps: list[StoryStep] = []

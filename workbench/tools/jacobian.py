@@ -112,7 +112,7 @@ def variables_of(f: Callable[..., Any], count: int) -> list[str]:
 def function_name(f: Callable[..., Any]) -> str:
     """Return the name of a function or a Function; `f` if it has none."""
     owner = getattr(f, "__self__", None)
-    is_applied = isinstance(owner, type) and getattr(f, "__name__", "") == "apply"  # of PyTorch's Functions too
+    is_applied = isinstance(owner, type) and getattr(f, "__name__", "") == "apply"  # PyTorch Functions too
     name = getattr(owner if is_applied else f, "__name__", "f")
     return "f" if name == "<lambda>" else name
 

@@ -104,7 +104,7 @@ class CheckpointError(RuntimeError):
     """A recomputation that differs from the first run, or one that is refused."""
 
 
-TENSOR = object()  # stands where a tensor was among arguments
+TENSOR = object()  # the placeholder of a tensor among arguments
 
 
 def apart(args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
@@ -173,7 +173,7 @@ class Region:
         self.arguments._pack(tuple(tensors))
         self.slots: list[weakref.ref[_Slot]] = []
         self.described: list[Any] = []
-        self.is_over = False  # the forward; until then a backward inside it may find fewer slots than there will be
+        self.is_over = False  # the forward; until then, a backward pass inside it may find only some of the slots
 
     def run(self, args: Sequence[Any]) -> Any:
         """Run the forward, and return the result, whose graph has slots for saved tensors."""

@@ -134,7 +134,7 @@ class watch:  # named as what a user writes: `with watch(model, optimizer):`
         self._dead: list[tuple[str, int, Any]] = []  # which ReLU of which layer, and its share of dead units
         self._own: list[tuple[int, Any]] = []  # of parameters, the norms of gradients that are to be averaged
         self._relus: set[int] = set()  # ids of what layers with units gave
-        self._before: tuple[Any, ...] | None = None  # what was summed up before the optimiser's step
+        self._before: tuple[Any, ...] | None = None  # the statistics from before the optimizer's step
 
     def _hook_model(self) -> None:
         """Add hooks to the layers if this step is watched, and remove them otherwise."""

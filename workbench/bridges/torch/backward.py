@@ -52,7 +52,7 @@ class Task:
         self.captures: dict[tuple[int, int], list[int]] = {}  # place and output -> what is wanted of it, by index
         self.captured: dict[int, int] = {}  # index -> where that is recorded
         self.running: int | None = None
-        self.retained: int | None = None  # the node of which is told what tensors keep of what has come to it
+        self.retained: int | None = None  # the node whose incoming gradients tensors may retain
         self.last: int | None = None  # that has run
 
 
@@ -489,7 +489,7 @@ class BackwardRecorder(OperationRecorder):
 
     def _note_failure(self, task: int | None, at: int | None, error: BaseException, about: Sequence[Any] = ()) -> None:
         self._put_refused(task, at, error, about)
-        if not hasattr(error, "_workbench_failure"):  # else a backward inside of this one has failed
+        if not hasattr(error, "_workbench_failure"):  # otherwise a backward pass inside this one failed
             name = next((value_of(raw, "name") for raw in self._raw if raw[:2] == (NodeCreated, at)), "")
             with suppress(AttributeError):  # of a type that has no room for it
                 error._workbench_failure = self, self.count, name.rpartition("::")[2]  # type: ignore[attr-defined]
@@ -509,7 +509,7 @@ class BackwardRecorder(OperationRecorder):
                 kinds["retained"].setdefault(place, []).append(retained(nr))
                 self._retaining.setdefault(place, []).append((nr, ref(tensor)))
         looked_at = set(kinds["tensor"])
-        for place, before in self._hooks.items():  # nobody has looked at those of a node that cannot run
+        for place, before in self._hooks.items():  # those of a node that can't run weren't read
             on_nodes.setdefault(place, [each for each in before if each[0] in ("before", "after")])
             for kind, places in kinds.items():
                 if place not in looked_at:
@@ -557,7 +557,7 @@ class _HookOfUser:
 
     def __call__(self, *given: Any) -> Any:
         recorder = self._recorder
-        if not recorder.is_on_now():  # a backward in another thread
+        if not recorder.is_on_now():  # a backward pass in another thread
             return self._hook(*given)
         before = self._copies(given[0], True)
         recorder.hooks_of = self._place

@@ -198,7 +198,7 @@ class TorchDescriber(ModelDescriber):
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
         self._key = f"workbench recording {next_tag()}"
-        self.inside: list[torch.Tensor] = []  # results inside of the operation that runs, where somebody shows them
+        self.inside: list[torch.Tensor] = []  # results inside the running operation, if InnerValues shows them
         self._old_keys: list[str] = []  # of earlier chapters
         self._birth = f"{self._key}: birth"
         self._entry: Any = None  # of the innermost module that is being called
@@ -347,7 +347,7 @@ class TorchDescriber(ModelDescriber):
         node, nr = self._made.get(serial, (None, 0))
         value, base = self._value(view, serial), self._base(view, serial)
         found[serial] = serial, value, version, view.requires_grad, node, nr, None, None, None, base
-        self._versions.pop(serial, None)  # it is told of again as an argument
+        self._versions.pop(serial, None)  # it is recorded again as an argument
 
     def _may_be_stale(self, tensor: torch.Tensor) -> bool:
         """Return True if reading its `grad_fn` may make PyTorch create a node."""
@@ -554,7 +554,7 @@ class TorchDescriber(ModelDescriber):
             elif (own := outputs.get(output, 0)) == 0:
                 own = outputs[output] = next_tag()
                 self._tensors.add(own)
-                # Its values are known if a node has saved it, else its kind alone, and that once it is asked for.
+                # Its values are known if a node saved it, otherwise only its kind, computed on first use.
                 value = place if result is None or nr else kept_of(result, self._limit)
                 found[own] = own, value, 0, True, serial, nr, None, None, None, None
             if result is not None and nr == 0 and self._have(result) is None:
@@ -689,7 +689,7 @@ def kept_of(tensor: torch.Tensor, limit: int) -> Any:
         if kind is not None and tensor.is_cpu:
             size = tensor.nbytes
             if size <= _FEW_BYTES and not tensor.is_neg():
-                if address := tensor.data_ptr():  # a tenth of the time of NumPy, which is asked for the rest
+                if address := tensor.data_ptr():  # ten times as fast as NumPy, which reads the rest
                     shape, strides = tensor.shape, None
                     if not tensor.is_contiguous():
                         strides, size = _spread(tensor, shape)

@@ -1,4 +1,4 @@
-"""A backward pass of PyTorch's own engine that stops before each node, and its graph as nodes of the workbench's.
+"""A backward pass in PyTorch's own engine that stops before each node, and its graph as nodes of the workbench's.
 
 The real backward pass runs in a thread. A hook holds it before each node; PyTorch calls the hook in that thread or in
 that of a device. A mirror of its graph lets every tool for the workbench's backward passes work on this one: a mirror's

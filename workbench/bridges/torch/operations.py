@@ -91,9 +91,9 @@ def unobserved() -> Any:
 class OperationRecorder(TorchDescriber):
     """A recorder that adds a raw tuple for each operation, write and new gradient."""
 
-    asked: Callable[[Any, Any, dict[str, Any]], Any]  # calls what runs a backward
-    refused: Callable[[Exception, Any], None]  # is told which error came of which arguments
-    _news_come: Callable[[], None]  # something is about to be put down
+    asked: Callable[[Any, Any, dict[str, Any]], Any]  # calls a function that runs a backward pass
+    refused: Callable[[Exception, Any], None]  # records the error of an operation, with its arguments
+    _news_come: Callable[[], None]  # something is about to be recorded
     suspend: Callable[[], None]  # nothing of the recording is there until `resume`
     resume: Callable[[], None]
 
@@ -228,7 +228,7 @@ class OperationRecorder(TorchDescriber):
         super()._put_write(tensor, name, stack)
         serial = self._tag(tensor)
         if serial in self._tensors and is_leaf(tensor):
-            self._versions.pop(serial, None)  # it is told of again as an argument
+            self._versions.pop(serial, None)  # it is recorded again as an argument
         elif serial in self._tensors:
             self._versions[serial] = version_of(tensor)
 
@@ -695,7 +695,7 @@ class CompiledCalls:
         """Handle the start and the end of a compiled function, so that none of the recorder's code is compiled."""
         if self._frame is frame:
             before, self._frame = self._set(callback), None
-            self._end(frame.f_locals.get("result"))  # which it has from 2.12 on: before that nobody knows it
+            self._end(frame.f_locals.get("result"))  # PyTorch 2.12 and later have it; before, it isn't known
             return before
         if self._frame is None and not self._depth and callable(callback):
             self._frame = frame

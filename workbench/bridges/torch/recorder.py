@@ -94,7 +94,7 @@ class TorchRecorder(InChapters, BackwardRecorder):
         if self._mode_at is not None:
             _set_modes([each for each in modes if each is not self._mode], self._mode_at)
         self._uninstall()
-        self.hooks_on_nodes = True  # nobody tells whether one is registered meanwhile
+        self.hooks_on_nodes = True  # PyTorch doesn't report one that is registered meanwhile
 
     def _go_on(self) -> None:
         self._install()
@@ -143,7 +143,7 @@ class TorchRecorder(InChapters, BackwardRecorder):
         return not self.is_computing() and _functorch.maybe_current_level() is None
 
     def _let_go(self) -> None:
-        if not self._going:  # a backward knows places among the raw events
+        if not self._going:  # a backward pass stores places among the raw events
             super()._let_go()
 
     def _forget_known(self) -> None:

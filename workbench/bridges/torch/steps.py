@@ -62,7 +62,7 @@ class StepsRecording(TorchRecording):
         """Run this as soon as no operation and no backward pass is running: during these the mode is elsewhere."""
         mode, before = self._recorder._mode, sys.getprofile()
         stack = torch.overrides._get_current_function_mode_stack
-        file = TorchRecorder.run_backward.__code__.co_filename  # of what a backward goes through here
+        file = TorchRecorder.run_backward.__code__.co_filename  # the file of frames that a backward pass has here
 
         def is_outside(frame: FrameType | None) -> bool:
             if mode not in stack():

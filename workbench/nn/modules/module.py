@@ -263,7 +263,7 @@ def _registered(hooks: OrderedDict[int, Any], hook: Any, prepend: bool) -> Remov
     return handle
 
 
-# Modules in rows stand in this file because models that were pickled name it.
+# Sequential and ModuleList are in this file because pickled models name it.
 
 
 class _Row(Module):
