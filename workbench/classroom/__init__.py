@@ -76,11 +76,11 @@ That's all. `from workbench.classroom import check` in the first cell finds the 
 again when you change it. `workbench release cube.ipynb --student DIR` writes the version without solutions;
 `--nbgrader` and `--otter` write assignments with points. Each also writes the exercise file, *sealed*.
 
-**Sealed.** Your exercise file contains the solutions: keep it to yourself. A sealed file judges the same answers with the
-same messages, but contains neither solutions nor wrong answers. Instead it has the results of the probes for them, as
-compressed text, and `find("slope-of-a-cube").solution` raises an error. Anyone can decode that text. If an exercise asks
-for a value, the text contains the value; if it asks for code, the text contains the code's results, and not the code.
-So `release` runs each probe on each solution and each wrong answer. It reports what it can't seal: a probe with
+**Sealed.** Your exercise file contains the solutions: keep it to yourself. A sealed file judges the same answers with
+the same messages, but contains neither solutions nor wrong answers. Instead it has the results of the probes for them,
+as compressed text, and `find("slope-of-a-cube").solution` raises an error. Anyone can decode that text. If an exercise
+asks for a value, the text contains the value; if it asks for code, the text contains the code's results, and not the
+code. So `release` runs each probe on each solution and each wrong answer. It reports what it can't seal: a probe with
 different results each time (seed it: `torch.manual_seed(0)`), or one that uses the solution itself. Functions that a
 probe needs must be separate from the solution, and remain readable. Nothing else of the file does, comments included.
 
@@ -95,7 +95,7 @@ probe below takes cases. A case is a list of arguments, in which floats and list
 - `checked` and `checked_twice`: the outcomes of gradcheck and gradgradcheck,
 - `returned`: for each argument, whether backward returns None or a gradient,
 - `slopes_of(f, ...)`: whether the answer is the backward of f,
-- `backward_of(f, ...)`: the gradients that a backward function returns, in tables that mark wrong cells. The solution
+- `backward_of(f, ...)`: the gradients that the answer returns, in tables that mark wrong cells. The solution
   `by_engine(f)` saves you from writing one.
 
 Any function of yours can be a probe, too. `tensor` and `words` reject an answer of another kind with a message, and so
@@ -105,9 +105,9 @@ does `raise Unusable("your code ...")`. Without probes an exercise asks for a va
 answer that shows it; a tuple holds several such answers.
 
 **Cells.** The markers enclose whole bodies, or lines that assign a name that already has a value, so that the cell
-runs without them. An answer that is None or ..., or a function with an empty body, is "not answered yet"; if None itself
-is right, start with `answer = ...`. Each checked name belongs to one exercise only: after a failing cell, the answer of
-another exercise would be taken for its own.
+runs without them. An answer that is None or ..., or a function with an empty body, is "not answered yet"; if None
+itself is right, start with `answer = ...`. Each checked name belongs to one exercise only: after a failing cell, the
+answer of another exercise would be taken for its own.
 """
 
 from .checks import check, grade, progress

@@ -508,7 +508,7 @@ def returned(*cases: _Case) -> Probe:
 def gradients(*cases: _Case) -> Probe:
     """Make a probe that returns the gradients of each argument, with a different weight for each result element.
 
-    With equal weights, a backward() that forgets `grad_output` or sums too much wouldn't be noticed.
+    With equal weights, an answer that forgets `grad_output` or sums too much wouldn't be noticed.
     """
     return Cases(lambda answer, case: _gradients(answer, _leaves(case, True)), cases)
 
@@ -629,7 +629,7 @@ def slopes_of(function: Callable[..., Any], *cases: _Case) -> Probe:
 
 
 def backward_of(function: Callable[..., Any], *cases: _Case) -> Probe:
-    """Make a probe that returns the gradients of a backward function, and marks wrong cells in tables.
+    """Make a probe that returns an answer's gradients, and marks wrong cells in tables.
 
     The answer is called as in `slopes_of`; a case contains the function's arguments. The incoming gradient has a
     different number in each cell, and the engine doesn't record, so an answer can't use it.

@@ -1,7 +1,7 @@
-"""A picture as a person holds it: a notebook shows it, a page plays it, `save` keeps it.
+"""A picture for people: a notebook shows it, a page plays it, `save` writes it to a file.
 
-The page, and the part of one that a notebook keeps, play in any browser, with no kernel and no network. The suffix of a
-file's name says which face is written.
+The page, and the part of one that a notebook stores, play in any browser, without a kernel or a network. The suffix of
+a file's name sets the format.
 """
 
 from __future__ import annotations
@@ -32,30 +32,39 @@ from .theme import Theme, live_css, theme_named
 
 
 class Picture:
-    """A storyboard with all its faces: in a notebook the player, an image where that cannot run, and always text.
+    """A storyboard in every format: in a notebook the player, an image if that can't run, and always text.
 
-    A notebook keeps at most 150 kB of it, of a film 400 kB, and says what of a larger one is left out; `save` keeps
-    all.
+    A notebook stores at most 150 kB of it, or 400 kB of an animation, and says what is left out of a larger one; `save`
+    writes everything.
     """
 
     def __init__(self, storyboard: Storyboard) -> None:
         self.storyboard = storyboard
 
     def save(self, path: str | PathLike[str], step: int | None = None, theme: str | Theme | None = None) -> None:
-        """Write a file by its suffix: a page, film, still picture, graph in text, or data.
+        """Write a file in the format of its suffix: a page, animation, still picture, graph as text, or data.
 
-        .html, .gif and .mp4 play; .svg, .png, .pdf, .dot and .mmd (Mermaid) show what the view is about at one glance
-        (a graph before backward frees any of it), or one step (counted from 0: what a player calls "5 / 7" is step 4);
-        .json is data. `theme` is light, dark, projector or print.
+        .html, .gif and .mp4 play. .svg, .png, .pdf, .dot and .mmd (Mermaid) show the essence of the view (such as a
+        graph before backward frees any of it), or one step. .json is data.
+
+        Args:
+            path: Where to write.
+            step: The step to draw, counted from 0: the player's "5 / 7" is step 4.
+            theme: "light", "dark", "projector" or "print".
+
+        Raises:
+            ValueError: if there is no such suffix, step or theme.
+            ModuleNotFoundError: if the package that draws the format isn't installed; it contains the command to type.
+            OSError: if the file can't be written.
         """
         save_as(self.storyboard, path, step, theme)
 
     def to_html(self, theme: str | Theme | None = None) -> str:
-        """A page that plays the picture with no kernel and no network (theme None: as its reader likes)."""
+        """Return a self-contained page that plays the picture; without a theme it follows the reader's setting."""
         return to_html(self.storyboard, theme)
 
     def to_svg(self, k: int | None = None, theme: str | Theme = "light") -> str:
-        """The picture after step k (None: its own choice, as `save` makes it) as a standalone SVG document."""
+        """Return the picture after step k as an SVG document; for None it chooses the step, as `save` does."""
         return to_svg(self.storyboard, k, theme)
 
     def __repr__(self) -> str:

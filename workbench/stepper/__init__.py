@@ -1,6 +1,6 @@
-"""Stepping a real backward: forwards, back, and sideways with another gradient.
+"""Stepping a real backward pass: forward, back, and onto another branch with a changed gradient.
 
-`step(loss)` returns a Stepper over the engine's own graph task, of which every `step()` runs exactly one node.
+`step(loss)` returns a Stepper over the engine's own graph task; every `step()` runs exactly one node.
 """
 
 from .begin import step

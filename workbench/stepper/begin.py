@@ -1,4 +1,4 @@
-"""`step()`: a backward that has not run yet, of whichever engine its tensors are."""
+"""`step()`: a backward pass that hasn't run yet, for the engine of its tensors."""
 
 from __future__ import annotations
 
@@ -26,12 +26,19 @@ def step(
     retain_graph: bool | None = None,
     allow_unused: bool | None = None,
 ) -> Stepper:
-    """A backward of `loss` that has not run yet, to be driven node by node.
+    """Return a Stepper for the backward pass of `loss`, which runs node by node.
 
-    `loss` is a tensor, or several; `grad` the gradient to begin with, not needed for a single element. The steps do
-    what `loss.backward()` does, or, with `inputs`, what `autograd.grad` does: nothing is accumulated, and the
-    gradients are in `.grads`. Errors are those of these two; that one of the `inputs` is not used (unless
-    `allow_unused`) is raised when no node is left to run.
+    The steps do what `loss.backward()` does. With `inputs` they do what `autograd.grad` does: nothing is accumulated,
+    and the gradients are in `.grads`. The errors are those of these two; an unused input raises one when no node is
+    left to run.
+
+    Args:
+        loss: A tensor, or several.
+        inputs: The tensors to return gradients for; None to accumulate into all leaves.
+        grad: The gradient to start with; may be omitted for a single element.
+        create_graph: Record the backward pass, so that gradients can be differentiated.
+        retain_graph: Keep the graph for another backward pass.
+        allow_unused: Accept an input that isn't used.
     """
     first = loss[0] if isinstance(loss, tuple | list) and loss else loss
     if is_of_torch(first):
@@ -68,6 +75,6 @@ def step(
 
 
 def _runs_whole(task: GraphTask, node: Node) -> bool:
-    """Whether a node's gradients are all wanted: of one that gives only some, what it reads for the others is not."""
+    """Return True if all of a node's gradients are wanted; otherwise it may not read everything it saved."""
     needed = task._needed
     return needed is None or (node in needed and all(to in needed for to, _ in node.edges() if to is not None))

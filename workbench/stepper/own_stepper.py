@@ -1,6 +1,6 @@
-"""Stepping an engine that somebody wrote themselves: the same stepper, over a mirror of its graph.
+"""Stepping an engine that you wrote: the same stepper, over a mirror of its graph.
 
-Each step runs the engine's own node, a leaf's step its own accumulation.
+Each step runs the engine's own node; a leaf's step is the engine's own accumulation.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from .steps import Breakpoint, are_equal, recorded
 
 
 class OwnStepper(Stepper):
-    """A backward of an engine of somebody's own, of which every step runs one node.
+    """A backward pass of your own engine, in which every step runs one node.
 
-    Between steps the engine's leaves have the gradients that have come so far, and going back takes them out again.
+    Between steps the engine's leaves have the gradients so far; going back removes them again.
     """
 
     def __init__(self, task: GraphTask, inputs: Sequence[Any] | None, graph: Recorder, driver: OwnEngine) -> None:
@@ -38,7 +38,7 @@ class OwnStepper(Stepper):
 
     @property
     def grads(self) -> dict[Any, Any]:
-        """The gradients so far: each leaf's `.grad`, or of each of the `inputs` asked for what arrived there."""
+        """The gradients so far: each leaf's `.grad`, or what arrived at each of the `inputs`."""
         if self._wanted is None:
             return {leaf: leaf.grad for leaf in map(self._driver.own_leaf, self._leaves())}
         found = [None if each is None else self._driver.new(each) for each in self._task.captured]
@@ -57,7 +57,7 @@ class OwnStepper(Stepper):
                 self._changed.append(before)
 
     def _before(self, node: Node) -> tuple[Any, Any, Any]:
-        """What a step is about to change; the mirror of a leaf gets numbers of its own to add to."""
+        """Return the state that a step is about to change, with new numbers for a leaf's mirror to add to."""
         if isinstance(node, OwnNode):
             keeper = getattr(node.real, "node", node.real)  # of a write through a view: what the write has saved
             return keeper, getattr(keeper, "saved", None), None
@@ -68,7 +68,7 @@ class OwnStepper(Stepper):
         return leaf, grad, values
 
     def _accumulate(self, node: AccumulateGrad) -> None:
-        """Let the engine add the gradient to its leaf's, and show what came of that."""
+        """Let the engine add the gradient to its leaf's, and show the result."""
         step, mirror = self.steps[-1], meta_of(node.variable)
         if step.incoming and step.incoming[0] is not None:
             self._driver.accumulate(node, step.incoming[0])
@@ -81,7 +81,7 @@ class OwnStepper(Stepper):
         self._undo[-1] = replace(self._undo[-1], left=gradient_of(node))
 
     def back(self, n: int = 1) -> Stepper:
-        """Undo the last `n` steps: all is as it was on arriving there."""
+        """Undo the last `n` steps, and restore the state from before them."""
         super().back(n)
         for _ in range(n):
             thing, had, values = self._changed.pop()
@@ -100,15 +100,15 @@ class OwnStepper(Stepper):
         return self
 
     def watch(self, tensor: Any) -> list[tuple[int, Any]]:
-        """How the gradient of a tensor came about: (number of the step, its value from then on), node by node."""
+        """Return how the gradient of a tensor came about: (number of the step, value from then on), node by node."""
         return super().watch(self._driver.mirror(tensor))
 
     def run(self, until: Any = None) -> Stepper:
-        """Run to the end, or to the next breakpoint, or until a place or condition such as `breakpoint` takes."""
+        """Run to the end, to the next breakpoint, or until a place or condition that `breakpoint` takes."""
         return super().run(self._driver.mirror(until))
 
     def breakpoint(self, place: Any = None, **about: Any) -> Breakpoint:
-        """Stop every run before a place, or right after a step with such gradients."""
+        """Stop every run before a place, or directly after a step with such gradients."""
         return super().breakpoint(self._driver.mirror(place), **about)
 
     def edit(self, node: Any, input_nr: int, value: Any) -> Stepper:
@@ -120,7 +120,7 @@ class OwnStepper(Stepper):
 def step_own(
     loss: Any, inputs: Any, grad: Any, create_graph: bool, retain_graph: bool | None, allow_unused: bool | None
 ) -> OwnStepper:
-    """As `step`, for tensors of an engine that is driven."""
+    """Return a Stepper for tensors of an engine passed to `drive`."""
     outputs = tuple(loss) if isinstance(loss, tuple | list) else (loss,)
     driver = drivers[type(outputs[0])]
     if create_graph:

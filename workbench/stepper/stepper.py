@@ -1,4 +1,4 @@
-"""The stepper: a real backward that the user drives, and where it stands."""
+"""The stepper: a real backward pass that the user drives, and its position."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ from .steps import (
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """What takes a step back: the engine's state, what was edited before it, and the leaf's gradient that it left.
+    """What undoes a step: the engine's state, the edits before it, and the leaf's gradient that it replaced.
 
-    Where the backward records what it computes, `known` is what the stepper's graph had told of before.
+    If the backward pass records a graph, `known` is the part of the graph that was known before.
     """
 
     snapshot: Snapshot
@@ -76,14 +76,14 @@ class Undo:
 
 
 def gradient_of(node: Node) -> tuple[Tensor | None, int]:
-    """The gradient that is at a leaf now, and its version, by which writing into it is seen."""
+    """Return a leaf's current gradient, and its version, which reveals writes into it."""
     grad = node.variable.grad if type(node) is AccumulateGrad else None
     # One made in inference mode has no version of its own.
     return grad, 0 if grad is None or grad.is_inference() else grad._version
 
 
 class PausedBackward:
-    """A backward between two of its steps."""
+    """A backward pass between two of its steps."""
 
     def __init__(self, task: GraphTask, inputs: Sequence[Any] | None, graph: Recorder) -> None:
         self._task, self._inputs, self._graph = task, inputs, graph
@@ -110,7 +110,7 @@ class PausedBackward:
 
     @property
     def position(self) -> int:
-        """How many steps were taken."""
+        """The number of steps taken."""
         return len(self._undo)
 
     @property
@@ -120,17 +120,17 @@ class PausedBackward:
 
     @property
     def branch(self) -> Branch:
-        """The branch it is on."""
+        """The current branch."""
         return self._branch
 
     @property
     def error(self) -> BaseException | None:
-        """What the last step raised, without the traceback, which would keep this stepper alive."""
+        """The error of the last step, without its traceback, which would keep this stepper alive."""
         return self._branch.steps[self.position - 1].error if self.position else None
 
     @property
     def done(self) -> bool:
-        """Whether every node has run."""
+        """True if every node has run."""
         return not self._task._ready and self.error is None
 
     @property
@@ -140,13 +140,13 @@ class PausedBackward:
 
     @property
     def ready(self) -> list[Node]:
-        """The nodes that may run now, in the order in which the engine will take them."""
+        """The nodes that may run now, in the order in which the engine takes them."""
         heap = self._task._ready.copy()
         return [pop_ready(heap) for _ in range(len(heap))]
 
     @property
     def pending(self) -> list[Waiting]:
-        """The gradients that wait, first those of nodes that may run, and how many deliveries each still waits for."""
+        """The waiting gradients, first those of nodes that may run, each with the number of missing contributions."""
         task, ready = self._task, self.ready
         age = {node: place for place, node in enumerate(task._waiting)}
         others = sorted(task._buffers.keys() - set(ready), key=lambda node: (-node.seq, age[node]))
@@ -166,13 +166,13 @@ class PausedBackward:
 
     @property
     def grads(self) -> dict[Any, Tensor | None]:
-        """The gradients so far: each leaf's `.grad`, or of each of the `inputs` asked for what arrived there."""
+        """The gradients so far: each leaf's `.grad`, or what arrived at each of the `inputs`."""
         if self._inputs is None:
             return {node.variable: node.variable.grad for node in self._leaves()}
         return dict(zip(self._inputs, map(gradient_tensor, self._task.captured), strict=True))
 
     def watch(self, tensor: Tensor) -> list[tuple[int, Tensor | None]]:
-        """How the gradient of a tensor came about: (number of the step, its value from then on), node by node."""
+        """Return how the gradient of a tensor came about: (number of the step, value from then on), node by node."""
         if not isinstance(tensor, Tensor):
             raise TypeError(NOT_WATCHED.format(type(tensor).__name__))
         node, nr = place_of(tensor)
@@ -183,7 +183,7 @@ class PausedBackward:
         return [(number, gradient_tensor(value)) for number, value in self._arrivals((node, nr))]
 
     def _arrivals(self, place: Place) -> list[tuple[int, Any]]:
-        """What has waited at a place, and from which step on, as the engine carries it."""
+        """Return the gradients that waited at a place, as the engine carries them, each with the step from which on."""
         found = [(0, self._seeds[place])] if place in self._seeds else []
         for step in self.steps:
             found += [(step.number - 1, step.edits[place])] if place in step.edits else []
@@ -197,7 +197,7 @@ class PausedBackward:
         return told(self)
 
     def _line_told(self) -> list[str]:
-        """The line that made the node which is next, where that is another engine's; or that nobody knows it."""
+        """Return the line that created the next node, for another engine; or that it isn't known."""
         return []
 
     def _tell(self) -> None:
@@ -207,7 +207,11 @@ class PausedBackward:
     # What the nodes of this backward are called.
 
     def _checked(self, stop: Breakpoint) -> Breakpoint:
-        """The same, which now knows what the leaves are called; ValueError where no node is like that."""
+        """Return the breakpoint with the names of the leaves.
+
+        Raises:
+            ValueError: if no node fits it.
+        """
         nodes, leaves = self._to_run(), self._leaf_names
         if isinstance(stop.place, str) and not any(is_called(node, stop.place, leaves) for node in nodes):
             names = ", ".join(sorted({node_name(node) for node in nodes})) or "none"
@@ -218,7 +222,7 @@ class PausedBackward:
         return replace(stop, names=leaves)
 
     def _to_run(self) -> list[Node]:
-        """The nodes that run in this backward, whether or not they have."""
+        """Return all nodes of this backward pass, run or not."""
         needed = self._task._needed
         return [node for node in self._task._waiting if needed is None or node in needed]
 
@@ -260,23 +264,23 @@ class PausedBackward:
     # What is remembered.
 
     def _kept(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Gradients to be remembered: copies where code of the user's may write into them later."""
+        """Return gradients to store: copies if the user's code may write into them later."""
         return tuple([g.copy() if self._copies and isinstance(g, np.ndarray) else g for g in gradients])
 
     def _waiting_at(self, places: set[Place]) -> dict[Place, Any]:
-        """The gradients that wait at some places now."""
+        """Return the gradients that wait at some places now."""
         found = {place: self._carried(*place) for place in places}
         return {place: self._kept((g,))[0] for place, g in found.items() if g is not None}
 
     def _carried(self, node: Node, nr: int) -> Any:
-        """The gradient that waits at a place, as the engine carries it; None where there is none."""
+        """Return the gradient that waits at a place, as the engine carries it; None if there is none."""
         have = self._task._buffers.get(node)
         gradients = have if type(have) is list else [have]
         return gradients[nr] if 0 <= nr < len(gradients) else None
 
 
 class _Heard:
-    """What the engine says of one step of a task: gradients that came in and went out, what hooks did, what it made."""
+    """The events of one step of a task: incoming and outgoing gradients, hooks, and new nodes."""
 
     def __init__(self, task: GraphTask, incoming: tuple[Any, ...], graph: Recorder) -> None:
         self.task, self.incoming, self.outgoing, self.captured = task, incoming, (), False
@@ -298,11 +302,11 @@ class _Heard:
 
 
 class Stepper(PausedBackward):
-    """A backward that runs node by node, forwards and back, over the engine's own graph task.
+    """A backward pass that runs node by node, forward and back, over the engine's own graph task.
 
-    Between steps everything is as the engine has it there: leaves' `.grad`, what is saved and what is freed. Going
-    back restores that; what code of yours did besides (prints, random numbers it drew) stays done, and `warnings` says
-    so of hooks. It keeps every gradient and every saved tensor it has seen for as long as it lives itself.
+    Between steps everything is in the engine's state: the leaves' `.grad`, what is saved and what is freed. Going back
+    restores that. Other effects of your code (output, random numbers) stay, and `warnings` says so for hooks. While it
+    exists, it keeps every gradient and saved tensor that it has seen.
     """
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
@@ -312,7 +316,11 @@ class Stepper(PausedBackward):
     # Going forwards.
 
     def step(self, n: int = 1) -> Stepper:
-        """Run the next `n` nodes, or those that are left. RuntimeError after an error, until you go back."""
+        """Run the next `n` nodes, or those that are left.
+
+        Raises:
+            RuntimeError: after an error, until you go back.
+        """
         self.reason = None
         try:
             for _ in range(_count(n, "step")):
@@ -324,10 +332,11 @@ class Stepper(PausedBackward):
         return self
 
     def run(self, until: Any = None) -> Stepper:
-        """Run to the end, or to the next breakpoint, or until a place or condition such as `breakpoint` takes.
+        """Run to the end, to the next breakpoint, or until a place or condition that `breakpoint` takes.
 
-        A node, tensor, operation ("mul", "MulBackward0") or scope is stopped at before it runs; a function of the
-        step just taken right after the step for which it is true, as are "not finite" and "norm > 10".
+        Args:
+            until: A node, a tensor, an operation ("mul", "MulBackward0") or a scope: the run stops before it. Or a
+                condition ("not finite", "norm > 10") or a function of the step just taken: it stops after that step.
         """
         stops = list(self.breakpoints)
         if until is not None:
@@ -335,7 +344,7 @@ class Stepper(PausedBackward):
         return self._go(stops, lambda: False)
 
     def over(self, scope: str) -> Stepper:
-        """Run until all nodes made in a scope have run (or to a breakpoint)."""
+        """Run until all nodes created in a scope have run, or to a breakpoint."""
         left = {node for node in self._to_run() if is_in_scope(node, scope)}
         if not left:
             raise ValueError(NO_SCOPE.format(scope, self._known_scopes()))
@@ -415,7 +424,7 @@ class Stepper(PausedBackward):
         self._refuse_unused()
 
     def _refuse_unused(self) -> None:
-        """What `autograd.grad` raises in the end for an input that got no gradient."""
+        """Raise the error of `autograd.grad` for an input without a gradient."""
         if self._outputs is None or not self.done:
             return
         for i, (tensor, gradient) in enumerate(zip(self._inputs or (), self._task.captured, strict=True)):
@@ -423,7 +432,7 @@ class Stepper(PausedBackward):
                 raise failed(RuntimeError(errors.UNUSED_INPUT.format(i)), tensor, *self._outputs)
 
     def _append(self, step: Step) -> None:
-        """Put a step down on the branch that went on like this from here before, or on a new one."""
+        """Add a step to the branch that continued the same from here before, or to a new one."""
         at, here = self.position, self._branch.steps
         for branch in (self._branch, *self.branches):
             shares = not at or (len(branch.steps) > at and branch.steps[at - 1] is here[at - 1])
@@ -442,7 +451,7 @@ class Stepper(PausedBackward):
     # Going back, and sideways.
 
     def back(self, n: int = 1) -> Stepper:
-        """Undo the last `n` steps, and what was edited since: all is as it was on arriving there."""
+        """Undo the last `n` steps and later edits, and restore the state from before them."""
         if _count(n, "back") > self.position:
             raise ValueError(TOO_FAR_BACK.format(counted(n, "step"), counted(self.position, "step")))
         self.reason = None
@@ -467,7 +476,7 @@ class Stepper(PausedBackward):
         return self
 
     def switch(self, branch: Branch | str) -> Stepper:
-        """Go over to another branch, to where it had come: back to where they part, and on with its gradients."""
+        """Continue on another branch where it stopped: go back to where they part, and replay its gradients."""
         branch = self._named(branch)
         course = list(branch.steps)
         shared = 0
@@ -482,7 +491,7 @@ class Stepper(PausedBackward):
         return self
 
     def _is_recorded(self) -> bool:
-        """Whether a recording that is on has this backward in it; nothing can be taken out of a recording."""
+        """Return True if an active recording contains this backward pass; events can't be removed from it."""
         return any(isinstance(each, Recorder) and each.id_of(tag(self._task)) is not None for each in listeners)
 
     def _take_back(self, edits: dict[Place, tuple[Any, Any]]) -> None:
@@ -492,8 +501,15 @@ class Stepper(PausedBackward):
     def edit(self, node: Any, input_nr: int, value: Any) -> Stepper:
         """Change the gradient that waits at a node, before the node runs.
 
-        `node` is a node, a tensor (whose gradient it then is), or the name or operation of the only such node at
-        which a gradient waits. `value` is a number, or an array or tensor of the gradient's shape.
+        Args:
+            node: A node, a tensor for its gradient, or the name or operation of the only such node where a gradient
+                waits.
+            input_nr: The number of the node's input gradient.
+            value: A number, or an array or tensor of the gradient's shape.
+
+        Raises:
+            TypeError: if `value` is anything else, or has another dtype.
+            ValueError: if its shape differs, or no gradient waits there.
         """
         node, input_nr = self._found(node), _index(input_nr)
         have = self._carried(node, input_nr)
@@ -517,7 +533,7 @@ class Stepper(PausedBackward):
             self._task._buffers[node] = gradient
 
     def compare(self, first: Branch | str, second: Branch | str | None = None) -> list[Difference]:
-        """The gradients that came out differently in two branches (the second is by default the one it is on)."""
+        """Return the gradients that differ between two branches; the second is the current one by default."""
         other = self._branch if second is None else self._named(second)
         return branch_differences(self._named(first), other, partial(node_called, self))
 
@@ -526,11 +542,15 @@ class Stepper(PausedBackward):
     def breakpoint(
         self, place: Any = None, *, nonfinite: bool = False, over: float | None = None, under: float | None = None
     ) -> Breakpoint:
-        """Stop every run before a place (operation, scope, node, tensor), or right after a step with such gradients.
+        """Stop every run before a place, or directly after a step with such gradients.
 
-        `place` may also be a function of the step just taken. `nonfinite`, `over` and `under` (bounds of the norm)
-        look at the gradients that came in and went out, at that place alone if there is one. Take it off again with
-        `s.breakpoints.remove(...)`.
+        Remove it with `s.breakpoints.remove(...)`.
+
+        Args:
+            place: An operation, a scope, a node, a tensor, or a function of the step just taken.
+            nonfinite: Stop after a step with incoming or outgoing gradients that aren't finite; at `place`, if given.
+            over: Stop if a gradient's norm is larger.
+            under: Stop if a gradient's norm is smaller.
         """
         found = self._checked(breakpoint_at(place, nonfinite=nonfinite, over=over, under=under))
         self.breakpoints.append(found)
@@ -552,7 +572,7 @@ def _index(input_nr: Any) -> int:
 
 
 def _like(error: BaseException) -> BaseException:
-    """An exception like this one, but without its traceback, whose frames hold the stepper."""
+    """Return an exception like this one, but without its traceback, whose frames keep the stepper alive."""
     try:
         twin = type(error).__new__(type(error), *error.args)
     except TypeError:  # a class that makes its exceptions in a way of its own

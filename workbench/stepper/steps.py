@@ -53,12 +53,12 @@ Place = tuple[Node, int]  # where a gradient arrives: a node, and which output o
 
 
 def node_name(node: Node) -> str:
-    """A node's name without its C++ namespace: `MulBackward0`, `AccumulateGrad`."""
+    """Return a node's name without its C++ namespace: `MulBackward0`, `AccumulateGrad`."""
     return node.name().rpartition("::")[2]
 
 
 def operation_of(node: Node) -> str:
-    """What a node is the backward of: `mul` for MulBackward0; a Function's own name."""
+    """Return the operation of a node: `mul` for MulBackward0; a Function's own name."""
     name = node_name(node)
     function = getattr(node, "_forward_cls", None)
     if function is not None:
@@ -68,22 +68,22 @@ def operation_of(node: Node) -> str:
 
 
 def is_called(node: Node, text: str, leaves: Mapping[Node, str]) -> bool:
-    """Whether a text names a node: by its name, its leaf's, its operation, or a scope it was made in, however deep."""
+    """Return True if a text names a node: by its name, its leaf's, its operation, or any scope around it."""
     return text in (node.name(), node_name(node), leaves.get(node), operation_of(node)) or is_in_scope(node, text)
 
 
 def is_in_scope(node: Node, scope: str) -> bool:
-    """Whether a node was made inside a scope, which may be given from any level on: "layer1" for "encoder/layer1"."""
+    """Return True if a node was created inside a scope, which may start at any level: "layer1" for "encoder/layer1"."""
     return f"/{scope.strip('/')}/" in f"/{scope_of(node)}/" if scope_of(node) is not None else False
 
 
 def numbers_of(gradient: Any) -> np.ndarray:
-    """A gradient's array, whether it is carried as one or as a tensor."""
+    """Return a gradient's array, whether it is carried as an array or as a tensor."""
     return np.asarray(getattr(gradient, "_array", gradient))
 
 
 def gradient_tensor(gradient: Any) -> Tensor | None:
-    """A gradient for the user to see: its tensor where a graph of it is recorded, else one that cannot be written."""
+    """Return a gradient for the user: its tensor if a graph of it is recorded, else a read-only one."""
     if gradient is None or isinstance(gradient, Tensor):
         return gradient
     view = numbers_of(gradient).view()
@@ -92,22 +92,22 @@ def gradient_tensor(gradient: Any) -> Tensor | None:
 
 
 def recorded(gradient: Any) -> Value | None:
-    """A gradient that the engine carries, as a trace tells it."""
+    """Return a gradient that the engine carries, as a trace stores it."""
     return None if gradient is None else Value.of(numbers_of(gradient))
 
 
 def gradient_text(gradient: Any) -> str:
-    """A gradient in a line; that there is none is said, too."""
+    """Return a gradient in one line, also if there is none."""
     return said(recorded(gradient))
 
 
 def norm_of(gradient: Any) -> float:
-    """The Euclidean norm."""
+    """Return the Euclidean norm."""
     return float(np.linalg.norm(numbers_of(gradient).astype(np.float64).ravel()))
 
 
 def are_equal(a: Any, b: Any) -> bool:
-    """Whether two gradients are the same numbers; nan is equal to nan."""
+    """Return True if two gradients have the same numbers; nan equals nan."""
     if a is None or b is None:
         return a is b
     return np.array_equal(numbers_of(a), numbers_of(b), equal_nan=True)
@@ -115,10 +115,10 @@ def are_equal(a: Any, b: Any) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Step:
-    """One node that ran: its number from 1 on, what came in at it, and what it gave to each of its inputs.
+    """One node that ran: its number, starting with 1, its incoming gradients, and those it sent to each input.
 
-    `captured` says that its gradient was taken for the caller, `hooks` which kinds of hooks ran, `error` what it
-    raised. `edits` are the gradients that were changed before it ran, `replaced` what had waited there.
+    `captured` is true if its gradient goes to the caller, `hooks` lists the kinds of hooks that ran, `error` is the
+    error it raised. `edits` are the gradients that were changed before it ran, `replaced` those that had waited there.
     """
 
     number: int
@@ -146,7 +146,7 @@ class Step:
 
     @property
     def op(self) -> str:
-        """The operation that made the node."""
+        """The operation that created the node."""
         return operation_of(self.node)
 
     @property
@@ -156,12 +156,12 @@ class Step:
 
     @property
     def grads(self) -> tuple[Tensor | None, ...]:
-        """The gradients that came in, one per output of the operation, as hooks left them."""
+        """The incoming gradients after hooks, one per output of the operation."""
         return tuple([gradient_tensor(g) for g in self.incoming])
 
     @property
     def outs(self) -> tuple[Tensor | None, ...]:
-        """The gradients that the node gave, one per input of the operation."""
+        """The outgoing gradients, one per input of the operation."""
         return tuple([gradient_tensor(g) for g in self.outgoing])
 
     @property
@@ -171,13 +171,13 @@ class Step:
 
     @property
     def is_finite(self) -> bool:
-        """Whether all its gradients are finite."""
+        """True if all its gradients are finite."""
         return all(np.isfinite(numbers_of(g)).all() for g in (*self.incoming, *self.outgoing) if g is not None)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Waiting:
-    """A gradient that waits at a node: what has arrived so far, and how many deliveries are still to come."""
+    """A gradient that waits at a node: the sum so far, and the number of missing contributions."""
 
     node: Node
     input_nr: int
@@ -191,7 +191,7 @@ class Waiting:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Branch:
-    """One course that the backward took; it shares its first `start` steps with the branch it left."""
+    """One course of the backward pass; it shares its first `start` steps with the branch it left."""
 
     name: str
     start: int = 0
@@ -199,7 +199,7 @@ class Branch:
 
     @property
     def edits(self) -> dict[Place, Tensor | None]:
-        """The gradients that were changed on the way, as they were set."""
+        """The gradients that were changed on this branch, with their new values."""
         return {place: gradient_tensor(value) for step in self.steps for place, value in step.edits.items()}
 
     def __repr__(self) -> str:
@@ -210,7 +210,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Difference:
-    """A gradient that came out otherwise in another branch, where a node's output takes it."""
+    """A gradient that differs in another branch, at an output of a node."""
 
     node: Node
     input_nr: int
@@ -220,7 +220,7 @@ class Difference:
 
     @property
     def leaf(self) -> Tensor | None:
-        """The leaf, if it is one's gradient."""
+        """The leaf, if it is a leaf's gradient."""
         return self.node.variable if type(self.node) is AccumulateGrad else None
 
     def __repr__(self) -> str:
@@ -228,12 +228,12 @@ class Difference:
 
 
 def at_output(called: str, node: Node, nr: int) -> str:
-    """A node in words, and which of its outputs, if it has several."""
+    """Return a node in words, with the number of its output if it has several."""
     return f"{called}[{nr}]" if node.multi else called
 
 
 def branch_differences(first: Branch, second: Branch, called: Callable[[Node], str] = node_name) -> list[Difference]:
-    """The nodes that ran in both branches and were given other gradients, in the order of the first."""
+    """Return the nodes that ran in both branches with different gradients, in the order of the first."""
     others = {step.node: step for step in second.steps}
     return [
         Difference(step.node, nr, gradient_tensor(a), gradient_tensor(b), at_output(called(step.node), step.node, nr))
@@ -249,9 +249,11 @@ def counted(count: int, word: str) -> str:
 
 
 def in_place_of(have: Any, value: Any, name: str) -> Any:
-    """A number, array or tensor as the engine would carry it instead of the gradient it has at the node of that name.
+    """Return a number, array or tensor in the form of the gradient that it replaces at a node.
 
-    Errors: TypeError for anything else and for a tensor of another dtype, ValueError for another shape.
+    Raises:
+        TypeError: if it is anything else, or a tensor of another dtype.
+        ValueError: if its shape differs.
     """
     want = numbers_of(have)
     if isinstance(value, Tensor):
@@ -283,7 +285,7 @@ def _array_of(value: Any) -> np.ndarray:
 
 
 def are_same(a: dict[Place, Any], b: dict[Place, Any]) -> bool:
-    """Whether the same gradients were changed to the same numbers."""
+    """Return True if the same gradients were changed to the same numbers."""
     return a.keys() == b.keys() and all(are_equal(a[place], b[place]) for place in a)
 
 
@@ -291,7 +293,7 @@ FEW = 5  # items named on one line, and differences told
 
 
 def told(s: PausedBackward) -> str:
-    """What ran, what is ready, what waits, and which gradients are there."""
+    """Return a text with the nodes that ran, those ready, the waiting gradients, and the finished ones."""
     ran, whole = ran_of(s), len(s._to_run())
     lines = [f"Stepper on {s.branch.name}: {len(ran)} of {counted(whole, 'node')} run"]
     if ran:
@@ -326,25 +328,25 @@ def told(s: PausedBackward) -> str:
 
 
 def ran_of(s: PausedBackward) -> list[Step]:
-    """The steps whose node ran: all but one that failed."""
+    """Return the steps whose node ran: all except one that failed."""
     return [step for step in s.steps if step.error is None]
 
 
 def other_branch(s: PausedBackward) -> Branch | None:
-    """The branch that the one it is on is compared with, if there is another: the first, or, of the first, the last."""
+    """Return the branch to compare the current one with, if there is another: the first, or for the first, the last."""
     if len(s.branches) == 1:
         return None
     return s.branches[-1 if s.branch is s.branches[0] else 0]
 
 
 def differing(s: PausedBackward, called: Callable[[Node], str]) -> list[Difference]:
-    """What came out otherwise so far than on the branch beside, in the order of the steps; `called` names the nodes."""
+    """Return what differs so far from the other branch, in the order of the steps; `called` names the nodes."""
     other = other_branch(s)
     return branch_differences(Branch(s.branch.name, steps=s.steps), other, called) if other is not None else []
 
 
 def against(each: Difference, other: Branch, value: Callable[[Any], str] = gradient_text) -> str:
-    """What a node receives here and on another branch, in words; `value` tells a gradient."""
+    """Return what a node receives here and on another branch, in words; `value` formats a gradient."""
     here, there = value(each.first), value(each.second)
     told = f"{each.called}: {here} here, {there} on {other.name}"
     if here != there:
@@ -354,7 +356,7 @@ def against(each: Difference, other: Branch, value: Callable[[Any], str] = gradi
 
 
 def _differences(s: PausedBackward) -> list[str]:
-    """One line for each of the first differences."""
+    """Return one line for each of the first differences."""
     other = other_branch(s)
     if other is None:
         return []
@@ -369,7 +371,7 @@ def _differences(s: PausedBackward) -> list[str]:
 
 
 def _gradients(s: PausedBackward) -> list[str]:
-    """One line for each gradient that is there, and one for those that are not."""
+    """Return one line for each existing gradient, and one for the missing ones."""
     if s._inputs is None:
         rows: list[tuple[str, Any]] = [(leaf_called(s, node), node.variable.grad) for node in s._leaves()]
     else:
@@ -381,14 +383,14 @@ def _gradients(s: PausedBackward) -> list[str]:
 
 
 def _few(words: list[str], last: bool = False) -> str:
-    """The first (or last) few of several words."""
+    """Return the first (or last) few of several words."""
     if len(words) <= FEW:
         return ", ".join(words)
     return f"{len(words) - FEW} more, then {', '.join(words[-FEW:])}" if last else f"{', '.join(words[:FEW])}, …"
 
 
 def node_called(s: PausedBackward, node: Node) -> str:
-    """A node in words: its name, the leaf it accumulates into, the scope it was made in."""
+    """Return a node in words: its name, its leaf if it accumulates, its scope."""
     if type(node) is AccumulateGrad:
         return f"AccumulateGrad of {leaf_called(s, node)}"
     scope = scope_of(node)
@@ -396,15 +398,15 @@ def node_called(s: PausedBackward, node: Node) -> str:
 
 
 def leaf_called(s: PausedBackward, node: AccumulateGrad) -> str:
-    """A leaf by its variable's name."""
+    """Return a leaf's variable name."""
     return s._leaf_names.get(node) or f"a leaf of shape {tuple(node.variable._array.shape)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Breakpoint:
-    """A reason to stop: before the nodes of a place run, or right after the step that had such gradients.
+    """A reason to stop: before the nodes of a place run, or directly after a step with such gradients.
 
-    With a place and gradients both must hold, the step being one of a node of that place.
+    With a place and a condition on gradients, it stops after a step at that place for which the condition holds.
     """
 
     place: str | Node | None = None
@@ -416,18 +418,18 @@ class Breakpoint:
 
     @property
     def is_about_gradients(self) -> bool:
-        """Whether it can be told only once the step was taken."""
+        """True if it can only be decided after the step."""
         return self.nonfinite or self.over is not None or self.under is not None or self.when is not None
 
     def _is_at(self, node: Node) -> bool:
         return is_called(node, self.place, self.names) if isinstance(self.place, str) else node is self.place
 
     def stops_before(self, node: Node | None) -> bool:
-        """Whether to stop now that this node is next."""
+        """Return True if it stops before this next node."""
         return node is not None and not self.is_about_gradients and self._is_at(node)
 
     def stops_after(self, step: Step) -> bool:
-        """Whether to stop now that this step was taken."""
+        """Return True if it stops after this step."""
         if not self.is_about_gradients or (self.place is not None and not self._is_at(step.node)):
             return False
         return bool(
@@ -438,7 +440,7 @@ class Breakpoint:
         )
 
     def told(self, called: Callable[[Node], str]) -> str:
-        """Where it stops, and on what condition: `before mul`, `after any node: a norm over 10`."""
+        """Return where it stops, and on what condition: `before mul`, `after any node: a norm over 10`."""
         place = called(self.place) if isinstance(self.place, Node) else self.place or "any node"
         return f"after {place}: {', '.join(self._conditions)}" if self.is_about_gradients else f"before {place}"
 
@@ -455,9 +457,9 @@ class Breakpoint:
 
 
 def breakpoint_at(place: Any, **about: Any) -> Breakpoint:
-    """A breakpoint from what a user names: an operation, a scope, a node, a tensor or a function of the step.
+    """Return a breakpoint for what a user names: an operation, a scope, a node, a tensor or a function of the step.
 
-    Or a condition in words: `not finite`, `norm > 10`, `norm < 1e-6`.
+    It may also be a condition in words: `not finite`, `norm > 10`, `norm < 1e-6`.
     """
     if isinstance(place, Tensor):
         place = place_of(place)[0]

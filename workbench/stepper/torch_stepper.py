@@ -1,4 +1,4 @@
-"""Stepping PyTorch's own engine: the same stepper, over a mirror of the graph that a real backward drives."""
+"""Stepping PyTorch's engine: the same stepper, over a mirror of the graph that a real backward pass drives."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ KEEPS_GRAPH = (
 
 
 class _MirrorRecorder(Recorder):
-    """Puts down the mirror of a graph, of each node the line that made the real one."""
+    """A recorder of the mirror of a graph, with the lines that created the real nodes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,11 +55,11 @@ class _MirrorRecorder(Recorder):
 
 
 class TorchStepper(Stepper):
-    """A backward of PyTorch's engine that runs node by node, held in a thread of its own.
+    """A PyTorch backward pass that runs node by node, held in a thread of its own.
 
-    Going back stops it and runs it again up to there: the graph is kept for that, whatever `retain_graph` says, and
-    hooks and your Functions' backward run again. Deleting the stepper ends the thread; the leaves then keep
-    the gradients that have come so far.
+    Going back stops it and runs it again up to there. For this the graph is kept regardless of `retain_graph`, and
+    hooks and your Functions' backward run again. Deleting the stepper ends the thread; the leaves keep the gradients so
+    far.
     """
 
     def __init__(self, task: GraphTask, inputs: Sequence[Any] | None, graph: _MirrorRecorder, driver: Driver) -> None:
@@ -72,9 +72,9 @@ class TorchStepper(Stepper):
 
     @property
     def grads(self) -> dict[Any, Any]:
-        """The gradients so far: each leaf's `.grad`, or of each of the `inputs` asked for what arrived there.
+        """The gradients so far: each leaf's `.grad`, or what arrived at each of the `inputs`.
 
-        A complex one of these is there when all have run.
+        A complex one exists when all nodes have run.
         """
         if self._wanted is None:
             return {leaf: leaf.grad for leaf in self._driver.leaves}
@@ -105,7 +105,7 @@ class TorchStepper(Stepper):
             self._driver.settle(node)
 
     def back(self, n: int = 1) -> Stepper:
-        """Undo the last `n` steps, by running the backward again up to there."""
+        """Undo the last `n` steps, by running the backward pass again up to there."""
         if n and self._driver.gives_away:
             raise RuntimeError(NO_WAY_BACK)
         super().back(n)
@@ -117,15 +117,15 @@ class TorchStepper(Stepper):
         return self
 
     def watch(self, tensor: Any) -> list[tuple[int, Any]]:
-        """How the gradient of a tensor came about: (number of the step, its value from then on), node by node."""
+        """Return how the gradient of a tensor came about: (number of the step, value from then on), node by node."""
         return super().watch(self._own(tensor))
 
     def run(self, until: Any = None) -> Stepper:
-        """Run to the end, or to the next breakpoint, or until a place or condition such as `breakpoint` takes."""
+        """Run to the end, to the next breakpoint, or until a place or condition that `breakpoint` takes."""
         return super().run(self._own(until))
 
     def breakpoint(self, place: Any = None, **about: Any) -> Breakpoint:
-        """Stop every run before a place, or right after a step with such gradients."""
+        """Stop every run before a place, or directly after a step with such gradients."""
         return super().breakpoint(self._own(place), **about)
 
     def edit(self, node: Any, input_nr: int, value: Any) -> Stepper:
@@ -135,9 +135,9 @@ class TorchStepper(Stepper):
         return super().edit(self._own(node), input_nr, value)
 
     def line(self, place: Any = None) -> SourceLine | None:
-        """The line of the program that made the node which runs next, or a tensor's, or a node, if that is known.
+        """Return the line that created the next node, a given node or a tensor, if it is known.
 
-        A recording around the forward tells it, or anomaly mode.
+        A recording around the forward knows it, or anomaly mode.
         """
         node = self.current if place is None else self._found(self._own(place))
         return None if node is None else source(self._lines.get(node))
@@ -151,7 +151,7 @@ class TorchStepper(Stepper):
         return [NO_LINE.format(node_name(node)) if self._lines else NO_LINES]
 
     def _own(self, place: Any) -> Any:
-        """What stands here for a tensor or a node of PyTorch's."""
+        """Return the mirror of a PyTorch tensor or node."""
         if isinstance(place, torch.Tensor):
             if not place.requires_grad:
                 raise ValueError(NO_HISTORY)
@@ -171,7 +171,7 @@ def _of(node: Any, edits: dict[Any, Any]) -> dict[int, Any]:
 def step_torch(
     loss: Any, inputs: Any, grad: Any, create_graph: bool, retain_graph: bool | None, allow_unused: bool | None
 ) -> TorchStepper:
-    """As `step`, for tensors of PyTorch's."""
+    """Return a Stepper for PyTorch tensors."""
     if create_graph:
         raise ValueError(NO_RECORDING)
     outputs = (loss,) if isinstance(loss, torch.Tensor) else tuple(loss)

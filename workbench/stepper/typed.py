@@ -1,4 +1,4 @@
-"""What a reader types: numbers, and what gradients are to be where a run stops."""
+"""Parsing what a reader types: numbers, and conditions on gradients at which a run stops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.m
 
 
 def condition(text: str) -> dict[str, Any]:
-    """What `not finite`, or a bound of the norm as in `norm > 10`, is to a breakpoint; nothing for all other texts."""
+    """Return the breakpoint arguments of `not finite` or a bound such as `norm > 10`; {} for other texts."""
     bound = re.fullmatch(r"\s*norm\s*([<>])\s*(\S+)\s*", text)
     if bound:
         return {"over" if bound[1] == ">" else "under": typed(bound[2])}
@@ -24,7 +24,11 @@ def condition(text: str) -> dict[str, Any]:
 
 
 def typed(text: str) -> Any:
-    """The number or list of numbers that a text says, as in `0.5`, `1/3`, `[1, -2e-3]`; ValueError for all else."""
+    """Return the number or list of numbers in a text, such as `0.5`, `1/3`, `[1, -2e-3]`.
+
+    Raises:
+        ValueError: for any other text.
+    """
     try:
         if len(text) > _LONGEST:
             raise ValueError

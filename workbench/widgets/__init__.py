@@ -1,4 +1,4 @@
-"""Live pictures for notebooks, the only part that knows of Jupyter's widgets: once imported, every stepper is live."""
+"""Live pictures for notebooks, the only part that uses Jupyter widgets: once imported, every stepper is live."""
 
 from ..scene.displays import displays
 from ..scene.storyboard import Storyboard

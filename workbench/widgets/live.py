@@ -142,9 +142,9 @@ class ExplorationView(Growing):
 
 
 class Player(Live):
-    """A storyboard to step through in a notebook, whose position Python reads and sets.
+    """A storyboard to step through in a notebook; Python can read and set its position.
 
-    `position` is the step shown, counted from 0: it follows the reader, and setting it moves the player.
+    `position` is the shown step, counted from 0: it follows the reader, and setting it moves the player.
     """
 
     _esm = module("following")
