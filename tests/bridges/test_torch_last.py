@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from oracle import torch
 from small_programs import square_of
+from trace_samples import of_kind
 from watched import model_of, train
 
 from workbench import record
@@ -24,10 +25,6 @@ def trained(steps: int, **options: Any) -> tuple[Trace, Any]:
         with record(torch, **options) as trace:
             train(torch, model, optimizer, steps)
     return trace, model
-
-
-def of_kind(trace: Trace, kind: str) -> list[Any]:
-    return [event for event in trace.events if type(event).__name__ == kind]
 
 
 def leaves(trace: Trace) -> dict[str, tuple[Any, Any]]:

@@ -8,22 +8,13 @@ from typing import Any
 
 import pytest
 from oracle import torch
-from torch_models import MODELS, made, nodes_behind
+from torch_models import MODELS, are_equal, gradients, made, nodes_behind
 
 import workbench
 from workbench.trace.records import BackwardStarted, NodeCreated, NodeStarted
 from workbench.views.memory import Ledger
 
 SMALL = [name for name in MODELS if name != "resnet"]
-
-
-def gradients(parameters: list[Any]) -> list[Any]:
-    return [None if each.grad is None else each.grad.clone() for each in parameters]
-
-
-def are_equal(one: list[Any], other: list[Any]) -> bool:
-    """Bit by bit."""
-    return all((a is None and b is None) or torch.equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 class Held:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from functions import function, saved
 from oracle import torch
-from torch_models import made, nodes_behind
+from torch_models import are_equal, gradients, made, nodes_behind
 
 import workbench
 from workbench.views.stepper_picture import Stage
@@ -23,11 +23,7 @@ def net_and_loss() -> tuple[Any, Any]:
 
 
 def grads(net: Any) -> list[Any]:
-    return [None if each.grad is None else each.grad.clone() for each in net.parameters()]
-
-
-def are_equal(one: list[Any], other: list[Any]) -> bool:
-    return all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
+    return gradients([*net.parameters()])
 
 
 def threads() -> int:

@@ -95,3 +95,12 @@ def nodes_behind(loss: Any) -> list[Any]:
                 met[to] = None
                 todo.append(to)
     return [node for node in met if not node.name().endswith("AccumulateGrad")]
+
+
+def gradients(parameters: list[Any]) -> list[Any]:
+    return [None if each.grad is None else each.grad.clone() for each in parameters]
+
+
+def are_equal(one: list[Any], other: list[Any]) -> bool:
+    """Bit by bit."""
+    return all((a is None and b is None) or torch.equal(a, b) for a, b in zip(one, other, strict=True))

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from module_samples import filled
 from oracle import compare
+from test_module_scopes import scopes
 
 import workbench as w
-from workbench.autograd.scopes import scope_of
 from workbench.func import functional_call, grad, vmap
 
 
@@ -108,23 +108,12 @@ def test_a_model_learns_as_pytorchs(name: str) -> None:
     compare(program)
 
 
-def scopes(out: Any) -> set[str | None]:
-    found, waiting, known = set(), [out.grad_fn], set()
-    while waiting:
-        node = waiting.pop()
-        if node is not None and node not in known and "Accumulate" not in node.name():
-            known.add(node)
-            found.add(scope_of(node))
-            waiting += [parent for parent, _ in node.next_functions]
-    return found
-
-
 def test_scopes_nest_as_the_modules_of_a_transformer_do() -> None:
     net, x, _ = sequences(w)
     inside = [f"Model/encoder/layers/{k}" for k in range(2)]
     each = ["", "/norm1", "/norm2", "/self_attn", "/self_attn/out_proj", "/linear1", "/linear2"]
     wanted = {layer + part for layer in inside for part in each} | {"Model/encoder/norm", "Model/head"}
-    assert scopes(net.double()(x)) == wanted
+    assert {*scopes(net.double()(x))} == wanted
 
 
 @pytest.mark.parametrize("name", ["characters", "sequences"])
