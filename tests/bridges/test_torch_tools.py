@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,49 @@ def test_a_function_of_pytorch_is_explored() -> None:
     assert (two.result, two.slopes) == (3.0, {"a": 1.0}) and weights.grad is None
     with pytest.raises(RuntimeError, match="which raised TypeError: unsupported operand"):
         workbench.explore(lambda a: a + "b", a=3.0)
+
+
+class Scaled(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.tensor(3.0))
+
+    def forward(self, a: Any) -> Any:
+        return self.scale * a
+
+
+class Called:
+    def __call__(self, a: Any) -> Any:
+        return torch.mul(a, torch.tensor(3.0))
+
+
+def tripled(a: Any) -> Any:
+    return torch.mul(a, torch.tensor(3.0))
+
+
+KINDS = {
+    "a module": Scaled(),
+    "a bound method": Scaled().forward,
+    "an object": Called(),
+    "a lambda": lambda a: tripled(a),
+    "a partial": functools.partial(torch.mul, torch.tensor(3.0)),
+    "a compiled function": torch.compile(tripled, backend="eager"),
+    "a compiled module": torch.compile(Scaled(), backend="eager"),
+    "a decorated function": torch.enable_grad()(tripled),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_function_of_pytorch_is_taken(kind: str, capfd: pytest.CaptureFixture[str]) -> None:
+    f, x = KINDS[kind], torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    assert "3" in str(workbench.jacobian(f, x)).split("y[0]: ")[1].splitlines()[0]
+    assert "They agree" in str(workbench.check(f, x))
+    if kind != "a partial":  # of what is written in C, whose inputs have no names
+        assert workbench.explore(f, a=2.0).slopes == {"a": 3.0}
+    with workbench.record() as trace:
+        f(x).sum().backward()
+    assert "record(torch)" in str(trace.findings())
+    assert capfd.readouterr().err == ""  # no compiler has read what the workbench does
 
 
 @pytest.mark.parametrize("view", ["graph", "flow", "health", "memory", "saved"])

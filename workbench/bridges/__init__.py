@@ -27,9 +27,9 @@ def nodes_of_torch() -> int | None:
 def with_torch(run: Callable[..., Made], f: Callable[..., Any], given: Sequence[Any], name: str) -> Made:
     """Return `run(f, given)`; a PyTorch function `f` is wrapped in one of the workbench's that runs it there.
 
-    An input shows that, or a TypeError of a function that takes tensors of one kind only.
+    An input or the function shows that, or a TypeError of a function that takes tensors of one kind only.
     """
-    if any(map(is_of_torch, given)):
+    if any(map(is_of_torch, given)) or _runs_torch(f):
         return _run_in_torch(run, f, given, name)
     try:
         return run(f, given)
@@ -46,6 +46,15 @@ def _run_in_torch(run: Callable[..., Made], f: Callable[..., Any], given: Sequen
     from .torch.functions import in_torch, own_of_torch
 
     return run(in_torch(f, name), [own_of_torch(each) if is_of_torch(each) else each for each in given])
+
+
+def _runs_torch(f: Any) -> bool:
+    """Return True for a PyTorch module or a compiled function, which would compile the workbench's own code too."""
+    torch = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "nn"):
+        return False
+    compiled = getattr(f, "_torchdynamo_orig_callable", None) is not None
+    return compiled or isinstance(f, (torch.nn.Module, torch.jit.ScriptFunction))
 
 
 def is_of_torch(thing: Any) -> bool:

@@ -47,12 +47,17 @@ def leave_out(folder: str) -> None:
         is_users.cache_clear()
 
 
+def is_engines(file: str) -> bool:
+    """Whether code is the workbench's own or that of another engine that is recorded."""
+    return file.startswith(OWN) or file.startswith(_engines)
+
+
 @cache
 def is_users(file: str) -> bool:
     """Whether code is neither the workbench's own, nor the standard library's, Jupyter's or a recorded engine's."""
     installed = next((file.partition(folder)[2] for folder in _INSTALLED if folder in file), None)
     library = file.startswith(_LIBRARY) if installed is None else installed.partition(os.sep)[0] in _HOSTS
-    return not library and not file.startswith(OWN) and not file.startswith(_engines)
+    return not library and not is_engines(file)
 
 
 _numbers = count()

@@ -8,7 +8,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from .listing import Listing, Spot, listing, listings
-from .source import LAYERS, OWN, Line, is_users, line_text
+from .source import LAYERS, Line, is_engines, is_users, line_text
 from .variables import COPIES, OPTIMIZED, local_variables
 
 _frame_at = sys._getframe  # pyright: ignore[reportPrivateUsage]  inspect has nothing as fast
@@ -19,7 +19,7 @@ def user_frame() -> FrameType | None:
     frame: FrameType | None = _frame_at(1)
     library = None
     while frame is not None and not is_users(frame.f_code.co_filename):
-        if library is None and not frame.f_code.co_filename.startswith(OWN):
+        if library is None and not is_engines(frame.f_code.co_filename):
             library = frame
         frame = frame.f_back
     return frame or library
@@ -132,7 +132,7 @@ def line_in(stack: Stack) -> tuple[str, int] | None:
             if line_text(*line):
                 return line
             found = found or line
-        elif library is None and not file.startswith(OWN):
+        elif library is None and not is_engines(file):
             library = at
     return found if found or library is None else _line_at(codes[library], codes[library + 1])
 
