@@ -111,6 +111,17 @@ def test_a_run_can_be_compared_with_one_that_keeps_nothing():
 KINDS = ("bar", "ghost")
 
 
+def test_what_lived_anyway_counts_with_its_node_once_it_is_computed_in_place():
+    with record() as trace:
+        w, x = torch.ones(3, requires_grad=True), torch.zeros(3)
+        (w * x).sum().backward()
+        x.add_(w)
+        (x * x).sum().backward()  # which saves x twice, and nothing but that
+    ledger = Ledger(trace)
+    assert max(ledger.holders[node].most for node in ledger.holders if node.startswith("n")) == 12
+    assert "keeps x: 12 bytes more, 12 bytes kept" in str(trace.show("memory"))
+
+
 def test_each_forward_of_a_loop_is_one_and_the_axis_says_where_it_begins():
     board = storyboard(losing(3), "memory")
     assert [step.phase for step in board.steps] == (["forward"] * 3 + ["backward"] * 3) * 3

@@ -554,7 +554,9 @@ class Ledger:
             key = f"{held.name}.{len(holder.kept)}" if held.name in holder.kept else held.name
             holder.kept[key] = held
             users = self._users.setdefault(held.memory, [])
-            held.anyway = held.memory in self.holders if users else held.anyway  # as when it was counted
+            if users:  # as when it was counted
+                row = self.holders.get(held.memory)
+                held.anyway = row is not None and held.memory in row.own
             users.append(id)
             called = held.name if not held.name.isdigit() else "what was computed again"
             names = holder.needed if held.anyway else holder.told
@@ -588,7 +590,7 @@ class Ledger:
             users.remove(id)
             if held.anyway:
                 if not users:
-                    self._anyway -= self.holders[held.memory].own.pop(held.memory, 0)  # maybe freed before
+                    self._anyway -= self.holders[held.memory].own.pop(held.memory)
                     self._end(self.holders[held.memory])
             elif held.memory in holder.own and id not in users:
                 size = holder.own.pop(held.memory)
