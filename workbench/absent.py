@@ -46,11 +46,11 @@ def _sections(file: str) -> list[tuple[str, str]]:
 
 def refusal(owner: str, place: str, name: str) -> AttributeError:
     """Return the error for a missing attribute; it says whether PyTorch has it, and what to use instead."""
-    said = _said(place, name)
+    said = _message(place, name)
     return AttributeError(NO_ATTRIBUTE.format(owner, name) + (said and f": {said}"), name=name)
 
 
-def _said(place: str, name: str) -> str:
+def _message(place: str, name: str) -> str:
     """Return the message about a name that PyTorch has at a place; "" if it has none there."""
     if name not in names().get(place, ()):
         return ""
@@ -117,7 +117,7 @@ class AbsentModules:
             return spec
         if _torch(fullname) in names() and name not in vars(sys.modules[place]):
             return ModuleSpec(fullname, cls, is_package=True)  # type: ignore[arg-type]
-        said = _said(f"torch.{rest}".rstrip("."), name)
+        said = _message(f"torch.{rest}".rstrip("."), name)
         if said and not hasattr(sys.modules.get(place), name):
             raise ImportError(NOT_IMPORTED.format(name, place, said), name=fullname)
         return None

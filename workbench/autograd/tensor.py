@@ -1,8 +1,8 @@
 """The tensor: a NumPy array with a place in the graph.
 
-A tensor knows its array, whether it requires grad, and which output of which node it is. What only some tensors have
-(a base, a leaf's gradient) is in `Meta`; the version counter of all over the same memory is in `Storage`. Both are made
-when first needed.
+A tensor has its array, whether it requires grad, and its output of its node. What only some tensors have (a base, a
+leaf's gradient) is in `Meta`; the version counter shared by all tensors over the same memory is in `Storage`. Both are
+created on first use.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Storage:
 
 
 class Uncounted(Storage):
-    """Stands for the version counter that inference tensors do not have: writing outside inference mode is refused."""
+    """The placeholder for inference tensors' missing version counter: writes outside inference mode are refused."""
 
     __slots__ = ()
 
@@ -42,7 +42,7 @@ class Uncounted(Storage):
 
     @property
     def version(self) -> int:
-        """Nobody counts."""
+        """Always 0: there is no count."""
         return 0
 
     @version.setter
@@ -52,7 +52,7 @@ class Uncounted(Storage):
 
 
 class Meta:
-    """What only some tensors have; the class attributes are what the others have."""
+    """What only some tensors have; the class attributes are the values for all others."""
 
     accumulator: Any = None  # weak reference to a leaf's AccumulateGrad
     grad: Tensor | None = None
@@ -69,7 +69,7 @@ class Meta:
 
 
 class Size(tuple):
-    """A shape: a tuple of ints that prints as torch.Size does; its parts and sums are shapes too."""
+    """A shape: a tuple of ints that prints as torch.Size does; its slices and sums are shapes too."""
 
     __slots__ = ()
 
@@ -84,12 +84,12 @@ class Size(tuple):
         return Size(part) if isinstance(index, slice) else part
 
     def numel(self) -> int:
-        """The number of elements of a tensor of this shape."""
+        """Return the number of elements of a tensor of this shape."""
         return prod(self)
 
 
 class Facts:
-    """The part of a tensor that knows nothing of the graph."""
+    """The part of a tensor that is independent of the graph."""
 
     __slots__ = ()
     if TYPE_CHECKING:
@@ -112,11 +112,11 @@ class Facts:
         return self._array.ndim
 
     def dim(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
         return self._array.ndim
 
     def size(self, dim: int | None = None) -> Size | int:
-        """The shape, or the size of one dimension."""
+        """Return the shape, or the size of one dimension."""
         try:
             return self.shape if dim is None else self._array.shape[dim]
         except IndexError:
@@ -124,11 +124,11 @@ class Facts:
             raise IndexError(errors.DIM_RANGE.format(-n, n - 1, dim) if n else errors.NO_DIMS.format(dim)) from None
 
     def numel(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return self._array.size
 
     def is_floating_point(self) -> bool:
-        """Whether the dtype is a floating-point one."""
+        """Return True if the dtype is a floating-point one."""
         return self._array.dtype.kind == "f"
 
     def __len__(self) -> int:
@@ -146,7 +146,7 @@ class Facts:
         return bool(self._array.item())
 
     def item(self) -> bool | int | float:
-        """The one element as a Python number; RuntimeError unless there is exactly one."""
+        """Return the only element as a Python number; RuntimeError unless there is exactly one."""
         if self._array.size != 1:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
         if listeners:
@@ -177,13 +177,13 @@ class Facts:
         return int(self._array.item())
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers."""
+        """Return the elements as nested lists of Python numbers."""
         if listeners:
             emit(("unrecorded", "tolist", (self,), ()))
         return self._array.tolist()
 
     def numpy(self) -> np.ndarray:
-        """The array itself, sharing memory; RuntimeError if the tensor requires grad and gradients are on."""
+        """Return the array itself, sharing memory; RuntimeError if the tensor requires grad and recording is on."""
         if self.requires_grad and state.local.modes.grad:
             raise failed(RuntimeError(errors.NUMPY_REQUIRES_GRAD), self)
         if listeners:
@@ -195,10 +195,10 @@ class Facts:
 
 
 class TensorKind(type):
-    """The class of Tensor and its subclasses: calling Tensor makes a tensor from sizes or numbers."""
+    """The class of Tensor and its subclasses: calling Tensor creates a tensor from sizes or numbers."""
 
     def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
-        """A class; what a user derives from Tensor is derived from Subclassed, and known."""
+        """Return a class; a user's subclass of Tensor is derived from Subclassed and registered."""
         own = body.get("__module__", "").partition(".")[0] == __name__.partition(".")[0]
         bases = bases if own else tuple([Subclassed if base is Tensor else base for base in bases])
         made = super().__new__(mcs, name, bases, body)
@@ -207,7 +207,7 @@ class TensorKind(type):
         return made
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        """A new instance; `blank` makes one for the engine, quicker."""
+        """Return a new instance; `blank` creates one for the engine, faster."""
         return cls._construct(*args, **kwargs) if cls is Tensor else super().__call__(*args, **kwargs)
 
 
@@ -215,13 +215,13 @@ subclasses: set[type] = set()  # the user's own, which dispatch asks how they ar
 
 
 class Tensor(Facts, metaclass=TensorKind):
-    """A multi-dimensional array that remembers how it was computed (torch.Tensor).
+    """A multi-dimensional array that remembers how it was computed.
 
-    `Tensor(2, 3)` has that shape and holds whatever the memory held; `Tensor([1, 2])` holds the numbers, in the default
-    dtype; `Tensor(other)` is a view. `torch.tensor` and `torch.empty` say more clearly what is meant.
+    `Tensor(2, 3)` has that shape and undefined values; `Tensor([1, 2])` has these numbers, in the default dtype;
+    `Tensor(other)` is a view. `torch.tensor` and `torch.empty` are clearer. PyTorch: torch.Tensor.
 
-    What needs the rest of the engine is added by the modules that know it: `grad_fn` by views.py, `backward` by
-    backward.py, `__repr__` and the operations by the ops.
+    The modules that need more of the engine add the rest: views.py adds `grad_fn`, backward.py adds `backward`, and the
+    ops add `__repr__` and the operations.
     """
 
     # All but the last three slots are set where a tensor is born: calling an `__init__` costs more than all the rest.
@@ -239,7 +239,7 @@ class Tensor(Facts, metaclass=TensorKind):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether a gradient can be asked for; settable on leaves only."""
+        """Whether backward computes a gradient for this tensor; it can be set on leaves only."""
         if not self._rg and self._meta is not None and self._meta.base is not None:
             return self._meta.base.requires_grad
         return self._rg
@@ -284,17 +284,17 @@ class Tensor(Facts, metaclass=TensorKind):
 
     @property
     def output_nr(self) -> int:
-        """Which output of its grad_fn this tensor is."""
+        """The number of this tensor among the outputs of its grad_fn."""
         return self._nr
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded operation made this tensor."""
+        """True if no recorded operation computed this tensor."""
         return not self.requires_grad or self.grad_fn is None
 
     @property
     def data(self) -> Tensor:
-        """The same memory as a tensor without history and with a version counter of its own: writes go unseen."""
+        """The same memory as a tensor without history and with its own version counter: autograd doesn't see writes."""
         out = self._detached()
         if listeners:
             emit(("unrecorded", "data", (self,), (out,)))
@@ -340,7 +340,7 @@ class Tensor(Facts, metaclass=TensorKind):
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient accumulated so far; None before the first."""
+        """The gradient accumulated so far, in the tensor's shape and dtype; None before the first."""
         found = None if self._meta is None else self._meta.grad
         if found is None and made_by(self) is not None and self.requires_grad and not self.retains_grad:
             warn(
@@ -381,7 +381,7 @@ class Tensor(Facts, metaclass=TensorKind):
 
     @property
     def grad_dtype(self) -> dtypes.dtype | None:
-        """The dtype of this leaf's gradients, to which they are cast when they arrive; None for any."""
+        """The dtype to which gradients of this leaf are cast when they arrive; None for any."""
         if not self.is_leaf:
             raise failed(RuntimeError(errors.GRAD_DTYPE_LEAF.format("accessed")), self)
         return self._gradient_dtype()
@@ -406,17 +406,17 @@ class Tensor(Facts, metaclass=TensorKind):
         self._cast_gradients(kind)
 
     def is_inference(self) -> bool:
-        """Whether the tensor was made in inference mode."""
+        """Return True if the tensor was created in inference mode."""
         return False
 
     def _again(self) -> Tensor:
-        """The same memory as a new leaf."""
+        """Return the same memory as a new leaf."""
         return part_of(self, self._array)
 
     _detached = _again  # the same memory without history
 
     def as_subclass(self, cls: type[Tensor]) -> Tensor:
-        """A view of the tensor as an instance of a subclass, whose own attributes are not set."""
+        """Return a view of the tensor as an instance of a subclass, without setting the subclass's own attributes."""
         if not (isinstance(cls, type) and issubclass(cls, Tensor)):
             raise TypeError(errors.NO_SUBCLASS)
         made = Tensor._construct(self)
@@ -425,7 +425,7 @@ class Tensor(Facts, metaclass=TensorKind):
 
     @staticmethod
     def _make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Tensor:
-        """A leaf over the memory of `data`, as an instance of a subclass."""
+        """Return a leaf over the memory of `data`, as an instance of a subclass."""
         made = data.detach()
         made.__class__ = cls
         return made.requires_grad_(require_grad)
@@ -438,12 +438,12 @@ class Tensor(Facts, metaclass=TensorKind):
 
 
 class Subclassed(Tensor):
-    """What a user's subclasses of Tensor have in common: what makes them, and what operations on them give."""
+    """The common part of a user's subclasses of Tensor: how they are created, and the results of their operations."""
 
     __slots__ = ()
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """An instance of what Tensor is made of."""
+        """Return an instance made as Tensor's are."""
         made = Tensor._construct(*args, **kwargs)
         made.__class__ = cls
         return made
@@ -452,7 +452,7 @@ class Subclassed(Tensor):
     def __torch_function__(
         cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """What an operation gives that has an operand of this class: its new tensors are of this class, too."""
+        """Return the result of an operation with an operand of this class: new tensors are of this class, too."""
         modes = local.modes
         before, modes.overridden = modes.overridden, False
         try:
@@ -470,7 +470,7 @@ blank: Callable[[], Tensor] = type.__call__.__get__(Tensor)
 
 
 class InferenceTensor(Tensor):
-    """A tensor made in inference mode; of another class, which the compiled functions of ops leave to dispatch."""
+    """A tensor created in inference mode; a class of its own, which the compiled functions of ops leave to dispatch."""
 
     __slots__ = ()
     __class__ = Tensor  # what a program sees
@@ -493,19 +493,19 @@ class InferenceTensor(Tensor):
         super()._set_requires_grad(on, refusal)
 
     def is_inference(self) -> bool:
-        """Whether the tensor was made in inference mode."""
+        """Return True: the tensor was created in inference mode."""
         return True
 
 
 class DetachedTensor(Tensor):
-    """A tensor that `detach_` cut out of its graph: of another class, as nodes that saved it must refuse it."""
+    """A tensor that `detach_` removed from its graph; it has its own class, as nodes that saved it must refuse it."""
 
     __slots__ = ()
     __class__ = Tensor
 
 
 def tensor_method(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: a method of Tensor that a module above this one defines."""
+    """Register the decorated function as a method of Tensor, for modules above this one."""
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         function.__name__, function.__qualname__ = name, f"Tensor.{name}"
@@ -519,7 +519,7 @@ UNCOUNTED = Uncounted()
 
 
 def refuse_writes() -> None:
-    """Let the properties that can only be read say so as PyTorch does; the ops call this when Tensor has them all."""
+    """Make read-only properties raise PyTorch's error on writes; the ops call this once Tensor has all of them."""
 
     def closed(name: str, own: property) -> property:
         def refuse(t: Tensor, value: Any = None) -> None:
@@ -534,7 +534,7 @@ def refuse_writes() -> None:
 
 
 def wrap(array: np.ndarray, requires_grad: bool = False, kind: type[Tensor] | None = None) -> Tensor:
-    """A new leaf over an array, sharing its memory: of that class, or of the one that the mode asks for."""
+    """Return a new leaf over an array, sharing its memory: of the given class, or of the one for the current mode."""
     if kind is None:
         kind = InferenceTensor if inferring and local.modes.inference else Tensor
     t = blank() if kind is Tensor else kind()
@@ -546,7 +546,7 @@ def wrap(array: np.ndarray, requires_grad: bool = False, kind: type[Tensor] | No
 
 
 def meta_of(t: Tensor) -> Meta:
-    """The tensor's rare facts, made on first use."""
+    """Return the tensor's rare facts, created on first use."""
     if t._meta is None:
         made = Meta()
         if t._meta is None:  # no other thread can come between this and the next line: it calls nothing
@@ -555,9 +555,9 @@ def meta_of(t: Tensor) -> Meta:
 
 
 def storage_of(t: Tensor) -> Storage:
-    """The tensor's version counter, made on first use.
+    """Return the tensor's version counter, created on first use.
 
-    A node that saved this tensor as its result has the array alone, or else there were a cycle: it is told of it here.
+    A node that saved this tensor as its result has only the array, to avoid a cycle; it gets the counter here.
     """
     if t._storage is None:
         made = UNCOUNTED if type(t) is InferenceTensor else Storage()
@@ -578,12 +578,12 @@ def bump(t: Tensor) -> None:
 
 
 def made_by(t: Tensor) -> Node | None:
-    """The node that made a tensor, as it was when last asked for; `grad_fn` makes a view's again after a write."""
+    """Return the node that computed a tensor, as of the last read; `grad_fn` creates a view's again after a write."""
     return t._fn if t._base is None else t._meta.view_fn
 
 
 def alias(t: Tensor) -> Tensor:
-    """A tensor without history over the same memory and version counter (what `detach` returns)."""
+    """Return a tensor without history over the same memory and version counter, as `detach` does."""
     out = t._detached()
     out._storage = out._storage or storage_of(t)
     if listeners:
@@ -592,7 +592,7 @@ def alias(t: Tensor) -> Tensor:
 
 
 def part_of(t: Tensor, array: np.ndarray) -> Tensor:
-    """A new leaf over some of a tensor's memory: an inference tensor if that is one, whatever the mode."""
+    """Return a new leaf over part of a tensor's memory: an inference tensor if that is one, in any mode."""
     out = wrap(array, kind=InferenceTensor if type(t) is InferenceTensor else Tensor)
     if subclasses and type(t) in subclasses:
         out.__class__ = type(t)
@@ -612,25 +612,25 @@ def link_view(out: Tensor, source: Tensor, creation: str = "default") -> None:
 
 
 class ParameterKind(TensorKind):
-    """The class of Parameter; apart, as `isinstance` of any tensor would be slower."""
+    """The class of Parameter, separate because `isinstance` of any tensor would be slower."""
 
     def __instancecheck__(cls, thing: Any) -> bool:
-        """Parameters of other kinds (of a running transform, or of inference mode) are known by a mark they bear."""
+        """Recognize parameters of other classes (in a transform, or in inference mode) by a mark."""
         marked = cls is Parameter and isinstance(thing, Tensor) and "_is_param" in thing.__dict__
         return marked or super().__instancecheck__(thing)
 
 
 class Parameter(Tensor, metaclass=ParameterKind):
-    """A leaf that becomes a module's parameter when it becomes its attribute (torch.nn.Parameter).
+    """A leaf that becomes a module's parameter when it becomes the module's attribute (torch.nn.Parameter).
 
-    It shows the memory of `data`, without its history, and requires grad unless told not to, also under no_grad.
+    It shares the memory of `data`, without its history, and requires grad by default, even under no_grad.
     """
 
     __slots__ = ()
     __module__ = "workbench.nn.parameter"  # where users know it, as they know PyTorch's
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
-        """A leaf over the memory of `data`, or over none; RuntimeError where integers are to have a gradient."""
+        """Return a leaf over the memory of `data`, empty without it; RuntimeError if integers should require grad."""
         errors.check_bool(requires_grad, "_make_subclass", "require_grad", 3)
         source = wrap(np.empty(0, dtypes.get_default_dtype().np)) if data is None else data.detach()
         made = source
@@ -645,11 +645,11 @@ class Parameter(Tensor, metaclass=ParameterKind):
         return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """A parameter with its own memory, and no gradient yet."""
+        """Return a parameter with its own memory, and no gradient yet."""
         return memo.setdefault(id(self), type(self)(self.data.clone(), self.requires_grad))
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        """What a pickle keeps: elements, attributes, whether it requires grad; neither gradient nor history."""
+        """Return what a pickle stores: elements, attributes and requires_grad; neither gradient nor history."""
         return type(self), (self.data, self.requires_grad), self.__dict__ or None
 
     def __repr__(self) -> str:

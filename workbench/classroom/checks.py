@@ -59,15 +59,15 @@ def grade(name: str, answer: Any) -> float:
 def tell(prediction: Any, truth: Any, tolerance: float = 1e-3) -> str | Verdict:
     """Replace `check` in a presentation: give the right value of a prediction; judge an exercise as usual."""
     verdict = check(prediction, truth, tolerance)
-    return verdict if isinstance(verdict, Verdict) else f"{ANSWER}{_said(truth)}"
+    return verdict if isinstance(verdict, Verdict) else f"{ANSWER}{_as_text(truth)}"
 
 
-def _said(truth: Any) -> str:
+def _as_text(truth: Any) -> str:
     plain = truth.detach().numpy() if hasattr(type(truth), "detach") else truth
     if isinstance(plain, np.ndarray):
         plain = plain.tolist()
     if isinstance(plain, list | tuple):
-        return f"[{', '.join(map(_said, plain))}]"
+        return f"[{', '.join(map(_as_text, plain))}]"
     return f"{plain:.4g}" if isinstance(plain, float) else str(plain)
 
 

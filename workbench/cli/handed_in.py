@@ -176,7 +176,7 @@ def judged(file: str, name: str, answer: Callable[[], Any], now: Mapping[str, An
 def verdicts(ran: Any, lesson: Assignment) -> list[Verdict]:
     """Return the verdict on each exercise of the lesson, from a run of the copy; the best of several answers counts."""
     found: dict[str, Verdict] = {}
-    for name, said in _said(ran):
+    for name, said in _entries(ran):
         exercise = lesson.exercises.get(name)
         if exercise is None:
             continue
@@ -193,7 +193,7 @@ def _reached(verdict: Verdict) -> tuple[float, bool, bool]:
     return verdict.points, verdict.partly, verdict.answered
 
 
-def _said(ran: Any) -> Iterable[tuple[str, Any]]:
+def _entries(ran: Any) -> Iterable[tuple[str, Any]]:
     stopped: tuple[str, str] | None = None  # the error of the student's cell
     for cell in ran.cells:
         if cell.metadata.get(JUDGES):

@@ -268,7 +268,7 @@ def trace(program: Script, target: Output, first: int, count: int, until: bool =
             steps_said = _steps(max(0, taken) or engine.elsewhere)
             said = WROTE.format(**named, steps=steps_said, where=where, rest=rest)
             if search is not None:
-                said = search.said(program.name, target.said, rest)
+                said = search.message(program.name, target.said, rest)
         except CommandError as error:
             said = NOT_WRITTEN.format(error)
         written.append(engine)

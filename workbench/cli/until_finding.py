@@ -54,7 +54,7 @@ class UntilFinding:
             self.engine = max(self._before, key=lambda each: each.steps)
             self.engine.trace, self.engine.recorded = self._before[self.engine], self._keep
 
-    def said(self, script: str, page: str, rest: str) -> str:
+    def message(self, script: str, page: str, rest: str) -> str:
         """Return the message for the terminal, with the findings; `page` is the file that was written."""
         engine = self.engine
         assert engine is not None

@@ -45,15 +45,15 @@ def not_the_derivative(run: TrainingRun) -> Iterator[Finding]:
     """Find Functions whose backward differs from the change of their results, within one call or between calls."""
     for nodes in _functions(run).values():
         if _are_apart(pairs := _pairs(nodes)):
-            yield _told_pairs(nodes[0], pairs)
+            yield _pairs_finding(nodes[0], pairs)
             continue
         if (unlike := _unlike(nodes)) is not None:
-            yield _told_equal(*unlike)
+            yield _equal_finding(*unlike)
             continue
         for node in nodes[:_CALLS]:
             slopes = _slopes(node)
             if slopes and _differs(node, slopes):
-                yield _told(node, slopes)
+                yield _finding_of(node, slopes)
                 break
 
 
@@ -201,7 +201,7 @@ def _are_apart(pairs: Sequence[_Pair]) -> bool:
     )
 
 
-def _told_pairs(node: RecordedNode, pairs: Sequence[_Pair]) -> Finding:
+def _pairs_finding(node: RecordedNode, pairs: Sequence[_Pair]) -> Finding:
     name, first = node.made.operation, pairs[0]
     return Finding(
         "not the derivative",
@@ -226,7 +226,7 @@ def _unlike(nodes: Sequence[RecordedNode]) -> tuple[RecordedNode, Equal] | None:
     return None
 
 
-def _told_equal(node: RecordedNode, equal: Equal) -> Finding:
+def _equal_finding(node: RecordedNode, equal: Equal) -> Finding:
     name, wrong = node.made.operation, listed(equal.wrong)
     sent = " and ".join([f"{said(Value.of(each))} to {to}" for to, each in zip(equal.wrong, equal.sent, strict=True)])
     asked = " and ".join([said(Value.of(each)) for each in equal.expected])
@@ -269,7 +269,7 @@ def _are_smooth(slopes: Sequence[_Slope]) -> bool:
     return sum(smooth) >= _MOST * len(smooth)
 
 
-def _told(node: RecordedNode, slopes: Sequence[_Slope]) -> Finding:
+def _finding_of(node: RecordedNode, slopes: Sequence[_Slope]) -> Finding:
     worst = max(slopes, key=lambda each: abs(each.rise - each.said))
     name = node.made.operation
     factors = [each.rise / each.said for each in slopes if each.said]

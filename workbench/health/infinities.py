@@ -85,18 +85,18 @@ def _troubles(run: TrainingRun) -> Iterator[Finding]:
             for root, loss in zip(backward.roots, backward.losses, strict=False):
                 if loss.nonfinite:
                     cause = cause_of_loss(run, backward, root.node)
-                    yield _told_cause(run, cause) or _unknown_loss(backward, root.node)
+                    yield _finding_of(run, cause) or _unknown_loss(backward, root.node)
         bad = [(id, grad) for id, grad in step.gradients.items() if grad is not None and grad.nonfinite]
         if bad and _matters(run, step, bad):
             ids = [id for id, _ in bad]
             causes = [first_cause(run, backward, backward.starts, *ids) for backward in step.backwards]
-            made = next((made for each in causes if (made := _told_cause(run, each)) is not None), None)
+            made = next((made for each in causes if (made := _finding_of(run, each)) is not None), None)
             yield made or _unknown_gradient(run, step, *bad[0])
         for id, update in step.updates.items():
             if update.after.nonfinite and not update.before.nonfinite:
                 yield _by_update(run, run.parameters[id], update)
     for root in _last_roots(run):
-        made = _told_cause(run, cause_of_loss(run, None, root.id))
+        made = _finding_of(run, cause_of_loss(run, None, root.id))
         if made is not None:
             yield made
 
@@ -123,7 +123,7 @@ def _matters(run: TrainingRun, step: TrainingStep, bad: Sequence[tuple[str, Valu
     return any(grad is not None and grad.nonfinite for grad in run.steps[-1].gradients.values())
 
 
-def _told_cause(run: TrainingRun, cause: Cause) -> Finding | None:
+def _finding_of(run: TrainingRun, cause: Cause) -> Finding | None:
     """Return a cause in words, if it is known."""
     if cause.links and not cause.by_gradient:
         return _by_update(run, cause.links[-1].parameter, cause.links[-1].update)

@@ -124,7 +124,7 @@ class MissingGradient(UnreachedGradient):
         asked, place = self.asked, self.place
         assert place is not None
         made.way = way_in(self.found, place)
-        way = f"there is a path from {self._end} to {asked.words}: {self._told_way(made.way)}"
+        way = f"there is a path from {self._end} to {asked.words}: {self._path_words(made.way)}"
         if self.backward is not None:
             made.sentences = [*self._run_and_none(self.backward, place, made), f"{begun(way)}."]
             return made
@@ -150,7 +150,7 @@ class MissingGradient(UnreachedGradient):
 
     def _run_and_none(self, backward: RecordedBackward, place: str, made: Answer) -> list[str]:
         """Return a recorded backward pass whose graph leads to the tensor, which has no gradient nevertheless."""
-        asked, which = self.asked, self._told_backward(backward)
+        asked, which = self.asked, self._pass_words(backward)
         changes = self.graph.changes.get(asked.id or "", [])
         last = changes[-1].made if changes else None
         if isinstance(last, GradChanged) and last.grad is None:
@@ -159,7 +159,7 @@ class MissingGradient(UnreachedGradient):
         if backward.added.get(place) is not None:
             return [f"{asked.slot} is None now, but {which} had filled it: it was cleared after the recording."]
         if (failed := backward.failed) is not None:
-            at = "" if failed.node is None else f" at {self._told(failed.node)}"
+            at = "" if failed.node is None else f" at {self._described(failed.node)}"
             made.marks = {} if failed.node is None else {failed.node: "the backward failed here"}
             message = shortened(failed.message)
             refusal = refusal_of(self.graph, failed)
@@ -176,5 +176,5 @@ class MissingGradient(UnreachedGradient):
         made.marks = dict.fromkeys(sinks, "passes nothing on")
         if sinks and made.way:
             made.way = way_in(self.found, sinks[0]) + self.graph.way([sinks[0]], place)[1:]
-        told = self._listed(map(self._told, sinks))
+        told = self._listed(map(self._described, sinks))
         return [f"{asked.slot} is None: {told or 'a node on the path'} received a gradient and passed on None."]

@@ -30,7 +30,7 @@ def places_of(graph: TrainingRun, origin: Origin) -> list[tuple[str, str]]:
         is_sum = graph.nodes[source.nan or ""].made.operation == "logsumexp"
         made = "gave -inf in forward: all that it sums is -inf" if is_sum else ""
         found.append((source.nan or "", made or "made nan in forward from a value that isn't finite"))
-    return [*found, (source.node, _told(graph, source))]
+    return [*found, (source.node, _source_words(graph, source))]
 
 
 def possible_in(graph: RecordedGraph, origin: Origin) -> list[tuple[str, str]]:
@@ -38,7 +38,7 @@ def possible_in(graph: RecordedGraph, origin: Origin) -> list[tuple[str, str]]:
     return [(node, f"may have made it{pole}") for node in origin.on_way if (pole := _pole(graph, node))]
 
 
-def _told(graph: TrainingRun, source: Source) -> str:
+def _source_words(graph: TrainingRun, source: Source) -> str:
     """Return what a node did to make a forward value not finite."""
     if source.given is not None:
         name = source.given.name or written_as(graph.nodes[source.node], source.given.id) or "a tensor"

@@ -47,7 +47,7 @@ class PresentGradient(UnreachedGradient):
             return made
         backward = self.backward if change is None else change.backward
         if backward is not None and change is not None and backward is not self._changes()[-1].backward:
-            since = self._told_backward(backward) + self._in_step(backward.event)
+            since = self._pass_words(backward) + self._in_step(backward.event)
             made.sentences.append(f"It has been so since {since}.")
         starts = self.roots if backward is None else backward.starts
         self._tell_cause(made, first_cause(self.graph, backward, starts, self.place))
@@ -61,7 +61,7 @@ class PresentGradient(UnreachedGradient):
             name = cause.links[-1].parameter.name
             made.sentences.append(f"It began with the gradient of {name}{self._in_step(cause.backward.event)}.")
         for place, what in found if cause.by_gradient else ():
-            made.sentences.append(f"{'There it' if place in made.marks else self._told(place)} {what}.")
+            made.sentences.append(f"{'There it' if place in made.marks else self._described(place)} {what}.")
             made.marks[place] = _MARK
         for parameter, update, node in reversed(cause.links):
             at = "" if update.source is None else f" at line {update.source.line} ({update.source.text})"
@@ -69,10 +69,10 @@ class PresentGradient(UnreachedGradient):
             finite = "" if update.grad is None or is_broken(update.grad) else ", although its gradient was finite"
             made.sentences.append(
                 f"{who}{at} made {parameter.name} not finite{self._in_step(update.event)}{finite}: "
-                f"{self._told(node)} used it in forward."
+                f"{self._described(node)} used it in forward."
             )
             made.marks.setdefault(node, _MARK)
-        made.possible = [f"{self._told(place)} {what}" for place, what in possible_in(self.graph, cause.origin)]
+        made.possible = [f"{self._described(place)} {what}" for place, what in possible_in(self.graph, cause.origin)]
         if found:
             start = found[0][0]
             reached = self.found if cause.backward is None else self.graph.reached(cause.backward.starts)
@@ -119,7 +119,7 @@ class PresentGradient(UnreachedGradient):
             made.sentences.append(f"{begun(hook.sentence(self.frame))}.")
             return
         if all(is_nothing(root.seed) for root in backward.roots):
-            made.sentences.append(f"{begun(self._told_backward(backward))} started from a gradient of 0.")
+            made.sentences.append(f"{begun(self._pass_words(backward))} started from a gradient of 0.")
             return
         sinks = lost_at(self.graph, backward, place, is_nothing)
         for sink in sinks[:NAMED]:
@@ -127,7 +127,7 @@ class PresentGradient(UnreachedGradient):
             because = zero_because(self.graph, sink, place)
             why = f": {because}" if because else ""
             made.sentences.append(
-                f"{self._told(sink)} received {got} and passed only zeros on toward {self.asked.words}{why}."
+                f"{self._described(sink)} received {got} and passed only zeros on toward {self.asked.words}{why}."
             )
             made.marks[sink] = "passes on only zeros"
         if len(sinks) > NAMED:
@@ -135,13 +135,13 @@ class PresentGradient(UnreachedGradient):
         if sinks:
             made.way = way_in(self.found, sinks[0]) + self.graph.way([sinks[0]], place)[1:]
         else:
-            made.sentences.append(self._told_sum(cancelled_at(self.graph, backward, self.graph.before(place)), place))
+            made.sentences.append(self._cancelled(cancelled_at(self.graph, backward, self.graph.before(place)), place))
 
-    def _told_sum(self, at: str | None, place: str) -> str:
+    def _cancelled(self, at: str | None, place: str) -> str:
         """Report where gradients cancel each other, or that what was sent didn't arrive."""
         if at is None:
             return "A nonzero gradient was sent toward it, but 0 arrived: something else wrote into it."
-        who = self.asked.words if at == place else self._told(at)
+        who = self.asked.words if at == place else self._described(at)
         return f"The gradients that reached {who} cancel out."
 
     def _tell_blocked(self, made: Answer, place: str) -> None:
@@ -153,9 +153,9 @@ class PresentGradient(UnreachedGradient):
             made.sentences.append(
                 f"Every path from {self._end} to {self.asked.words} leads through a node that passes on only zeros:"
             )
-            made.sentences += [f"{self._told(node)}: {walls[node]}." for node in on_way[:NAMED]]
+            made.sentences += [f"{self._described(node)}: {walls[node]}." for node in on_way[:NAMED]]
         else:
-            made.possible = [f"{self._told(node)}: {walls[node]}" for node in on_way[:NAMED]]
+            made.possible = [f"{self._described(node)}: {walls[node]}" for node in on_way[:NAMED]]
             if self.live.freed:
                 made.possible.append("a backward pass brought zeros: the saved tensors that would show it are freed")
             made.possible.append("it was filled with zeros, for example by zero_grad(set_to_none=False) or zero_()")
@@ -176,7 +176,7 @@ class PresentGradient(UnreachedGradient):
         if len(backwards) > 1:
             self._tell_sum(made, backwards)
         elif backwards:
-            made.sentences.append(f"{begun(self._told_backward(backwards[0]))} brought it.")
+            made.sentences.append(f"{begun(self._pass_words(backwards[0]))} brought it.")
         elif not self.recorded:
             self._tell_there(made)
         before = self._given_before(backwards[0]) if backwards else None
@@ -185,7 +185,7 @@ class PresentGradient(UnreachedGradient):
             made.verdict = "sum"
         later = self.graph.backwards[self.graph.backwards.index(backwards[-1]) + 1 :] if backwards else []
         if later:
-            made.sentences.append(f"{begun(self._told_backward(later[-1]))}, the last one, didn't lead to it.")
+            made.sentences.append(f"{begun(self._pass_words(later[-1]))}, the last one, didn't lead to it.")
         if self.recorded and self.loss is not None and not self.reaches:
             made.sentences.append(f"The graph of {self._end} itself doesn't lead to {asked.words}.")
         self._tell_written(made)
@@ -221,7 +221,7 @@ class PresentGradient(UnreachedGradient):
 
     def _tell_sum(self, made: Answer, backwards: list[RecordedBackward]) -> None:
         made.verdict = "sum"
-        lines = [self._told_backward(backward) for backward in backwards]
+        lines = [self._pass_words(backward) for backward in backwards]
         named = [f"{line} ({lines.count(line)} times)" if lines.count(line) > 1 else line for line in lines]
         made.sentences.append(
             f"It's the sum of {len(backwards)} backward passes, because it wasn't cleared in between: "

@@ -78,7 +78,7 @@ class GradientQuestion:
             return self.asked.name
         return self.frame.told(place)
 
-    def _told(self, place: str) -> str:
+    def _described(self, place: str) -> str:
         return self._called(place) + self._at(place)
 
     def _listed(self, things: Iterable[str]) -> str:
@@ -101,14 +101,14 @@ class GradientQuestion:
         """Return the start of the path at the start of a sentence; a variable keeps its name."""
         return begun(self._end) if self._end.startswith(("this ", "the ", "an ")) else self._end
 
-    def _told_way(self, way: Sequence[str]) -> str:
+    def _path_words(self, way: Sequence[str]) -> str:
         groups = [(name, len(list(several))) for name, several in groupby(map(self._called, way))]
         names = [name if count == 1 else f"{count:,} × {name}" for name, count in groups]
         if len(names) > 2 * NAMED + 1:
             names = [*names[:NAMED], f"{len(names) - 2 * NAMED:,} more", *names[-NAMED:]]
         return " → ".join(names)
 
-    def _told_backward(self, backward: RecordedBackward) -> str:
+    def _pass_words(self, backward: RecordedBackward) -> str:
         at = backward.source
         return "the backward pass" if at is None else f"the backward pass at line {at.line} ({at.file}: {at.text})"
 

@@ -43,7 +43,7 @@ def read_ranks(paths: Sequence[str | os.PathLike[str]]) -> WatchLog:
             beside = replace(row, name=title, path=(*row.path, row.name), cells=cells)
             rows.setdefault((row.path, row.name, row.kind), []).append(beside)
     table = HealthTable(steps, in_modules([row for several in rows.values() for row in several]))
-    found = [*_not_finite(runs), *_different(runs), *_ended(runs), *_parts(runs), *_told(runs)]
+    found = [*_not_finite(runs), *_different(runs), *_ended(runs), *_parts(runs), *_own_findings(runs)]
     return WatchLog(table, tuple(sorted(found, key=lambda each: not each.certain)))
 
 
@@ -215,7 +215,7 @@ def _patience(run: WatchedRun) -> int:
     return 0 if run.end else _BEHIND * int(run.header.get("every", 1))
 
 
-def _told(runs: Mapping[int, WatchedRun]) -> Iterator[Finding]:
+def _own_findings(runs: Mapping[int, WatchedRun]) -> Iterator[Finding]:
     """Return each rank's own messages, the same sentence once."""
     found: dict[tuple[int, str], list[int]] = {}
     for rank, run in runs.items():

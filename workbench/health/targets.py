@@ -20,7 +20,7 @@ _Pairs = dict[tuple[str, str], list[tuple[TrainedParameter, TrainedParameter]]]
 
 
 def target_trained(run: TrainingRun) -> Iterator[Finding]:
-    """A copy whose name says that it is a target takes gradients of its original's loss, or an optimizer has it."""
+    """Find a target copy of a module, known by its name, that gets its original's gradients or is in an optimizer."""
     ours = grouped(run)
     for (copy, original), pairs in _copies(run).items():
         targets, both = [target for target, _ in pairs], 0

@@ -116,7 +116,7 @@ class UnreachedGradient(GradientQuestion):
             return False
         led = self._listed([self.frame.output(node.id, nr) for nr in others])
         made.sentences.append(
-            f"{self._told(node.id)} made {self.asked.words} and other results: "
+            f"{self._described(node.id)} made {self.asked.words} and other results: "
             f"from {self._end} there are only paths to {led}."
         )
         made.way = way_in(self.found, node.id)
@@ -132,8 +132,8 @@ class UnreachedGradient(GradientQuestion):
         if not hides or self.backward is not None:
             return False
         made.sentences.append(
-            f"But {self._listed(map(self._told, hides))} runs its part again in backward, and what that leads to does "
-            f"not show before: {self.asked.words} may get its gradient there."
+            f"But {self._listed(map(self._described, hides))} runs its part again in backward, and what that leads to "
+            f"does not show before: {self.asked.words} may get its gradient there."
         )
         made.advice = self._record()
         return True
@@ -144,7 +144,7 @@ class UnreachedGradient(GradientQuestion):
             behind = self._behind(tensor)
             if node is None or node not in self.found or not behind:
                 continue
-            who = self._told(node)
+            who = self._described(node)
             own = behind == [self.place]
             led = "" if own else f", which depends on {self.asked.words}"
             early = f", or it was used before {name} required grad" if own else ""
@@ -164,8 +164,8 @@ class UnreachedGradient(GradientQuestion):
         if node is None:
             return False
         made.sentences.append(
-            f"{self._told(node)} used {self.asked.words} before it required grad: call requires_grad_() before the "
-            "forward pass."
+            f"{self._described(node)} used {self.asked.words} before it required grad: call requires_grad_() before "
+            "the forward pass."
         )
         made.way, made.marks = way_in(self.found, node), {node: f"used {self.asked.words} as a constant"}
         return True
@@ -233,7 +233,7 @@ class UnreachedGradient(GradientQuestion):
             last = ends[-1]
             made.behind = graph.way([last], self.place or "")
             made.marks[last] = "nothing has used its result"
-            where = self._listed(map(self._told, ends[-NAMED:]))
+            where = self._listed(map(self._described, ends[-NAMED:]))
             made.sentences.append(
                 f"The computation from {asked.words} ends at {where}: nothing uses that result. If its value was used, "
                 "it was as a plain number: item(), float(), numpy() or tolist()."

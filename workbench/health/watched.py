@@ -25,7 +25,7 @@ class WatchedSteps:
 
     def __init__(self, layers: Sequence[str], parameters: Sequence[str], optimized: Collection[int]) -> None:
         self._layers, self._parameters, self._optimized = layers, parameters, optimized
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._usual: deque[float] = deque(maxlen=20)
         self._without: dict[int, int] = dict.fromkeys(optimized, 0)  # watched steps in a row without a gradient
         self._still = 0  # watched steps in a row with a learning rate of 0
@@ -34,13 +34,13 @@ class WatchedSteps:
         """Return the sentences, and whether a recorded step would show more."""
         news = {**self._not_finite(line), **self._dead(line), **self._spike(line)}
         news |= {**self._without_gradient(line), **self._without_rate(line)}
-        found = {name: text for name, text in news.items() if name not in self._told}
-        self._told = {*news}  # what is over may be told again
+        found = {name: text for name, text in news.items() if name not in self._reported}
+        self._reported = {*news}  # what is over may be told again
         return list(found.values()), any(name != _NO_STEP for name in found)
 
     def is_news(self, norms: Sequence[float]) -> bool:
         """Return True if norms of outputs aren't finite in an unfinished step, and were before."""
-        return "not finite" not in self._told and not all(math.isfinite(norm) for norm in norms)
+        return "not finite" not in self._reported and not all(math.isfinite(norm) for norm in norms)
 
     def _not_finite(self, line: dict[str, Any]) -> dict[str, str]:
         parts = (

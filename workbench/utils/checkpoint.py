@@ -70,14 +70,16 @@ class Operators:
             return
         _, name, args, outputs, frames = self._last
         self._last = None
-        said = ", ".join([str(self._told(arg)) for arg in args])
-        made = [f"{self._told(t)}: {t._array.dtype.kind}{t._array.itemsize * 8}{list(t._array.shape)}" for t in outputs]
+        said = ", ".join([str(self._as_text(arg)) for arg in args])
+        made = [
+            f"{self._as_text(t)}: {t._array.dtype.kind}{t._array.itemsize * 8}{list(t._array.shape)}" for t in outputs
+        ]
         self.lines.append(f"{made[0] if len(made) == 1 else made} = {name}({said})")
         self._frames.append(frames)
 
-    def _told(self, value: Any) -> Any:
+    def _as_text(self, value: Any) -> Any:
         if isinstance(value, (list, tuple)):
-            return [self._told(each) for each in value]
+            return [self._as_text(each) for each in value]
         return f"${self._number(value)}" if isinstance(value, Tensor) else repr(value)
 
     def _number(self, t: Tensor) -> int:
@@ -263,7 +265,7 @@ class _Enough(BaseException):
 
 
 @contextlib.contextmanager
-def _told(region: Region) -> Generator[None, None, None]:
+def _reporting(region: Region) -> Generator[None, None, None]:
     if listeners:
         emit(("repeats", region.arguments, True))
     try:
@@ -291,7 +293,12 @@ class _Recomputation:
         """
         region = self.region
         args = together(region.arguments.saved_tensors, region.rest)
-        with contextlib.suppress(_Enough), _told(region), saved_tensors_hooks(self._fill, lambda t: t), enable_grad():
+        with (
+            contextlib.suppress(_Enough),
+            _reporting(region),
+            saved_tensors_hooks(self._fill, lambda t: t),
+            enable_grad(),
+        ):
             with random_numbers_from(region.random_state), region.context_again:
                 region.function(*args, **region.kwargs)
         if self.count != len(region.slots) and not self.may_differ:

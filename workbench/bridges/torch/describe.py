@@ -298,7 +298,11 @@ class TorchDescriber(ModelDescriber):
         serial = self._tag(tensor)
         self._tensors.add(serial)
         base = tensor._base
-        if base is not None and not self._is_told(base) and (is_leaf(base) or self._token(base.grad_fn) is not None):
+        if (
+            base is not None
+            and not self._is_recorded(base)
+            and (is_leaf(base) or self._token(base.grad_fn) is not None)
+        ):
             self._describe(base, found)
         made, grad = maker_of(tensor), None
         if made is not None:
@@ -369,7 +373,7 @@ class TorchDescriber(ModelDescriber):
                 self._values[serial] = version_of(tensor), kept_of(tensor, WHOLE)
                 self._versions.pop(serial, None)
 
-    def _is_told(self, tensor: torch.Tensor) -> bool:
+    def _is_recorded(self, tensor: torch.Tensor) -> bool:
         return self._have(tensor) in self._tensors
 
     def _base(self, tensor: torch.Tensor, serial: int) -> int | None:

@@ -178,7 +178,7 @@ class _Backward:
         roots = [node_of(each) for each in self.outputs if has_graph(each)]
         nodes = nodes_behind(roots)
         if (own := self._called(nodes)) is not None:
-            return own, next((each.slot for each in _slots_of(own) if self._is_told_of(each)), "")
+            return own, next((each.slot for each in _slots_of(own) if self._raises_same(each)), "")
         order = list(_order(roots, nodes, self._targets))
         if named := _NAN.search(self._message):
             return _only(self._returned_nan(order, named[1])), ""
@@ -199,7 +199,7 @@ class _Backward:
 
     def _written(self, states: list[tuple[Any, _State]]) -> tuple[Any, str]:
         """Return the first in order that can't read what it saved; those before it have run."""
-        told = [(node, each) for node, _ in states for each in _slots_of(node) if self._is_told_of(each)]
+        told = [(node, each) for node, _ in states for each in _slots_of(node) if self._raises_same(each)]
         first = {node: each.slot for node, each in reversed(told)}
         if len(first) == 1:
             return next(iter(first.items()))
@@ -209,7 +209,7 @@ class _Backward:
         node = next((node for node, state in states if state.kind not in passed), None)
         return (node, first[node]) if node in first else (None, "")
 
-    def _is_told_of(self, slot: _State) -> bool:
+    def _raises_same(self, slot: _State) -> bool:
         """Return True if reading this saved tensor raises the same error, up to a hint that depends on the mode."""
         return bool(slot.words) and slot.words.partition(_HINT)[0] == self._message.partition(_HINT)[0]
 

@@ -125,7 +125,7 @@ class OperationRecorder(TorchDescriber):
     def before(self, tensor: torch.Tensor) -> tuple[Any, ...]:
         """Return a tensor that may be modified, its version, and its origin."""
         version = version_of(tensor)
-        if not self._is_told(tensor):
+        if not self._is_recorded(tensor):
             return tensor, version
         made = maker_of(tensor)
         token = None if made is None else self._token(made)
@@ -177,7 +177,7 @@ class OperationRecorder(TorchDescriber):
                 cut.append(tensor._base)
         if not cut:
             return
-        was = {id(tensor): Way(node, nr, node is None) for tensor, _, needs, node, nr in _told_of(before) if needs}
+        was = {id(tensor): Way(node, nr, node is None) for tensor, _, needs, node, nr in _recorded_of(before) if needs}
         ways: list[tuple[int, Way | None]] = []
         for each in tensors_in(given):
             if id(each) in was and not each.requires_grad:
@@ -222,7 +222,7 @@ class OperationRecorder(TorchDescriber):
             base = source._base
             self._note_sharer(tensor, serial)
             self._note_sharer(source, of)
-            self._detached[serial] = of if base is None or not self._is_told(base) else self._tag(base)
+            self._detached[serial] = of if base is None or not self._is_recorded(base) else self._tag(base)
 
     def _put_write(self, tensor: torch.Tensor, name: str, stack: Stack | None = None) -> None:
         super()._put_write(tensor, name, stack)
@@ -256,7 +256,7 @@ class OperationRecorder(TorchDescriber):
         for serial, own in list(self._sharers.items()):
             if (other := own()) is None:
                 del self._sharers[serial]
-            elif other is not written and self._is_told(other):
+            elif other is not written and self._is_recorded(other):
                 others.append(other)
         if not others:
             return []
@@ -387,7 +387,7 @@ def tensors_in(thing: Any) -> list[torch.Tensor]:
     return []
 
 
-def _told_of(before: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+def _recorded_of(before: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Return the recorded tensors among those that may be modified, with their origins."""
     return [each for each in before if len(each) > 2]
 

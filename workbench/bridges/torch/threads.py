@@ -34,7 +34,7 @@ class Turns:
         self._lock, self._is_over = threading.Lock(), False
         self.unheard: Counter[str] = Counter()  # backward passes, by the name of the thread
         self.most: int | None = None  # backward passes of other threads that are recorded
-        self._heard, self._home_only = 0, False  # so many were, and whether that is enough
+        self._passes, self._home_only = 0, False  # how many were recorded, and whether that is enough
         self._before = threading.getprofile()
         self._own = self._began
         threading.setprofile(self._own)
@@ -82,8 +82,8 @@ class Turns:
         """Return True if this thread has its turn at the start of a backward pass, and count the pass."""
         heard, thread = self.hears(), threading.current_thread()
         if heard and threading.get_ident() == self._guest:
-            self._heard += 1
-            if self.most is not None and self._heard > self.most:
+            self._passes += 1
+            if self.most is not None and self._passes > self.most:
                 self._turn_to(0)
                 heard, self._home_only = False, True
         if not heard and not self._is_over and thread not in ours:
