@@ -61,6 +61,7 @@ RULES: tuple[Rule, ...] = (
     spikes.explodes_once,
     loop.large_updates,
     scaling.summed_loss,
+    scaling.scaled_loss,
     loop.growing_graph,
     loop.kept_graphs,
     units.equal_units,

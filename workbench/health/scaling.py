@@ -1,4 +1,4 @@
-"""Rules about the scale of a loss: a sum instead of a mean, float16 gradients too small or clipped while scaled."""
+"""Rules about the scale of a loss: a sum, a scale that stays in the gradients, float16 underflow, clipping."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from .finding import Finding, asked, named, place, plural, told
 from .graph import RecordedNode
 from .infinities import not_finite
 from .loop import large_updates
-from .measures import is_zero, size_of
-from .training_run import TrainedParameter, TrainingRun, TrainingStep
+from .measures import is_same, is_zero, size_of
+from .training_run import TrainedParameter, TrainingRun, TrainingStep, Update
 
 _STEPS = 3
 _MANY = 16  # numbers of a sum
 _NORMAL = 2.0**-14  # the least float16 that has all its digits
 _WAYS = {"neg", "view", "squeeze", "reshape", "add", "to_copy"}  # from a loss to where backward starts
 _MASKS = {"relu", "threshold", "clamp_min", "clamp", "where", "masked_fill", "dropout"}
+_SCALED = 64.0  # the least factor of a loss that is taken for a scale
 _SHRUNK = 1 / 64  # more than a mean over some processes or batches makes of a gradient
 
 
@@ -46,6 +47,65 @@ def summed_loss(run: TrainingRun) -> Iterator[Finding]:
             (node.id,),
         )
         return
+
+
+def scaled_loss(run: TrainingRun) -> Iterator[Finding]:
+    """Find a loss that is multiplied by a large number, and steps by gradients that nothing divides by it."""
+    if next(large_updates(run), None) is None and next(not_finite(run), None) is None:
+        return
+    for step in run.steps:
+        roots = [_scaled(run, root.node) for each in step.backwards for root in each.roots]
+        node, factor = next((each for each in roots if each[1]), (None, 0.0))
+        changed = [(run.parameters[id], update) for id, update in step.updates.items()]
+        stepped = [parameter for parameter, update in changed if _is_by_what_came(parameter, update)]
+        if node is None or not stepped:
+            continue
+        update = step.updates[stepped[0].id]
+        yield Finding(
+            "scaled loss",
+            False,
+            asked(
+                f"The loss is multiplied by {factor:,.0f} before the backward pass ({place(node.line)}), and "
+                f"{update.optimizer or 'the update'} ({place(update.source)}) uses gradients that are still "
+                f"{factor:,.0f} times as large: nothing divides those of {named(stepped)}."
+            ),
+            "If the factor is a loss scale, divide the gradients by it before the step: "
+            "`for p in model.parameters(): p.grad /= scale`, or use `torch.amp.GradScaler`.",
+            node.line,
+            node.event,
+            (node.id, *[each.id for each in stepped]),
+        )
+        return
+
+
+def _scaled(run: TrainingRun, root: str) -> tuple[RecordedNode | None, float]:
+    """Return the product that a backward pass starts at, and its large constant factor; 0 if there is none."""
+    node = run.nodes.get(root)
+    if node is None or node.made.operation != "mul" or not node.outputs or size_of(node.outputs[0]) != 1:
+        return None, 0.0
+    constants = [_number(arg.text) for arg in node.made.args if arg.tensor is None]
+    ids = [run.places.get(id, id) for id in node.input_ids]
+    given = [(id in run.nodes, value) for id, value in zip(ids, node.inputs, strict=False)]
+    constants += [value.norm for computed, value in given if not computed and size_of(value) == 1]
+    loss = next((value.norm for computed, value in given if computed), 0.0)
+    if loss and any(_SCALED <= each < math.inf for each in constants):  # their text is rounded
+        return node, node.outputs[0].norm / loss
+    return None, 0.0
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
+def _is_by_what_came(parameter: TrainedParameter, update: Update) -> bool:
+    """Return True if an update used a gradient as the backward pass had left it."""
+    came = parameter.gradients[update.arrived - 1] if 0 < update.arrived <= len(parameter.gradients) else None
+    if came is None or came.after is None or update.grad is None:
+        return False
+    return not is_zero(update.grad) and is_same(came.after, update.grad)
 
 
 def _sum_before(run: TrainingRun, root: str) -> tuple[RecordedNode | None, int]:

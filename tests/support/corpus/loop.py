@@ -169,7 +169,9 @@ def scaled_by_hand(torch, scale):
     return train(torch, net, lr=0.01, loss_of=lambda: scale * (net(x) - x[:, :1]).square().mean())
 
 
-fault("large update", "too large", "net.weight", at="optimizer.step()")(scaled_by_hand, 65536.0)
+fault("large update", "too large", "net.weight", at="optimizer.step()", beside=("scaled loss",))(
+    scaled_by_hand, 65536.0
+)
 healthy("a weight of four numbers")(scaled_by_hand, 1.0)
 
 

@@ -505,3 +505,29 @@ for kind in ("linear", "linear with a bias", "scores", "difference", "softmax", 
     healthy()(formula, kind)
 healthy("the signs of weights, straight through")(formula, "signs")
 healthy("a gradient of another factor and sign on purpose")(formula, "copy")
+
+
+def by_hand(torch, how, scale=65536.0):
+    """A loss that is scaled by hand, with gradients that are divided by the scale, or not."""
+    net, x, y = torch.nn.Linear(4, 2), torch.randn(8, 4), torch.randn(8, 2)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    factor = torch.tensor(scale) if how == "tensor" else scale
+
+    def run():
+        for _ in range(4):
+            loss = torch.nn.functional.mse_loss(net(x), y)
+            optimizer.zero_grad()
+            (factor * loss).backward()  # scaled
+            if how == "divided":
+                for each in net.parameters():
+                    each.grad /= factor
+            optimizer.step()
+
+    return run
+
+
+SCALED = ("changed net.weight by", "multiplied by 65,536", "nothing divides those of net.weight", "p.grad /= scale")
+for how in ("number", "tensor"):
+    fault("scaled loss", *SCALED, at="# scaled", asks=True, beside=ANY)(by_hand, how)
+fault("scaled loss", "multiplied by 4,096", at="# scaled", asks=True, beside=ANY)(by_hand, "number", 4096.0)
+healthy()(by_hand, "divided")
